@@ -1,0 +1,153 @@
+//===- Signature.h - Placements, signatures and where bytes lie -----------===//
+//
+// The vocabulary of Splitcast in plain C++, with no MLIR: what a placement is, how a tensor is laid out on it, and which
+// elements a rank then holds. Everything that needs to know where bytes lie (boxing, initialization, checkpoints,
+// reports) asks `pieces`; nothing else may compute it again.
+//
+// A worked example. A variable of 10 rows of 4 lies on a mesh of 4 ranks, [dp = 4]:
+//
+//   B      every rank holds rows 0..9                                    shapes 10x4 10x4 10x4 10x4
+//   S(0)   rank 0 holds rows 0..2, 1: 3..5, 2: 6..7, 3: 8..9 (ragged)   shapes 3x4 3x4 2x4 2x4
+//   P      every rank holds 10x4 addends, whose sum over ranks is the value
+//   S(@g, 8 of 64)  its 40 elements are elements 8..47 of a bucket of 64, and rank r holds elements 16r..16r+15 of the
+//          bucket: of this variable 8, 16, 16 and 0 elements           (an empty piece is legal)
+//
+// With several axes the entries apply in the order of the axes, each to the piece that the earlier ones left; an entry
+// S(@bucket) applies last, whatever its axis.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_SIGNATURE_H
+#define SPLITCAST_DIALECTS_SBP_ALGEBRA_SIGNATURE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace splitcast::sbp {
+
+using Shape = std::vector<int64_t>;
+
+/// Number of elements of `shape`; 1 for a scalar.
+int64_t numElements(const Shape &shape);
+
+/// A named axis of a placement's mesh.
+struct Axis {
+  std::string name;
+  int64_t size = 1;
+  bool operator==(const Axis &other) const { return name == other.name && size == other.size; }
+};
+
+/// A mesh of ranks of one kind of device. Position p of the mesh (row-major over the axes) is held by rank ranks[p], or by
+/// rank p when `ranks` is empty.
+struct Placement {
+  std::string deviceKind;
+  std::vector<Axis> axes;
+  std::vector<int64_t> ranks;
+
+  int64_t numPositions() const;
+  /// Coordinates of a position, one per axis.
+  std::vector<int64_t> coordinates(int64_t position) const;
+  int64_t positionOf(const std::vector<int64_t> &coordinates) const;
+  /// The positions that differ from `position` only along `axis`, ordered by their coordinate there.
+  std::vector<int64_t> groupAlong(int64_t axis, int64_t position) const;
+  /// Index of the axis of that name, or -1.
+  int64_t axisIndex(const std::string &name) const;
+  bool operator==(const Placement &other) const;
+};
+
+/// A variable's place in a bucket: its elements (of the piece that the other axes leave on a rank) start at element
+/// `offset` of a flat range of `total` elements, which is split evenly over the axis.
+struct Slot {
+  std::string bucket;
+  int64_t offset = 0;
+  int64_t total = 0;
+  bool operator==(const Slot &other) const {
+    return bucket == other.bucket && offset == other.offset && total == other.total;
+  }
+};
+
+/// How a tensor is laid out along one axis.
+struct Sbp {
+  enum class Kind { Split, FlatSplit, Broadcast, Partial };
+  Kind kind = Kind::Broadcast;
+  int64_t dim = -1; ///< of Split
+  Slot slot;        ///< of FlatSplit
+
+  static Sbp split(int64_t dim) { return {Kind::Split, dim, {}}; }
+  static Sbp flat(Slot slot) { return {Kind::FlatSplit, -1, std::move(slot)}; }
+  static Sbp broadcast() { return {}; }
+  static Sbp partial() { return {Kind::Partial, -1, {}}; }
+
+  bool isSplit() const { return kind == Kind::Split; }
+  bool isFlat() const { return kind == Kind::FlatSplit; }
+  bool isBroadcast() const { return kind == Kind::Broadcast; }
+  bool isPartial() const { return kind == Kind::Partial; }
+  bool operator==(const Sbp &other) const { return kind == other.kind && dim == other.dim && slot == other.slot; }
+  bool operator!=(const Sbp &other) const { return !(*this == other); }
+};
+
+/// One entry per axis of the placement.
+using NdSbp = std::vector<Sbp>;
+
+/// As in the IR: "B", "P", "S(0)", "S(@g, 8 of 64)".
+std::string toString(const Sbp &sbp);
+/// As in the IR: "[S(0), B]".
+std::string toString(const NdSbp &sbp);
+
+/// [begin, begin + count)
+struct Interval {
+  int64_t begin = 0;
+  int64_t count = 0;
+  bool operator==(const Interval &other) const { return begin == other.begin && count == other.count; }
+};
+
+/// Piece `index` of `extent` elements cut into `parts`: the first extent % parts pieces have one element more. The pieces
+/// are disjoint, ordered and cover everything; a piece is empty when extent < parts and index >= extent.
+///
+///   extent parts -> pieces
+///   10     4        [0,3) [3,6) [6,8) [8,10)
+///   2      3        [0,1) [1,2) [2,2)
+///   0      2        [0,0) [0,0)
+Interval pieceOf(int64_t extent, int64_t parts, int64_t index);
+
+/// The part of a slot's `elements` that lies in chunk `index` of `parts` equal chunks of the bucket.
+struct SlotPiece {
+  int64_t elementBegin = 0; ///< first element of the variable's own flat order
+  int64_t chunkBegin = 0;   ///< where it lies in the chunk
+  int64_t count = 0;
+};
+SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index);
+
+/// Shape of what the rank at `coordinates` holds. A flat split gives one dimension: the elements of the variable's own
+/// piece of the bucket (see slotPiece).
+Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placement,
+                 const std::vector<int64_t> &coordinates);
+
+/// The box (one interval per dimension) that the Split entries leave on the rank; flat splits, B and P leave all.
+std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement,
+                               const std::vector<int64_t> &coordinates);
+
+/// The largest number of elements that any rank's box has.
+int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &placement);
+
+/// `count` elements from `logical` on (row-major order of the whole tensor) lie from `local` on in the rank's piece.
+struct Run {
+  int64_t logical = 0;
+  int64_t local = 0;
+  int64_t count = 0;
+  bool operator==(const Run &other) const {
+    return logical == other.logical && local == other.local && count == other.count;
+  }
+};
+
+/// Where the elements of a tensor lie on the rank at `coordinates`, as runs in ascending order of both ends, none empty,
+/// neighbours joined. For P, the addends' places.
+std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &placement,
+                        const std::vector<int64_t> &coordinates);
+
+/// Whether this rank is the one that writes its piece when the tensor is saved: coordinate 0 on every axis that is B.
+bool ownsPiece(const NdSbp &sbp, const std::vector<int64_t> &coordinates);
+
+} // namespace splitcast::sbp
+
+#endif // SPLITCAST_DIALECTS_SBP_ALGEBRA_SIGNATURE_H
