@@ -1,0 +1,82 @@
+//===- Factors.h - Which signatures an op may have -------------------------===//
+//
+// An op states two facts, and all its legal signatures along one axis follow:
+//
+// - *Factors*: the loops that it runs over, and which of them each dimension of each operand and result runs over. A
+//   factor may be split: operands and results that carry it become S there, the others stay B; a result that does not
+//   carry a summed factor becomes P.
+// - *Linear sets*: the operands in which it is linear (all together, the others held fixed). If these are P, so are the
+//   results.
+//
+// Matrix product C[m,n] = sum_k A[m,k] B[k,n], linear in A and in B, at any axis size:
+//
+//   A     B     C
+//   B     B     B      always
+//   S(0)  B     S(0)   factor m split
+//   B     S(1)  S(1)   factor n
+//   S(1)  S(0)  P      factor k, which is summed
+//   P     B     P      linear in A
+//   B     P     P      linear in B
+//
+// On several axes the rule holds axis by axis, on the shapes that the earlier axes leave.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_FACTORS_H
+#define SPLITCAST_DIALECTS_SBP_ALGEBRA_FACTORS_H
+
+#include "dialects/sbp/algebra/Signature.h"
+
+namespace splitcast::sbp {
+
+enum class FactorKind {
+  Parallel, ///< every iteration stands alone: all results carry it
+  Sum,      ///< results that do not carry it are sums over it
+  Whole,    ///< each result needs all of it at once (a softmax's classes): never split
+};
+
+struct Factor {
+  int64_t extent = 1;
+  FactorKind kind = FactorKind::Parallel;
+};
+
+/// Per dimension, the factors it runs over, the outermost first. Most dimensions have one; a reshape's may have several;
+/// a dimension of extent 1 that is broadcast has none.
+using TensorFactors = std::vector<std::vector<int>>;
+
+/// Operands in which the op is linear together. `results` empty: in all results; else the results that depend on these
+/// operands (the others do not, and stay what they are).
+struct LinearSet {
+  std::vector<int> operands;
+  std::vector<int> results;
+};
+
+struct LoopSpec {
+  std::vector<Factor> factors;
+  std::vector<TensorFactors> operands, results;
+  std::vector<LinearSet> linear;
+
+  int addFactor(int64_t extent, FactorKind kind = FactorKind::Parallel);
+};
+
+/// One legal row: an entry per operand and per result.
+struct OpSignature {
+  enum class Reason { Replicated, FactorSplit, Linear, FlatElementwise };
+  std::vector<Sbp> operands, results;
+  Reason reason = Reason::Replicated;
+  int factor = -1; ///< of FactorSplit
+};
+
+/// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out.
+std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize);
+
+/// The row in which `slot` splits every operand and result: legal for an elementwise op, whose operands run over all
+/// factors of the results in the same order, or over none (scalars, which stay B). Empty rows when it is not.
+OpSignature flatSignature(const LoopSpec &spec, const Slot &slot);
+
+/// Whether entries, operands first, are one of the rows above.
+bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
+             const std::vector<Sbp> &results);
+
+} // namespace splitcast::sbp
+
+#endif // SPLITCAST_DIALECTS_SBP_ALGEBRA_FACTORS_H

@@ -1,0 +1,90 @@
+//===- Communicator.h - Collectives over the ranks of a group ---------------===//
+//
+// The contract of `runtime/`: what a backend must do so that the executor, which knows none, can run a plan on it. See
+// Device.h for streams and events.
+//
+// Order      All ranks of a group start the same collectives in the same order, on the same kind of stream. Collectives
+//            of one communicator complete in that order.
+// Blocking   No call waits for another rank, save barrier and exchange. The event says when the data may be read, and
+//            when the buffers may be reused.
+// Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a binary
+//            counter in which partial sums of equal height merge, and leftovers fold from the right.
+//            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
+// Errors     Once a collective has failed, the communicator is dead: every later call returns the same status.
+//            InvalidArgument  the call itself is wrong; nothing was sent, and the communicator lives. Remedy: the caller.
+//            DeadlineExceeded a rank, named, has not answered within the timeout. Remedy: end the job; look at that rank.
+//            Unavailable      the transport failed, a rank was lost, or this process was told to end. Remedy: restart.
+//            The message names the collective (CallSite) and the ranks that have not answered.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_API_COMMUNICATOR_H
+#define SPLITCAST_RUNTIME_API_COMMUNICATOR_H
+
+#include "runtime/api/Device.h"
+#include "runtime/api/ElementType.h"
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include <memory>
+#include <string>
+
+namespace splitcast::runtime {
+
+/// Which collective of the program this is, for error messages: "all-gather of bucket 'layer3' (collective 17 of @train)".
+struct CallSite {
+  std::string what;
+};
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+
+  /// Every rank's block becomes known to all, in place.
+  ///   Shapes     data: the blocks of all ranks in order; block r has bytesPerRank[r] bytes (0 is legal); on entry only
+  ///              block rank() has a meaning.
+  ///   Ownership  borrows data until the event.
+  ///   Cost       each rank sends its block once to each other rank.
+  virtual absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
+                                          const CallSite &site) = 0;
+
+  /// Sums `data` over the ranks in the fixed tree; rank r keeps block r, in place.
+  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal).
+  ///   Ownership  borrows data and workspace until the event; the other blocks of data hold no meaning after.
+  ///   Errors     InvalidArgument: workspace smaller than sbp::reduceScatterWorkspace, or a type other than f32 and f64.
+  ///   Cost       each rank sends every block but its own once.
+  virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
+                                              ElementType type, Buffer workspace, Stream &stream,
+                                              const CallSite &site) = 0;
+
+  /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
+  ///   Errors     as reduceScatter, with sbp::allReduceWorkspace.
+  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the whole tensor
+  ///              to every other rank.
+  virtual absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
+                                          Stream &stream, const CallSite &site) = 0;
+
+  /// Block s of `input` goes to rank s, and block r of `output` comes from rank r; both lie in rank order, with no gaps.
+  virtual absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
+                                         absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
+                                         const CallSite &site) = 0;
+
+  /// Waits until all ranks have come here.
+  virtual absl::Status barrier(const CallSite &site) = 0;
+
+  /// Gives every rank's `mine` (any length, host memory) to all, in rank order: for hashes, sizes and statuses, not for
+  /// tensors.
+  virtual absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) = 0;
+
+  /// A communicator of the given ranks of this one (in this order; rank() is among them). Every rank of this communicator
+  /// calls it at the same point, each with its own group; the groups do not overlap.
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks,
+                                                              const CallSite &site) = 0;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_API_COMMUNICATOR_H

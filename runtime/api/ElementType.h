@@ -1,0 +1,54 @@
+//===- ElementType.h - What an element of a buffer is ----------------------===//
+#ifndef SPLITCAST_RUNTIME_API_ELEMENTTYPE_H
+#define SPLITCAST_RUNTIME_API_ELEMENTTYPE_H
+
+#include <cstdint>
+
+namespace splitcast::runtime {
+
+enum class ElementType { F32, F64, BF16, F16, I32, I64, I8, I1 };
+
+constexpr int64_t bytesOf(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+  case ElementType::I64:
+    return 8;
+  case ElementType::F32:
+  case ElementType::I32:
+    return 4;
+  case ElementType::BF16:
+  case ElementType::F16:
+    return 2;
+  case ElementType::I8:
+  case ElementType::I1:
+    return 1;
+  }
+  return 0;
+}
+
+/// "f32" and so on, as in the IR.
+constexpr const char *nameOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "f32";
+  case ElementType::F64:
+    return "f64";
+  case ElementType::BF16:
+    return "bf16";
+  case ElementType::F16:
+    return "f16";
+  case ElementType::I32:
+    return "i32";
+  case ElementType::I64:
+    return "i64";
+  case ElementType::I8:
+    return "i8";
+  case ElementType::I1:
+    return "i1";
+  }
+  return "";
+}
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_API_ELEMENTTYPE_H

@@ -1,0 +1,46 @@
+//===- Transport.h - Bytes between two ranks --------------------------------===//
+//
+// What a host communicator is built on: point-to-point messages that never block. runtime/mpi implements it over MPI,
+// runtime/host among the threads of one process.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_API_TRANSPORT_H
+#define SPLITCAST_RUNTIME_API_TRANSPORT_H
+
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace splitcast::runtime {
+
+/// A send or a receive under way. Destroyed only when done, or when the transport is given up.
+class Message {
+public:
+  virtual ~Message() = default;
+  /// Drives progress without waiting. True once done: the buffer of a send may be reused, that of a receive is filled.
+  ///   Errors  Unavailable: the peer or the transport is lost. InvalidArgument: a message of another length arrived.
+  virtual absl::StatusOr<bool> test() = 0;
+};
+
+/// Messages between the same two ranks with the same tag arrive in the order of sending. Tags are 0..32767.
+class Transport {
+public:
+  virtual ~Transport() = default;
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+  /// Borrows the memory until the message is done. `bytes` is at most 2^30.
+  virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) = 0;
+  /// Not OK once this process was told to end (SIGTERM, SIGINT) or the transport is lost: waits end with this status.
+  virtual absl::Status health() = 0;
+  /// A transport of some of these ranks, numbered in this order, whose messages never mix with those of this one. Every
+  /// rank calls it at the same point, each with its own group; the groups do not overlap.
+  virtual absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) = 0;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_API_TRANSPORT_H
