@@ -1,0 +1,74 @@
+//===- Sbp.h - The sbp dialect ----------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_SBP_H
+#define SPLITCAST_DIALECTS_SBP_SBP_H
+
+#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Factors.h"
+#include "dialects/sbp/algebra/Signature.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace splitcast::sbp {
+
+/// What variables' values live in.
+struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
+  mlir::StringRef getName() final { return "sbp.variable"; }
+};
+
+/// What `sbp.scope` allocates, so that no two scopes are merged.
+struct ScopeResource : mlir::SideEffects::Resource::Base<ScopeResource> {
+  mlir::StringRef getName() final { return "sbp.scope"; }
+};
+
+/// Of ShardingOpInterface: see there.
+mlir::LogicalResult verifySharding(mlir::Operation *op);
+
+} // namespace splitcast::sbp
+
+#include "dialects/sbp/SbpDialect.h.inc"
+#include "dialects/sbp/SbpOpInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/sbp/SbpAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/sbp/SbpTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/sbp/SbpOps.h.inc"
+
+namespace splitcast::sbp {
+
+/// The signature of a tensor type; null when it has none (yet), or when `type` is no ranked tensor.
+NdAttr signatureOf(mlir::Type type);
+inline NdAttr signatureOf(mlir::Value value) { return signatureOf(value.getType()); }
+
+/// The same tensor with another signature (null: none).
+mlir::RankedTensorType withSignature(mlir::Type type, NdAttr signature);
+
+/// Type of the piece that the rank at `coordinates` holds; the type itself when it has no signature.
+mlir::RankedTensorType localType(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> coordinates);
+
+/// Bytes of one element; an i1 takes a byte.
+int64_t elementBytes(mlir::Type type);
+
+Shape shapeOf(mlir::Type type);
+
+/// The placement of a module: that of the `sbp.placement` attribute, else of the first signature found in a variable or a
+/// function's type; null when there is none.
+PlacementAttr placementOf(mlir::ModuleOp module);
+
+/// The operands and results that a LoopSpec speaks of.
+llvm::SmallVector<mlir::Value> tensorOperands(mlir::Operation *op);
+
+} // namespace splitcast::sbp
+
+#endif // SPLITCAST_DIALECTS_SBP_SBP_H

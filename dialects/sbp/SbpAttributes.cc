@@ -1,0 +1,292 @@
+// Text and verification of the attributes.
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace splitcast::sbp;
+
+//===----------------------------------------------------------------------===//
+// Placement: <"cpu", [dp = 2, tp = 2], ranks = [0, 1, 2, 3]>
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseAxis(AsmParser &parser, SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes) {
+  StringRef name;
+  int64_t size;
+  if (parser.parseKeyword(&name) || parser.parseEqual() || parser.parseInteger(size))
+    return failure();
+  names.push_back(parser.getBuilder().getStringAttr(name));
+  sizes.push_back(size);
+  return success();
+}
+
+Attribute PlacementAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string deviceKind;
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes, ranks;
+  auto axis = [&] { return parseAxis(parser, names, sizes); };
+  auto rank = [&]() -> ParseResult { return parser.parseInteger(ranks.emplace_back()); };
+  if (parser.parseLess() || parser.parseString(&deviceKind) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, axis))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("ranks") || parser.parseEqual() ||
+       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, rank)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<PlacementAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(deviceKind), names,
+                                          sizes, ranks);
+}
+
+void PlacementAttr::print(AsmPrinter &printer) const {
+  printer << "<\"" << getDeviceKind().getValue() << "\", [";
+  llvm::interleaveComma(llvm::zip(getAxisNames(), getAxisSizes()), printer, [&](auto axis) {
+    printer.printKeywordOrString(std::get<0>(axis).getValue());
+    printer << " = " << std::get<1>(axis);
+  });
+  printer << "]";
+  if (!getRanks().empty()) {
+    printer << ", ranks = [";
+    llvm::interleaveComma(getRanks(), printer);
+    printer << "]";
+  }
+  printer << ">";
+}
+
+LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr, ArrayRef<StringAttr> names,
+                                    ArrayRef<int64_t> sizes, ArrayRef<int64_t> ranks) {
+  llvm::StringSet<> seenNames;
+  int64_t positions = 1;
+  for (auto [name, size] : llvm::zip(names, sizes)) {
+    if (!seenNames.insert(name.getValue()).second)
+      return emitError() << "placement has two axes named '" << name.getValue() << "'; give each its own name";
+    if (size < 1)
+      return emitError() << "placement axis '" << name.getValue() << "' has size " << size << "; a size is at least 1";
+    positions *= size;
+  }
+  if (ranks.empty())
+    return success();
+  if (static_cast<int64_t>(ranks.size()) != positions)
+    return emitError() << "placement has " << positions << " positions but lists " << ranks.size()
+                       << " ranks; list one rank per position";
+  llvm::SmallSet<int64_t, 8> seenRanks;
+  for (int64_t rank : ranks)
+    if (rank < 0 || !seenRanks.insert(rank).second)
+      return emitError() << "placement lists rank " << rank << (rank < 0 ? ", which is negative" : " twice");
+  return success();
+}
+
+Placement PlacementAttr::toAlgebra() const {
+  Placement placement{getDeviceKind().str(), {}, getRanks().vec()};
+  for (auto [name, size] : llvm::zip(getAxisNames(), getAxisSizes()))
+    placement.axes.push_back({name.str(), size});
+  return placement;
+}
+
+PlacementAttr PlacementAttr::fromAlgebra(MLIRContext *context, const Placement &placement) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (const Axis &axis : placement.axes) {
+    names.push_back(StringAttr::get(context, axis.name));
+    sizes.push_back(axis.size);
+  }
+  return get(context, StringAttr::get(context, placement.deviceKind), names, sizes, placement.ranks);
+}
+
+//===----------------------------------------------------------------------===//
+// Slot: <@bucket, 128 of 4096>
+//===----------------------------------------------------------------------===//
+
+/// The part that a slot and an entry S(@bucket, 128 of 4096) share.
+static ParseResult parseSlotBody(AsmParser &parser, StringAttr &bucket, int64_t &offset, int64_t &total) {
+  return failure(parser.parseSymbolName(bucket) || parser.parseComma() || parser.parseInteger(offset) ||
+                 parser.parseKeyword("of") || parser.parseInteger(total));
+}
+
+static void printSlotBody(AsmPrinter &printer, SlotAttr slot) {
+  printer.printSymbolName(slot.getBucket());
+  printer << ", " << slot.getOffset() << " of " << slot.getTotal();
+}
+
+Attribute SlotAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringAttr bucket;
+  int64_t offset, total;
+  if (parser.parseLess() || parseSlotBody(parser, bucket, offset, total) || parser.parseGreater())
+    return {};
+  return parser.getChecked<SlotAttr>(loc, parser.getContext(), bucket, offset, total);
+}
+
+void SlotAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printSlotBody(printer, *this);
+  printer << ">";
+}
+
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr bucket, int64_t offset,
+                               int64_t total) {
+  if (offset < 0 || offset > total)
+    return emitError() << "slot of bucket '" << bucket.getValue() << "' starts at element " << offset << " of " << total
+                       << "; it must lie within the bucket";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Entry and Nd: <#placement, [S(0), B, S(@bucket, 0 of 64)]>
+//===----------------------------------------------------------------------===//
+
+Sbp EntryAttr::toAlgebra() const {
+  Sbp sbp{static_cast<Sbp::Kind>(getKind()), getDim(), {}};
+  if (getSlot())
+    sbp.slot = {getSlot().getBucket().str(), getSlot().getOffset(), getSlot().getTotal()};
+  return sbp;
+}
+
+EntryAttr EntryAttr::fromAlgebra(MLIRContext *context, const Sbp &sbp) {
+  SlotAttr slot;
+  if (sbp.isFlat())
+    slot = SlotAttr::get(context, StringAttr::get(context, sbp.slot.bucket), sbp.slot.offset, sbp.slot.total);
+  return get(context, static_cast<int64_t>(sbp.kind), sbp.dim, slot);
+}
+
+void EntryAttr::print(AsmPrinter &printer) const {
+  if (!getSlot()) {
+    printer << splitcast::sbp::toString(toAlgebra());
+    return;
+  }
+  printer << "S(";
+  printSlotBody(printer, getSlot());
+  printer << ")";
+}
+
+static EntryAttr parseSplit(AsmParser &parser) {
+  MLIRContext *context = parser.getContext();
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t dim = -1, offset, total;
+  StringAttr bucket;
+  if (parser.parseLParen())
+    return {};
+  OptionalParseResult hasDim = parser.parseOptionalInteger(dim);
+  if (hasDim.has_value()) {
+    if (failed(*hasDim) || parser.parseRParen())
+      return {};
+    if (dim < 0) {
+      parser.emitError(loc) << "S(" << dim << "): a split dimension is at least 0";
+      return {};
+    }
+    return EntryAttr::fromAlgebra(context, Sbp::split(dim));
+  }
+  if (parseSlotBody(parser, bucket, offset, total) || parser.parseRParen())
+    return {};
+  SlotAttr slot = parser.getChecked<SlotAttr>(loc, context, bucket, offset, total);
+  return slot ? EntryAttr::get(context, static_cast<int64_t>(Sbp::Kind::FlatSplit), -1, slot) : EntryAttr();
+}
+
+Attribute EntryAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return {};
+  if (keyword == "B")
+    return fromAlgebra(parser.getContext(), Sbp::broadcast());
+  if (keyword == "P")
+    return fromAlgebra(parser.getContext(), Sbp::partial());
+  if (keyword == "S")
+    return parseSplit(parser);
+  parser.emitError(loc) << "'" << keyword << "' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)";
+  return {};
+}
+
+Attribute NdAttr::parse(AsmParser &parser, Type) {
+  PlacementAttr placement;
+  SmallVector<EntryAttr> entries;
+  auto entry = [&]() -> ParseResult {
+    entries.push_back(cast_or_null<EntryAttr>(EntryAttr::parse(parser, {})));
+    return success(entries.back() != nullptr);
+  };
+  if (parser.parseLess() || parser.parseAttribute(placement) || parser.parseComma())
+    return {};
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, entry) || parser.parseGreater())
+    return {};
+  return parser.getChecked<NdAttr>(loc, parser.getContext(), placement, entries);
+}
+
+void NdAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printAttribute(getPlacement());
+  printer << ", [";
+  llvm::interleaveComma(getEntries(), printer, [&](EntryAttr entry) { entry.print(printer); });
+  printer << "]>";
+}
+
+LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, PlacementAttr placement,
+                             ArrayRef<EntryAttr> entries) {
+  if (static_cast<int64_t>(entries.size()) != placement.getNumAxes())
+    return emitError() << "signature has " << entries.size() << " entries but its placement has "
+                       << placement.getNumAxes() << " axes; give one entry per axis";
+  int64_t flats = llvm::count_if(entries, [](EntryAttr entry) { return entry.getSlot() != nullptr; });
+  if (flats > 1)
+    return emitError() << "signature splits " << flats << " axes by buckets; at most one may be";
+  for (auto [entry, name, size] : llvm::zip(entries, placement.getAxisNames(), placement.getAxisSizes()))
+    if (entry.getSlot() && entry.getSlot().getTotal() % size != 0)
+      return emitError() << "bucket '" << entry.getSlot().getBucket().getValue() << "' has "
+                         << entry.getSlot().getTotal() << " elements, which axis '" << name.getValue() << "' of size "
+                         << size << " does not divide; pad it";
+  return success();
+}
+
+LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+  NdSbp sbp = toAlgebra();
+  for (auto [axis, entry] : llvm::enumerate(sbp))
+    if (entry.isSplit() && entry.dim >= static_cast<int64_t>(shape.size()))
+      return emitError() << "signature " << toString(sbp) << " splits dimension " << entry.dim << " on axis '"
+                         << getPlacement().getAxisNames()[axis].getValue() << "', but the tensor has "
+                         << shape.size() << " dimensions; split one of these";
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return emitError() << "a global tensor has a static shape";
+  if (std::optional<Slot> slot = getFlatSlot()) {
+    int64_t elements = maxBoxElements(shape.vec(), sbp, getPlacement().toAlgebra());
+    if (slot->offset + elements > slot->total)
+      return emitError() << "slot at " << slot->offset << " of " << slot->total << " in bucket '" << slot->bucket
+                         << "' has no room for " << elements << " elements; enlarge the bucket";
+  }
+  return success();
+}
+
+NdSbp NdAttr::toAlgebra() const {
+  NdSbp sbp;
+  for (EntryAttr entry : getEntries())
+    sbp.push_back(entry.toAlgebra());
+  return sbp;
+}
+
+NdAttr NdAttr::get(PlacementAttr placement, const NdSbp &sbp) {
+  SmallVector<EntryAttr> entries;
+  for (const Sbp &entry : sbp)
+    entries.push_back(EntryAttr::fromAlgebra(placement.getContext(), entry));
+  return get(placement.getContext(), placement, entries);
+}
+
+NdAttr NdAttr::broadcast(PlacementAttr placement) {
+  return get(placement, NdSbp(placement.getNumAxes(), Sbp::broadcast()));
+}
+
+bool NdAttr::isBroadcast() const {
+  return llvm::all_of(toAlgebra(), [](const Sbp &sbp) { return sbp.isBroadcast(); });
+}
+
+bool NdAttr::hasPartial() const {
+  return llvm::any_of(toAlgebra(), [](const Sbp &sbp) { return sbp.isPartial(); });
+}
+
+std::optional<Slot> NdAttr::getFlatSlot() const {
+  for (const Sbp &sbp : toAlgebra())
+    if (sbp.isFlat())
+      return sbp.slot;
+  return std::nullopt;
+}

@@ -1,0 +1,120 @@
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace splitcast::sbp;
+
+#include "dialects/sbp/SbpDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/sbp/SbpAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/sbp/SbpTypes.cpp.inc"
+
+namespace {
+
+/// Aliases keep the text readable: #cpu_dp4_ for the placement, #S0_ or #B for a signature. A name that ends in a digit
+/// would get a number appended by the printer, hence the underscores.
+struct AliasInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (auto placement = dyn_cast<PlacementAttr>(attr)) {
+      os << placement.getDeviceKind().getValue();
+      for (auto [name, size] : llvm::zip(placement.getAxisNames(), placement.getAxisSizes()))
+        os << '_' << name.getValue() << size;
+      os << '_';
+      return AliasResult::FinalAlias;
+    }
+    if (auto signature = dyn_cast<NdAttr>(attr)) {
+      llvm::interleave(
+          signature.toAlgebra(), os, [&](const Sbp &sbp) { printAlias(sbp, os); }, "_");
+      return AliasResult::FinalAlias;
+    }
+    return AliasResult::NoAlias;
+  }
+
+  static void printAlias(const Sbp &sbp, raw_ostream &os) {
+    if (sbp.isSplit())
+      os << 'S' << sbp.dim << '_';
+    else if (sbp.isFlat())
+      os << "S_" << sbp.slot.bucket << '_' << sbp.slot.offset << '_';
+    else
+      os << toString(sbp);
+  }
+};
+
+/// Everything here may be inlined: values carry all that matters.
+struct InlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override { return true; }
+};
+
+} // namespace
+
+void SbpDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/sbp/SbpAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/sbp/SbpTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/sbp/SbpOps.cpp.inc"
+      >();
+  addInterfaces<AliasInterface, InlinerInterface>();
+}
+
+namespace splitcast::sbp {
+
+NdAttr signatureOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<NdAttr>(tensor.getEncoding()) : NdAttr();
+}
+
+RankedTensorType withSignature(Type type, NdAttr signature) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(), signature);
+}
+
+RankedTensorType localType(RankedTensorType type, ArrayRef<int64_t> coordinates) {
+  NdAttr signature = signatureOf(type);
+  if (!signature)
+    return type;
+  Shape shape = localShape(shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra(), coordinates.vec());
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+int64_t elementBytes(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+Shape shapeOf(Type type) { return cast<ShapedType>(type).getShape().vec(); }
+
+PlacementAttr placementOf(ModuleOp module) {
+  if (auto placement = module->getAttrOfType<PlacementAttr>("sbp.placement"))
+    return placement;
+  for (auto variable : module.getOps<VariableOp>())
+    if (NdAttr signature = variable.getLogical())
+      return signature.getPlacement();
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
+      if (NdAttr signature = signatureOf(type))
+        return signature.getPlacement();
+  return {};
+}
+
+SmallVector<Value> tensorOperands(Operation *op) {
+  return llvm::to_vector(
+      llvm::make_filter_range(op->getOperands(), [](Value value) { return isa<RankedTensorType>(value.getType()); }));
+}
+
+} // namespace splitcast::sbp

@@ -1,0 +1,162 @@
+// Verifiers, effects and folding of the ops.
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace splitcast::sbp;
+
+#define GET_OP_CLASSES
+#include "dialects/sbp/SbpOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+NdAttr VariableOp::getLogical() { return signatureOf(getType()); }
+
+RankedTensorType VariableOp::getStorageType() { return withSignature(getType(), getStorageOrLogical()); }
+
+StringRef VariableOp::getGroupOrPrefix() {
+  if (std::optional<StringRef> group = getGroup())
+    return *group;
+  auto [prefix, last] = getSymName().rsplit('.');
+  return prefix;
+}
+
+LogicalResult VariableOp::verify() {
+  RankedTensorType type = getTensorType();
+  if (!type.hasStaticShape())
+    return emitOpError() << "has type " << type << "; a variable has a static shape";
+  NdAttr logical = getLogical();
+  std::pair<StringRef, NdAttr> signatures[] = {
+      {"type", logical}, {"storage", getStorage().value_or(NdAttr())}, {"update", getUpdate().value_or(NdAttr())}};
+  for (auto [what, signature] : signatures) {
+    if (!signature)
+      continue;
+    if (!logical || signature.getPlacement() != logical.getPlacement())
+      return emitOpError() << what << " is on another placement than the type; put both on one";
+    if (signature.hasPartial())
+      return emitOpError() << what << " " << toString(signature.toAlgebra()) << " has P; a variable at rest is S or B";
+    if (failed(signature.verifyEncoding(type.getShape(), type.getElementType(),
+                                        [&] { return emitOpError() << what << ": "; })))
+      return failure();
+  }
+  if (Attribute init = getInitAttr())
+    if (!isa<ConstantInitAttr, NormalInitAttr, UniformInitAttr, FileInitAttr>(init))
+      return emitOpError() << "has initializer " << init
+                           << "; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file";
+  if (getStateOf() && !getRole())
+    return emitOpError() << "is state of @" << *getStateOf() << " but has no role; say which (\"exp_avg\", ...)";
+  return success();
+}
+
+/// Reads and assigns agree with their variable.
+template <typename OpTy>
+static LogicalResult verifyVariableUse(OpTy op, SymbolTableCollection &symbols, RankedTensorType type) {
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, op.getVariableAttr());
+  if (!variable)
+    return op.emitOpError() << "names @" << op.getVariable() << ", but the module has no such sbp.variable";
+  RankedTensorType declared = variable.getTensorType();
+  if (declared.getShape() != type.getShape() || declared.getElementType() != type.getElementType())
+    return (op.emitOpError() << "has type " << type << ", but @" << op.getVariable() << " is " << declared
+                             << "; shape and element type must be the same")
+               .attachNote(variable.getLoc())
+           << "declared here";
+  NdAttr signature = signatureOf(type);
+  if (signature && signature != variable.getLogical() && signature != variable.getStorageOrLogical())
+    return op.emitOpError() << "has signature " << toString(signature.toAlgebra()) << ", but @" << op.getVariable()
+                            << " is read and assigned as its logical or its storage signature; box the value";
+  return success();
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariableUse(*this, symbols, getResult().getType());
+}
+
+LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariableUse(*this, symbols, getValue().getType());
+}
+
+void ReadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get());
+}
+
+void AssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// Boxing
+//===----------------------------------------------------------------------===//
+
+LogicalResult BoxingOp::verify() {
+  RankedTensorType in = getInput().getType(), out = getOutput().getType();
+  if (in.getShape() != out.getShape() || in.getElementType() != out.getElementType())
+    return emitOpError() << "turns " << in << " into " << out << "; shape and element type must stay";
+  NdAttr from = signatureOf(in), to = signatureOf(out);
+  if (!to)
+    return emitOpError() << "has a result without a signature; say which one it asks for";
+  if (failed(to.verifyEncoding(out.getShape(), out.getElementType(), [&] { return emitOpError() << "result: "; })))
+    return failure();
+  if (!from)
+    return success();
+  if (from.getPlacement() != to.getPlacement())
+    return emitOpError() << "leaves its placement; input and output are on one";
+  if (!isLegalBoxing(from.toAlgebra(), to.toAlgebra()))
+    return emitOpError() << "turns " << toString(from.toAlgebra()) << " into " << toString(to.toAlgebra())
+                         << "; only an op that sums makes P: keep B or S";
+  return success();
+}
+
+OpFoldResult BoxingOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getOutput().getType())
+    return getInput();
+  auto inner = getInput().getDefiningOp<BoxingOp>();
+  // There and back again; a reduction is not undone, since its input is addends.
+  if (inner && inner.getInput().getType() == getOutput().getType())
+    return inner.getInput();
+  return {};
+}
+
+namespace {
+
+/// Two boxings in a row are one when nothing else uses what is between: a path by way of the middle cannot be cheaper.
+struct ComposeBoxings : OpRewritePattern<BoxingOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BoxingOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<BoxingOp>();
+    if (!inner || !inner->hasOneUse() || !signatureOf(inner.getInput()))
+      return failure();
+    auto bucket = op.getBucketAttr() ? op.getBucketAttr() : inner.getBucketAttr();
+    rewriter.replaceOpWithNewOp<BoxingOp>(op, op.getType(), inner.getInput(), bucket);
+    return success();
+  }
+};
+
+} // namespace
+
+void BoxingOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ComposeBoxings>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes and fences
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScopeOp::verify() {
+  if (!llvm::is_contained({"forward", "backward", "update"}, getPhase()))
+    return emitOpError() << "has phase \"" << getPhase() << "\"; phases are \"forward\", \"backward\" and \"update\"";
+  return success();
+}
+
+LoopSpec FenceOp::getLoopSpec() {
+  LoopSpec spec;
+  TensorFactors dims;
+  for (int64_t extent : getInput().getType().getShape())
+    dims.push_back({spec.addFactor(extent)});
+  spec.operands = {dims};
+  spec.results = {dims};
+  spec.linear = {{{0}, {}}};
+  return spec;
+}

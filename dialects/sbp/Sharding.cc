@@ -1,0 +1,127 @@
+// Verification of signatures by the ops' loop factors.
+#include "dialects/sbp/Sbp.h"
+
+using namespace mlir;
+using namespace splitcast::sbp;
+
+#include "dialects/sbp/SbpOpInterfaces.cpp.inc"
+
+namespace {
+
+std::string describe(const std::vector<Sbp> &operands, const std::vector<Sbp> &results) {
+  auto list = [](const std::vector<Sbp> &entries) {
+    std::string text;
+    for (size_t i = 0; i < entries.size(); ++i)
+      text += (i ? ", " : "") + toString(entries[i]);
+    return text;
+  };
+  return "(" + list(operands) + ") -> (" + list(results) + ")";
+}
+
+/// Notes, from the value on, each op that handed a P on, to the one that made it.
+void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
+  for (int hops = 0; hops < 8; ++hops) {
+    Operation *producer = value.getDefiningOp();
+    if (!producer)
+      return;
+    Value source;
+    for (Value operand : tensorOperands(producer)) {
+      NdAttr signature = signatureOf(operand);
+      if (signature && signature.toAlgebra()[axis].isPartial())
+        source = operand;
+    }
+    if (!source) {
+      diag.attachNote(producer->getLoc()) << "it became P here: '" << producer->getName()
+                                          << "' sums over a dimension that is split along this axis";
+      return;
+    }
+    diag.attachNote(producer->getLoc()) << "P passes through '" << producer->getName() << "' here";
+    value = source;
+  }
+}
+
+struct AxisCheck {
+  Operation *op;
+  const LoopSpec &spec;
+  Placement placement;
+  int64_t axis;
+  std::vector<Sbp> operands, results;
+
+  InFlightDiagnostic emitHead() const {
+    return op->emitOpError() << "has signatures " << describe(operands, results) << " on axis \""
+                             << placement.axes[axis].name << "\", which it cannot have";
+  }
+
+  /// P in an operand that no row takes as P: the commonest mistake, with the way out.
+  bool reportPartialOperand(ArrayRef<OpSignature> rows) const {
+    SmallVector<Value> values = tensorOperands(op);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      auto takesPartial = [&](const OpSignature &row) { return row.operands[i].isPartial(); };
+      if (!operands[i].isPartial() || llvm::any_of(rows, takesPartial))
+        continue;
+      InFlightDiagnostic diag = op->emitOpError()
+                                << "operand " << i << " is P on axis \"" << placement.axes[axis].name << "\"; '"
+                                << op->getName() << "' is not linear in it and takes S or B";
+      noteOriginOfPartial(diag, values[i], axis);
+      diag.attachNote(op->getLoc()) << "box it to B or S first, or let 'sbp-propagate' choose";
+      return true;
+    }
+    return false;
+  }
+
+  LogicalResult report() const {
+    std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size);
+    if (reportPartialOperand(rows))
+      return failure();
+    InFlightDiagnostic diag = emitHead();
+    Diagnostic &note = diag.attachNote(op->getLoc());
+    note << "it may have";
+    for (const OpSignature &row : rows)
+      note << "\n  " << describe(row.operands, row.results);
+    diag.attachNote(op->getLoc()) << "box an operand with sbp.boxing, or let 'sbp-propagate' choose";
+    return diag;
+  }
+};
+
+/// The splits of this axis leave smaller loops for the next one.
+void shrinkFactors(LoopSpec &spec, const std::vector<Sbp> &operands, const std::vector<Sbp> &results, int64_t axisSize) {
+  for (const OpSignature &row : deriveSignatures(spec, axisSize))
+    if (row.factor >= 0 && row.operands == operands && row.results == results) {
+      int64_t &extent = spec.factors[row.factor].extent;
+      extent = (extent + axisSize - 1) / axisSize;
+      return;
+    }
+}
+
+} // namespace
+
+LogicalResult splitcast::sbp::verifySharding(Operation *op) {
+  SmallVector<Value> operands = tensorOperands(op);
+  PlacementAttr placement;
+  for (Value value : llvm::concat<Value>(operands, llvm::to_vector_of<Value>(op->getResults()))) {
+    NdAttr signature = signatureOf(value);
+    if (!signature)
+      return success(); // not decided yet, or below the global level
+    if (placement && placement != signature.getPlacement())
+      return op->emitOpError() << "has tensors on two placements; box one of them to the other's";
+    placement = signature.getPlacement();
+    auto type = cast<RankedTensorType>(value.getType());
+    if (failed(signature.verifyEncoding(type.getShape(), type.getElementType(), [&] { return op->emitOpError(); })))
+      return failure();
+  }
+  if (!placement)
+    return success();
+  LoopSpec spec = cast<ShardingOpInterface>(op).getLoopSpec();
+  for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis) {
+    AxisCheck check{op, spec, placement.toAlgebra(), axis, {}, {}};
+    for (Value value : operands)
+      check.operands.push_back(signatureOf(value).toAlgebra()[axis]);
+    for (Value value : op->getResults())
+      check.results.push_back(signatureOf(value).toAlgebra()[axis]);
+    int64_t axisSize = placement.getAxisSizes()[axis];
+    if (!isLegal(spec, axisSize, check.operands, check.results))
+      return check.report();
+    shrinkFactors(spec, check.operands, check.results, axisSize);
+  }
+  return success();
+}

@@ -1,0 +1,23 @@
+//===- ShardingInterface.td - How an op states its signatures ---------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD
+#define SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
+  let description = [{
+    An op states the loops it runs over and where it is linear; its legal signatures follow (dialects/sbp/algebra/Factors.h).
+    The spec covers the operands that are tensors, in order, and all results. Implementing it also verifies: once the
+    signatures of all tensors of the op are decided,
+    - C1: they are on one placement, and each fits its tensor;
+    - C2: along every axis they are one of the op's legal rows.
+  }];
+  let cppNamespace = "::splitcast::sbp";
+  let methods = [
+    InterfaceMethod<"Loop factors and linear sets, on the shapes of the op's types.", "::splitcast::sbp::LoopSpec",
+                    "getLoopSpec", (ins)>,
+  ];
+  let verify = "return ::splitcast::sbp::verifySharding($_op);";
+}
+
+#endif // SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD

@@ -1,0 +1,49 @@
+"""Rules that run Debian's mlir-tblgen."""
+
+_TBLGEN = "/usr/lib/llvm-19/bin/mlir-tblgen"
+
+def gentbl(name, td_file, outs, td_srcs = []):
+    """Generates `outs`, a map from file name to the generator's flags, from one .td file."""
+    for out, flags in outs.items():
+        native.genrule(
+            name = name + "_" + out.replace(".", "_"),
+            srcs = [td_file] + td_srcs,
+            outs = [out],
+            cmd = "%s %s -I /usr/lib/llvm-19/include -I . $(location %s) -o $@" % (_TBLGEN, flags, td_file),
+        )
+    native.filegroup(
+        name = name,
+        srcs = [":" + name + "_" + out.replace(".", "_") for out in outs],
+    )
+
+def dialect_tbl(name, dialect, td_file, td_srcs = [], attrs = False, types = False, attr_interfaces = None, op_interfaces = None):
+    """The usual generated files of a dialect: NameDialect.h.inc, NameOps.h.inc and so on.
+
+    op_interfaces and attr_interfaces are the .td files that define them, which generate by themselves."""
+    outs = {}
+    prefix = name
+    outs[prefix + "Dialect.h.inc"] = "-gen-dialect-decls -dialect=" + dialect
+    outs[prefix + "Dialect.cpp.inc"] = "-gen-dialect-defs -dialect=" + dialect
+    outs[prefix + "Ops.h.inc"] = "-gen-op-decls"
+    outs[prefix + "Ops.cpp.inc"] = "-gen-op-defs"
+    if attrs:
+        outs[prefix + "Attrs.h.inc"] = "-gen-attrdef-decls -attrdefs-dialect=" + dialect
+        outs[prefix + "Attrs.cpp.inc"] = "-gen-attrdef-defs -attrdefs-dialect=" + dialect
+    if types:
+        outs[prefix + "Types.h.inc"] = "-gen-typedef-decls -typedefs-dialect=" + dialect
+        outs[prefix + "Types.cpp.inc"] = "-gen-typedef-defs -typedefs-dialect=" + dialect
+    gentbl(name + "_dialect_tbl", td_file, outs, td_srcs)
+    groups = [":" + name + "_dialect_tbl"]
+    for kind, file in [("op", op_interfaces), ("attr", attr_interfaces)]:
+        if not file:
+            continue
+        stem = "%s%sInterfaces" % (prefix, kind.capitalize())
+        gentbl("%s_%s_interface_tbl" % (name, kind), file, {
+            stem + ".h.inc": "-gen-%s-interface-decls" % kind,
+            stem + ".cpp.inc": "-gen-%s-interface-defs" % kind,
+        }, td_srcs)
+        groups.append(":%s_%s_interface_tbl" % (name, kind))
+    native.filegroup(
+        name = name + "_tbl",
+        srcs = groups,
+    )
