@@ -26,6 +26,7 @@ def Sbp_Dialect : Dialect {
   let cppNamespace = "::splitcast::sbp";
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = "void registerAttributes();";
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,9 +4,20 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace splitcast::sbp;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/sbp/SbpAttrs.cpp.inc"
+
+void SbpDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/sbp/SbpAttrs.cpp.inc"
+      >();
+}
 
 //===----------------------------------------------------------------------===//
 // Placement: <"cpu", [dp = 2, tp = 2], ranks = [0, 1, 2, 3]>

@@ -9,8 +9,6 @@ using namespace mlir;
 using namespace splitcast::sbp;
 
 #include "dialects/sbp/SbpDialect.cpp.inc"
-#define GET_ATTRDEF_CLASSES
-#include "dialects/sbp/SbpAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/sbp/SbpTypes.cpp.inc"
 
@@ -57,10 +55,7 @@ struct InlinerInterface : DialectInlinerInterface {
 } // namespace
 
 void SbpDialect::initialize() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "dialects/sbp/SbpAttrs.cpp.inc"
-      >();
+  registerAttributes();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/sbp/SbpTypes.cpp.inc"
