@@ -110,19 +110,19 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
 
 def Sbp_ConstantInitAttr : Sbp_Attr<"ConstantInit", "constant"> {
   let summary = "Every element has this value";
-  let parameters = (ins "double":$value);
+  let parameters = (ins "::mlir::FloatAttr":$value);
   let assemblyFormat = "`<` $value `>`";
 }
 
 def Sbp_NormalInitAttr : Sbp_Attr<"NormalInit", "normal"> {
   let summary = "Normally distributed; element i depends only on the seed, the variable's name and i";
-  let parameters = (ins "double":$mean, "double":$stddev);
+  let parameters = (ins "::mlir::FloatAttr":$mean, "::mlir::FloatAttr":$stddev);
   let assemblyFormat = "`<` `mean` `=` $mean `,` `stddev` `=` $stddev `>`";
 }
 
 def Sbp_UniformInitAttr : Sbp_Attr<"UniformInit", "uniform"> {
   let summary = "Uniform in [low, high); element i depends only on the seed, the variable's name and i";
-  let parameters = (ins "double":$low, "double":$high);
+  let parameters = (ins "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
   let assemblyFormat = "`<` $low `,` $high `>`";
 }
 
