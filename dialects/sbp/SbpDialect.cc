@@ -46,7 +46,7 @@ struct AliasInterface : OpAsmDialectInterface {
 };
 
 /// Everything here may be inlined: values carry all that matters.
-struct InlinerInterface : DialectInlinerInterface {
+struct InlineAnywhere : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override { return true; }
@@ -64,7 +64,7 @@ void SbpDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/sbp/SbpOps.cpp.inc"
       >();
-  addInterfaces<AliasInterface, InlinerInterface>();
+  addInterfaces<AliasInterface, InlineAnywhere>();
 }
 
 namespace splitcast::sbp {

@@ -53,8 +53,10 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
   for (size_t i = 0; i < spec.operands.size(); ++i)
     carried |= place(spec.operands[i], row.operands[i]);
   for (size_t i = 0; i < spec.results.size(); ++i) {
-    if (place(spec.results[i], row.results[i]))
+    if (place(spec.results[i], row.results[i])) {
+      carried = true;
       continue;
+    }
     legal &= split.kind == FactorKind::Sum;
     row.results[i] = Sbp::partial();
   }
@@ -97,10 +99,10 @@ OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
     if (factor.kind != FactorKind::Parallel)
       return {};
   for (const TensorFactors &operand : spec.operands) {
-    bool isScalar = std::all_of(operand.begin(), operand.end(), [](const auto &dim) { return dim.empty(); });
+    bool isScalar = operand.empty();
     if (operand != loops && !isScalar)
       return {};
-    row.operands.push_back(operand == loops ? Sbp::flat(slot) : Sbp::broadcast());
+    row.operands.push_back(isScalar ? Sbp::broadcast() : Sbp::flat(slot));
   }
   row.results.assign(spec.results.size(), Sbp::flat(slot));
   return row;
