@@ -10,138 +10,18 @@
 #ifndef SPLITCAST_DIALECTS_SBP_SBP_TD
 #define SPLITCAST_DIALECTS_SBP_SBP_TD
 
-include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/BuiltinAttributeInterfaces.td"
-include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
-include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/sbp/SbpBase.td"
 include "dialects/sbp/ShardingInterface.td"
-
-def Sbp_Dialect : Dialect {
-  let name = "sbp";
-  let summary = "Global tensors over a mesh of ranks";
-  let cppNamespace = "::splitcast::sbp";
-  let useDefaultAttributePrinterParser = 1;
-  let useDefaultTypePrinterParser = 1;
-  let extraClassDeclaration = "void registerAttributes();";
-}
-
-//===----------------------------------------------------------------------===//
-// Attributes and types
-//===----------------------------------------------------------------------===//
-
-class Sbp_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrDef<Sbp_Dialect, name, traits> {
-  let mnemonic = attrMnemonic;
-}
-
-def Sbp_PlacementAttr : Sbp_Attr<"Placement", "placement"> {
-  let summary = "A mesh of ranks of one kind of device";
-  let description = [{
-    `#sbp.placement<"cpu", [dp = 4, tp = 2]>`: 8 ranks; position p of the mesh, row-major, is held by rank p, or by the p-th
-    of `ranks = [...]` when given. It is no symbol, so that a type verifies by itself and a module moves to another
-    placement by replacing attributes.
-    - C1: Axes have distinct names and positive sizes.
-    - C2: `ranks`, when given, has one distinct, non-negative rank per position.
-  }];
-  let parameters = (ins "::mlir::StringAttr":$deviceKind, ArrayRefParameter<"::mlir::StringAttr">:$axisNames,
-                    ArrayRefParameter<"int64_t">:$axisSizes, OptionalArrayRefParameter<"int64_t">:$ranks);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    int64_t getNumAxes() const { return getAxisSizes().size(); }
-    Placement toAlgebra() const;
-    static PlacementAttr fromAlgebra(::mlir::MLIRContext *context, const Placement &placement);
-  }];
-}
-
-def Sbp_SlotAttr : Sbp_Attr<"Slot", "slot"> {
-  let summary = "A variable's place in a bucket";
-  let description = [{
-    `#sbp.slot<@layer0, 128 of 4096>`: the variable's elements start at element 128 of the 4096 of bucket `layer0`.
-    - C1: 0 <= offset <= total.
-  }];
-  let parameters = (ins "::mlir::StringAttr":$bucket, "int64_t":$offset, "int64_t":$total);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-}
-
-def Sbp_EntryAttr : Sbp_Attr<"Entry", "entry"> {
-  let summary = "How a tensor lies along one axis; printed as part of #sbp.nd only";
-  // kind: 0 split along `dim`, 1 split as a slot, 2 broadcast, 3 partial.
-  let parameters = (ins "int64_t":$kind, "int64_t":$dim, OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot);
-  let hasCustomAssemblyFormat = 1;
-  let extraClassDeclaration = [{
-    Sbp toAlgebra() const;
-    static EntryAttr fromAlgebra(::mlir::MLIRContext *context, const Sbp &sbp);
-  }];
-}
-
-def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "The signature of a tensor: one entry per axis of its placement";
-  let description = [{
-    `#sbp.nd<#placement, [S(0), B]>`. B: every rank of the axis holds the same; S(d): cut along dimension d into nearly
-    equal pieces (ragged and empty ones included); S(@bucket, offset of total): cut as a slot of a flat bucket; P: every
-    rank holds an addend. Entries apply in the order of the axes, flat ones last.
-    - C1: One entry per axis.
-    - C2: A split dimension exists in the tensor.
-    - C3: At most one entry is a flat split, and its slot has room for the piece that the other axes leave.
-    - C4: The total of a flat split is a multiple of the axis's size.
-  }];
-  let parameters = (ins "::splitcast::sbp::PlacementAttr":$placement,
-                    ArrayRefParameter<"::splitcast::sbp::EntryAttr">:$entries);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    NdSbp toAlgebra() const;
-    static NdAttr get(PlacementAttr placement, const NdSbp &sbp);
-    /// Broadcast along every axis.
-    static NdAttr broadcast(PlacementAttr placement);
-    bool isBroadcast() const;
-    bool hasPartial() const;
-    /// The entry of the axis that has a flat split, or none.
-    std::optional<Slot> getFlatSlot() const;
-  }];
-}
-
-// Initializers hold no data: each rank makes or reads only its own pieces.
-
-def Sbp_ConstantInitAttr : Sbp_Attr<"ConstantInit", "constant"> {
-  let summary = "Every element has this value";
-  let parameters = (ins "::mlir::FloatAttr":$value);
-  let assemblyFormat = "`<` $value `>`";
-}
-
-def Sbp_NormalInitAttr : Sbp_Attr<"NormalInit", "normal"> {
-  let summary = "Normally distributed; element i depends only on the seed, the variable's name and i";
-  let parameters = (ins "::mlir::FloatAttr":$mean, "::mlir::FloatAttr":$stddev);
-  let assemblyFormat = "`<` `mean` `=` $mean `,` `stddev` `=` $stddev `>`";
-}
-
-def Sbp_UniformInitAttr : Sbp_Attr<"UniformInit", "uniform"> {
-  let summary = "Uniform in [low, high); element i depends only on the seed, the variable's name and i";
-  let parameters = (ins "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
-  let assemblyFormat = "`<` $low `,` $high `>`";
-}
-
-def Sbp_FileInitAttr : Sbp_Attr<"FileInit", "file"> {
-  let summary = "A tensor of a safetensors file";
-  let parameters = (ins "::mlir::StringAttr":$path, "::mlir::StringAttr":$tensor);
-  let assemblyFormat = "`<` $path `,` $tensor `>`";
-}
-
-def Sbp_TokenType : TypeDef<Sbp_Dialect, "Token"> {
-  let summary = "A scope, as an operand";
-  let mnemonic = "token";
-}
 
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
 
-def Sbp_GlobalTensor : TypeConstraint<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
+def Sbp_GlobalTensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
 
 class Sbp_Op<string mnemonic, list<Trait> traits = []> : Op<Sbp_Dialect, mnemonic, traits>;
 

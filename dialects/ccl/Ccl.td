@@ -1,0 +1,177 @@
+//===- Ccl.td - Collectives on the pieces of one rank -------------------------===//
+//
+// Level     local, below `sbp` and above `exec`. A module is the program of one rank.
+// Value     a rank's piece, tensor<32x256xf32>, in its own memory.
+// Decided   which rank holds which elements, which collectives are called, in which order, on which buckets.
+// Not yet   how ops are fused into kernels, where pieces lie in memory, on which stream an op runs.
+//
+// A collective only *starts* here: its result is a !ccl.pending, of which nothing can be had but by ccl.wait. Views and packs
+// state where members lie in a bucket, and cost nothing when memory is planned so that they lie there.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_CCL_CCL_TD
+#define SPLITCAST_DIALECTS_CCL_CCL_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Ccl_Dialect : Dialect {
+  let name = "ccl";
+  let summary = "Collectives on the pieces of one rank";
+  let cppNamespace = "::splitcast::ccl";
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::splitcast::sbp::SbpDialect"];
+}
+
+def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
+  let summary = "What a collective under way will be";
+  let mnemonic = "pending";
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+def Ccl_Tensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
+
+class Ccl_Op<string mnemonic, list<Trait> traits = []> : Op<Ccl_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+def Ccl_StorageOp : Ccl_Op<"storage", [Symbol]> {
+  let summary = "What lies at rest on this rank: a bucket of variables, or one variable's piece";
+  let description = [{
+    ```mlir
+    ccl.storage @layer0 : tensor<1024xf32> holds [@layer0.weight, @layer0.bias] at [0, 896]
+    ```
+    Element `at[i]` is the first of member i's piece; which elements these are, the member's sbp.variable says. What belongs
+    to no member is padding, and zero.
+    - C1: As many places as members, each within the tensor; a statically shaped tensor.
+    - C2: Members are variables of the module.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
+                   ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
+  let assemblyFormat = "$sym_name `:` $type `holds` $members `at` $offsets attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+  }];
+}
+
+def Ccl_ReadOp : Ccl_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                 DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "What lies in a storage now";
+  let description = [{
+    - C1: The storage exists and has this type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$storage);
+  let results = (outs Ccl_Tensor:$result);
+  let assemblyFormat = "$storage attr-dict `:` type($result)";
+}
+
+def Ccl_AssignOp : Ccl_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Replaces what lies in a storage, or its elements from `offset` on";
+  let description = [{
+    - C1: The storage exists and has the value's element type.
+    - C2: The value's elements, in row-major order from `offset` on, lie within it.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$storage, Ccl_Tensor:$value, DefaultValuedAttr<I64Attr, "0">:$offset);
+  let assemblyFormat = "$storage `,` $value attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
+// Views and packs
+//===----------------------------------------------------------------------===//
+
+def Ccl_ViewOp : Ccl_Op<"view", [Pure]> {
+  let summary = "Consecutive elements of a tensor, from `offset` on, as another shape";
+  let description = [{
+    - C1: The result's elements lie within the operand; element types agree.
+  }];
+  let arguments = (ins Ccl_Tensor:$input, I64Attr:$offset);
+  let results = (outs Ccl_Tensor:$result);
+  let assemblyFormat = "$input `at` $offset attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Ccl_PackOp : Ccl_Op<"pack", [Pure]> {
+  let summary = "Tensors laid into one flat range, each from its offset on; zero elsewhere";
+  let description = [{
+    - C1: The result has one dimension and the operands' element type.
+    - C2: As many offsets as operands, ascending; operands do not overlap and lie within the result.
+  }];
+  let arguments = (ins Variadic<Ccl_Tensor>:$inputs, DenseI64ArrayAttr:$offsets);
+  let results = (outs Ccl_Tensor:$result);
+  let assemblyFormat = "$inputs `at` $offsets attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+def Ccl_Resource : Resource<"::splitcast::ccl::WireResource">;
+
+/// `ranks` are those of the group, in order; `blocks` the elements that each of them holds (or keeps), and `what` names the
+/// collective in messages and reports. Calls of a group happen in the same order on all its ranks: hence the effects.
+class Ccl_Collective<string mnemonic> : Ccl_Op<mnemonic, [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
+  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks, StrAttr:$what);
+  let results = (outs Ccl_PendingType:$pending);
+  let assemblyFormat = "$what $input `ranks` $ranks `index` $index `blocks` $blocks attr-dict `:` type($input) `->` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Ccl_AllGatherOp : Ccl_Collective<"all_gather"> {
+  let summary = "The blocks of all ranks, one after the other";
+  let description = [{
+    - C1: `index` is this rank's place in `ranks`; one block per rank.
+    - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
+  }];
+}
+
+def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter"> {
+  let summary = "This rank's block of the sum of all ranks' operands";
+  let description = [{
+    - C1: `index` is this rank's place in `ranks`; one block per rank.
+    - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
+  }];
+}
+
+def Ccl_AllReduceOp : Ccl_Collective<"all_reduce"> {
+  let summary = "The sum of all ranks' operands";
+  let description = [{
+    - C1: `index` is this rank's place in `ranks`; one block per rank, together the operand's elements.
+    - C2: Operand and result have one type.
+  }];
+}
+
+def Ccl_AllToAllOp : Ccl_Op<"all_to_all", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
+  let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
+  let description = [{
+    - C1: `index` is this rank's place in `ranks`; one block per rank on either side.
+    - C2: Operand and result have one dimension, with all their blocks.
+  }];
+  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks,
+                   DenseI64ArrayAttr:$received, StrAttr:$what);
+  let results = (outs Ccl_PendingType:$pending);
+  let assemblyFormat = "$what $input `ranks` $ranks `index` $index `blocks` $blocks `received` $received attr-dict `:` type($input) `->` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Ccl_WaitOp : Ccl_Op<"wait", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
+  let summary = "The result of a collective, once it is there";
+  let description = [{
+    - C1: The result is what is pending.
+    - C2: A collective is waited for once.
+  }];
+  let arguments = (ins Ccl_PendingType:$pending);
+  let results = (outs Ccl_Tensor:$result);
+  let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // SPLITCAST_DIALECTS_CCL_CCL_TD

@@ -1,0 +1,174 @@
+#include "dialects/ccl/Ccl.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::ccl;
+
+#include "dialects/ccl/CclDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/ccl/CclTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/ccl/CclOps.cpp.inc"
+
+void CclDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/ccl/CclTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ccl/CclOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+LogicalResult StorageOp::verify() {
+  RankedTensorType type = getTensorType();
+  if (!type.hasStaticShape())
+    return emitOpError() << "has type " << type << "; a storage has a static shape";
+  if (getMembers().size() != getOffsets().size())
+    return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
+                         << " offsets; give one per member";
+  for (int64_t offset : getOffsets())
+    if (offset < 0 || offset > type.getNumElements())
+      return emitOpError() << "places a member at element " << offset << " of " << type.getNumElements();
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  for (Attribute member : getMembers()) {
+    auto symbol = dyn_cast<FlatSymbolRefAttr>(member);
+    if (!symbol || (module && !module.lookupSymbol<sbp::VariableOp>(symbol.getValue())))
+      return emitOpError() << "holds " << member << ", which is no sbp.variable of the module";
+  }
+  return success();
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(*this, getStorageAttr());
+  if (!storage)
+    return emitOpError() << "names @" << getStorage() << ", but the module has no such ccl.storage";
+  if (storage.getType() != getResult().getType())
+    return emitOpError() << "has type " << getResult().getType() << ", but @" << getStorage() << " is "
+                         << storage.getType();
+  return success();
+}
+
+LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(*this, getStorageAttr());
+  if (!storage)
+    return emitOpError() << "names @" << getStorage() << ", but the module has no such ccl.storage";
+  RankedTensorType type = storage.getTensorType(), value = getValue().getType();
+  if (type.getElementType() != value.getElementType())
+    return emitOpError() << "assigns " << value << " to @" << getStorage() << " of " << type
+                         << "; element types must agree";
+  if (static_cast<int64_t>(getOffset()) < 0 ||
+      static_cast<int64_t>(getOffset()) + value.getNumElements() > type.getNumElements())
+    return emitOpError() << "assigns " << value.getNumElements() << " elements from " << getOffset() << " on, but @"
+                         << getStorage() << " has " << type.getNumElements();
+  return success();
+}
+
+void ReadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), getStorageAttr(), StorageResource::get());
+}
+
+void AssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), getStorageAttr(), StorageResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// Views and packs
+//===----------------------------------------------------------------------===//
+
+LogicalResult ViewOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getResult().getType();
+  int64_t offset = getOffset();
+  if (from.getElementType() != to.getElementType() || offset < 0 ||
+      offset + to.getNumElements() > from.getNumElements())
+    return emitOpError() << "sees " << to << " at element " << offset << " of " << from << "; it must lie within";
+  return success();
+}
+
+LogicalResult PackOp::verify() {
+  RankedTensorType type = getResult().getType();
+  if (type.getRank() != 1 || getInputs().size() != getOffsets().size())
+    return emitOpError() << "packs " << getInputs().size() << " operands at " << getOffsets().size() << " offsets into "
+                         << type << "; give one offset per operand and a result of one dimension";
+  int64_t end = 0;
+  for (auto [input, offset] : llvm::zip(getInputs(), getOffsets())) {
+    auto from = cast<RankedTensorType>(input.getType());
+    if (from.getElementType() != type.getElementType() || offset < end ||
+        offset + from.getNumElements() > type.getNumElements())
+      return emitOpError() << "lays " << from << " at element " << offset << " of " << type << ", where " << end
+                           << " are taken; operands must not overlap and must lie within";
+    end = offset + from.getNumElements();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+static int64_t sum(ArrayRef<int64_t> blocks) { return std::accumulate(blocks.begin(), blocks.end(), int64_t{0}); }
+
+/// C1 of every collective.
+template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
+  int64_t index = op.getIndex(), size = op.getRanks().size();
+  if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
+    return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks in a group of "
+                            << size << "; the index lies within, and there is one block per rank";
+  return success();
+}
+
+/// C2: element counts of operand and result.
+template <typename OpTy> static LogicalResult verifyElements(OpTy op, int64_t input, int64_t result) {
+  RankedTensorType from = op.getInput().getType(), to = op.getPending().getType().getTensor();
+  if (from.getNumElements() != input || to.getNumElements() != result ||
+      from.getElementType() != to.getElementType())
+    return op.emitOpError() << "turns " << from << " into " << to << ", but its blocks give " << input
+                            << " elements and " << result;
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  if (failed(verifyGroup(*this)))
+    return failure();
+  return verifyElements(*this, getBlocks()[getIndex()], sum(getBlocks()));
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (failed(verifyGroup(*this)))
+    return failure();
+  return verifyElements(*this, sum(getBlocks()), getBlocks()[getIndex()]);
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyGroup(*this)))
+    return failure();
+  return verifyElements(*this, sum(getBlocks()), sum(getBlocks()));
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (failed(verifyGroup(*this)))
+    return failure();
+  if (getReceived().size() != getBlocks().size())
+    return emitOpError() << "sends " << getBlocks().size() << " blocks and receives " << getReceived().size()
+                         << "; there is one per rank on either side";
+  return verifyElements(*this, sum(getBlocks()), sum(getReceived()));
+}
+
+LogicalResult WaitOp::verify() {
+  if (getPending().getType().getTensor() != getResult().getType())
+    return emitOpError() << "gives " << getResult().getType() << " where " << getPending().getType().getTensor()
+                         << " is pending";
+  if (!getPending().hasOneUse())
+    return emitOpError() << "waits for a collective that something else uses too; it is waited for once";
+  return success();
+}

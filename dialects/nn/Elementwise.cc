@@ -1,0 +1,207 @@
+// One element, and the gradient, of each elementwise op. Shapes, signatures and linalg are common: ElementwiseRules.cc.
+#include "dialects/nn/Nn.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+namespace {
+
+/// Arithmetic on scalars with operators, float or integer by type.
+struct Scalar {
+  OpBuilder &builder;
+  Location loc;
+  Value value;
+
+  Scalar constant(double number) const { return {builder, loc, scalarConstant(builder, loc, value.getType(), number)}; }
+  template <typename FloatOp, typename IntOp> Scalar binary(const Scalar &other) const {
+    if (isa<FloatType>(value.getType()))
+      return {builder, loc, builder.create<FloatOp>(loc, value, other.value)};
+    return {builder, loc, builder.create<IntOp>(loc, value, other.value)};
+  }
+  template <typename UnaryOp> Scalar unary() const { return {builder, loc, builder.create<UnaryOp>(loc, value)}; }
+};
+
+Scalar operator+(const Scalar &a, const Scalar &b) { return a.binary<arith::AddFOp, arith::AddIOp>(b); }
+Scalar operator-(const Scalar &a, const Scalar &b) { return a.binary<arith::SubFOp, arith::SubIOp>(b); }
+Scalar operator*(const Scalar &a, const Scalar &b) { return a.binary<arith::MulFOp, arith::MulIOp>(b); }
+Scalar operator/(const Scalar &a, const Scalar &b) { return a.binary<arith::DivFOp, arith::DivSIOp>(b); }
+Scalar operator+(const Scalar &a, double b) { return a + a.constant(b); }
+Scalar operator*(const Scalar &a, double b) { return a * a.constant(b); }
+
+/// The gradient of operand `index`, shaped like it.
+Value shaped(Operation *op, OpBuilder &builder, Value gradient, unsigned index) {
+  return sumToShape(builder, op->getLoc(), gradient, sbp::shapeOf(op->getOperand(index).getType()));
+}
+
+using Gradients = SmallVector<Value>;
+
+/// The tanh approximation: gelu(x) = x/2 (1 + t), t = tanh(u), u = c (x + 0.044715 x^3), c = sqrt(2/pi).
+struct TanhGelu {
+  Scalar x, t;
+  explicit TanhGelu(const Scalar &x)
+      : x(x), t(((x + x * x * x * 0.044715) * kScale).unary<math::TanhOp>()) {}
+  /// du/dx
+  Scalar innerSlope() const { return (x * x * (3 * 0.044715) + 1.0) * kScale; }
+  static constexpr double kScale = 0.7978845608028654; // sqrt(2 / pi)
+};
+
+constexpr double kInvSqrt2 = 0.7071067811865476;     // 1 / sqrt 2
+constexpr double kInvSqrt2Pi = 0.3989422804014327;   // 1 / sqrt(2 pi), of the normal density
+
+/// The normal distribution function at x.
+Scalar normalCdf(const Scalar &x) { return ((x * kInvSqrt2).unary<math::ErfOp>() + 1.0) * 0.5; }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value AddOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} + Scalar{b, loc, x[1]}).value; }
+Gradients AddOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  Gradients result(2);
+  for (unsigned i : {0, 1})
+    if (needed[i])
+      result[i] = shaped(*this, b, g[0], i);
+  return result;
+}
+
+Value SubOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} - Scalar{b, loc, x[1]}).value; }
+Gradients SubOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  Gradients result(2);
+  if (needed[0])
+    result[0] = shaped(*this, b, g[0], 0);
+  if (needed[1])
+    result[1] = b.create<NegOp>(getLoc(), shaped(*this, b, g[0], 1));
+  return result;
+}
+
+Value MulOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} * Scalar{b, loc, x[1]}).value; }
+Gradients MulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  Gradients result(2);
+  for (unsigned i : {0, 1})
+    if (needed[i])
+      result[i] = shaped(*this, b, b.create<MulOp>(getLoc(), g[0], getOperand(1 - i)), i);
+  return result;
+}
+
+Value DivOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} / Scalar{b, loc, x[1]}).value; }
+Gradients DivOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  Gradients result(2);
+  Value overRhs = b.create<DivOp>(getLoc(), g[0], getRhs());
+  if (needed[0])
+    result[0] = shaped(*this, b, overRhs, 0);
+  if (needed[1]) { // -g (lhs / rhs) / rhs
+    Value product = b.create<MulOp>(getLoc(), overRhs, b.create<DivOp>(getLoc(), getLhs(), getRhs()));
+    result[1] = shaped(*this, b, b.create<NegOp>(getLoc(), product), 1);
+  }
+  return result;
+}
+
+Value NegOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<arith::NegFOp>(loc, x[0]); }
+Gradients NegOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { return {b.create<NegOp>(getLoc(), g[0])}; }
+
+Value ScaleOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} * getValue().convertToDouble()).value;
+}
+Gradients ScaleOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<ScaleOp>(getLoc(), g[0], getValue().convertToDouble())};
+}
+
+Value ShiftOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} + getValue().convertToDouble()).value;
+}
+Gradients ShiftOp::buildGradient(OpBuilder &, ValueRange g, ArrayRef<bool>) { return {g[0]}; }
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Value ExpOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::ExpOp>(loc, x[0]); }
+Gradients ExpOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<MulOp>(getLoc(), g[0], getResult())};
+}
+
+Value LogOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::LogOp>(loc, x[0]); }
+Gradients LogOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<DivOp>(getLoc(), g[0], getInput())};
+}
+
+Value SqrtOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::SqrtOp>(loc, x[0]); }
+Gradients SqrtOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  Value half = b.create<ScaleOp>(getLoc(), g[0], 0.5);
+  return {b.create<DivOp>(getLoc(), half, getResult())};
+}
+
+Value TanhOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::TanhOp>(loc, x[0]); }
+Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // g (1 - y^2) = g - g y y
+  Value gy = b.create<MulOp>(getLoc(), g[0], getResult());
+  return {b.create<SubOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), gy, getResult()))};
+}
+
+Value ReluOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return b.create<arith::MaximumFOp>(loc, x[0], scalarConstant(b, loc, x[0].getType(), 0.0));
+}
+Gradients ReluOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<ReluGradOp>(getLoc(), g[0], getInput())};
+}
+
+Value ReluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  Value zero = scalarConstant(b, loc, x[1].getType(), 0.0);
+  Value isPositive = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, x[1], zero);
+  return b.create<arith::SelectOp>(loc, isPositive, x[0], zero);
+}
+
+Value GeluOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
+  Scalar x{b, loc, args[0]};
+  if (!getTanh())
+    return (x * normalCdf(x)).value;
+  return (x * 0.5 * (TanhGelu(x).t + 1.0)).value;
+}
+Gradients GeluOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<GeluGradOp>(getLoc(), g[0], getInput(), getTanh())};
+}
+
+Value GeluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
+  Scalar g{b, loc, args[0]}, x{b, loc, args[1]};
+  if (!getTanh()) { // Phi(x) + x phi(x)
+    Scalar density = (x * x * -0.5).unary<math::ExpOp>() * kInvSqrt2Pi;
+    return (g * (normalCdf(x) + x * density)).value;
+  }
+  TanhGelu gelu(x); // (1 + t)/2 + x/2 (1 - t^2) du/dx
+  Scalar slope = (gelu.t + 1.0) * 0.5 + x * 0.5 * (x.constant(1.0) - gelu.t * gelu.t) * gelu.innerSlope();
+  return (g * slope).value;
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  Type from = x[0].getType(), to = getResult().getType().getElementType();
+  if (from == to)
+    return x[0];
+  auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
+  if (fromFloat && toFloat) {
+    if (fromFloat.getWidth() < toFloat.getWidth())
+      return b.create<arith::ExtFOp>(loc, to, x[0]);
+    if (fromFloat.getWidth() > toFloat.getWidth())
+      return b.create<arith::TruncFOp>(loc, to, x[0]);
+    // bf16 and f16 have no common part but f32.
+    return b.create<arith::TruncFOp>(loc, to, b.create<arith::ExtFOp>(loc, b.getF32Type(), x[0]));
+  }
+  if (toFloat)
+    return b.create<arith::SIToFPOp>(loc, to, x[0]);
+  if (fromFloat)
+    return b.create<arith::FPToSIOp>(loc, to, x[0]);
+  if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+    return b.create<arith::ExtSIOp>(loc, to, x[0]);
+  return b.create<arith::TruncIOp>(loc, to, x[0]);
+}
+Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  Type element = cast<RankedTensorType>(getInput().getType()).getElementType();
+  return {b.create<CastOp>(getLoc(), g[0], element)};
+}

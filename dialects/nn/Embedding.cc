@@ -1,0 +1,126 @@
+// Rows of a table, and their gradient.
+#include "dialects/nn/Nn.h"
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+static SmallVector<int64_t> rowsShape(Value ids, int64_t width) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(ids.getType()).getShape());
+  shape.push_back(width);
+  return shape;
+}
+
+void EmbeddingOp::build(OpBuilder &builder, OperationState &state, Value table, Value ids) {
+  auto type = cast<RankedTensorType>(table.getType());
+  build(builder, state, RankedTensorType::get(rowsShape(ids, type.getDimSize(1)), type.getElementType()), table, ids);
+}
+
+/// Factors of indices, table and rows; `indexKind` is Sum where rows are added up.
+static sbp::LoopSpec embeddingSpec(ArrayRef<int64_t> idsShape, ArrayRef<int64_t> tableShape, sbp::FactorKind indexKind,
+                                   sbp::TensorFactors &ids, sbp::TensorFactors &table, sbp::TensorFactors &rows) {
+  sbp::LoopSpec spec;
+  for (int64_t extent : idsShape)
+    ids.push_back({spec.addFactor(extent, indexKind)});
+  rows = ids;
+  int row = spec.addFactor(tableShape[0], sbp::FactorKind::Whole), column = spec.addFactor(tableShape[1]);
+  table = {{row}, {column}};
+  rows.push_back({column});
+  return spec;
+}
+
+sbp::LoopSpec EmbeddingOp::getLoopSpec() {
+  sbp::TensorFactors ids, table, rows;
+  sbp::LoopSpec spec = embeddingSpec(getIds().getType().getShape(), getTable().getType().getShape(),
+                                     sbp::FactorKind::Parallel, ids, table, rows);
+  spec.operands = {table, ids};
+  spec.results = {rows};
+  spec.linear = {{{0}, {}}};
+  return spec;
+}
+
+LogicalResult EmbeddingOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  auto table = cast<RankedTensorType>(getTable().getType());
+  if (table.getRank() != 2)
+    return emitOpError() << "looks up rows of " << undecided(table) << "; a table has two dimensions";
+  types.push_back(RankedTensorType::get(rowsShape(getIds(), table.getDimSize(1)), table.getElementType()));
+  return success();
+}
+
+SmallVector<Value> EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  RankedTensorType type = undecided(getResult().getType());
+  int64_t rank = type.getRank();
+  Value table = operands[0];
+  AffineMap identity = builder.getMultiDimIdentityMap(rank);
+  SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
+  return {buildGeneric(builder, getLoc(), type, operands[1], {identity.dropResult(rank - 1), identity}, parallel,
+                       std::nullopt, [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+                         Value row = b.create<arith::IndexCastOp>(loc, b.getIndexType(), args[0]);
+                         Value column = b.create<linalg::IndexOp>(loc, rank - 1);
+                         return b.create<tensor::ExtractOp>(loc, table, ValueRange{row, column});
+                       })};
+}
+
+int64_t EmbeddingOp::getFlops() { return 0; }
+
+SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<EmbeddingGradOp>(getLoc(), undecided(getTable().getType()), g[0], getIds()), Value()};
+}
+
+sbp::LoopSpec EmbeddingGradOp::getLoopSpec() {
+  sbp::TensorFactors ids, table, rows;
+  sbp::LoopSpec spec = embeddingSpec(getIds().getType().getShape(), getResult().getType().getShape(),
+                                     sbp::FactorKind::Sum, ids, table, rows);
+  spec.operands = {rows, ids};
+  spec.results = {table};
+  spec.linear = {{{0}, {}}};
+  return spec;
+}
+
+LogicalResult EmbeddingGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  RankedTensorType type = undecided(getResult().getType());
+  auto gradient = cast<RankedTensorType>(getGradient().getType());
+  if (type.getRank() != 2 || gradient.getShape() != ArrayRef<int64_t>(rowsShape(getIds(), type.getDimSize(1))))
+    return emitOpError() << "adds " << undecided(gradient) << " at " << undecided(getIds().getType()) << " into " << type
+                         << "; the gradient has the indices' dimensions and then the table's second";
+  types.push_back(RankedTensorType::get(type.getShape(), gradient.getElementType()));
+  return success();
+}
+
+SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  // Over (row, column, indices...): what belongs to another row counts as 0.
+  RankedTensorType type = undecided(getResult().getType());
+  int64_t indices = getIds().getType().getRank(), loops = indices + 2;
+  SmallVector<AffineExpr> ids, rows;
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  for (int64_t i = 0; i < indices; ++i) {
+    ids.push_back(builder.getAffineDimExpr(2 + i));
+    iterators.push_back(utils::IteratorType::reduction);
+  }
+  rows = ids;
+  rows.push_back(builder.getAffineDimExpr(1));
+  SmallVector<AffineExpr> table = {builder.getAffineDimExpr(0), builder.getAffineDimExpr(1)};
+  auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(loops, 0, dims, builder.getContext()); };
+  return {buildGeneric(builder, getLoc(), type, operands, {map(rows), map(ids), map(table)}, iterators, 0.0,
+                       [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+                         Value row = b.create<arith::IndexCastOp>(loc, args[1].getType(), b.create<linalg::IndexOp>(loc, 0));
+                         Value isRow = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, row, args[1]);
+                         Value zero = scalarConstant(b, loc, args[0].getType(), 0.0);
+                         Value addend = b.create<arith::SelectOp>(loc, isRow, args[0], zero);
+                         return b.create<arith::AddFOp>(loc, args[2], addend);
+                       })};
+}
+
+int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGradient().getType())); }
+
+std::optional<LibraryCall> EmbeddingGradOp::getLibraryCall() {
+  Builder b(getContext());
+  auto table = cast<RankedTensorType>(getResult().getType());
+  int64_t rows = sbp::numElements(sbp::shapeOf(getIds().getType()));
+  return LibraryCall{"embedding_grad",
+                     b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(rows)),
+                                          b.getNamedAttr("vocabulary", b.getI64IntegerAttr(table.getDimSize(0))),
+                                          b.getNamedAttr("width", b.getI64IntegerAttr(table.getDimSize(1))),
+                                          b.getNamedAttr("type", TypeAttr::get(table.getElementType())),
+                                          b.getNamedAttr("index_type", TypeAttr::get(getIds().getType().getElementType()))})};
+}

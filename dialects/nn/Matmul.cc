@@ -1,0 +1,100 @@
+// Matrix products.
+#include "dialects/nn/Nn.h"
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+namespace {
+
+/// C[m, n] = sum_k A[m, k] B[k, n], whatever the transposes.
+struct Extents {
+  int64_t m, n, lhsK, rhsK;
+  explicit Extents(MatmulOp op) {
+    ArrayRef<int64_t> a = op.getLhs().getType().getShape(), b = op.getRhs().getType().getShape();
+    m = a[op.getTransposeA() ? 1 : 0];
+    lhsK = a[op.getTransposeA() ? 0 : 1];
+    rhsK = b[op.getTransposeB() ? 1 : 0];
+    n = b[op.getTransposeB() ? 0 : 1];
+  }
+};
+
+} // namespace
+
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeA, bool transposeB) {
+  auto a = cast<RankedTensorType>(lhs.getType()), b = cast<RankedTensorType>(rhs.getType());
+  auto type = RankedTensorType::get({a.getDimSize(transposeA ? 1 : 0), b.getDimSize(transposeB ? 0 : 1)},
+                                    a.getElementType());
+  build(builder, state, type, lhs, rhs, transposeA, transposeB);
+}
+
+sbp::LoopSpec MatmulOp::getLoopSpec() {
+  Extents extents(*this);
+  sbp::LoopSpec spec;
+  int m = spec.addFactor(extents.m), n = spec.addFactor(extents.n),
+      k = spec.addFactor(extents.lhsK, sbp::FactorKind::Sum);
+  auto pair = [](int outer, int inner, bool transposed) {
+    return transposed ? sbp::TensorFactors{{inner}, {outer}} : sbp::TensorFactors{{outer}, {inner}};
+  };
+  spec.operands = {pair(m, k, getTransposeA()), pair(k, n, getTransposeB())};
+  spec.results = {pair(m, n, false)};
+  spec.linear = {{{0}, {}}, {{1}, {}}};
+  return spec;
+}
+
+LogicalResult MatmulOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  RankedTensorType a = undecided(getLhs().getType()), b = undecided(getRhs().getType());
+  if (a.getRank() != 2 || b.getRank() != 2 || a.getElementType() != b.getElementType())
+    return emitOpError() << "multiplies " << a << " and " << b << "; both must be matrices of one element type";
+  Extents extents(*this);
+  if (extents.lhsK != extents.rhsK)
+    return emitOpError() << "contracts " << extents.lhsK << " of " << a << " with " << extents.rhsK << " of " << b
+                         << "; these extents must be equal (transpose_a and transpose_b choose them)";
+  types.push_back(RankedTensorType::get({extents.m, extents.n}, a.getElementType()));
+  return success();
+}
+
+SmallVector<Value> MatmulOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  AffineExpr m, n, k;
+  bindDims(builder.getContext(), m, n, k);
+  auto map = [&](AffineExpr outer, AffineExpr inner, bool transposed) {
+    SmallVector<AffineExpr> dims = transposed ? SmallVector<AffineExpr>{inner, outer} : SmallVector<AffineExpr>{outer, inner};
+    return AffineMap::get(3, 0, dims, builder.getContext());
+  };
+  auto parallel = utils::IteratorType::parallel;
+  return {buildGeneric(builder, getLoc(), undecided(getResult().getType()), operands,
+                       {map(m, k, getTransposeA()), map(k, n, getTransposeB()), map(m, n, false)},
+                       {parallel, parallel, utils::IteratorType::reduction}, 0.0,
+                       [](OpBuilder &b, Location loc, ValueRange args) -> Value {
+                         return b.create<arith::AddFOp>(loc, args[2], b.create<arith::MulFOp>(loc, args[0], args[1]));
+                       })};
+}
+
+int64_t MatmulOp::getFlops() {
+  Extents extents(*this);
+  return 2 * extents.m * extents.n * extents.lhsK;
+}
+
+std::optional<LibraryCall> MatmulOp::getLibraryCall() {
+  Extents extents(*this);
+  Builder b(getContext());
+  return LibraryCall{"matmul", b.getDictionaryAttr({b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
+                                                    b.getNamedAttr("n", b.getI64IntegerAttr(extents.n)),
+                                                    b.getNamedAttr("k", b.getI64IntegerAttr(extents.lhsK)),
+                                                    b.getNamedAttr("transpose_a", b.getBoolAttr(getTransposeA())),
+                                                    b.getNamedAttr("transpose_b", b.getBoolAttr(getTransposeB())),
+                                                    b.getNamedAttr("type", TypeAttr::get(getLhs().getType().getElementType()))})};
+}
+
+SmallVector<Value> MatmulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  // With A' = A or its transpose: dA' = G B'^T and dB' = A'^T G; a transposed operand wants the transpose of that.
+  SmallVector<Value> result(2);
+  bool ta = getTransposeA(), tb = getTransposeB();
+  if (needed[0])
+    result[0] = ta ? b.create<MatmulOp>(getLoc(), getRhs(), g[0], tb, true)
+                   : b.create<MatmulOp>(getLoc(), g[0], getRhs(), false, !tb);
+  if (needed[1])
+    result[1] = tb ? b.create<MatmulOp>(getLoc(), g[0], getLhs(), true, ta)
+                   : b.create<MatmulOp>(getLoc(), getLhs(), g[0], !ta, false);
+  return result;
+}

@@ -1,0 +1,87 @@
+//===- Nn.h - The nn dialect --------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_NN_NN_H
+#define SPLITCAST_DIALECTS_NN_NN_H
+
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <functional>
+#include <optional>
+
+namespace splitcast::nn {
+
+/// A call of a vendor library: its name ("matmul") and its sizes, types and flags. Operands are the op's, then its results.
+struct LibraryCall {
+  std::string name;
+  mlir::DictionaryAttr config;
+};
+
+/// What an optimizer builds its update with. All values are undecided tensors.
+class UpdateBuilder {
+public:
+  virtual ~UpdateBuilder() = default;
+  virtual mlir::OpBuilder &builder() = 0;
+  virtual mlir::Location loc() = 0;
+  /// State of this variable with the variable's shape and type, zero at first: its value now.
+  virtual mlir::Value readState(llvm::StringRef role) = 0;
+  virtual void assignState(llvm::StringRef role, mlir::Value value) = 0;
+  /// An f64 scalar that all variables of the optimizer share: `initial` before the first step; in every step, once,
+  /// multiplied by `factor`. Its value after that.
+  virtual mlir::Value sharedPower(llvm::StringRef role, double initial, double factor) = 0;
+  /// The learning rate, a scalar of the variable's element type.
+  virtual mlir::Value learningRate() = 0;
+};
+
+mlir::LogicalResult verifyCompute(mlir::Operation *op);
+
+/// Computes one element.
+using ScalarBuilder = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+// The rules that all elementwise ops share.
+sbp::LoopSpec elementwiseLoopSpec(mlir::Operation *op, std::vector<sbp::LinearSet> linear);
+/// The broadcast of the operands' shapes with the first operand's element type; what it is when they do not fit is caught
+/// by the verifier.
+mlir::RankedTensorType elementwiseResultType(mlir::ValueRange operands);
+mlir::LogicalResult inferElementwiseTypes(mlir::Operation *op,
+                                          llvm::SmallVectorImpl<mlir::RankedTensorType> &types);
+mlir::Value lowerElementwise(mlir::Operation *op, mlir::OpBuilder &builder, mlir::ValueRange operands,
+                             ScalarBuilder scalar);
+
+} // namespace splitcast::nn
+
+#include "dialects/nn/NnDialect.h.inc"
+#include "dialects/nn/NnOpInterfaces.h.inc"
+#include "dialects/nn/NnAttrInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/nn/NnAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/NnOps.h.inc"
+
+namespace splitcast::nn {
+
+/// The tensor type without signature.
+mlir::RankedTensorType undecided(mlir::Type type);
+
+/// A splat of `value` with the shape and element type of `type`.
+mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
+
+/// Undoes a broadcast: sums `value` over the dimensions in which `shape` is shorter or 1.
+mlir::Value sumToShape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
+/// linalg.generic with one result. `maps` has one map per input and then the result's; `init` is what a reduction starts
+/// from, absent when every loop is parallel.
+mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+                         mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
+                         llvm::ArrayRef<mlir::utils::IteratorType> iterators, std::optional<double> init,
+                         llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
+
+/// A constant of an element type, float or integer.
+mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
+
+} // namespace splitcast::nn
+
+#endif // SPLITCAST_DIALECTS_NN_NN_H

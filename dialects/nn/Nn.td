@@ -1,0 +1,354 @@
+//===- Nn.td - The ops of a training graph ------------------------------------===//
+//
+// Level     global (tensors with a signature) and local (a rank's piece, no signature): an op means the same on both, since
+//           its meaning depends on its operands' and results' types only.
+// Value     a tensor.
+// Decided   what is computed.
+// Not yet   how ops are fused into kernels, which run in a vendor library, where tensors lie.
+//
+// Each op says in one place, the .cc file of its family: its shape rule, its signature rule (loop factors and linear sets),
+// its gradient, its FLOPs, and its meaning as linalg.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_NN_NN_TD
+#define SPLITCAST_DIALECTS_NN_NN_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/nn/NnInterfaces.td"
+include "dialects/nn/OptimizerInterface.td"
+include "dialects/sbp/ShardingInterface.td"
+include "dialects/sbp/SbpBase.td"
+
+def Nn_Dialect : Dialect {
+  let name = "nn";
+  let summary = "The ops of a training graph";
+  let cppNamespace = "::splitcast::nn";
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::splitcast::sbp::SbpDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = "void registerAttributes();";
+}
+
+def Nn_Tensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
+def Nn_FloatTensor : Type<And<[AnyRankedTensor.predicate,
+  CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
+  "a ranked tensor of floating-point elements", "::mlir::RankedTensorType">;
+def Nn_IndexTensor : Type<And<[AnyRankedTensor.predicate,
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(32) || ::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)">]>,
+  "a ranked tensor of i32 or i64", "::mlir::RankedTensorType">;
+
+class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;
+
+/// A pure function of tensors. Without a result type given, the builder infers it, undecided.
+class Nn_ComputeOp<string mnemonic, list<Trait> traits = []>
+    : Nn_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<ShardingOpInterface>,
+                                   DeclareOpInterfaceMethods<ComputeOpInterface>], traits)> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+defvar Differentiable = DeclareOpInterfaceMethods<GradientOpInterface>;
+defvar Library = DeclareOpInterfaceMethods<ComputeOpInterface, ["getLibraryCall"]>;
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// `linearSets` as C++: the sets of operands in which the op is linear, e.g. {{{0, 1}, {}}}. Dimensions of operands are
+/// aligned at the right; one that is missing or 1 is broadcast. The .cc file gives buildScalar, which computes one element,
+/// and buildGradient.
+class Nn_Elementwise<string mnemonic, string linearSets, list<Trait> traits = []> : Nn_ComputeOp<mnemonic, traits> {
+  let extraClassDeclaration = [{
+    /// One element of the result from one of each operand.
+    ::mlir::Value buildScalar(::mlir::OpBuilder &builder, ::mlir::Location loc, ::mlir::ValueRange elements);
+  }];
+  let extraClassDefinition = [{
+    ::splitcast::sbp::LoopSpec $cppClass::getLoopSpec() { return elementwiseLoopSpec(*this, }] # linearSets # [{); }
+    ::mlir::LogicalResult $cppClass::inferResultTypes(::llvm::SmallVectorImpl<::mlir::RankedTensorType> &types) {
+      return inferElementwiseTypes(*this, types);
+    }
+    ::llvm::SmallVector<::mlir::Value> $cppClass::lowerToLinalg(::mlir::OpBuilder &builder, ::mlir::ValueRange operands) {
+      auto scalar = [this](::mlir::OpBuilder &b, ::mlir::Location loc, ::mlir::ValueRange elements) {
+        return buildScalar(b, loc, elements);
+      };
+      return {lowerElementwise(*this, builder, operands, scalar)};
+    }
+    int64_t $cppClass::getFlops() { return ::splitcast::sbp::numElements(::splitcast::sbp::shapeOf(getResult().getType())); }
+  }];
+  let results = (outs Nn_Tensor:$result);
+}
+
+class Nn_Binary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
+  let arguments = (ins Nn_Tensor:$lhs, Nn_Tensor:$rhs);
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
+    build($_builder, $_state, elementwiseResultType({lhs, rhs}), lhs, rhs);
+  }]>];
+}
+
+class Nn_Unary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
+  let arguments = (ins Nn_FloatTensor:$input);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
+    build($_builder, $_state, elementwiseResultType({input}), input);
+  }]>];
+}
+
+def Nn_AddOp : Nn_Binary<"add", "{{{0, 1}, {}}}"> { let summary = "lhs + rhs"; }
+def Nn_SubOp : Nn_Binary<"sub", "{{{0, 1}, {}}}"> { let summary = "lhs - rhs"; }
+def Nn_MulOp : Nn_Binary<"mul", "{{{0}, {}}, {{1}, {}}}"> { let summary = "lhs * rhs"; }
+def Nn_DivOp : Nn_Binary<"div", "{{{0}, {}}}"> { let summary = "lhs / rhs"; }
+
+def Nn_NegOp : Nn_Unary<"neg", "{{{0}, {}}}"> { let summary = "-x"; }
+def Nn_ExpOp : Nn_Unary<"exp", "{}"> { let summary = "e to the x"; }
+def Nn_LogOp : Nn_Unary<"log", "{}"> { let summary = "natural logarithm"; }
+def Nn_SqrtOp : Nn_Unary<"sqrt", "{}"> { let summary = "square root"; }
+def Nn_TanhOp : Nn_Unary<"tanh", "{}"> { let summary = "hyperbolic tangent"; }
+def Nn_ReluOp : Nn_Unary<"relu", "{}"> { let summary = "max(x, 0); its gradient at 0 is 0"; }
+
+class Nn_ScalarAttrOp<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
+  let arguments = (ins Nn_FloatTensor:$input, F64Attr:$value);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$value), [{
+    build($_builder, $_state, elementwiseResultType({input}), input, $_builder.getF64FloatAttr(value));
+  }]>];
+}
+def Nn_ScaleOp : Nn_ScalarAttrOp<"scale", "{{{0}, {}}}"> { let summary = "x * value, the value rounded to x's type"; }
+def Nn_ShiftOp : Nn_ScalarAttrOp<"shift", "{}"> { let summary = "x + value, the value rounded to x's type"; }
+
+def Nn_GeluOp : Nn_Elementwise<"gelu", "{}", [Differentiable]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    x/2 (1 + erf(x/sqrt 2)), or with `tanh` the approximation x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and
+    Gimpel 2016, arXiv:1606.08415).
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, UnitAttr:$tanh);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "bool":$tanh), [{
+    build($_builder, $_state, elementwiseResultType({input}), input, tanh);
+  }]>];
+}
+
+def Nn_ReluGradOp : Nn_Elementwise<"relu_grad", "{{{0}, {}}}"> {
+  let summary = "gradient where input > 0, else 0";
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$input), [{
+    build($_builder, $_state, elementwiseResultType({gradient, input}), gradient, input);
+  }]>];
+}
+
+def Nn_GeluGradOp : Nn_Elementwise<"gelu_grad", "{{{0}, {}}}"> {
+  let summary = "gradient times the derivative of gelu at input";
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, UnitAttr:$tanh);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$input, "bool":$tanh), [{
+    build($_builder, $_state, elementwiseResultType({gradient, input}), gradient, input, tanh);
+  }]>];
+}
+
+def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable]> {
+  let summary = "The same numbers in another element type, rounded to nearest even";
+  let description = "Not linear: rounding a sum is not the sum of what was rounded, so P does not pass.";
+  let arguments = (ins Nn_Tensor:$input);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType), [{
+    build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({input})).clone(elementType), input);
+  }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def Nn_ConstantOp : Nn_ComputeOp<"constant"> {
+  let summary = "Every element has this value";
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Nn_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Nn_ReshapeOp : Nn_ComputeOp<"reshape", [Differentiable]> {
+  let summary = "The same elements, in row-major order, as another shape";
+  let description = [{
+    Where a dimension is made of several, it can be split along its outermost one when the axis divides that.
+    - C1: Operand and result have as many elements.
+  }];
+  let arguments = (ins Nn_Tensor:$input);
+  let results = (outs Nn_Tensor:$result);
+}
+
+def Nn_BroadcastOp : Nn_ComputeOp<"broadcast", [Differentiable]> {
+  let summary = "Repeats a tensor along new dimensions";
+  let description = [{
+    `dims` are the dimensions of the result that are new, ascending; the others are the operand's, in order.
+    - C1: Without `dims`, the result has the operand's shape.
+  }];
+  let arguments = (ins Nn_Tensor:$input, DenseI64ArrayAttr:$dims);
+  let results = (outs Nn_Tensor:$result);
+}
+
+def Nn_SliceOp : Nn_ComputeOp<"slice", [Differentiable]> {
+  let summary = "The elements from `start` on along one dimension, as many as the result has";
+  let description = [{
+    - C1: `dim` is a dimension of the operand, and the result has the operand's extents elsewhere.
+    - C2: 0 <= start and start + the result's extent <= the operand's.
+  }];
+  let arguments = (ins Nn_Tensor:$input, I64Attr:$dim, I64Attr:$start);
+  let results = (outs Nn_Tensor:$result);
+}
+
+def Nn_ConcatOp : Nn_ComputeOp<"concat", [Differentiable]> {
+  let summary = "Tensors one after the other along one dimension";
+  let description = [{
+    - C1: At least one operand; `dim` is a dimension of all, and they agree elsewhere.
+  }];
+  let arguments = (ins Variadic<Nn_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs Nn_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, products and lookups
+//===----------------------------------------------------------------------===//
+
+def Nn_ReduceSumOp : Nn_ComputeOp<"reduce_sum", [Differentiable]> {
+  let summary = "Sum over dimensions, which the result lacks";
+  let description = [{
+    A mean is a sum followed by nn.scale with one over the *global* count, so that it is right on every piece.
+    - C1: `dims` are ascending dimensions of the operand.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, DenseI64ArrayAttr:$dims);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$dims)>];
+}
+
+def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library]> {
+  let summary = "Matrix product, either operand transposed if asked for";
+  let description = [{
+    ```mlir
+    %c = nn.matmul %a, %b {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
+    ```
+    - C1: Both operands have two dimensions and one element type.
+    - C2: The contracted extents agree.
+  }];
+  let arguments = (ins Nn_FloatTensor:$lhs, Nn_FloatTensor:$rhs, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, CArg<"bool", "false">:$transposeA,
+                             CArg<"bool", "false">:$transposeB)>];
+}
+
+def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable]> {
+  let summary = "Rows of a table";
+  let description = [{
+    ```mlir
+    %y = nn.embedding %table, %ids : (tensor<256x64xf32>, tensor<32x8xi64>) -> tensor<32x8x64xf32>
+    ```
+    - C1: The table has two dimensions; the result has those of the indices and then the table's second.
+    An index outside of the table is an error when the step runs.
+  }];
+  let arguments = (ins Nn_FloatTensor:$table, Nn_IndexTensor:$ids);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$table, "::mlir::Value":$ids)>];
+}
+
+def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [Library]> {
+  let summary = "Adds each row of the gradient to the row of the table that it came from";
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_IndexTensor:$ids);
+  let results = (outs Nn_FloatTensor:$result);
+}
+
+def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable]> {
+  let summary = "Per row: log(sum over classes of exp(logit)) - logit of the label";
+  let description = [{
+    ```mlir
+    %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+    ```
+    The row's largest logit is subtracted first, so nothing overflows.
+    - C1: The last dimension of the logits is the classes; labels and result have the others.
+  }];
+  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels)>];
+}
+
+def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad"> {
+  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient";
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$logits, "::mlir::Value":$labels)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+class Nn_Optimizer<string name, string attrMnemonic>
+    : AttrDef<Nn_Dialect, name, [DeclareAttrInterfaceMethods<OptimizerAttrInterface, ["expand", "getInitialLearningRate"]>]> {
+  let mnemonic = attrMnemonic;
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Nn_SgdAttr : Nn_Optimizer<"Sgd", "sgd"> {
+  let summary = "p <- p - lr g";
+  let parameters = (ins "::mlir::FloatAttr":$lr);
+}
+
+def Nn_MomentumAttr : Nn_Optimizer<"Momentum", "momentum"> {
+  let summary = "m <- momentum m + g; p <- p - lr m";
+  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$momentum);
+}
+
+def Nn_AdamAttr : Nn_Optimizer<"Adam", "adam"> {
+  let summary = "Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1)";
+  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
+                    "::mlir::FloatAttr":$epsilon);
+}
+
+def Nn_AdamWAttr : Nn_Optimizer<"AdamW", "adamw"> {
+  let summary = "Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2)";
+  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
+                    "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$weight_decay);
+}
+
+def Nn_MinimizeOp : Nn_Op<"minimize"> {
+  let summary = "One step of training: differentiate the loss and update the variables that it depends on";
+  let description = [{
+    ```mlir
+    nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
+    ```
+    'nn-differentiate' replaces it by the backward ops and one nn.update per trainable variable.
+    - C1: The loss is a scalar.
+  }];
+  let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer);
+  let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer";
+  let hasVerifier = 1;
+}
+
+def Nn_UpdateOp : Nn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Updates one variable with its gradient";
+  let description = [{
+    Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments.
+    - C1: The variable exists and has the gradient's shape and element type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Sbp_TokenType:$scope, AnyAttr:$optimizer);
+  let assemblyFormat = "$variable `,` $gradient `in` $scope attr-dict `:` type($gradient) `with` $optimizer";
+}
+
+def Nn_FusionOp : Nn_Op<"fusion", [SingleBlock, IsolatedFromAbove, RecursiveMemoryEffects]> {
+  let summary = "Ops that one kernel computes";
+  let description = [{
+    Local level only. The region's arguments are the operands; what it yields are the results. Intermediate values are never
+    stored.
+    - C1: The region has one block, whose arguments have the operands' types, and which ends in nn.yield of the results'.
+    - C2: It holds only ops that say what they compute.
+  }];
+  let arguments = (ins Variadic<Nn_Tensor>:$inputs);
+  let results = (outs Variadic<Nn_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";
+  let hasVerifier = 1;
+}
+
+def Nn_YieldOp : Nn_Op<"yield", [Pure, Terminator, ParentOneOf<["FusionOp"]>]> {
+  let summary = "The results of a fusion";
+  let arguments = (ins Variadic<Nn_Tensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+#endif // SPLITCAST_DIALECTS_NN_NN_TD

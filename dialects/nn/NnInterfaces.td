@@ -1,0 +1,44 @@
+//===- NnInterfaces.td - What an op of a training graph knows of itself ------===//
+#ifndef SPLITCAST_DIALECTS_NN_NNINTERFACES_TD
+#define SPLITCAST_DIALECTS_NN_NNINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
+  let description = [{
+    What an op computes, on tensors that lie in one memory: global ones with the signature ignored, or a rank's piece. The one
+    definition that the reference interprets, that is fused and compiled for the CPU, and that becomes a GPU kernel.
+  }];
+  let cppNamespace = "::splitcast::nn";
+  let methods = [
+    InterfaceMethod<[{
+      The types of the results, without signature, from operands and attributes. Where the result's shape is the user's to
+      say (a reshape), the type that the op has. Failure after an error on the op.
+    }], "::mlir::LogicalResult", "inferResultTypes",
+    (ins "::llvm::SmallVectorImpl<::mlir::RankedTensorType> &":$types)>,
+    InterfaceMethod<[{
+      The results as linalg on `operands`, which have the op's operand types without signature.
+    }], "::llvm::SmallVector<::mlir::Value>", "lowerToLinalg",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+    InterfaceMethod<"Floating-point operations of one execution.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<[{
+      The call of a vendor library that does it better than a generated kernel; none by default.
+    }], "::std::optional<::splitcast::nn::LibraryCall>", "getLibraryCall", (ins), /*methodBody=*/"",
+    /*defaultImplementation=*/"return std::nullopt;">,
+  ];
+  let verify = "return ::splitcast::nn::verifyCompute($_op);";
+}
+
+def GradientOpInterface : OpInterface<"GradientOpInterface"> {
+  let description = "Ops through which a loss can be differentiated.";
+  let cppNamespace = "::splitcast::nn";
+  let methods = [
+    InterfaceMethod<[{
+      The gradients of the operands, given those of the results (null where nothing flows back). Only those with `needed` are
+      asked for; the others stay null. New values carry no signature.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildGradient",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients, "::llvm::ArrayRef<bool>":$needed)>,
+  ];
+}
+
+#endif // SPLITCAST_DIALECTS_NN_NNINTERFACES_TD

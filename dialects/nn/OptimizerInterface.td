@@ -1,0 +1,19 @@
+//===- OptimizerInterface.td - How an optimizer states its update ------------===//
+#ifndef SPLITCAST_DIALECTS_NN_OPTIMIZERINTERFACE_TD
+#define SPLITCAST_DIALECTS_NN_OPTIMIZERINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
+  let description = "An optimizer: its update of one variable as elementwise ops over variable, gradient and state.";
+  let cppNamespace = "::splitcast::nn";
+  let methods = [
+    InterfaceMethod<"The new value of the parameter; state is read and assigned through `update`.", "::mlir::Value",
+                    "expand", (ins "::splitcast::nn::UpdateBuilder &":$update, "::mlir::Value":$parameter,
+                               "::mlir::Value":$gradient)>,
+    InterfaceMethod<"Initial learning rate.", "double", "getInitialLearningRate", (ins)>,
+  ];
+}
+
+#endif // SPLITCAST_DIALECTS_NN_OPTIMIZERINTERFACE_TD
