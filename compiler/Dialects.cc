@@ -1,0 +1,19 @@
+// Which dialects a module may have. In a file of its own: it pulls in every one of them.
+#include "compiler/Pipelines.h"
+
+#include "dialects/ccl/Ccl.h"
+#include "dialects/nn/Nn.h"
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+void splitcast::registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<sbp::SbpDialect, nn::NnDialect, ccl::CclDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                  mlir::linalg::LinalgDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  mlir::func::registerInlinerExtension(registry);
+}

@@ -1,0 +1,157 @@
+// Reverse-mode differentiation over GradientOpInterface.
+#include "passes/global/Passes.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+bool isFloatTensor(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+class Differentiator {
+public:
+  Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols)
+      : minimize(minimize), block(*minimize->getBlock()), symbols(symbols), builder(minimize) {}
+
+  LogicalResult run() {
+    findActive();
+    if (!active.contains(minimize.getLoss()))
+      return minimize.emitOpError() << "has a loss that depends on no trainable variable; nothing can be minimized";
+    if (failed(checkGradients()))
+      return failure();
+    seed();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (activeOps.contains(&op))
+        differentiate(&op);
+    emitUpdates();
+    minimize.erase();
+    return success();
+  }
+
+private:
+  /// Values that depend on a trainable variable and on which the loss depends.
+  void findActive() {
+    DenseSet<Value> dependent;
+    for (Operation &op : block) {
+      auto read = dyn_cast<sbp::ReadOp>(op);
+      bool isSource = read && isTrainable(read);
+      if (isSource || llvm::any_of(op.getOperands(), [&](Value v) { return dependent.contains(v); }))
+        for (Value result : op.getResults())
+          if (isFloatTensor(result))
+            dependent.insert(result);
+    }
+    DenseSet<Value> needed = {minimize.getLoss()};
+    for (Operation &op : llvm::reverse(block)) {
+      if (!llvm::any_of(op.getResults(), [&](Value v) { return needed.contains(v) && dependent.contains(v); }))
+        continue;
+      activeOps.insert(&op);
+      needed.insert(op.operand_begin(), op.operand_end());
+    }
+    for (Value value : needed)
+      if (dependent.contains(value))
+        active.insert(value);
+  }
+
+  bool isTrainable(sbp::ReadOp read) {
+    auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
+    return variable && !variable.getFrozen() && !variable.getStateOf() && isFloatTensor(read.getResult());
+  }
+
+  /// Values pass unchanged through these, and so do gradients.
+  static bool isIdentity(Operation *op) { return isa<sbp::BoxingOp, sbp::FenceOp>(op); }
+
+  LogicalResult checkGradients() {
+    SmallVector<Operation *> without;
+    for (Operation &op : block)
+      if (activeOps.contains(&op) && !isa<nn::GradientOpInterface, sbp::ReadOp>(op) && !isIdentity(&op))
+        without.push_back(&op);
+    if (without.empty())
+      return success();
+    InFlightDiagnostic diag = minimize.emitOpError()
+                              << "depends on variables through " << without.size()
+                              << " op(s) without a gradient; replace them, or freeze the variables before them";
+    for (Operation *op : without)
+      diag.attachNote(op->getLoc()) << "'" << op->getName() << "' has no gradient";
+    return diag;
+  }
+
+  void seed() {
+    Location loc = minimize.getLoc();
+    Value scope = builder.create<sbp::ScopeOp>(loc, builder.getStringAttr("backward"), nullptr, nullptr);
+    Value one = nn::splat(builder, loc, minimize.getLoss().getType(), 1.0);
+    gradients[minimize.getLoss()] = builder.create<sbp::FenceOp>(loc, one, scope);
+  }
+
+  void accumulate(Value value, Value gradient) {
+    if (!gradient || !active.contains(value))
+      return;
+    Value &sum = gradients[value];
+    sum = sum ? builder.create<nn::AddOp>(value.getLoc(), sum, gradient).getResult() : gradient;
+  }
+
+  void differentiate(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op)) {
+      if (Value gradient = gradients.lookup(read.getResult()))
+        variables[read.getVariableAttr()].push_back(gradient);
+      return;
+    }
+    SmallVector<Value> resultGradients;
+    for (Value result : op->getResults())
+      resultGradients.push_back(gradients.lookup(result));
+    if (llvm::none_of(resultGradients, [](Value v) { return v != nullptr; }))
+      return;
+    if (isIdentity(op))
+      return accumulate(op->getOperand(0), resultGradients[0]);
+    SmallVector<bool> needed;
+    for (Value operand : op->getOperands())
+      needed.push_back(active.contains(operand));
+    SmallVector<Value> operandGradients =
+        cast<nn::GradientOpInterface>(op).buildGradient(builder, resultGradients, needed);
+    for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients))
+      accumulate(operand, gradient);
+  }
+
+  void emitUpdates() {
+    for (auto &[symbol, contributions] : llvm::reverse(variables)) {
+      auto variable = cast<FlatSymbolRefAttr>(symbol);
+      Value sum;
+      for (Value gradient : contributions)
+        sum = sum ? builder.create<nn::AddOp>(gradient.getLoc(), sum, gradient).getResult() : gradient;
+      if (!sum)
+        continue;
+      Location loc = minimize.getLoc();
+      Value scope = builder.create<sbp::ScopeOp>(loc, builder.getStringAttr("update"), nullptr, variable);
+      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer());
+    }
+  }
+
+  nn::MinimizeOp minimize;
+  Block &block;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  DenseSet<Value> active;
+  DenseSet<Operation *> activeOps;
+  DenseMap<Value, Value> gradients;
+  llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
+};
+
+struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<nn::MinimizeOp> ops;
+    getOperation().walk([&](nn::MinimizeOp op) { ops.push_back(op); });
+    for (nn::MinimizeOp op : ops)
+      if (failed(Differentiator(op, symbols).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,176 @@
+// Boxing between what is stored and what the graph reads.
+#include "passes/global/Passes.h"
+
+#include "mlir/IR/Dominance.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_INSERTBOXINGPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+enum class Phase { Forward, Backward, Update };
+
+const char *nameOf(Phase phase) {
+  return phase == Phase::Forward ? "forward" : phase == Phase::Backward ? "backward" : "update";
+}
+
+class FunctionBoxing {
+public:
+  FunctionBoxing(func::FuncOp function, SymbolTable &symbols, bool keepLast)
+      : function(function), symbols(symbols), keepLast(keepLast) {}
+
+  void run() {
+    Block &body = function.getBody().front();
+    findPhases(body);
+    findLastGroup(body);
+    for (auto read : llvm::make_early_inc_range(body.getOps<sbp::ReadOp>()))
+      boxRead(read);
+    for (auto assign : body.getOps<sbp::AssignOp>())
+      boxAssign(assign);
+  }
+
+private:
+  /// An op belongs to the phase of the fences that its operands come from: update over backward over forward.
+  void findPhases(Block &body) {
+    for (Operation &op : body) {
+      Phase phase = Phase::Forward;
+      if (auto fence = dyn_cast<sbp::FenceOp>(op))
+        if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
+          phase = scope.getPhase() == "update"     ? Phase::Update
+                  : scope.getPhase() == "backward" ? Phase::Backward
+                                                   : Phase::Forward;
+      for (Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          phase = std::max(phase, phases.lookup(producer));
+      phases[&op] = phase;
+    }
+  }
+
+  /// The group whose first use in forward comes last is the one that backward begins with.
+  void findLastGroup(Block &body) {
+    for (Operation &op : body)
+      for (Value operand : op.getOperands())
+        if (auto read = operand.getDefiningOp<sbp::ReadOp>())
+          if (phases[&op] == Phase::Forward && !feedsOnlyUpdates(&op) && isStoredSplit(read))
+            lastGroup = groupOf(read);
+  }
+
+  sbp::VariableOp variableOf(sbp::ReadOp read) { return symbols.lookup<sbp::VariableOp>(read.getVariable()); }
+  bool isStoredSplit(sbp::ReadOp read) {
+    return sbp::signatureOf(read.getResult()) != variableOf(read).getStorageOrLogical();
+  }
+
+  /// Variables of one bucket are gathered together, so the bucket is the group; else the variable's own.
+  std::string groupOf(sbp::ReadOp read) {
+    sbp::VariableOp variable = variableOf(read);
+    if (sbp::SlotAttr slot = variable.getSlotAttr())
+      return slot.getBucket().str();
+    StringRef group = variable.getGroupOrPrefix();
+    return (group.empty() ? variable.getSymName() : group).str();
+  }
+
+  /// A boxing before the fence of an update: it is undone by the one that is inserted, and needs no scope.
+  bool feedsOnlyUpdates(Operation *op) {
+    return isa<sbp::BoxingOp>(op) &&
+           llvm::all_of(op->getUsers(), [&](Operation *user) { return phases.lookup(user) == Phase::Update; });
+  }
+
+  Phase phaseOfUse(Operation *user) { return feedsOnlyUpdates(user) ? Phase::Update : phases.lookup(user); }
+
+  void boxRead(sbp::ReadOp read) {
+    if (!isStoredSplit(read))
+      return;
+    Type logical = read.getResult().getType();
+    read.getResult().setType(variableOf(read).getStorageType());
+    std::map<Phase, SmallVector<OpOperand *>> uses;
+    for (OpOperand &use : read.getResult().getUses()) {
+      Phase phase = phaseOfUse(use.getOwner());
+      if (phase == Phase::Backward && keepLast && groupOf(read) == lastGroup)
+        phase = Phase::Forward;
+      uses[phase].push_back(&use);
+    }
+    for (auto &[phase, operands] : uses) {
+      Operation *first = operands.front()->getOwner();
+      for (OpOperand *use : operands)
+        if (use->getOwner()->isBeforeInBlock(first))
+          first = use->getOwner();
+      Value boxed = boxFor(read, logical, phase, first);
+      for (OpOperand *use : operands)
+        use->set(boxed);
+    }
+  }
+
+  Value boxFor(sbp::ReadOp read, Type logical, Phase phase, Operation *firstUser) {
+    OpBuilder builder(firstUser);
+    Value source = read.getResult();
+    if (phase != Phase::Update)
+      source = builder.create<sbp::FenceOp>(read.getLoc(), source, scopeOf(phase, groupOf(read)));
+    return builder.create<sbp::BoxingOp>(read.getLoc(), logical, source, nullptr);
+  }
+
+  Value scopeOf(Phase phase, const std::string &group) {
+    Value &scope = scopes[{phase, group}];
+    if (!scope) {
+      OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+      scope = builder.create<sbp::ScopeOp>(function.getLoc(), builder.getStringAttr(nameOf(phase)),
+                                           builder.getStringAttr(group), nullptr);
+    }
+    return scope;
+  }
+
+  void boxAssign(sbp::AssignOp assign) {
+    auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+    Type storage = variable.getStorageType();
+    if (assign.getValue().getType() == storage)
+      return;
+    OpBuilder builder(assign);
+    assign.getValueMutable().assign(builder.create<sbp::BoxingOp>(assign.getLoc(), storage, assign.getValue(), nullptr));
+  }
+
+  func::FuncOp function;
+  SymbolTable &symbols;
+  bool keepLast;
+  DenseMap<Operation *, Phase> phases;
+  std::map<std::pair<Phase, std::string>, Value> scopes;
+  std::string lastGroup;
+};
+
+struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
+  using InsertBoxingPassBase::InsertBoxingPassBase;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      FunctionBoxing(function, symbols, keepLast).run();
+    foldRoundTrips();
+  }
+
+  /// What was boxed to the logical signature for an update, or from it for an assignment, cancels out here, so that the
+  /// result does not depend on whether --canonicalize runs next.
+  void foldRoundTrips() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      getOperation().walk([&](sbp::BoxingOp op) {
+        if (op.use_empty()) {
+          op.erase();
+          changed = true;
+          return;
+        }
+        auto inner = op.getInput().getDefiningOp<sbp::BoxingOp>();
+        if (!inner || inner.getInput().getType() != op.getType())
+          return;
+        op.replaceAllUsesWith(inner.getInput());
+        op.erase();
+        changed = true;
+      });
+    }
+  }
+};
+
+} // namespace

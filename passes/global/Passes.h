@@ -1,0 +1,21 @@
+//===- Passes.h - Passes on global tensors --------------------------------------===//
+#ifndef SPLITCAST_PASSES_GLOBAL_PASSES_H
+#define SPLITCAST_PASSES_GLOBAL_PASSES_H
+
+#include "dialects/nn/Nn.h"
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace splitcast {
+
+#define GEN_PASS_DECL
+#include "passes/global/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/global/Passes.h.inc"
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_GLOBAL_PASSES_H

@@ -1,0 +1,108 @@
+//===- Passes.td - From what a user wrote to explicit communication ------------===//
+#ifndef SPLITCAST_PASSES_GLOBAL_PASSES_TD
+#define SPLITCAST_PASSES_GLOBAL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
+  let summary = "Replaces nn.minimize by the backward ops and one nn.update per trainable variable";
+  let description = [{
+    Reverse mode over GradientOpInterface. Backward ops hang on a value that is fenced in a scope "backward", by which later
+    passes know them. A gradient with several contributions is their sum, in the reverse order of the uses. Variables that
+    are frozen, or on which the loss does not depend, get no update. Ops on the way that have no gradient are reported, all
+    of them at once. From tests/passes/global/differentiate_example.mlir:
+    ```mlir
+    nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before
+    nn.update @w, %dw in %scope : tensor<4x2xf32> with #nn.sgd<lr = 0.5>         // after
+    ```
+  }];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
+}
+
+def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
+  let summary = "Replaces nn.update by elementwise ops, state variables and assignments";
+  let description = [{
+    State is a variable beside its own (@w.exp_avg), with its type and group; scalars that all share, and the learning rate,
+    are variables too. Everything that an update reads is fenced in the scope of that update. From
+    tests/passes/global/expand_optimizers_example.mlir:
+    ```mlir
+    nn.update @w, %g in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>            // before
+    sbp.assign @w, %new : tensor<4xf32>                                          // after: %new = %w - %lr * %g
+    ```
+  }];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
+}
+
+def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
+  let summary = "Stores variables split along one axis (ZeRO 1, 2, 3)";
+  let description = [{
+    Changes how variables lie at rest and where they are updated, and nothing else; 'sbp-propagate' and 'sbp-insert-boxing'
+    add the communication. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
+    when gradients are reduced (see 'sbp-propagate'). With strategy `bucket`, the variables of a group lie in one flat range,
+    each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `tensor`, each is split by rows,
+    ragged where they do not divide. Stage 0 only assigns buckets. Scalars, and variables that the user split along the axis
+    already, stay as they are.
+    Before and after, `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):
+    ```mlir
+    sbp.variable @w : tensor<10x4xf32, #B>                         // before: 160 bytes on each rank
+    sbp.variable @w : tensor<10x4xf32, #B> storage #S0_ update #S0_ // after: 48, 48, 32, 32 bytes
+    ```
+  }];
+  let options = [
+    Option<"stage", "stage", "int", "2", "0: buckets only; 1: optimizer state; 2: and gradients; 3: and parameters">,
+    Option<"axis", "axis", "std::string", "\"\"", "The placement's axis to split along; its first when not said">,
+    Option<"strategy", "strategy", "std::string", "\"bucket\"", "bucket or tensor">,
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "0",
+           "Join consecutive groups into a bucket until it has so many bytes; 0: one bucket per group">,
+  ];
+  let dependentDialects = ["splitcast::sbp::SbpDialect"];
+}
+
+def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
+  let summary = "Decides the signature of every tensor, and boxes where two differ";
+  let description = [{
+    In the order of the ops, each gets the legal signature for which the fewest bytes move; among equals, the one that
+    changes fewest operands, then the one that splits its result. Signatures that the user wrote stay. What is made from
+    nothing (constants, broadcasts of scalars) takes the signature that its first user wants. P stays P until an op needs
+    more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
+    signature of its variable: gradients before the fence, right after their last contribution (`reduce=early`), or behind
+    it, when backward has ended (`reduce=late`, ZeRO 1).
+    From tests/passes/global/propagate_example.mlir:
+    ```mlir
+    %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32>         // before
+    %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>   // after
+    ```
+  }];
+  let options = [Option<"reduce", "reduce", "std::string", "\"early\"", "early or late">];
+  let dependentDialects = ["splitcast::sbp::SbpDialect"];
+}
+
+def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
+  let summary = "Communicates where the storage of a variable differs from what the graph reads";
+  let description = [{
+    Reads give the storage signature and are boxed to the logical one: once for forward and once more for backward, each in a
+    scope of its group, so that what was gathered is freed between the two. The group that forward uses last is kept for
+    backward, which uses it first (`keep-last`). Assigned values are boxed to the storage.
+    From tests/passes/global/insert_boxing_example.mlir:
+    ```mlir
+    %w = sbp.read @w : tensor<10x4xf32, #B>                                          // before
+    %0 = sbp.read @w : tensor<10x4xf32, #S0_>                                        // after
+    %1 = sbp.fence %0 in %scope : tensor<10x4xf32, #S0_>
+    %w = sbp.boxing %1 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>
+    ```
+  }];
+  let options = [Option<"keepLast", "keep-last", "bool", "true", "Keep the last group between forward and backward">];
+  let dependentDialects = ["splitcast::sbp::SbpDialect"];
+}
+
+def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
+  let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
+  let description = [{
+    - C1: Every tensor has a signature, all on one placement.
+    - C2: Reads and assigns have their variable's storage signature.
+    - C3: No nn.minimize or nn.update is left.
+    - C4: Functions have one block, and no tensor that is returned or assigned is P.
+  }];
+}
+
+#endif // SPLITCAST_PASSES_GLOBAL_PASSES_TD

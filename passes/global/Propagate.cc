@@ -1,0 +1,395 @@
+// Chooses signatures by cost, op by op.
+#include "passes/global/Passes.h"
+
+#include <tuple>
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_PROPAGATEPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// How much a row asks for along one axis; less is better, field by field.
+struct Cost {
+  int64_t bytes = 0;
+  int64_t changedOperands = 0;
+  int64_t unsplitResults = 0;
+  bool operator<(const Cost &other) const {
+    return std::tie(bytes, changedOperands, unsplitResults) <
+           std::tie(other.bytes, other.changedOperands, other.unsplitResults);
+  }
+};
+
+class FunctionPropagation {
+public:
+  FunctionPropagation(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols, bool reduceEarly)
+      : function(function), placement(placement), algebra(placement.toAlgebra()), symbols(symbols),
+        reduceEarly(reduceEarly), broadcast(sbp::NdAttr::broadcast(placement)) {}
+
+  LogicalResult run() {
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      if (isUndecided(argument))
+        decide(argument, broadcast);
+    for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+      if (failed(visit(&op)))
+        return failure();
+    return visitReturn(cast<func::ReturnOp>(body.getTerminator()));
+  }
+
+private:
+  static bool isUndecided(Value value) {
+    return isa<RankedTensorType>(value.getType()) && !sbp::signatureOf(value);
+  }
+
+  void decide(Value value, sbp::NdAttr signature) { value.setType(sbp::withSignature(value.getType(), signature)); }
+
+  //===--------------------------------------------------------------------===//
+  // Ops
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult visit(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op)) {
+      if (isUndecided(read.getResult()))
+        decide(read.getResult(), logical(read.getVariable()));
+      return success();
+    }
+    if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
+      auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+      if (sbp::signatureOf(assign.getValue()) != variable.getStorageOrLogical())
+        require(assign.getValueMutable(), logical(assign.getVariable()), variable.getSlotAttr());
+      return success();
+    }
+    if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
+      if (isUndecided(boxing.getInput()))
+        resolve(boxing.getInput(), boxing.getType().getEncoding() ? sbp::signatureOf(boxing.getOutput()) : broadcast);
+      return success();
+    }
+    if (auto fence = dyn_cast<sbp::FenceOp>(op))
+      return visitFence(fence);
+    if (isa<sbp::ShardingOpInterface>(op))
+      return visitSharding(op);
+    bool hasTensors = llvm::any_of(llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())),
+                                   [](Value v) { return isa<RankedTensorType>(v.getType()); });
+    if (hasTensors)
+      return op->emitOpError() << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
+                                  "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
+                                  "'nn-expand-optimizers'";
+    return success();
+  }
+
+  sbp::NdAttr logical(StringRef variable) {
+    sbp::NdAttr signature = symbols.lookup<sbp::VariableOp>(variable).getLogical();
+    return signature ? signature : broadcast;
+  }
+
+  /// In the scope of an update, values take the update signature of its variable; elsewhere, a fence changes nothing.
+  LogicalResult visitFence(sbp::FenceOp fence) {
+    auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+    if (!scope || !scope.getVariable()) {
+      if (isUndecided(fence.getInput()))
+        resolve(fence.getInput(), broadcast);
+      decide(fence.getOutput(), sbp::signatureOf(fence.getInput()));
+      return success();
+    }
+    auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
+    sbp::NdAttr update = variable.getUpdate().value_or(logical(*scope.getVariable()));
+    if (isUndecided(fence.getInput()))
+      resolve(fence.getInput(), update);
+    sbp::NdAttr current = sbp::signatureOf(fence.getInput());
+    if (current == update || reduceEarly || !current.hasPartial()) {
+      // A gradient is boxed where it is made, so that a bucket is reduced as soon as backward has filled it.
+      if (current != update && current.hasPartial() && fence.getInput().getDefiningOp()) {
+        Value boxed = box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true);
+        fence.getInputMutable().assign(boxed);
+      } else {
+        require(fence.getInputMutable(), update, variable.getSlotAttr());
+      }
+      decide(fence.getOutput(), update);
+      return success();
+    }
+    decide(fence.getOutput(), current);
+    OpBuilder builder(fence->getContext());
+    builder.setInsertionPointAfter(fence);
+    auto boxed = builder.create<sbp::BoxingOp>(fence.getLoc(), sbp::withSignature(fence.getType(), update),
+                                               fence.getOutput(), variable.getSlotAttr());
+    fence.getOutput().replaceAllUsesExcept(boxed, boxed);
+    return success();
+  }
+
+  LogicalResult visitReturn(func::ReturnOp op) {
+    SmallVector<Type> results;
+    for (auto [operand, declared] : llvm::zip(op->getOpOperands(), function.getResultTypes())) {
+      sbp::NdAttr wanted = sbp::signatureOf(declared);
+      if (!wanted) {
+        if (isUndecided(operand.get()))
+          resolve(operand.get(), broadcast);
+        wanted = sbp::signatureOf(operand.get());
+        if (wanted.hasPartial())
+          wanted = withoutPartial(wanted);
+      }
+      require(operand, wanted, {});
+      results.push_back(operand.get().getType());
+    }
+    function.setFunctionType(
+        FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
+    return success();
+  }
+
+  sbp::NdAttr withoutPartial(sbp::NdAttr signature) {
+    sbp::NdSbp sbp = signature.toAlgebra();
+    for (sbp::Sbp &entry : sbp)
+      if (entry.isPartial())
+        entry = sbp::Sbp::broadcast();
+    return sbp::NdAttr::get(placement, sbp);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Choice of a row
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult visitSharding(Operation *op) {
+    SmallVector<Value> operands = sbp::tensorOperands(op);
+    if (isMadeFromNothing(op, operands))
+      return success(); // its first user says
+    std::vector<sbp::NdSbp> current;
+    for (Value operand : operands)
+      current.push_back(isUndecided(operand) ? sbp::NdSbp() : sbp::signatureOf(operand).toAlgebra());
+    std::vector<sbp::NdSbp> wanted = current, pinned(op->getNumResults()), results(op->getNumResults());
+    for (auto [index, result] : llvm::enumerate(op->getResults()))
+      if (sbp::NdAttr signature = sbp::signatureOf(result))
+        pinned[index] = signature.toAlgebra();
+    for (sbp::NdSbp &entries : wanted)
+      entries.resize(algebra.axes.size());
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    for (size_t axis = 0; axis < algebra.axes.size(); ++axis) {
+      std::optional<sbp::OpSignature> row = cheapestRow(op, spec, axis, operands, current, wanted, pinned);
+      if (!row)
+        return op->emitOpError() << "has no signature along axis \"" << algebra.axes[axis].name
+                                 << "\" that its operands can be boxed to; box its operands to B";
+      for (size_t i = 0; i < operands.size(); ++i)
+        wanted[i][axis] = row->operands[i];
+      for (size_t i = 0; i < results.size(); ++i)
+        results[i].push_back(row->results[i]);
+      if (row->factor >= 0) {
+        int64_t &extent = spec.factors[row->factor].extent;
+        extent = (extent + algebra.axes[axis].size - 1) / algebra.axes[axis].size;
+      }
+    }
+    apply(op, operands, wanted, results, pinned);
+    return success();
+  }
+
+  std::optional<sbp::OpSignature> cheapestRow(Operation *op, const sbp::LoopSpec &spec, size_t axis,
+                                              ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
+                                              const std::vector<sbp::NdSbp> &wanted,
+                                              const std::vector<sbp::NdSbp> &pinned) {
+    std::vector<sbp::OpSignature> rows = sbp::deriveSignatures(spec, algebra.axes[axis].size);
+    for (const sbp::NdSbp &entries : current)
+      if (!entries.empty() && entries[axis].isFlat())
+        if (sbp::OpSignature flat = sbp::flatSignature(spec, entries[axis].slot); !flat.results.empty())
+          rows.push_back(flat);
+    std::optional<sbp::OpSignature> best;
+    Cost bestCost;
+    for (const sbp::OpSignature &row : rows) {
+      std::optional<Cost> cost = costOf(row, axis, operands, current, wanted, pinned, op);
+      if (cost && (!best || *cost < bestCost)) {
+        best = row;
+        bestCost = *cost;
+      }
+    }
+    return best;
+  }
+
+  /// Nothing when an operand cannot be boxed to the row.
+  std::optional<Cost> costOf(const sbp::OpSignature &row, size_t axis, ArrayRef<Value> operands,
+                             const std::vector<sbp::NdSbp> &current, const std::vector<sbp::NdSbp> &wanted,
+                             const std::vector<sbp::NdSbp> &pinned, Operation *op) {
+    Cost cost;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (current[i].empty()) { // made from nothing, in whatever signature, but never as addends
+        if (row.operands[i].isPartial())
+          return std::nullopt;
+        continue;
+      }
+      sbp::NdSbp from = wanted[i], to = wanted[i];
+      for (size_t later = axis; later < algebra.axes.size(); ++later)
+        from[later] = to[later] = current[i][later];
+      to[axis] = row.operands[i];
+      if (from == to)
+        continue;
+      if (!sbp::isLegalBoxing(from, to))
+        return std::nullopt;
+      cost.bytes += sbp::boxingBytes(sbp::shapeOf(operands[i].getType()), sbp::elementBytes(operands[i].getType()), from,
+                                     to, algebra);
+      ++cost.changedOperands;
+    }
+    for (size_t i = 0; i < row.results.size(); ++i) {
+      if (!row.results[i].isSplit() && !row.results[i].isFlat())
+        ++cost.unsplitResults;
+      if (pinned[i].empty() || pinned[i][axis] == row.results[i])
+        continue;
+      if (pinned[i][axis].isPartial())
+        return std::nullopt;
+      sbp::NdSbp from = pinned[i], to = pinned[i];
+      from[axis] = row.results[i];
+      cost.bytes += sbp::boxingBytes(sbp::shapeOf(op->getResult(i).getType()),
+                                     sbp::elementBytes(op->getResult(i).getType()), from, to, algebra);
+      ++cost.changedOperands;
+    }
+    return cost;
+  }
+
+  void apply(Operation *op, ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &wanted,
+             const std::vector<sbp::NdSbp> &results, const std::vector<sbp::NdSbp> &pinned) {
+    size_t index = 0;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      sbp::NdAttr signature = sbp::NdAttr::get(placement, wanted[index++]);
+      if (isUndecided(operand.get()))
+        resolve(operand.get(), signature);
+      require(operand, signature, {});
+    }
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      Type declared = result.getType();
+      decide(result, sbp::NdAttr::get(placement, results[i]));
+      if (pinned[i].empty() || pinned[i] == results[i])
+        continue;
+      auto boxed = builder.create<sbp::BoxingOp>(op->getLoc(), declared, result, nullptr);
+      result.replaceAllUsesExcept(boxed, boxed);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What is made from nothing
+  //===--------------------------------------------------------------------===//
+
+  /// Ops whose result may have any signature at no cost: their operands, if any, are undecided themselves or broadcast
+  /// scalars. A scalar result is simply B.
+  bool isMadeFromNothing(Operation *op, ArrayRef<Value> operands) {
+    if (op->getNumResults() != 1 || !isUndecided(op->getResult(0)))
+      return false;
+    auto isFree = [&](Value operand) {
+      return isUndecided(operand) || (sbp::signatureOf(operand) == broadcast && sbp::shapeOf(operand.getType()).empty());
+    };
+    if (!llvm::all_of(operands, isFree))
+      return false;
+    if (!sbp::shapeOf(op->getResult(0).getType()).empty())
+      return isElementwiseOrBroadcast(op);
+    if (!operands.empty())
+      return false;
+    decide(op->getResult(0), broadcast);
+    return true;
+  }
+
+  /// Every loop is parallel and runs over the result.
+  static bool isElementwiseOrBroadcast(Operation *op) {
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    return llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; }) &&
+           llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
+  }
+
+  /// Gives an undecided value, and what it is made of, the signature that its first user wants.
+  void resolve(Value value, sbp::NdAttr signature) {
+    if (!isUndecided(value))
+      return;
+    if (signature.hasPartial())
+      signature = withoutPartial(signature);
+    Operation *op = value.getDefiningOp();
+    decide(value, signature);
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    SmallVector<Value> operands = sbp::tensorOperands(op);
+    for (size_t i = 0; i < operands.size(); ++i)
+      resolve(operands[i], operandSignature(spec, i, signature));
+  }
+
+  /// The signature of operand `index` when the result of an elementwise or broadcasting op has this one.
+  sbp::NdAttr operandSignature(const sbp::LoopSpec &spec, size_t index, sbp::NdAttr result) {
+    sbp::NdSbp entries = result.toAlgebra();
+    const sbp::TensorFactors &operand = spec.operands[index], &loops = spec.results.front();
+    for (sbp::Sbp &entry : entries) {
+      if (entry.isFlat() && operand.empty())
+        entry = sbp::Sbp::broadcast();
+      if (!entry.isSplit())
+        continue;
+      auto carries = [&](const std::vector<int> &dim) { return dim == loops[entry.dim]; };
+      auto at = llvm::find_if(operand, carries);
+      entry = at == operand.end() ? sbp::Sbp::broadcast() : sbp::Sbp::split(at - operand.begin());
+    }
+    return sbp::NdAttr::get(placement, entries);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Boxing
+  //===--------------------------------------------------------------------===//
+
+  void require(OpOperand &operand, sbp::NdAttr signature, sbp::SlotAttr slot) {
+    if (isUndecided(operand.get()))
+      resolve(operand.get(), signature);
+    if (sbp::signatureOf(operand.get()) != signature)
+      operand.set(box(operand.get(), signature, slot, /*atDefinition=*/false, operand.getOwner()));
+  }
+  void require(MutableOperandRange range, sbp::NdAttr signature, sbp::SlotAttr slot) { require(range[0], signature, slot); }
+
+  Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, bool atDefinition, Operation *user = nullptr) {
+    Value &known = boxed[{value, signature}];
+    if (known)
+      return known;
+    OpBuilder builder(function.getContext());
+    if (atDefinition)
+      builder.setInsertionPointAfter(value.getDefiningOp());
+    else
+      builder.setInsertionPoint(user);
+    bool isFlat = signature.getFlatSlot().has_value();
+    known = builder.create<sbp::BoxingOp>(value.getLoc(), sbp::withSignature(value.getType(), signature), value,
+                                          isFlat ? sbp::SlotAttr() : slot);
+    return known;
+  }
+
+  func::FuncOp function;
+  sbp::PlacementAttr placement;
+  sbp::Placement algebra;
+  SymbolTable &symbols;
+  bool reduceEarly;
+  sbp::NdAttr broadcast;
+  DenseMap<std::pair<Value, Attribute>, Value> boxed;
+};
+
+struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
+  using PropagatePassBase::PropagatePassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (reduce != "early" && reduce != "late") {
+      module.emitError() << "'sbp-propagate' got reduce=" << reduce << "; it is early or late";
+      return signalPassFailure();
+    }
+    sbp::PlacementAttr placement = sbp::placementOf(module);
+    if (!placement) {
+      module.emitError() << "'sbp-propagate' found no placement; give a variable or an argument a signature, or the "
+                            "module an attribute sbp.placement";
+      return signalPassFailure();
+    }
+    for (auto variable : module.getOps<sbp::VariableOp>())
+      if (!variable.getLogical())
+        variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
+    SymbolTable symbols(module);
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal() || !function.getBody().hasOneBlock()) {
+        function.emitOpError() << "must have a body of one block";
+        return signalPassFailure();
+      }
+      if (failed(FunctionPropagation(function, placement, symbols, reduce == "early").run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,56 @@
+//===- LocalizeBoxing.h - One step of boxing as collectives ------------------------===//
+#ifndef SPLITCAST_PASSES_LOCAL_LOCALIZEBOXING_H
+#define SPLITCAST_PASSES_LOCAL_LOCALIZEBOXING_H
+
+#include "dialects/ccl/Ccl.h"
+#include "dialects/nn/Nn.h"
+
+namespace splitcast {
+
+/// The ranks that communicate along one axis, and this rank's place among them.
+struct AxisGroup {
+  int64_t axis = 0;
+  std::vector<int64_t> positions; ///< in the placement
+  std::vector<int64_t> ranks;
+  int64_t index = 0;
+
+  int64_t size() const { return positions.size(); }
+};
+
+/// Emits collectives on local tensors. `what` names them in messages; it is the same on all ranks.
+class CollectiveBuilder {
+public:
+  CollectiveBuilder(mlir::OpBuilder &builder, mlir::Location loc, const AxisGroup &group, std::string what)
+      : builder(builder), loc(loc), group(group), what(std::move(what)) {}
+
+  /// All blocks, flat.
+  mlir::Value allGather(mlir::Value input, llvm::ArrayRef<int64_t> blocks);
+  /// This rank's block of a flat input.
+  mlir::Value reduceScatter(mlir::Value flat, llvm::ArrayRef<int64_t> blocks);
+  mlir::Value allReduce(mlir::Value input);
+  mlir::Value allToAll(mlir::Value flat, llvm::ArrayRef<int64_t> sent, llvm::ArrayRef<int64_t> received);
+
+  mlir::Value view(mlir::Value input, int64_t offset, llvm::ArrayRef<int64_t> shape);
+  mlir::Value pack(mlir::ValueRange inputs, llvm::ArrayRef<int64_t> offsets, int64_t elements);
+  /// Tensors one after the other, flat.
+  mlir::Value packTight(mlir::ValueRange inputs);
+  /// [interval) of dimension `dim`.
+  mlir::Value slice(mlir::Value input, int64_t dim, sbp::Interval interval);
+  mlir::Value concat(mlir::ValueRange inputs, int64_t dim);
+
+private:
+  mlir::Value wait(mlir::Value pending);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const AxisGroup &group;
+  std::string what;
+};
+
+/// One step of boxing that involves no bucket, as collectives; `shape` is the global one.
+mlir::Value localizeStep(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
+                         const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_LOCAL_LOCALIZEBOXING_H

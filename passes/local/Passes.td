@@ -1,0 +1,58 @@
+//===- Passes.td - From global tensors to the program of one rank ---------------===//
+#ifndef SPLITCAST_PASSES_LOCAL_PASSES_TD
+#define SPLITCAST_PASSES_LOCAL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
+  let summary = "The program of one rank: pieces instead of global tensors, collectives instead of boxing";
+  let description = [{
+    Ragged pieces differ from rank to rank, so a module is made for each. Boxings of one bucket, and the elementwise ops on
+    its members' slots, become one op over the bucket's range: they are recognized by having the same operands, once the
+    member is left out of what names an operand. Boxings between the same phases and of the same group are joined; each is
+    called when the last member is ready (reductions) or the first is wanted (gathers).
+    Functions keep their arguments' global types in the attribute `ccl.global`. From
+    tests/passes/local/localize_example.mlir, rank 0 of 4:
+    ```mlir
+    %1 = sbp.boxing %0 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>                                    // before
+    %1 = ccl.all_gather "w" %0 ranks [0, 1, 2, 3] index 0 blocks [12, 12, 8, 8] : ...                      // after
+    ```
+    - C1: The module has passed 'sbp-verify-global'.
+    - C2: The rank is one of the placement.
+  }];
+  let options = [Option<"rank", "rank", "int64_t", "0", "The rank whose program is made">];
+  let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
+}
+
+def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
+  let summary = "Starts gathers one group ahead, and waits for reductions one group later";
+  let description = [{
+    An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
+    under way while the group before is computed. A reduction is waited for when the next one starts, or where its result is
+    used. With `depth=0`, each collective is waited for where it starts. The order of the collectives does not change, and at
+    most one gather and one reduction are under way.
+  }];
+  let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead: 0 or 1">];
+  let dependentDialects = ["splitcast::ccl::CclDialect"];
+}
+
+def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
+  let summary = "Puts ops that one kernel can compute into one nn.fusion";
+  let description = [{
+    Each op that runs in no vendor library becomes part of a fusion: elementwise ops of one shape join (several results
+    included), and a reduction takes in the elementwise ops that feed it. Nothing moves past a collective, or past an op that
+    uses a result of the fusion.
+  }];
+  let dependentDialects = ["splitcast::nn::NnDialect"];
+}
+
+def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
+  let summary = "The end of the local level: no signature left, every collective waited for";
+  let description = [{
+    - C1: No tensor in a function has a signature.
+    - C2: Every collective is waited for, once.
+    - C3: What is computed says how (ComputeOpInterface).
+  }];
+}
+
+#endif // SPLITCAST_PASSES_LOCAL_PASSES_TD

@@ -1,0 +1,96 @@
+#include "runtime/host/HostDevice.h"
+
+#include "runtime/host/HostMemory.h"
+#include "runtime/host/Jit.h"
+#include "runtime/host/LibraryCall.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace splitcast::runtime {
+namespace {
+
+class FiredEvent : public EventState {
+public:
+  explicit FiredEvent(absl::Status status) : status(std::move(status)) {}
+  absl::Status wait() override { return status; }
+
+private:
+  absl::Status status;
+};
+
+class HostStream : public Stream {
+public:
+  absl::Status waitFor(const Event &event) override {
+    if (!event)
+      return absl::InvalidArgumentError("a stream was told to wait for no event");
+    absl::Status status = event->wait();
+    firstError.Update(status);
+    return status;
+  }
+  absl::StatusOr<Event> record() override { return Event(std::make_shared<FiredEvent>(firstError)); }
+  absl::Status synchronize() override { return firstError; }
+
+private:
+  absl::Status firstError;
+};
+
+class HostDevice : public Device {
+public:
+  explicit HostDevice(const HostDeviceOptions &options)
+      : threads(std::max(1, options.threads)), memory(options.guardPages),
+        jit(std::make_shared<Jit>(JitOptions{threads, options.objectCacheDir, hostTarget()})) {}
+
+  absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory.allocate(bytes); }
+  void release(Buffer buffer) override { memory.release(buffer); }
+
+  absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
+    return std::unique_ptr<Stream>(new HostStream);
+  }
+
+  absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
+    return jit->load(kernels);
+  }
+
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
+                                                          mlir::DictionaryAttr config) override {
+    return createLibraryCall(name, config, LibraryCallOptions{threads});
+  }
+
+  absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
+    if (to.bytes != from.bytes)
+      return absl::InvalidArgumentError(absl::StrCat("a copy of ", from.bytes, " bytes was given ", to.bytes,
+                                                     " bytes to write; sizes must be equal"));
+    if (to.bytes > 0)
+      std::memmove(to.data, from.data, to.bytes);
+    return absl::OkStatus();
+  }
+  absl::Status clear(Buffer buffer, Stream &stream) override {
+    if (buffer.bytes > 0)
+      std::memset(buffer.data, 0, buffer.bytes);
+    return absl::OkStatus();
+  }
+  absl::Status upload(Buffer to, const void *from) override {
+    if (to.bytes > 0)
+      std::memcpy(to.data, from, to.bytes);
+    return absl::OkStatus();
+  }
+  absl::Status download(void *to, Buffer from) override {
+    if (from.bytes > 0)
+      std::memcpy(to, from.data, from.bytes);
+    return absl::OkStatus();
+  }
+
+private:
+  int threads;
+  HostMemory memory;
+  std::shared_ptr<Jit> jit;
+};
+
+} // namespace
+
+std::unique_ptr<Device> createHostDevice(HostDeviceOptions options) { return std::make_unique<HostDevice>(options); }
+
+} // namespace splitcast::runtime

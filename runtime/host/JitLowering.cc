@@ -1,0 +1,164 @@
+#include "runtime/host/JitLowering.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace splitcast::runtime {
+namespace {
+
+using namespace mlir;
+
+/// Removes the flags that upstream's emulation of small floats puts on its casts: with them, a rounding to bf16 between
+/// two ops would be folded away.
+struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StripFastMathPass)
+  StringRef getArgument() const override { return "splitcast-host-strip-fast-math"; }
+  void runOnOperation() override {
+    auto none = arith::FastMathFlagsAttr::get(&getContext(), arith::FastMathFlags::none);
+    getOperation()->walk([&](arith::ArithFastMathInterface op) { op->setAttr(op.getFastMathAttrName(), none); });
+  }
+};
+
+/// Replaces exp, log, tanh, erf and others on f32 by polynomials, which vectorize. Sine and cosine stay calls:
+/// upstream's are wrong for large arguments.
+struct PolynomialMathPass : PassWrapper<PolynomialMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PolynomialMathPass)
+  StringRef getArgument() const override { return "splitcast-host-polynomial-math"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet polynomials(&getContext()), calls(&getContext());
+    populateMathPolynomialApproximationPatterns(polynomials);
+    populateMathToLibmConversionPatterns(calls);
+    apply(std::move(polynomials), [](Operation *op) { return !isa<math::SinOp, math::CosOp>(op); });
+    apply(std::move(calls), [](Operation *op) { return isa<math::ExpM1Op>(op); });
+  }
+
+private:
+  void apply(RewritePatternSet patterns, llvm::function_ref<bool(Operation *)> chosen) {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) && chosen(op))
+        ops.push_back(op);
+    });
+    GreedyRewriteConfig config;
+    config.strictMode = GreedyRewriteStrictness::ExistingAndNewOps;
+    (void)applyOpPatternsAndFold(ops, std::move(patterns), config);
+  }
+};
+
+/// bf16 conversions as integer arithmetic: round to nearest even on every CPU (the instruction of AVX512_BF16 flushes
+/// denormals).
+struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandArithPass)
+  StringRef getArgument() const override { return "splitcast-host-expand-arith"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    arith::populateExpandBFloat16Patterns(patterns);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// The vector ops that convert-vector-to-llvm leaves or lowers element by element.
+struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
+  StringRef getArgument() const override { return "splitcast-host-lower-vector"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    vector::VectorTransformsOptions options;
+    options.setVectorTransposeLowering(vector::VectorTransposeLowering::Shuffle16x16);
+    RewritePatternSet patterns(&getContext());
+    vector::populateVectorMultiReductionLoweringPatterns(patterns,
+                                                         vector::VectorMultiReductionLowering::InnerReduction);
+    vector::populateVectorTransposeLoweringPatterns(patterns, options);
+    vector::populateVectorGatherLoweringPatterns(patterns);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// Rounding made explicit, functions made polynomials: still in the dialects of the source.
+void buildMathPipeline(OpPassManager &passes) {
+  std::string small[] = {"bf16", "f16"};
+  arith::ArithEmulateUnsupportedFloatsOptions emulation;
+  emulation.sourceTypeStrs = small;
+  passes.addPass(math::createMathLegalizeToF32());
+  passes.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
+  passes.addPass(std::make_unique<StripFastMathPass>());
+  passes.addPass(std::make_unique<PolynomialMathPass>());
+  passes.addPass(std::make_unique<ExpandArithPass>());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+/// Vectors to one dimension, memory to plain addresses.
+void buildMemoryPipeline(OpPassManager &passes) {
+  passes.addPass(std::make_unique<LowerVectorPass>());
+  VectorTransferToSCFOptions transfers;
+  transfers.enableFullUnroll();
+  passes.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass(transfers));
+  passes.addPass(memref::createFoldMemRefAliasOpsPass());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+}
+
+void buildLlvmPipeline(OpPassManager &passes) {
+  FinalizeMemRefToLLVMConversionPassOptions memrefs;
+  memrefs.useAlignedAlloc = true;
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  ConvertMathToLLVMPassOptions math;
+  math.approximateLog1p = false; // As log(1 + x), which loses small x.
+  passes.addPass(createConvertSCFToCFPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass(math));
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass(memrefs));
+  passes.addPass(createConvertFuncToLLVMPass(functions));
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+} // namespace
+
+void registerLoweringDialects(DialectRegistry &registry) {
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+void buildLoweringPipeline(OpPassManager &passes) {
+  buildMathPipeline(passes);
+  buildMemoryPipeline(passes);
+  buildLlvmPipeline(passes);
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,173 @@
+#include "runtime/host/Jit.h"
+
+#include "tests/runtime/host/KernelFixture.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace splitcast::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JitTest : public KernelFixture {
+protected:
+  JitTest() {
+    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    directory = fs::path(testing::TempDir()) / ("jit_test_" + name);
+    fs::remove_all(directory);
+  }
+  ~JitTest() override { fs::remove_all(directory); }
+
+  static std::string addConstant(const std::string &name, const std::string &value) {
+    std::string text =
+        elementwise(5, "f32", "f32", "%c = arith.constant " + value + " : f32\n%y = arith.addf %x, %c : f32");
+    return text.replace(text.find("@k"), 2, "@" + name);
+  }
+
+  /// Loads `text` in a new process's place: nothing is shared but the directory.
+  JitStatistics loadAnew(const std::string &text, std::vector<float> &out, int threads = 1) {
+    auto jit = std::make_shared<Jit>(JitOptions{threads, directory.string(), hostTarget()});
+    auto module = parse(text);
+    auto library = jit->load(*module);
+    EXPECT_TRUE(library.ok()) << library.status();
+    auto kernel = (*library)->kernel("k");
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    std::vector<float> in = {1, 2, 3, 4, 5};
+    out.assign(5, 0);
+    EXPECT_EQ((*kernel)->launch({bufferOf(in), bufferOf(out)}, *stream), absl::OkStatus());
+    return jit->statistics();
+  }
+
+  std::vector<fs::path> files() {
+    std::vector<fs::path> found;
+    for (const auto &entry : fs::directory_iterator(directory))
+      found.push_back(entry.path());
+    return found;
+  }
+
+  fs::path directory;
+  const std::vector<float> expected = {3, 4, 5, 6, 7};
+};
+
+TEST_F(JitTest, ReadsFromTheCacheWhatItCompiledBefore) {
+  std::vector<float> out;
+  JitStatistics first = loadAnew(addConstant("k", "2.0"), out);
+  EXPECT_EQ(first.compiled, 1);
+  EXPECT_EQ(first.readFromCache, 0);
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_EQ(files()[0].extension(), ".kernel");
+  JitStatistics second = loadAnew(addConstant("k", "2.0"), out);
+  EXPECT_EQ(second.compiled, 0);
+  EXPECT_EQ(second.readFromCache, 1);
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(JitTest, CompilesOnlyTheKernelThatChanged) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "2.0") + addConstant("other", "3.0"), out);
+  JitStatistics second = loadAnew(addConstant("k", "2.0") + addConstant("other", "4.0"), out, 2);
+  EXPECT_EQ(second.compiled, 1);
+  EXPECT_EQ(second.readFromCache, 1);
+  EXPECT_EQ(files().size(), 3u);
+}
+
+TEST_F(JitTest, CompilesEqualKernelsOnce) {
+  std::vector<float> out;
+  JitStatistics counts = loadAnew(addConstant("a", "2.0") + addConstant("k", "2.0") + addConstant("b", "2.0"), out, 2);
+  EXPECT_EQ(counts.compiled, 1);
+  EXPECT_EQ(out, expected);
+  EXPECT_EQ(files().size(), 1u);
+}
+
+TEST_F(JitTest, LoadsAKernelOnceOverAllModules) {
+  auto jit = std::make_shared<Jit>(JitOptions{});
+  auto first = parse(addConstant("a", "2.0"));
+  auto second = parse(addConstant("b", "2.0"));
+  ASSERT_TRUE(jit->load(*first).ok());
+  ASSERT_TRUE(jit->load(*second).ok());
+  EXPECT_EQ(jit->statistics().compiled, 1);
+}
+
+// Every byte of the file, and every length, matters.
+TEST_F(JitTest, CompilesAgainWhenTheFileIsDamaged) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "2.0"), out);
+  fs::path file = files().at(0);
+  auto size = static_cast<int64_t>(fs::file_size(file));
+  for (int64_t place : {int64_t{0}, int64_t{20}, int64_t{41}, size / 2, size - 1}) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(place);
+    int byte = stream.get();
+    stream.seekp(place);
+    stream.put(byte ^ 0x10);
+    stream.close();
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1) << "byte " << place;
+    EXPECT_EQ(out, expected);
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).readFromCache, 1) << "the file is good again";
+  }
+  for (int64_t length : {int64_t{0}, int64_t{7}, int64_t{40}, size - 1}) {
+    fs::resize_file(file, length);
+    EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1) << "length " << length;
+    EXPECT_EQ(out, expected);
+  }
+  EXPECT_EQ(files().size(), 1u);
+}
+
+TEST_F(JitTest, DoesNotBelieveAFileUnderAnotherName) {
+  std::vector<float> out;
+  loadAnew(addConstant("k", "1.0"), out);
+  fs::path other = files().at(0);
+  loadAnew(addConstant("k", "2.0"), out);
+  fs::path own = files()[0] == other ? files()[1] : files()[0];
+  fs::copy_file(other, own, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1);
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(JitTest, WorksWithoutACacheItCannotWrite) {
+  std::ofstream(directory.string()) << "a file where the directory should be";
+  std::vector<float> out;
+  EXPECT_EQ(loadAnew(addConstant("k", "2.0"), out).compiled, 1);
+  EXPECT_EQ(out, expected);
+}
+
+// What a kernel computes depends on its text only: here for the widths and instructions of an older CPU.
+TEST_F(JitTest, VectorWidthDoesNotChangeBits) {
+  if (hostTarget().vectorBits != 512)
+    GTEST_SKIP() << "needs a CPU with AVX-512";
+  std::string text = elementwise(1003, "f32", "bf16",
+                                 "%t = math.tanh %x : f32\n%e = math.exp %x : f32\n%r = math.erf %t : f32\n"
+                                 "%p = arith.mulf %e, %t : f32\n%s = arith.addf %p, %r : f32\n"
+                                 "%l = math.log %e : f32\n%q = arith.divf %s, %l : f32\n"
+                                 "%y = arith.truncf %q : f32 to bf16");
+  std::vector<float> in(1003);
+  for (int i = 0; i < 1003; ++i)
+    in[i] = 0.013f * (i - 500);
+  std::vector<std::vector<uint16_t>> results;
+  for (const JitTarget &target : {hostTarget(), JitTarget{hostTarget().triple, "haswell", "", 256}}) {
+    auto jit = std::make_shared<Jit>(JitOptions{1, "", target});
+    auto module = parse(text);
+    auto library = jit->load(*module);
+    ASSERT_TRUE(library.ok()) << library.status();
+    results.emplace_back(1003);
+    ASSERT_EQ((*(*library)->kernel("k"))->launch({bufferOf(in), bufferOf(results.back())}, *stream), absl::OkStatus());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(JitTest, LeavesTheCallersModuleAlone) {
+  auto module = parse("func.func @k(%a: memref<1xf32> {test.x = 1 : i64}) attributes {test.y} { return }");
+  auto print = [&] {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream);
+    return text;
+  };
+  std::string before = print();
+  ASSERT_TRUE(std::make_shared<Jit>(JitOptions{})->load(*module).ok());
+  EXPECT_EQ(print(), before);
+}
+
+} // namespace
+} // namespace splitcast::runtime

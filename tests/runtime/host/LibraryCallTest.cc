@@ -1,0 +1,195 @@
+#include "tests/runtime/host/KernelFixture.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+
+#include "gmock/gmock.h"
+
+#include <cstring>
+#include <random>
+
+namespace splitcast::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+class LibraryCallTest : public KernelFixture {
+protected:
+  absl::StatusOr<std::unique_ptr<Launchable>> call(const std::string &name, const std::string &config) {
+    auto attribute = llvm::dyn_cast_or_null<mlir::DictionaryAttr>(mlir::parseAttribute(config, &context));
+    EXPECT_TRUE(attribute) << config;
+    return device->libraryCall(name, attribute);
+  }
+
+  static std::string matmulConfig(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const std::string &type) {
+    auto flag = [](bool value) { return value ? "true" : "false"; };
+    return "{m = " + std::to_string(m) + " : i64, n = " + std::to_string(n) + " : i64, k = " + std::to_string(k) +
+           " : i64, transpose_a = " + flag(ta) + ", transpose_b = " + flag(tb) + ", type = " + type + "}";
+  }
+
+  /// Small integers: every sum is exact, in every order.
+  template <typename T> void expectExactProduct(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const char *type) {
+    SCOPED_TRACE(matmulConfig(m, n, k, ta, tb, type));
+    std::mt19937 random(m * 31 + n * 7 + k);
+    std::vector<T> a(m * k), b(k * n), c(m * n, -99), expected(m * n, 0);
+    for (T &value : a)
+      value = static_cast<int>(random() % 17) - 8;
+    for (T &value : b)
+      value = static_cast<int>(random() % 13) - 6;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t l = 0; l < k; ++l)
+          expected[i * n + j] += (ta ? a[l * m + i] : a[i * k + l]) * (tb ? b[j * k + l] : b[l * n + j]);
+    auto product = call("matmul", matmulConfig(m, n, k, ta, tb, type));
+    ASSERT_TRUE(product.ok()) << product.status();
+    ASSERT_EQ((*product)->launch({bufferOf(a), bufferOf(b), bufferOf(c)}, *stream), absl::OkStatus());
+    EXPECT_EQ(c, expected);
+  }
+
+  /// The same operands at addresses that are different multiples of 4 bytes.
+  void expectSameBitsAnywhere(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+    constexpr int64_t slack = 64;
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    std::vector<float> a(m * k), b(k * n), first(m * n), other(m * n);
+    for (std::vector<float> *operand : {&a, &b})
+      for (float &value : *operand)
+        value = normal(random);
+    auto product = call("matmul", matmulConfig(m, n, k, ta, tb, "f32"));
+    ASSERT_TRUE(product.ok()) << product.status();
+    Buffer arena = *device->allocate(4 * (m * k + k * n + m * n + 3 * slack));
+    for (int64_t shift = 0; shift < 18; ++shift) {
+      Buffer left = arena.slice(4 * (shift * 5 % 17), 4 * m * k);
+      Buffer right = arena.slice(4 * (m * k + slack + shift * 7 % 17), 4 * k * n);
+      Buffer result = arena.slice(4 * (m * k + k * n + 2 * slack + shift * 3 % 17), 4 * m * n);
+      std::memcpy(left.data, a.data(), left.bytes);
+      std::memcpy(right.data, b.data(), right.bytes);
+      ASSERT_EQ((*product)->launch({left, right, result}, *stream), absl::OkStatus());
+      std::memcpy(shift ? other.data() : first.data(), result.data, result.bytes);
+      if (shift)
+        EXPECT_EQ(std::memcmp(first.data(), other.data(), result.bytes), 0)
+            << matmulConfig(m, n, k, ta, tb, "f32") << ", shift " << shift;
+    }
+    device->release(arena);
+  }
+};
+
+TEST_F(LibraryCallTest, MatmulIsExactOnIntegers) {
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (Sizes size : {Sizes{1, 1, 1},
+                     {20, 200, 200},
+                     {7, 5, 3},
+                     {33, 129, 65},
+                     {100, 1, 300},
+                     {1, 100, 300},
+                     {300, 200, 20},
+                     {0, 5, 3},
+                     {5, 0, 3},
+                     {5, 3, 0},
+                     {0, 0, 0}})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        expectExactProduct<float>(size.m, size.n, size.k, ta, tb, "f32");
+        expectExactProduct<double>(size.m, size.n, size.k, ta, tb, "f64");
+      }
+}
+
+TEST_F(LibraryCallTest, MatmulIsExactWithTwoThreads) {
+  device = createHostDevice({/*threads=*/2, "", false});
+  expectExactProduct<float>(20, 500, 300, false, false, "f32");
+  expectExactProduct<float>(20, 500, 300, false, true, "f32");
+  expectExactProduct<float>(500, 300, 20, true, false, "f32");
+}
+
+// Slices of buckets begin at any multiple of 4 bytes, and where differs from stage to stage: bits must not.
+TEST_F(LibraryCallTest, MatmulDoesNotDependOnAddresses) {
+  for (int threads : {1, 2}) {
+    device = createHostDevice({threads, "", false});
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        expectSameBitsAnywhere(20, 333, 517, ta, tb);
+        expectSameBitsAnywhere(131, 64, 96, ta, tb);
+        expectSameBitsAnywhere(3, 10, 50, ta, tb);
+      }
+  }
+}
+
+TEST_F(LibraryCallTest, MatmulStaysWithinItsBuffers) {
+  device = createHostDevice({1, "", /*guardPages=*/true});
+  for (int flags = 0; flags < 4; ++flags) {
+    auto product = call("matmul", matmulConfig(19, 67, 131, flags & 1, flags & 2, "f32"));
+    Buffer a = *device->allocate(4 * 19 * 131), b = *device->allocate(4 * 131 * 67), c = *device->allocate(4 * 19 * 67);
+    EXPECT_EQ((*product)->launch({a, b, c}, *stream), absl::OkStatus());
+    for (Buffer buffer : {a, b, c})
+      device->release(buffer);
+  }
+}
+
+TEST_F(LibraryCallTest, MatmulChecksItsConfiguration) {
+  auto message = [&](const std::string &config) {
+    auto made = call("matmul", config);
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument) << config;
+    return std::string(made.status().message());
+  };
+  EXPECT_THAT(message("{n = 2 : i64, k = 2 : i64, type = f32}"), HasSubstr("lacks 'm'"));
+  EXPECT_THAT(message("{m = 2 : i64, n = 2 : i64, k = 2 : i64}"), HasSubstr("lacks 'type'"));
+  EXPECT_THAT(message("{m = -2 : i64, n = 2 : i64, k = 2 : i64, type = f32}"), HasSubstr("'m' must be an i64"));
+  EXPECT_THAT(message("{m = 2 : i64, n = 2 : i64, k = 2 : i64, type = f32, transposeA = true}"),
+              HasSubstr("has 'transposeA'; it knows k, m, n, transpose_a"));
+  EXPECT_THAT(message("{m = 4611686018427387904 : i64, n = 2 : i64, k = 2 : i64, type = f32}"),
+              HasSubstr("more bytes than 64 bits count"));
+  EXPECT_EQ(call("matmul", matmulConfig(2, 2, 2, false, false, "bf16")).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(LibraryCallTest, MatmulChecksItsBuffers) {
+  auto product = call("matmul", matmulConfig(2, 2, 2, false, false, "f32"));
+  std::vector<float> four(4), three(3);
+  EXPECT_EQ((*product)->launch({bufferOf(four), bufferOf(three), bufferOf(four)}, *stream),
+            absl::InvalidArgumentError("library call 'matmul': buffer 1 has 12 bytes; argument 1 needs 16"));
+}
+
+TEST_F(LibraryCallTest, UnknownCallsNameTheKnown) {
+  absl::Status status = call("fft", "{}").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("embedding_grad, matmul"));
+}
+
+// 1e8 + 1 - 1e8 is 0 in f32 in this order and 1 in others.
+TEST_F(LibraryCallTest, EmbeddingGradAddsRowsInOrder) {
+  auto gradient = call("embedding_grad", "{rows = 4 : i64, vocabulary = 3 : i64, width = 2 : i64, type = f32, "
+                                         "index_type = i64}");
+  ASSERT_TRUE(gradient.ok()) << gradient.status();
+  std::vector<int64_t> ids = {2, 0, 2, 2};
+  std::vector<float> dy = {1e8f, 1, 5, 6, 1, 10, -1e8f, 100}, table(6, 77);
+  ASSERT_EQ((*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream), absl::OkStatus());
+  EXPECT_EQ(table, (std::vector<float>{5, 6, 0, 0, 0, 111}));
+}
+
+TEST_F(LibraryCallTest, EmbeddingGradTakesI32AndF64) {
+  auto gradient = call("embedding_grad", "{rows = 3 : i64, vocabulary = 2 : i64, width = 1 : i64, type = f64, "
+                                         "index_type = i32}");
+  ASSERT_TRUE(gradient.ok()) << gradient.status();
+  std::vector<int32_t> ids = {1, 1, 0};
+  std::vector<double> dy = {1e15, 0.5, 3}, table(2, 77);
+  ASSERT_EQ((*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream), absl::OkStatus());
+  EXPECT_EQ(table, (std::vector<double>{3, 1e15 + 0.5}));
+}
+
+TEST_F(LibraryCallTest, EmbeddingGradRefusesIdsOutsideTheVocabulary) {
+  auto gradient = call("embedding_grad", "{rows = 2 : i64, vocabulary = 3 : i64, width = 1 : i64, type = f32, "
+                                         "index_type = i32}");
+  std::vector<float> dy(2, 1), table(3, 77);
+  for (int32_t bad : {-1, 3}) {
+    std::vector<int32_t> ids = {0, bad};
+    absl::Status status = (*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("ids[1] is " + std::to_string(bad) + "; the vocabulary has 3"));
+    EXPECT_EQ(table, std::vector<float>(3, 77));
+  }
+}
+
+} // namespace
+} // namespace splitcast::runtime
