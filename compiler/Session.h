@@ -1,0 +1,134 @@
+//===- Session.h - A compiled module, ready to run on this rank --------------------===//
+//
+// From a module at the global level to steps: compiles it for this rank (compiler/Pipelines.h), checks with the other ranks
+// that all compiled the same, binds it to a device and a communicator, makes or loads the variables, and runs functions.
+// Every rank of the placement calls the same methods in the same order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_COMPILER_SESSION_H
+#define SPLITCAST_COMPILER_SESSION_H
+
+#include "dialects/sbp/algebra/Signature.h"
+#include "runtime/api/Communicator.h"
+#include "runtime/api/Device.h"
+#include "runtime/api/ElementType.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace splitcast {
+
+/// What a user says of ZeRO; see `enable-zero`.
+struct EnableZero {
+  int stage = 2;
+  std::string axis = "";
+  std::string strategy = "bucket";
+  int64_t bucketBytes = 0;
+};
+
+struct CompileOptions {
+  EnableZero zero{0};
+  int64_t prefetch = 1;
+};
+
+struct SessionOptions {
+  CompileOptions compile;
+  uint64_t seed = 0;              ///< of the variables' initializers
+  std::string objectCacheDir;     ///< compiled kernels; empty: none are kept
+  int threads = 1;                ///< per rank; part of what ranks must agree on
+};
+
+/// An argument or result of a function, and this rank's piece of it.
+struct TensorInfo {
+  std::string name; ///< `sbp.name` of the argument or result; else "arg0", "result0" and so on
+  runtime::ElementType type;
+  sbp::Shape shape;                 ///< global
+  sbp::Shape localShape;            ///< of this rank's piece
+  std::vector<sbp::Interval> box;   ///< which elements of `shape` these are, per dimension
+  int64_t localBytes = 0;
+};
+
+/// Bytes of this rank, by what they are for; the executor never holds more.
+struct MemoryReport {
+  int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
+  int64_t gathered = 0, gradientBuckets = 0, staging = 0, activations = 0; ///< at the moment of the largest arena use
+  int64_t persistentBytes = 0, arenaBytes = 0;
+  int64_t peakBytes() const { return persistentBytes + arenaBytes; }
+};
+
+/// Of one run of a function, on this rank.
+struct CommunicationReport {
+  struct Entry {
+    std::string collective; ///< "all-gather" and so on
+    int64_t calls = 0, bytesSent = 0, messages = 0;
+  };
+  std::vector<Entry> entries;
+};
+
+class Session {
+public:
+  virtual ~Session() = default;
+
+  /// Compiles `global` (left as it is). Device and communicator are borrowed and outlive the session; the communicator has
+  /// one rank per position of the placement.
+  ///   Errors  InvalidArgument: the module does not verify or compile (with the compiler's diagnostics), the placement does
+  ///           not fit the communicator. FailedPrecondition: ranks have different programs, options or CPUs; names them.
+  static absl::StatusOr<std::unique_ptr<Session>> create(mlir::ModuleOp global, const SessionOptions &options,
+                                                         runtime::Device &device,
+                                                         runtime::Communicator &communicator);
+
+  //--- Functions ----------------------------------------------------------------------------------------------------//
+
+  virtual std::vector<std::string> functions() const = 0;
+  virtual absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &function) const = 0;
+  virtual absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &function) const = 0;
+
+  /// Copies this rank's piece (localBytes, row-major) in.
+  virtual absl::Status setInput(const std::string &function, size_t index, const void *piece) = 0;
+  /// One step.
+  virtual absl::Status run(const std::string &function) = 0;
+  /// Copies this rank's piece of the last run's result out.
+  virtual absl::Status getOutput(const std::string &function, size_t index, void *piece) = 0;
+
+  //--- Variables ----------------------------------------------------------------------------------------------------//
+
+  struct Variable {
+    std::string name;
+    runtime::ElementType type;
+    sbp::Shape shape;
+    std::vector<sbp::Run> pieces; ///< of this rank
+    bool ownsPieces = true;       ///< whether this rank is the one that writes them to a file
+  };
+  virtual std::vector<Variable> variables() const = 0;
+
+  /// This rank's pieces, in their local order. NotFound: no such variable.
+  virtual absl::Status readPieces(const std::string &name, void *data) = 0;
+  virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
+
+  /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it all.
+  virtual absl::Status readVariable(const std::string &name, void *data) = 0;
+  /// Sets the whole variable; every rank gives the same data.
+  virtual absl::Status writeVariable(const std::string &name, const void *data) = 0;
+
+  /// Whole variables to and from one safetensors file; each rank moves only its own pieces. Saving writes a new file and
+  /// renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type.
+  virtual absl::Status saveVariables(const std::string &path) = 0;
+  virtual absl::Status loadVariables(const std::string &path) = 0;
+
+  //--- What is known before anything runs -----------------------------------------------------------------------------//
+
+  virtual MemoryReport memoryReport(const std::string &function) const = 0;
+  virtual CommunicationReport communicationReport(const std::string &function) const = 0;
+  /// The plan of this rank.
+  virtual mlir::ModuleOp plan() = 0;
+};
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_SESSION_H
