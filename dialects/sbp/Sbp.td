@@ -118,12 +118,13 @@ def Sbp_ScopeOp : Sbp_Op<"scope"> {
     %t = sbp.scope "backward" group "layer3"
     ```
     Two scopes are never the same, whatever their names: nothing that stands in one is merged with what stands in another.
-    Costs nothing.
+    Costs nothing. A scope of phase "update" names the variable whose update stands in it, `of @w`: what is fenced there has
+    that variable's update signature.
     - C1: The phase is "forward", "backward" or "update".
   }];
-  let arguments = (ins StrAttr:$phase, OptionalAttr<StrAttr>:$group);
+  let arguments = (ins StrAttr:$phase, OptionalAttr<StrAttr>:$group, OptionalAttr<FlatSymbolRefAttr>:$variable);
   let results = (outs Res<Sbp_TokenType, "", [MemAlloc<Sbp_ScopeResource>]>:$token);
-  let assemblyFormat = "$phase (`group` $group^)? attr-dict";
+  let assemblyFormat = "$phase (`group` $group^)? (`of` $variable^)? attr-dict";
   let hasVerifier = 1;
 }
 

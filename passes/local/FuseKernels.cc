@@ -39,6 +39,7 @@ struct Group {
   SmallVector<Operation *> members;
   sbp::Shape shape; ///< of the elementwise loops
   bool hasReduction = false;
+  bool isClosed = false;
 
   bool contains(Operation *op) const { return llvm::is_contained(members, op); }
 };
@@ -55,40 +56,45 @@ public:
   }
 
 private:
+  static constexpr size_t kMaxMembers = 256;
+
   void visit(Operation *op) {
-    if (isFusible(op)) {
-      if (Group *group = groupFor(op)) {
-        group->members.push_back(op);
-        group->hasReduction |= patternOf(op) == Pattern::Reduction;
-        return;
-      }
-      groups.push_back({{op}, loopShape(op), patternOf(op) == Pattern::Reduction});
-      if (typeOf(op->getResult(0)).getNumElements() >= 0)
-        open = groups.size() - 1;
+    if (auto assign = dyn_cast<ccl::AssignOp>(op))
+      return closeReadersOf(assign.getStorage());
+    if (!isFusible(op))
       return;
-    }
-    // Library calls and views let a fusion go on; what orders memory or communication ends it.
-    if (!isMemoryEffectFree(op))
-      open = -1;
+    Group joined{{}, loopShape(op), false};
+    for (Group &group : groups)
+      if (mayJoin(group, op) && joined.members.size() + group.members.size() < kMaxMembers) {
+        llvm::append_range(joined.members, group.members);
+        group.members.clear();
+      }
+    joined.members.push_back(op);
+    joined.hasReduction = patternOf(op) == Pattern::Reduction;
+    llvm::sort(joined.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    llvm::erase_if(groups, [](const Group &group) { return group.members.empty(); });
+    groups.push_back(std::move(joined));
   }
 
-  /// The open group, if the op may join it: the same loops, nothing outside that uses a member's result before.
-  Group *groupFor(Operation *op) {
-    if (open < 0)
-      return nullptr;
-    Group &group = groups[open];
-    if (loopShape(op) != group.shape || group.hasReduction || (group.members.size() > 64))
-      return nullptr;
-    bool isReduction = patternOf(op) == Pattern::Reduction;
+  /// What reads a storage must not move behind its assignment.
+  void closeReadersOf(StringRef storage) {
+    for (Group &group : groups)
+      for (Operation *member : group.members)
+        for (Value operand : member->getOperands())
+          if (auto read = operand.getDefiningOp<ccl::ReadOp>(); read && read.getStorage() == storage)
+            group.isClosed = true;
+  }
+
+  /// The same loops, a value in common, and nothing outside that uses a member's result before.
+  static bool mayJoin(const Group &group, Operation *op) {
+    if (group.isClosed || group.hasReduction || loopShape(op) != group.shape)
+      return false;
     bool feeds = llvm::any_of(op->getOperands(), [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
-    bool shares = llvm::any_of(op->getOperands(), [&](Value v) {
-      return llvm::any_of(group.members, [&](Operation *m) { return llvm::is_contained(m->getOperands(), v); });
+    bool shares = patternOf(op) == Pattern::Elementwise && llvm::any_of(op->getOperands(), [&](Value v) {
+      bool isScalar = typeOf(v).getRank() == 0;
+      return !isScalar && llvm::any_of(group.members, [&](Operation *m) { return llvm::is_contained(m->getOperands(), v); });
     });
-    if (!feeds && (isReduction || !shares))
-      return nullptr;
-    if (usedBetween(group, op))
-      return nullptr;
-    return &group;
+    return (feeds || shares) && !usedBetween(group, op);
   }
 
   /// Whether something outside of the group, before `op`, uses a member's result: the fusion, which stands at its last
@@ -150,7 +156,6 @@ private:
 
   Block &block;
   std::vector<Group> groups;
-  int64_t open = -1;
 };
 
 struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {

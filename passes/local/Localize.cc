@@ -545,14 +545,26 @@ void splitBoxings(ModuleOp module, const sbp::Placement &placement) {
   module.walk([&](sbp::BoxingOp op) {
     sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
     std::vector<sbp::NdSbp> states;
-    for (const sbp::BoxingStep &step : sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement))
-      states.push_back(step.to);
-    sbp::NdSbp last = states.empty() ? from : states.back();
-    for (size_t axis = 0; axis < to.size(); ++axis) // axes of size 1: the same bytes under another name
-      if (last[axis] != to[axis]) {
-        last[axis] = to[axis];
+    sbp::NdSbp last = from;
+    // On axes of size 1 every entry means the same bytes: they are B while the others change.
+    auto relabel = [&](const sbp::NdSbp &target, bool isTarget) {
+      for (size_t axis = 0; axis < to.size(); ++axis) {
+        if (placement.axes[axis].size > 1)
+          continue;
+        sbp::Sbp entry = isTarget ? target[axis] : sbp::Sbp::broadcast();
+        if (last[axis] == entry)
+          continue;
+        last[axis] = entry;
         states.push_back(last);
       }
+    };
+    std::vector<sbp::BoxingStep> steps =
+        sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement);
+    if (!steps.empty())
+      relabel(from, false);
+    for (const sbp::BoxingStep &step : steps)
+      states.push_back(last = step.to);
+    relabel(to, true);
     if (states.size() < 2)
       return;
     OpBuilder builder(op);

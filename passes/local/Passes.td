@@ -40,8 +40,8 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{
     Each op that runs in no vendor library becomes part of a fusion: elementwise ops of one shape join (several results
-    included), and a reduction takes in the elementwise ops that feed it. Nothing moves past a collective, or past an op that
-    uses a result of the fusion.
+    included), and a reduction takes in the elementwise ops that feed it. A fusion stands where its last member stood; no op
+    moves past one that uses its result, or past an assignment of what it reads.
   }];
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }

@@ -84,20 +84,25 @@ std::vector<BoxingStep> nextSteps(const Shape &shape, const NdSbp &state, const 
   return steps;
 }
 
-/// On an axis of size 1 every entry means the same bytes.
-NdSbp withoutTrivialAxes(NdSbp sbp, const NdSbp &like, const Placement &placement) {
+/// On an axis of size 1 every entry means the same bytes, and B stays true when the other axes change: another axis
+/// need not wait for its split, and a slot need not have room for more than its own piece.
+NdSbp withoutTrivialAxes(NdSbp sbp, const Placement &placement) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (placement.axes[axis].size == 1)
-      sbp[axis] = like[axis];
+      sbp[axis] = Sbp::broadcast();
   return sbp;
 }
+
+/// So large that no all-reduce is small: below kSmallAllReduceBytes it sends more bytes to save a round, and must not
+/// be taken apart into two rounds for that.
+constexpr int64_t kPlanningElementBytes = kSmallAllReduceBytes + 1;
 
 int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
 } // namespace
 
 std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement) {
-  NdSbp goal = withoutTrivialAxes(to, from, placement);
+  NdSbp start = withoutTrivialAxes(from, placement), goal = withoutTrivialAxes(to, placement);
   struct Reached {
     int64_t cost;
     std::vector<BoxingStep> path;
@@ -107,9 +112,9 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
   using Entry = std::pair<int64_t, std::string>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
   std::map<std::string, NdSbp> states;
-  best[toString(from)] = {0, {}};
-  states[toString(from)] = from;
-  queue.push({0, toString(from)});
+  best[toString(start)] = {0, {}};
+  states[toString(start)] = start;
+  queue.push({0, toString(start)});
   while (!queue.empty()) {
     auto [cost, key] = queue.top();
     queue.pop();
@@ -118,9 +123,9 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
     NdSbp state = states[key];
     if (state == goal)
       return best[key].path;
-    for (const BoxingStep &step : nextSteps(shape, state, from, goal)) {
+    for (const BoxingStep &step : nextSteps(shape, state, start, goal)) {
       // Every step costs at least one unit, so that of plans with equal bytes the shortest is found.
-      int64_t next = cost + 1 + 16 * stepBytes(step, shape, 1, placement);
+      int64_t next = cost + 1 + stepBytes(step, shape, kPlanningElementBytes, placement);
       std::string nextKey = toString(step.to);
       auto known = best.find(nextKey);
       if (known != best.end() && known->second.cost <= next)
@@ -183,34 +188,59 @@ int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks
   return reduceScatterWorkspace(allReduceBlocks(elements, elementBytes, ranks), rank);
 }
 
-int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
-  int64_t ranks = placement.axes[step.axis].size, most = 0;
-  if (step.collective == Collective::Slice || ranks == 1)
+namespace {
+
+/// Elements of an all-to-all that the rank keeps.
+int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
+                     const std::vector<int64_t> &at) {
+  std::vector<Interval> before = localBox(shape, step.from, placement, at);
+  std::vector<Interval> after = localBox(shape, step.to, placement, at);
+  int64_t kept = 1;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    int64_t begin = std::max(before[dim].begin, after[dim].begin);
+    int64_t end = std::min(before[dim].begin + before[dim].count, after[dim].begin + after[dim].count);
+    kept *= std::max<int64_t>(end - begin, 0);
+  }
+  return kept;
+}
+
+/// Bytes that the rank at `at` sends.
+int64_t stepBytesAt(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement,
+                    const std::vector<int64_t> &at) {
+  int64_t ranks = placement.axes[step.axis].size;
+  auto elementsOf = [&](const NdSbp &sbp) { return numElements(localShape(shape, sbp, placement, at)); };
+  int64_t before = elementsOf(step.from);
+  switch (step.collective) {
+  case Collective::Slice:
     return 0;
-  // Pieces only shrink along an axis, so the extremes are at its ends.
+  case Collective::AllGather:
+    return before * (ranks - 1) * elementBytes;
+  case Collective::AllReduce:
+    return allReduceTraffic(before, elementBytes, ranks, at[step.axis]).bytes;
+  case Collective::ReduceScatter:
+    return (before - elementsOf(step.to)) * elementBytes;
+  case Collective::AllToAll:
+    return (before - keptElements(step, shape, placement, at)) * elementBytes;
+  }
+  return 0;
+}
+
+} // namespace
+
+int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
+  int64_t most = 0;
+  if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
+    return 0;
+  // Along the step's axis any rank may send the most (the longest piece of a slot lies in the middle). Along the others
+  // pieces only shrink: the extremes are at their ends.
   for (int64_t corner = 0; corner < int64_t{1} << placement.axes.size(); ++corner) {
+    if (corner >> step.axis & 1)
+      continue;
     std::vector<int64_t> at;
     for (size_t axis = 0; axis < placement.axes.size(); ++axis)
       at.push_back(corner >> axis & 1 ? placement.axes[axis].size - 1 : 0);
-    auto bytesOf = [&](const NdSbp &sbp) { return numElements(localShape(shape, sbp, placement, at)) * elementBytes; };
-    int64_t before = bytesOf(step.from), after = bytesOf(step.to), sent = 0;
-    switch (step.collective) {
-    case Collective::Slice:
-      break;
-    case Collective::AllGather:
-      sent = before * (ranks - 1);
-      break;
-    case Collective::AllReduce:
-      sent = allReduceTraffic(before / elementBytes, elementBytes, ranks, at[step.axis]).bytes;
-      break;
-    case Collective::ReduceScatter:
-      sent = before - after;
-      break;
-    case Collective::AllToAll:
-      sent = before - before / ranks;
-      break;
-    }
-    most = std::max(most, sent);
+    for (at[step.axis] = 0; at[step.axis] < placement.axes[step.axis].size; ++at[step.axis])
+      most = std::max(most, stepBytesAt(step, shape, elementBytes, placement, at));
   }
   return most;
 }

@@ -1,0 +1,26 @@
+//===- Exec.h - The exec dialect ---------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_EXEC_EXEC_H
+#define SPLITCAST_DIALECTS_EXEC_EXEC_H
+
+#include "dialects/sbp/Sbp.h"
+
+#include "dialects/exec/ExecDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.h.inc"
+
+namespace splitcast::exec {
+
+/// The kernels of a plan: a module of this name within it.
+inline constexpr const char *kKernelsName = "kernels";
+
+/// All ranges that an op reads, and all that it writes.
+void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm::SmallVectorImpl<RangeAttr> &writes);
+
+/// What this rank sends in one collective.
+sbp::Traffic trafficOf(CollectiveOp op);
+
+} // namespace splitcast::exec
+
+#endif // SPLITCAST_DIALECTS_EXEC_EXEC_H

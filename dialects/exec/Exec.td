@@ -1,0 +1,142 @@
+//===- Exec.td - The plan: kernels, copies and collectives on byte ranges ------===//
+//
+// Level     plan, the lowest. What the executor walks, and all it knows.
+// Value     none: ops name byte ranges.
+// Decided   everything: kernels and their order, streams and events, where each tensor lies.
+// Not yet   the addresses that spaces begin at.
+//
+// `persistent` is shared by all functions of a module and keeps variables between runs; `arena` belongs to one run of one
+// function. The peak is the persistent bytes plus the largest arena.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_EXEC_EXEC_TD
+#define SPLITCAST_DIALECTS_EXEC_EXEC_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let summary = "A rank's plan";
+  let cppNamespace = "::splitcast::exec";
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::splitcast::sbp::SbpDialect"];
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
+
+def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
+  let mnemonic = "range";
+  let summary = "Bytes [offset, offset + bytes) of a space";
+  let description = [{
+    `#exec.range<arena, 64, 128>`.
+    - C1: The space is `persistent` or `arena`; offset and bytes are not negative.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$space, "int64_t":$offset, "int64_t":$bytes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isPersistent() const { return getSpace().getValue() == "persistent"; }
+    int64_t getEnd() const { return getOffset() + getBytes(); }
+    bool overlaps(RangeAttr other) const {
+      return getSpace() == other.getSpace() && getOffset() < other.getEnd() && other.getOffset() < getEnd();
+    }
+  }];
+}
+def Exec_RangeArray : TypedArrayAttrBase<Exec_RangeAttr, "ranges">;
+
+def Exec_StorageOp : Exec_Op<"storage", [Symbol]> {
+  let summary = "Where variables lie at rest";
+  let description = [{
+    As ccl.storage, with its place: element `offsets[i]` of the range is the first of member i's piece.
+    - C1: The range is persistent, and holds the tensor.
+    - C2: As many offsets as members.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
+                   ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
+  let assemblyFormat = "$sym_name `:` $type `in` $range `holds` $members `at` $offsets attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "The plan of one function";
+  let description = [{
+    `arena_bytes` is all that a run needs besides what is persistent. Inputs and outputs are ranges too, with their global
+    types.
+    - C1: Every range lies within its space.
+    - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
+      input.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$arena_bytes,
+                   I64Attr:$persistent_bytes, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
+                   ArrayAttr:$output_types, ArrayAttr:$output_names, Exec_RangeArray:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Exec_LaunchOp : Exec_Op<"launch"> {
+  let summary = "Runs a generated kernel";
+  let description = [{
+    Ranges in the order of the kernel's arguments: what it only reads, then what it writes (or reads and writes).
+    - C1: A written range overlaps no other.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
+                   DefaultValuedStrAttr<StrAttr, "compute">:$stream);
+  let assemblyFormat = "$kernel `reads` $reads `writes` $writes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_LibraryOp : Exec_Op<"library"> {
+  let summary = "Calls a vendor library";
+  let description = [{
+    - C1: A written range overlaps no other.
+  }];
+  let arguments = (ins StrAttr:$name, DictionaryAttr:$config, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
+                   DefaultValuedStrAttr<StrAttr, "compute">:$stream);
+  let assemblyFormat = "$name $config `reads` $reads `writes` $writes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_CopyOp : Exec_Op<"copy"> {
+  let summary = "Copies bytes";
+  let description = [{
+    - C1: Both ranges have as many bytes, and do not overlap.
+  }];
+  let arguments = (ins Exec_RangeAttr:$from, Exec_RangeAttr:$to, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
+  let assemblyFormat = "$from `to` $to attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_ClearOp : Exec_Op<"clear"> {
+  let summary = "Sets bytes to zero";
+  let arguments = (ins Exec_RangeAttr:$range, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
+  let assemblyFormat = "$range attr-dict";
+}
+
+def Exec_CollectiveOp : Exec_Op<"collective"> {
+  let summary = "Starts a collective; exec.wait with its ticket ends it";
+  let description = [{
+    `kind` is all_gather, reduce_scatter, all_reduce (in place on `data`) or all_to_all (from `data` to `output`). `blocks` are
+    elements. It starts when what was enqueued before it on the stream `compute` has been done.
+    - C1: The kind is one of these; one block per rank; `index` is this rank's place among `ranks`.
+    - C2: `data` holds the blocks; `output` and `received` belong to all_to_all and to nothing else.
+  }];
+  let arguments = (ins StrAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
+                   OptionalAttr<Exec_RangeAttr>:$workspace, DenseI64ArrayAttr:$ranks, I64Attr:$index,
+                   DenseI64ArrayAttr:$blocks, OptionalAttr<DenseI64ArrayAttr>:$received, TypeAttr:$type, I64Attr:$ticket,
+                   DefaultValuedStrAttr<StrAttr, "communication">:$stream);
+  let assemblyFormat = "$kind $what `ticket` $ticket attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_WaitOp : Exec_Op<"wait"> {
+  let summary = "Later work of the stream `compute` runs after the collective with this ticket";
+  let arguments = (ins I64Attr:$ticket, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
+  let assemblyFormat = "$ticket attr-dict";
+}
+
+#endif // SPLITCAST_DIALECTS_EXEC_EXEC_TD

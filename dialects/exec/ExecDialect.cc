@@ -1,0 +1,209 @@
+#include "dialects/exec/Exec.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::exec;
+
+#include "dialects/exec/ExecDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.cpp.inc"
+
+void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/exec/ExecAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/ExecOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+Attribute RangeAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef space;
+  int64_t offset, bytes;
+  if (parser.parseLess() || parser.parseKeyword(&space) || parser.parseComma() || parser.parseInteger(offset) ||
+      parser.parseComma() || parser.parseInteger(bytes) || parser.parseGreater())
+    return {};
+  return parser.getChecked<RangeAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(space), offset, bytes);
+}
+
+void RangeAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getSpace().getValue() << ", " << getOffset() << ", " << getBytes() << ">";
+}
+
+LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr space, int64_t offset,
+                                int64_t bytes) {
+  if (space.getValue() != "persistent" && space.getValue() != "arena")
+    return emitError() << "range of space '" << space.getValue() << "'; spaces are persistent and arena";
+  if (offset < 0 || bytes < 0)
+    return emitError() << "range of " << bytes << " bytes at " << offset << "; neither may be negative";
+  return success();
+}
+
+void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads, SmallVectorImpl<RangeAttr> &writes) {
+  auto addAll = [](ArrayAttr from, SmallVectorImpl<RangeAttr> &to) { llvm::append_range(to, from.getAsRange<RangeAttr>()); };
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    addAll(launch.getReads(), reads);
+    addAll(launch.getWrites(), writes);
+  } else if (auto library = dyn_cast<LibraryOp>(op)) {
+    addAll(library.getReads(), reads);
+    addAll(library.getWrites(), writes);
+  } else if (auto copy = dyn_cast<CopyOp>(op)) {
+    reads.push_back(copy.getFrom());
+    writes.push_back(copy.getTo());
+  } else if (auto clear = dyn_cast<ClearOp>(op)) {
+    writes.push_back(clear.getRange());
+  } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
+    (collective.getOutput() ? reads : writes).push_back(collective.getData());
+    for (std::optional<RangeAttr> range : {collective.getOutput(), collective.getWorkspace()})
+      if (range)
+        writes.push_back(*range);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult StorageOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !getRange().isPersistent() ||
+      getRange().getBytes() != type.getNumElements() * sbp::elementBytes(type))
+    return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be persistent and as large";
+  if (getMembers().size() != getOffsets().size())
+    return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
+  return success();
+}
+
+/// A written range overlaps no other range of the op.
+static LogicalResult verifyDistinct(Operation *op) {
+  SmallVector<RangeAttr> reads, writes;
+  rangesOf(op, reads, writes);
+  for (size_t i = 0; i < writes.size(); ++i) {
+    for (RangeAttr read : reads)
+      if (writes[i].overlaps(read))
+        return op->emitOpError() << "writes " << writes[i] << ", which overlaps " << read << ", which it reads";
+    for (size_t j = 0; j < i; ++j)
+      if (writes[i].overlaps(writes[j]))
+        return op->emitOpError() << "writes " << writes[i] << " and " << writes[j] << ", which overlap";
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verify() { return verifyDistinct(*this); }
+LogicalResult LibraryOp::verify() { return verifyDistinct(*this); }
+
+LogicalResult CopyOp::verify() {
+  if (getFrom().getBytes() != getTo().getBytes() || getFrom().overlaps(getTo()))
+    return emitOpError() << "copies " << getFrom() << " to " << getTo() << "; both have as many bytes and do not overlap";
+  return success();
+}
+
+static int64_t sum(ArrayRef<int64_t> values) { return std::accumulate(values.begin(), values.end(), int64_t{0}); }
+
+LogicalResult CollectiveOp::verify() {
+  bool isAllToAll = getKind() == "all_to_all";
+  if (!isAllToAll && !llvm::is_contained({"all_gather", "reduce_scatter", "all_reduce"}, getKind()))
+    return emitOpError() << "is a '" << getKind() << "'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all";
+  int64_t size = getRanks().size(), index = getIndex();
+  if (index < 0 || index >= size || static_cast<int64_t>(getBlocks().size()) != size)
+    return emitOpError() << "has index " << index << " and " << getBlocks().size() << " blocks among " << size << " ranks";
+  int64_t bytes = sum(getBlocks()) * sbp::elementBytes(getType());
+  if (getData().getBytes() != bytes)
+    return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
+  if (isAllToAll != (getOutput().has_value() && getReceived().has_value()))
+    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output; all_to_all has one, others none";
+  return verifyDistinct(*this);
+}
+
+sbp::Traffic splitcast::exec::trafficOf(CollectiveOp op) {
+  int64_t bytes = sbp::elementBytes(op.getType());
+  std::vector<int64_t> blocks;
+  for (int64_t block : op.getBlocks())
+    blocks.push_back(block * bytes);
+  int64_t rank = op.getIndex();
+  if (op.getKind() == "all_gather")
+    return sbp::allGatherTraffic(blocks, rank);
+  if (op.getKind() == "reduce_scatter")
+    return sbp::reduceScatterTraffic(blocks, rank);
+  if (op.getKind() == "all_reduce")
+    return sbp::allReduceTraffic(sum(op.getBlocks()), bytes, blocks.size(), rank);
+  return sbp::allToAllTraffic(blocks, rank);
+}
+
+namespace {
+
+/// Follows the collectives under way through a plan.
+class PlanVerifier {
+public:
+  explicit PlanVerifier(PlanOp plan) : plan(plan) {}
+
+  LogicalResult run() {
+    for (Operation &op : plan.getBody().front())
+      if (failed(verifyRanges(&op)) || failed(verifyUnderWay(&op)) || failed(follow(&op)))
+        return failure();
+    if (!underWay.empty())
+      return underWay.begin()->second.emitOpError() << "is never waited for; end it with exec.wait";
+    return success();
+  }
+
+private:
+  LogicalResult verifyRanges(Operation *op) {
+    SmallVector<RangeAttr> ranges;
+    rangesOf(op, ranges, ranges);
+    for (RangeAttr range : ranges) {
+      int64_t size = range.isPersistent() ? plan.getPersistentBytes() : plan.getArenaBytes();
+      if (range.getEnd() > size)
+        return op->emitOpError() << "uses " << range << ", but the space has " << size << " bytes";
+    }
+    return success();
+  }
+
+  LogicalResult verifyUnderWay(Operation *op) {
+    SmallVector<RangeAttr> reads, writes, busyReads, busyWrites;
+    rangesOf(op, reads, writes);
+    for (auto &[ticket, collective] : underWay)
+      rangesOf(collective, busyReads, busyWrites);
+    auto clash = [&](ArrayRef<RangeAttr> mine, ArrayRef<RangeAttr> busy) -> LogicalResult {
+      for (RangeAttr range : mine)
+        for (RangeAttr other : busy)
+          if (range.overlaps(other))
+            return op->emitOpError() << "uses " << range << " while a collective is under way on " << other
+                                     << "; wait for it first";
+      return success();
+    };
+    return success(succeeded(clash(reads, busyWrites)) && succeeded(clash(writes, busyWrites)) &&
+                   succeeded(clash(writes, busyReads)));
+  }
+
+  LogicalResult follow(Operation *op) {
+    if (auto collective = dyn_cast<CollectiveOp>(op)) {
+      if (!underWay.try_emplace(collective.getTicket(), collective).second)
+        return op->emitOpError() << "takes ticket " << collective.getTicket() << ", which is under way";
+    } else if (auto wait = dyn_cast<WaitOp>(op)) {
+      if (!underWay.erase(wait.getTicket()))
+        return op->emitOpError() << "waits for ticket " << wait.getTicket() << ", which is not under way";
+    }
+    return success();
+  }
+
+  PlanOp plan;
+  std::map<int64_t, CollectiveOp> underWay;
+};
+
+} // namespace
+
+LogicalResult PlanOp::verifyRegions() { return PlanVerifier(*this).run(); }

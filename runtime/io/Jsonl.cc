@@ -1,0 +1,62 @@
+#include "runtime/io/Jsonl.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cmath>
+
+namespace splitcast::runtime {
+
+using Json = nlohmann::ordered_json;
+
+absl::StatusOr<JsonlWriter> JsonlWriter::open(const std::string &path, Mode mode) {
+  absl::StatusOr<File> file = File::openForAppending(path, mode == Mode::Replace);
+  if (!file.ok())
+    return file.status();
+  absl::StatusOr<int64_t> bytes = file->sizeBytes();
+  if (!bytes.ok())
+    return bytes.status();
+  char last = '\n';
+  if (*bytes > 0)
+    if (absl::Status status = file->readAt(*bytes - 1, 1, &last); !status.ok())
+      return status;
+  if (last != '\n')
+    if (absl::Status status = file->append("\n"); !status.ok())
+      return status;
+  return JsonlWriter(std::move(*file));
+}
+
+namespace {
+
+void nameNonFinite(Json &value) {
+  if (value.is_structured()) {
+    for (Json &element : value)
+      nameNonFinite(element);
+    return;
+  }
+  if (!value.is_number_float())
+    return;
+  double number = value.get<double>();
+  if (std::isnan(number))
+    value = "NaN";
+  else if (std::isinf(number))
+    value = number > 0 ? "Infinity" : "-Infinity";
+}
+
+} // namespace
+
+absl::Status JsonlWriter::write(const Json &object) {
+  if (!object.is_object())
+    return fileError(absl::StatusCode::kInvalidArgument, file.path(),
+                     absl::StrCat("a line was to be a JSON ", object.type_name(),
+                                  "; every line is an object; give names to the values"));
+  Json named = object;
+  nameNonFinite(named);
+  // Strict dumping throws at a string that is not UTF-8; dumping that drops bad bytes shows it by reading it back.
+  std::string line = named.dump(-1, ' ', false, Json::error_handler_t::ignore);
+  if (Json::parse(line, nullptr, false) != named)
+    return fileError(absl::StatusCode::kInvalidArgument, file.path(),
+                     absl::StrCat("the line ", line, " would hold a string that is not UTF-8; JSON holds only UTF-8"));
+  return file.append(line + "\n");
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,70 @@
+//===- Npy.h - NumPy's .npy files -------------------------------------------===//
+//
+// Inputs and predictions. Read: versions 1, 2 and 3 of the format, C order, little-endian:
+//
+//   dtype   '<f2' '<f4' '<f8' '<i4' '<i8' '|i1' '|b1'
+//   type     f16   f32   f64   i32   i64   i8    i1
+//
+// Everything else is refused when the file is opened, with what to do about it. So is a file whose length is not
+// exactly that of its header and its elements.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_IO_NPY_H
+#define SPLITCAST_RUNTIME_IO_NPY_H
+
+#include "runtime/api/ElementType.h"
+#include "runtime/io/File.h"
+
+#include <vector>
+
+namespace splitcast::runtime {
+
+class NpyFile {
+public:
+  static absl::StatusOr<NpyFile> open(const std::string &path);
+
+  ElementType type() const { return elementType; }
+  const std::vector<int64_t> &shape() const { return extents; }
+  int64_t numElements() const { return elements; }
+
+  /// Elements [elementOffset, elementOffset + count) in row-major order to `to`, which holds count * bytesOf(type()).
+  ///   Errors  InvalidArgument: not all of them are in the file.
+  absl::Status read(int64_t elementOffset, int64_t count, void *to) const;
+
+private:
+  explicit NpyFile(File file) : file(std::move(file)) {}
+
+  File file;
+  ElementType elementType = ElementType::F32;
+  std::vector<int64_t> extents;
+  int64_t elements = 0;
+  int64_t dataOffset = 0;
+};
+
+/// Writes rows one batch after another; their number need not be known before commit().
+class NpyWriter {
+public:
+  /// An array of shape [rows] + rowShape.
+  ///   Errors  InvalidArgument: bf16, which NumPy does not have, or a negative extent.
+  static absl::StatusOr<NpyWriter> create(const std::string &path, ElementType type, std::vector<int64_t> rowShape);
+
+  /// `rows` more rows, which lie one after another at `from`.
+  absl::Status append(int64_t rows, const void *from);
+
+  /// Puts the number of rows into the header and gives the file its name. Without it nothing is left behind.
+  absl::Status commit();
+
+private:
+  NpyWriter(PendingFile file, ElementType type, std::vector<int64_t> rowShape);
+
+  PendingFile pending;
+  ElementType elementType;
+  std::vector<int64_t> rowExtents;
+  int64_t rowBytes;
+  int64_t headerBytes;
+  int64_t writtenRows = 0;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_IO_NPY_H

@@ -1,0 +1,273 @@
+#include "runtime/io/SafetensorsHeader.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace splitcast::runtime {
+
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr char kMetadata[] = "__metadata__";
+
+struct Dtype {
+  const char *name;
+  int64_t bytes;
+  std::optional<ElementType> type;
+};
+
+/// The format's types of whole bytes.
+const Dtype kDtypes[] = {{"F64", 8, ElementType::F64},
+                         {"F32", 4, ElementType::F32},
+                         {"F16", 2, ElementType::F16},
+                         {"BF16", 2, ElementType::BF16},
+                         {"I64", 8, ElementType::I64},
+                         {"I32", 4, ElementType::I32},
+                         {"I8", 1, ElementType::I8},
+                         {"BOOL", 1, ElementType::I1},
+                         {"I16", 2, {}},
+                         {"U8", 1, {}},
+                         {"U16", 2, {}},
+                         {"U32", 4, {}},
+                         {"U64", 8, {}},
+                         {"F8_E4M3", 1, {}},
+                         {"F8_E5M2", 1, {}},
+                         {"F8_E8M0", 1, {}},
+                         {"C64", 8, {}}};
+
+const Dtype *findDtype(const std::string &name) {
+  for (const Dtype &dtype : kDtypes)
+    if (name == dtype.name)
+      return &dtype;
+  return nullptr;
+}
+
+absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
+
+bool isSize(const Json &value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+}
+
+/// Product of the extents times `factor`; nothing above 2^63 - 1.
+std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor) {
+  for (int64_t extent : shape)
+    if (extent < 0 || __builtin_mul_overflow(factor, extent, &factor))
+      return std::nullopt;
+  return factor;
+}
+
+std::string describe(const std::vector<int64_t> &shape) { return Json(shape).dump(); }
+
+/// Parses JSON in which no object has a name twice (the parser alone would keep the last) and nothing is nested deeper
+/// than a header needs.
+absl::StatusOr<Json> parseStrict(const std::string &text) {
+  constexpr size_t kMaxDepth = 3;
+  std::vector<std::set<std::string>> names(kMaxDepth + 1);
+  std::string problem;
+  auto check = [&](int depth, Json::parse_event_t event, Json &parsed) {
+    size_t level = depth;
+    bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && level >= kMaxDepth) {
+      problem = "its values are nested more than three deep";
+      return false;
+    }
+    if (event == Json::parse_event_t::object_start)
+      names[level + 1].clear();
+    if (event == Json::parse_event_t::key && level <= kMaxDepth &&
+        !names[level].insert(parsed.get_ref<const std::string &>()).second)
+      problem = absl::StrCat("it has the name '", parsed.get_ref<const std::string &>(), "' twice");
+    return true;
+  };
+  Json json = Json::parse(text, check, /*allow_exceptions=*/false);
+  if (!problem.empty())
+    return invalid(problem);
+  if (json.is_discarded())
+    return invalid("it is not JSON");
+  if (!json.is_object())
+    return invalid(absl::StrCat("it is a JSON ", json.type_name(), "; an object is needed"));
+  return json;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> parseMetadata(const Json &json) {
+  std::map<std::string, std::string> metadata;
+  if (!json.is_object())
+    return invalid(absl::StrCat("'__metadata__' is a JSON ", json.type_name(), "; an object of strings is needed"));
+  for (const auto &[name, value] : json.items()) {
+    if (!value.is_string())
+      return invalid(
+          absl::StrCat("'", name, "' in '__metadata__' is a JSON ", value.type_name(), "; only strings are allowed"));
+    metadata[name] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+/// `begin` of the result counts from the start of the data.
+absl::StatusOr<StoredTensor> parseTensor(const std::string &name, const Json &json) {
+  auto wrong = [&](const std::string &text) { return invalid(absl::StrCat("tensor '", name, "' ", text)); };
+  if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
+      !json.contains("data_offsets"))
+    return wrong("is not an object of exactly dtype, shape and data_offsets");
+  const Json &dtype = json["dtype"], &shape = json["shape"], &offsets = json["data_offsets"];
+  StoredTensor tensor;
+  tensor.name = name;
+  const Dtype *known = dtype.is_string() ? findDtype(dtype.get<std::string>()) : nullptr;
+  if (!known)
+    return wrong(
+        absl::StrCat("has dtype ", dtype.dump(),
+                     "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are read, and others of whole bytes skipped"));
+  tensor.dtype = known->name;
+  tensor.type = known->type;
+  if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), isSize))
+    return wrong("has a shape that is not a list of extents of at least 0");
+  tensor.shape = shape.get<std::vector<int64_t>>();
+  if (!offsets.is_array() || offsets.size() != 2 || !isSize(offsets[0]) || !isSize(offsets[1]) ||
+      offsets[0].get<int64_t>() > offsets[1].get<int64_t>())
+    return wrong("has data_offsets that are not [begin, end] with 0 <= begin <= end");
+  tensor.begin = offsets[0].get<int64_t>();
+  tensor.bytes = offsets[1].get<int64_t>() - tensor.begin;
+  std::optional<int64_t> bytes = product(tensor.shape, known->bytes);
+  if (!bytes || *bytes != tensor.bytes)
+    return wrong(absl::StrCat("has ", tensor.bytes, " bytes by its data_offsets, but shape ", describe(tensor.shape),
+                              " of ", tensor.dtype, " has ", bytes ? absl::StrCat(*bytes) : "more than 2^63 - 1"));
+  tensor.elements = *bytes / known->bytes;
+  return tensor;
+}
+
+/// The tensors, in the order of their bytes, cover [0, dataBytes) with no gap and no overlap.
+absl::Status checkCover(const std::vector<StoredTensor> &tensors, int64_t dataBytes) {
+  std::vector<const StoredTensor *> order;
+  for (const StoredTensor &tensor : tensors)
+    order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const StoredTensor *a, const StoredTensor *b) {
+    return std::make_pair(a->begin, a->bytes) < std::make_pair(b->begin, b->bytes);
+  });
+  int64_t end = 0;
+  for (const StoredTensor *tensor : order) {
+    if (tensor->begin != end)
+      return invalid(absl::StrCat("tensor '", tensor->name, "' begins at byte ", tensor->begin,
+                                  " of the data, but the tensors before it end at byte ", end,
+                                  "; gaps and overlaps are not allowed"));
+    end += tensor->bytes;
+  }
+  if (end != dataBytes)
+    return invalid(absl::StrCat(end > dataBytes ? "the file is cut off: " : "the file is too long: ", dataBytes,
+                                " bytes follow the header, but the tensors have ", end));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<SafetensorsLayout> parseSafetensorsHeader(const std::string &text, int64_t fileBytes) {
+  SafetensorsLayout layout;
+  layout.fileBytes = fileBytes;
+  layout.dataBegin = kSafetensorsLengthBytes + static_cast<int64_t>(text.size());
+  if (text.empty() || text[0] != '{')
+    return invalid("it does not begin with '{'");
+  absl::StatusOr<Json> json = parseStrict(text);
+  if (!json.ok())
+    return json.status();
+  for (const auto &[name, value] : json->items()) {
+    if (name == kMetadata) {
+      auto metadata = parseMetadata(value);
+      if (!metadata.ok())
+        return metadata.status();
+      layout.metadata = std::move(*metadata);
+      continue;
+    }
+    absl::StatusOr<StoredTensor> tensor = parseTensor(name, value);
+    if (!tensor.ok())
+      return tensor.status();
+    layout.tensors.push_back(std::move(*tensor));
+  }
+  if (absl::Status status = checkCover(layout.tensors, fileBytes - layout.dataBegin); !status.ok())
+    return status;
+  for (StoredTensor &tensor : layout.tensors)
+    tensor.begin += layout.dataBegin;
+  return layout;
+}
+
+namespace {
+
+/// JSON holds only UTF-8; dumping that drops bad bytes shows it by reading it back.
+bool isUtf8(const std::string &text) {
+  std::string dumped = Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
+  return Json::parse(dumped, nullptr, false) == text;
+}
+
+const Dtype *dtypeOf(const StoredTensor &tensor) {
+  for (const Dtype &dtype : kDtypes)
+    if (tensor.type && dtype.type == tensor.type)
+      return &dtype;
+  return nullptr;
+}
+
+/// Gives every tensor its place, `begin` counted from the start of the data; returns the bytes of all.
+absl::StatusOr<int64_t> placeTensors(std::vector<StoredTensor> &tensors) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor &a, const StoredTensor &b) { return a.name < b.name; });
+  int64_t end = 0;
+  const std::string *last = nullptr;
+  for (StoredTensor &tensor : tensors) {
+    auto wrong = [&](const std::string &text) { return invalid(absl::StrCat("tensor '", tensor.name, "' ", text)); };
+    if (last && *last == tensor.name)
+      return wrong("is given twice; give every tensor a name of its own");
+    last = &tensor.name;
+    if (tensor.name == kMetadata || !isUtf8(tensor.name))
+      return wrong("has a name that the format does not allow: UTF-8 other than '__metadata__' is");
+    const Dtype *dtype = dtypeOf(tensor);
+    if (!dtype)
+      return wrong("has no element type; give it one");
+    std::optional<int64_t> bytes = product(tensor.shape, dtype->bytes);
+    if (!bytes || *bytes > INT64_MAX - kMaxSafetensorsHeaderBytes - 64 - end)
+      return wrong(absl::StrCat("has shape ", describe(tensor.shape),
+                                "; extents of at least 0 and less than 2^63 bytes in all are allowed"));
+    tensor.dtype = dtype->name;
+    tensor.elements = *bytes / dtype->bytes;
+    tensor.begin = end;
+    tensor.bytes = *bytes;
+    end += *bytes;
+  }
+  return end;
+}
+
+} // namespace
+
+absl::StatusOr<std::string> layOutSafetensors(SafetensorsLayout &layout) {
+  absl::StatusOr<int64_t> dataBytes = placeTensors(layout.tensors);
+  if (!dataBytes.ok())
+    return dataBytes.status();
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto &[name, value] : layout.metadata) {
+    if (!isUtf8(name) || !isUtf8(value))
+      return invalid(absl::StrCat("metadata '", name, "' is not UTF-8; only UTF-8 is allowed"));
+    json[kMetadata][name] = value;
+  }
+  // Appending to the ordered object by operator[] would search it for every tensor.
+  std::string header = json.dump();
+  header.pop_back();
+  for (const StoredTensor &tensor : layout.tensors)
+    absl::StrAppend(&header, header.size() > 1 ? "," : "", Json(tensor.name).dump(), ":{\"dtype\":\"", tensor.dtype,
+                    "\",\"shape\":", describe(tensor.shape), ",\"data_offsets\":[", tensor.begin, ",",
+                    tensor.begin + tensor.bytes, "]}");
+  header += "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  int64_t headerBytes = header.size();
+  if (headerBytes > kMaxSafetensorsHeaderBytes)
+    return invalid(absl::StrCat("the header would have ", headerBytes, " bytes; at most ", kMaxSafetensorsHeaderBytes,
+                                " are allowed; write fewer tensors to a file"));
+  layout.dataBegin = kSafetensorsLengthBytes + headerBytes;
+  layout.fileBytes = layout.dataBegin + *dataBytes;
+  for (StoredTensor &tensor : layout.tensors)
+    tensor.begin += layout.dataBegin;
+  std::string length(kSafetensorsLengthBytes, '\0');
+  for (int64_t i = 0; i < kSafetensorsLengthBytes; ++i)
+    length[i] = static_cast<char>(headerBytes >> 8 * i & 0xff);
+  return length + header;
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,308 @@
+// Which signatures an op may have: derived rows against the numbers that ranks compute on their pieces.
+#include "tests/dialects/sbp/algebra/NumericOps.h"
+#include "tests/dialects/sbp/algebra/Reference.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace splitcast::sbp {
+namespace {
+
+using Tensors = NumericOp::Tensors;
+/// Entries of all operands, then of all results.
+using Row = std::vector<Sbp>;
+
+std::string describe(const NumericOp &op, int64_t ranks, const Row &row) {
+  std::string text = op.name + " of";
+  for (const Factor &factor : op.spec.factors)
+    text += " " + std::to_string(factor.extent);
+  return text + " on " + std::to_string(ranks) + " ranks: " + toString(NdSbp(row));
+}
+
+/// Integers, so that sums are exact in any order; the operands' values and, for P, each rank's addends.
+class Data {
+public:
+  Data(const NumericOp &op, int64_t ranks) : op(op), ranks(ranks), whole(operandsOf(op)), results(resultsOf(op)) {
+    for (Tensor &tensor : whole)
+      for (double &value : tensor.values)
+        value = draw();
+    if (op.indexOperand >= 0) {
+      std::vector<double> &ids = whole[op.indexOperand].values;
+      int64_t rows = whole[op.indexOperand + 1].shape[0];
+      for (size_t i = 0; i < ids.size(); ++i) // the last row first: it is on the last rank
+        ids[i] = static_cast<double>((rows - 1 + static_cast<int64_t>(i) * 2) % std::max<int64_t>(rows, 1));
+    }
+    for (const Tensor &tensor : whole) {
+      std::vector<Tensor> parts(ranks, tensor);
+      for (size_t i = 0; i < tensor.values.size(); ++i)
+        for (int64_t rank = 1; rank < ranks; ++rank) {
+          parts[rank].values[i] = draw();
+          parts[0].values[i] -= parts[rank].values[i];
+        }
+      addends.push_back(std::move(parts));
+    }
+    isDefined = op.evaluate(whole, results);
+  }
+
+  /// Whether the op makes sense with these extents (no row to look up in an empty table, say).
+  bool isDefined = false;
+
+  /// Whether ranks that compute on the operands' pieces get the results' pieces.
+  bool isRight(const Row &row) const {
+    std::vector<Tensors> computed;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      Tensors in, out;
+      for (size_t i = 0; i < whole.size(); ++i)
+        in.push_back(row[i].isPartial() ? addends[i][rank] : pieceOfTensor(whole[i], row[i], rank));
+      for (size_t i = 0; i < results.size(); ++i)
+        out.emplace_back(localShape(results[i].shape, {row[whole.size() + i]}, meshOf({ranks}), {rank}));
+      if (!op.evaluate(in, out))
+        return false;
+      computed.push_back(std::move(out));
+    }
+    for (size_t i = 0; i < results.size(); ++i)
+      if (!isResult(i, row[whole.size() + i], computed))
+        return false;
+    return true;
+  }
+
+private:
+  static Tensors operandsOf(const NumericOp &op) {
+    Tensors tensors;
+    for (size_t i = 0; i < op.spec.operands.size(); ++i)
+      tensors.emplace_back(op.operandShape(i));
+    return tensors;
+  }
+  static Tensors resultsOf(const NumericOp &op) {
+    Tensors tensors;
+    for (size_t i = 0; i < op.spec.results.size(); ++i)
+      tensors.emplace_back(op.resultShape(i));
+    return tensors;
+  }
+
+  double draw() { return static_cast<double>(engine() % 9) - 4 + (engine() % 2 ? 0.5 : 0); }
+
+  Tensor pieceOfTensor(const Tensor &tensor, const Sbp &entry, int64_t rank) const {
+    Placement placement = meshOf({ranks});
+    Tensor piece(localShape(tensor.shape, {entry}, placement, {rank}));
+    piece.values.clear();
+    for (int64_t element : heldBy(tensor.shape, {entry}, placement, rank))
+      piece.values.push_back(tensor.values[element]);
+    return piece;
+  }
+
+  bool isResult(size_t result, const Sbp &entry, const std::vector<Tensors> &computed) const {
+    auto same = [](const std::vector<double> &a, const std::vector<double> &b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                        [](double x, double y) { return std::abs(x - y) <= 1e-9 * (1 + std::abs(y)); });
+    };
+    std::vector<double> sum(results[result].values.size());
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<double> &mine = computed[rank][result].values;
+      if (!entry.isPartial() && !same(mine, pieceOfTensor(results[result], entry, rank).values))
+        return false;
+      for (size_t i = 0; entry.isPartial() && i < sum.size(); ++i)
+        sum[i] += mine[i];
+    }
+    return !entry.isPartial() || same(sum, results[result].values);
+  }
+
+  const NumericOp &op;
+  int64_t ranks;
+  std::mt19937_64 engine{2024};
+  Tensors whole, results;
+  std::vector<std::vector<Tensor>> addends; ///< per operand and rank
+};
+
+/// All rows over B, P and S of every dimension.
+std::vector<Row> candidates(const NumericOp &op) {
+  std::vector<Row> rows = {{}};
+  auto extend = [&](size_t rank) {
+    std::vector<Row> longer;
+    for (const Row &row : rows)
+      for (const Sbp &entry : entriesOf(rank, /*withPartial=*/true)) {
+        longer.push_back(row);
+        longer.back().push_back(entry);
+      }
+    rows = std::move(longer);
+  };
+  for (const TensorFactors &operand : op.spec.operands)
+    extend(operand.size());
+  for (const TensorFactors &result : op.spec.results)
+    extend(result.size());
+  return rows;
+}
+
+Row rowOf(const OpSignature &signature) {
+  Row row = signature.operands;
+  row.insert(row.end(), signature.results.begin(), signature.results.end());
+  return row;
+}
+
+/// Every derived row is right. Returns how many there were.
+size_t expectSound(const NumericOp &op, int64_t ranks) {
+  Data data(op, ranks);
+  if (!data.isDefined)
+    return 0;
+  std::vector<OpSignature> derived = deriveSignatures(op.spec, ranks);
+  for (const OpSignature &signature : derived)
+    EXPECT_TRUE(data.isRight(rowOf(signature))) << "unsound: " << describe(op, ranks, rowOf(signature));
+  return derived.size();
+}
+
+/// Every right row is derived; isLegal agrees.
+void expectComplete(const NumericOp &op, int64_t ranks) {
+  Data data(op, ranks);
+  ASSERT_TRUE(data.isDefined) << op.name;
+  std::vector<Row> derived;
+  for (const OpSignature &signature : deriveSignatures(op.spec, ranks))
+    derived.push_back(rowOf(signature));
+  for (const Row &row : candidates(op)) {
+    bool isDerived = std::count(derived.begin(), derived.end(), row) > 0;
+    EXPECT_EQ(isDerived, data.isRight(row)) << (isDerived ? "unsound: " : "missed: ") << describe(op, ranks, row);
+    auto results = row.begin() + static_cast<int64_t>(op.spec.operands.size());
+    EXPECT_EQ(isLegal(op.spec, ranks, {row.begin(), results}, {results, row.end()}), isDerived);
+  }
+}
+
+TEST(DeriveSignaturesTest, RightRowsAndNoOthers) {
+  for (int64_t ranks : {2, 3})
+    for (const NumericOp &op : numericOps({5, 7, 4, 6}))
+      expectComplete(op, ranks);
+}
+
+/// A dimension that merges factors may be split only where pieces do not cut the inner ones.
+TEST(DeriveSignaturesTest, MergedDimensions) {
+  for (int64_t ranks : {2, 3})
+    for (int64_t a : {1, 4, 5, 6, 9}) {
+      expectComplete(splitDimOp(a, 5), ranks);
+      expectComplete(mergeDimsOp(a, 5), ranks);
+      if (a > 1)
+        expectComplete(regroupOp(a, 5, 7), ranks);
+    }
+}
+
+/// Extents of 0 and 1 and below the number of ranks: some rows are right there by accident, but none derived is wrong.
+TEST(DeriveSignaturesTest, SoundForSmallExtents) {
+  size_t rows = 0;
+  for (int64_t ranks : {1, 2, 3, 4})
+    for (const std::vector<int64_t> &extents : allTuples(4, 4)) {
+      for (const NumericOp &op : numericOps(extents))
+        rows += expectSound(op, ranks);
+      rows += expectSound(splitDimOp(extents[0], extents[1]), ranks);
+      rows += expectSound(mergeDimsOp(extents[0], extents[1]), ranks);
+      rows += expectSound(regroupOp(extents[0], extents[1], extents[2]), ranks);
+      if (HasFailure())
+        return;
+    }
+  EXPECT_GT(rows, 10000u);
+}
+
+/// The table of Factors.h.
+TEST(DeriveSignaturesTest, MatmulTable) {
+  LoopSpec spec;
+  int m = spec.addFactor(5), n = spec.addFactor(7), k = spec.addFactor(4, FactorKind::Sum);
+  spec.operands = {{{m}, {k}}, {{k}, {n}}};
+  spec.results = {{{m}, {n}}};
+  spec.linear = {{{0}, {}}, {{1}, {}}};
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), s1 = Sbp::split(1);
+  struct Expected {
+    Row row;
+    OpSignature::Reason reason;
+    int factor;
+  };
+  using Reason = OpSignature::Reason;
+  const Expected table[] = {{{b, b, b}, Reason::Replicated, -1},   {{s0, b, s0}, Reason::FactorSplit, m},
+                            {{b, s1, s1}, Reason::FactorSplit, n}, {{s1, s0, p}, Reason::FactorSplit, k},
+                            {{p, b, p}, Reason::Linear, -1},       {{b, p, p}, Reason::Linear, -1}};
+  for (int64_t ranks : {1, 2, 3, 8}) {
+    std::vector<OpSignature> derived = deriveSignatures(spec, ranks);
+    ASSERT_EQ(derived.size(), std::size(table));
+    for (size_t i = 0; i < derived.size(); ++i) {
+      EXPECT_EQ(rowOf(derived[i]), table[i].row);
+      EXPECT_EQ(derived[i].reason, table[i].reason);
+      EXPECT_EQ(derived[i].factor, table[i].factor);
+    }
+  }
+}
+
+TEST(DeriveSignaturesTest, MergedDimensionTable) {
+  struct Expected {
+    int64_t a, ranks;
+    bool splits;
+  };
+  for (const Expected &row : {Expected{4, 2, true}, Expected{4, 3, false}, Expected{6, 3, true}, Expected{5, 2, false},
+                              Expected{2, 4, false}, Expected{5, 1, true}}) {
+    std::vector<OpSignature> derived = deriveSignatures(splitDimOp(row.a, 3).spec, row.ranks);
+    bool splits = std::any_of(derived.begin(), derived.end(), [](const OpSignature &signature) {
+      return signature.reason == OpSignature::Reason::FactorSplit;
+    });
+    EXPECT_EQ(splits, row.splits) << row.a << " on " << row.ranks;
+  }
+}
+
+/// A factor said to be parallel, though a result does not carry it, is neither a sum nor can it be split.
+TEST(DeriveSignaturesTest, ParallelFactorsMustBeInAllResults) {
+  LoopSpec spec;
+  int m = spec.addFactor(6), n = spec.addFactor(4);
+  spec.operands = {{{m}, {n}}};
+  spec.results = {{{m}, {n}}, {{m}}};
+  const Sbp b = Sbp::broadcast(), s0 = Sbp::split(0);
+  std::vector<OpSignature> derived = deriveSignatures(spec, 2);
+  ASSERT_EQ(derived.size(), 2u);
+  EXPECT_EQ(rowOf(derived[0]), (Row{b, b, b}));
+  EXPECT_EQ(rowOf(derived[1]), (Row{s0, s0, s0}));
+}
+
+/// Ops by name: whether all their operands and results may be slots of a bucket (scalars stay B).
+TEST(FlatSignatureTest, OnlyElementwise) {
+  const Slot slot{"g", 3, 48};
+  const Sbp f = Sbp::flat(slot), b = Sbp::broadcast();
+  const std::map<std::string, Row> expected = {{"add", {f, f, f}},       {"mul", {f, f, f}},
+                                               {"negate", {f, f}},       {"tanh", {f, f}},
+                                               {"select", {f, f, f, f}}, {"scalar scale", {b, f, f}}};
+  size_t found = 0;
+  for (const NumericOp &op : numericOps({5, 7, 4, 6})) {
+    auto row = expected.find(op.name);
+    found += row != expected.end();
+    EXPECT_EQ(rowOf(flatSignature(op.spec, slot)), row == expected.end() ? Row{} : row->second) << op.name;
+  }
+  EXPECT_EQ(found, expected.size());
+  EXPECT_EQ(rowOf(flatSignature(LoopSpec(), slot)), Row{});
+}
+
+TEST(FlatSignatureTest, LegalOnlyWithOneSlot) {
+  LoopSpec add = numericOps({5, 7, 4, 6})[0].spec;
+  const Sbp f = Sbp::flat({"g", 3, 48}), other = Sbp::flat({"g", 4, 48}), b = Sbp::broadcast(), s = Sbp::split(0);
+  struct Expected {
+    std::vector<Sbp> operands, results;
+    bool legal;
+  };
+  for (const Expected &row :
+       {Expected{{f, f}, {f}, true}, Expected{{f, other}, {f}, false}, Expected{{f, f}, {other}, false},
+        Expected{{f, b}, {f}, false}, Expected{{f, f}, {b}, false}, Expected{{s, f}, {s}, false},
+        Expected{{f}, {f}, false}, Expected{{s, s}, {s}, true}, Expected{{s, s}, {s, s}, false}})
+    EXPECT_EQ(isLegal(add, 3, row.operands, row.results), row.legal)
+        << toString(NdSbp(row.operands)) << " " << toString(NdSbp(row.results));
+}
+
+/// Evaluated as one-dimensional pieces of a bucket, elementwise ops give the pieces of their results.
+TEST(FlatSignatureTest, RightOnAnySlot) {
+  size_t checked = 0;
+  for (int64_t ranks : {2, 3})
+    for (const NumericOp &op : numericOps({5, 7, 4, 6}))
+      for (int64_t offset : {0, 1, 17}) {
+        OpSignature signature = flatSignature(op.spec, {"g", offset, alignUp(offset + 35 + offset, ranks)});
+        if (signature.results.empty())
+          continue;
+        EXPECT_TRUE(Data(op, ranks).isRight(rowOf(signature))) << describe(op, ranks, rowOf(signature));
+        ++checked;
+      }
+  EXPECT_EQ(checked, 2u * 6 * 3);
+}
+
+} // namespace
+} // namespace splitcast::sbp

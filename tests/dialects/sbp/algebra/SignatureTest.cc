@@ -1,0 +1,176 @@
+// Placements, the text of signatures, and the tables of Signature.h row by row.
+#include "tests/dialects/sbp/algebra/Reference.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+
+namespace splitcast::sbp {
+namespace {
+
+TEST(PlacementTest, PositionsAndCoordinatesAreInverse) {
+  for (const std::vector<int64_t> &sizes : std::vector<std::vector<int64_t>>{{}, {1}, {5}, {2, 3}, {3, 1, 2}}) {
+    Placement placement = meshOf(sizes);
+    std::vector<std::vector<int64_t>> seen;
+    for (int64_t position = 0; position < placement.numPositions(); ++position) {
+      std::vector<int64_t> at = placement.coordinates(position);
+      EXPECT_EQ(placement.positionOf(at), position);
+      for (size_t axis = 0; axis < sizes.size(); ++axis)
+        EXPECT_TRUE(at[axis] >= 0 && at[axis] < sizes[axis]);
+      seen.push_back(at);
+    }
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << "row-major: the last axis varies fastest";
+    EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
+  }
+  EXPECT_EQ(meshOf({}).numPositions(), 1);
+  EXPECT_EQ(meshOf({2, 3}).coordinates(4), (std::vector<int64_t>{1, 1}));
+}
+
+TEST(PlacementTest, GroupsDifferOnlyAlongTheirAxis) {
+  Placement placement = meshOf({3, 2, 2});
+  for (int64_t axis = 0; axis < 3; ++axis)
+    for (int64_t position = 0; position < placement.numPositions(); ++position) {
+      std::vector<int64_t> group = placement.groupAlong(axis, position);
+      ASSERT_EQ(static_cast<int64_t>(group.size()), placement.axes[axis].size);
+      for (int64_t i = 0; i < placement.axes[axis].size; ++i) {
+        std::vector<int64_t> expected = placement.coordinates(position);
+        expected[axis] = i;
+        EXPECT_EQ(placement.coordinates(group[i]), expected);
+      }
+    }
+}
+
+TEST(PlacementTest, AxesByName) {
+  Placement placement{"cpu", {{"dp", 4}, {"tp", 2}}, {}};
+  EXPECT_EQ(placement.axisIndex("dp"), 0);
+  EXPECT_EQ(placement.axisIndex("tp"), 1);
+  EXPECT_EQ(placement.axisIndex("pp"), -1);
+}
+
+TEST(PlacementTest, EqualWhenAllPartsAre) {
+  Placement placement{"cpu", {{"dp", 2}}, {0, 1}};
+  EXPECT_TRUE(placement == placement);
+  for (const Placement &other : {Placement{"cuda", {{"dp", 2}}, {0, 1}}, Placement{"cpu", {{"tp", 2}}, {0, 1}},
+                                 Placement{"cpu", {{"dp", 3}}, {0, 1}}, Placement{"cpu", {{"dp", 2}}, {1, 0}},
+                                 Placement{"cpu", {{"dp", 2}}, {}}})
+    EXPECT_FALSE(placement == other);
+}
+
+TEST(SbpTest, EqualWhenAllPartsAre) {
+  const std::vector<Sbp> different = {Sbp::broadcast(),       Sbp::partial(),         Sbp::split(0),
+                                      Sbp::split(1),          Sbp::flat({"g", 0, 8}), Sbp::flat({"h", 0, 8}),
+                                      Sbp::flat({"g", 2, 8}), Sbp::flat({"g", 0, 16})};
+  for (size_t i = 0; i < different.size(); ++i)
+    for (size_t j = 0; j < different.size(); ++j) {
+      EXPECT_EQ(different[i] == different[j], i == j);
+      EXPECT_EQ(different[i] != different[j], i != j);
+    }
+}
+
+TEST(SbpTest, Text) {
+  EXPECT_EQ(toString(Sbp::broadcast()), "B");
+  EXPECT_EQ(toString(Sbp::partial()), "P");
+  EXPECT_EQ(toString(Sbp::split(3)), "S(3)");
+  EXPECT_EQ(toString(Sbp::flat({"g", 8, 64})), "S(@g, 8 of 64)");
+  EXPECT_EQ(toString(NdSbp{}), "[]");
+  EXPECT_EQ(toString(NdSbp{Sbp::split(0), Sbp::broadcast()}), "[S(0), B]");
+}
+
+TEST(SbpTest, EveryEntryIsOfOneKind) {
+  struct Row {
+    Sbp sbp;
+    bool split, flat, broadcast, partial;
+  };
+  for (const Row &row :
+       {Row{Sbp::split(0), true, false, false, false}, Row{Sbp::flat({"g", 0, 8}), false, true, false, false},
+        Row{Sbp::broadcast(), false, false, true, false}, Row{Sbp::partial(), false, false, false, true}}) {
+    EXPECT_EQ(row.sbp.isSplit(), row.split);
+    EXPECT_EQ(row.sbp.isFlat(), row.flat);
+    EXPECT_EQ(row.sbp.isBroadcast(), row.broadcast);
+    EXPECT_EQ(row.sbp.isPartial(), row.partial);
+  }
+}
+
+/// The table at pieceOf.
+TEST(PieceOfTest, Table) {
+  struct Row {
+    int64_t extent, parts;
+    std::vector<Interval> pieces;
+  };
+  for (const Row &row :
+       {Row{10, 4, {{0, 3}, {3, 3}, {6, 2}, {8, 2}}}, Row{2, 3, {{0, 1}, {1, 1}, {2, 0}}}, Row{0, 2, {{0, 0}, {0, 0}}}})
+    for (int64_t index = 0; index < row.parts; ++index)
+      EXPECT_EQ(pieceOf(row.extent, row.parts, index), row.pieces[index]) << row.extent << " " << row.parts;
+}
+
+TEST(PieceOfTest, PiecesFollowEachOtherAndDifferByOne) {
+  for (int64_t extent = 0; extent <= 40; ++extent)
+    for (int64_t parts = 1; parts <= 12; ++parts) {
+      int64_t end = 0;
+      for (int64_t index = 0; index < parts; ++index) {
+        Interval piece = pieceOf(extent, parts, index);
+        EXPECT_EQ(piece.begin, end);
+        EXPECT_EQ(piece.count, extent / parts + (index < extent % parts ? 1 : 0));
+        end += piece.count;
+      }
+      EXPECT_EQ(end, extent);
+    }
+}
+
+/// The worked example of Signature.h: 10 rows of 4 on [dp = 4].
+TEST(WorkedExampleTest, Table) {
+  Placement placement = meshOf({4});
+  const Shape shape = {10, 4};
+  struct Row {
+    Sbp sbp;
+    std::vector<Shape> shapes;
+    std::vector<std::vector<sbp::Run>> runs;
+  };
+  const std::vector<sbp::Run> whole = {{0, 0, 40}};
+  const Row rows[] = {
+      {Sbp::broadcast(), {{10, 4}, {10, 4}, {10, 4}, {10, 4}}, {whole, whole, whole, whole}},
+      {Sbp::split(0), {{3, 4}, {3, 4}, {2, 4}, {2, 4}}, {{{0, 0, 12}}, {{12, 0, 12}}, {{24, 0, 8}}, {{32, 0, 8}}}},
+      {Sbp::partial(), {{10, 4}, {10, 4}, {10, 4}, {10, 4}}, {whole, whole, whole, whole}},
+      {Sbp::flat({"g", 8, 64}), {{8}, {16}, {16}, {0}}, {{{0, 0, 8}}, {{8, 0, 16}}, {{24, 0, 16}}, {}}},
+  };
+  for (const Row &row : rows)
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(localShape(shape, {row.sbp}, placement, {rank}), row.shapes[rank]) << toString(row.sbp) << rank;
+      EXPECT_EQ(pieces(shape, {row.sbp}, placement, {rank}), row.runs[rank]) << toString(row.sbp) << rank;
+    }
+}
+
+TEST(SlotPieceTest, ChunksOfABucketCoverTheSlot) {
+  for (int64_t parts = 1; parts <= 4; ++parts)
+    for (int64_t total = parts; total <= 5 * parts; total += parts)
+      for (int64_t offset = 0; offset <= total; ++offset)
+        for (int64_t elements = 0; offset + elements <= total; ++elements) {
+          int64_t next = 0;
+          for (int64_t index = 0; index < parts; ++index) {
+            SlotPiece piece = slotPiece({"g", offset, total}, elements, parts, index);
+            if (piece.count == 0)
+              continue;
+            EXPECT_EQ(piece.elementBegin, next);
+            EXPECT_EQ(index * (total / parts) + piece.chunkBegin, offset + piece.elementBegin);
+            EXPECT_LE(piece.chunkBegin + piece.count, total / parts);
+            next += piece.count;
+          }
+          EXPECT_EQ(next, elements);
+        }
+}
+
+TEST(OwnsPieceTest, Table) {
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s = Sbp::split(0), f = Sbp::flat({"g", 0, 8});
+  struct Row {
+    NdSbp sbp;
+    std::vector<int64_t> at;
+    bool owns;
+  };
+  for (const Row &row : {Row{{}, {}, true}, Row{{b}, {0}, true}, Row{{b}, {1}, false}, Row{{s}, {1}, true},
+                         Row{{f}, {1}, true}, Row{{p}, {1}, true}, Row{{b, s}, {0, 1}, true},
+                         Row{{b, s}, {1, 0}, false}, Row{{f, b}, {1, 0}, true}, Row{{f, b}, {1, 1}, false}})
+    EXPECT_EQ(ownsPiece(row.sbp, row.at), row.owns) << toString(row.sbp);
+}
+
+} // namespace
+} // namespace splitcast::sbp

@@ -1,0 +1,50 @@
+"""Judges the reports of clang-tidy: tidy_report.py SOURCE_LIST EXPECTED FOLDERS, with the reports' paths on stdin.
+
+Prints each finding once (a header's is in the report of every source that includes it). Exits 0 if there are exactly
+EXPECTED findings, some source was checked, and every source under FOLDERS (comma-separated) is in SOURCE_LIST.
+"""
+import os
+import re
+import sys
+
+import sources
+
+FINDING = re.compile(r"^(\S+:\d+:\d+): (warning|error): .*$")
+
+
+def split(report):
+    """(first line, whole text) of each finding in a report."""
+    findings = []
+    for line in report.splitlines():
+        if FINDING.match(line):
+            findings.append([line])
+        elif findings:
+            findings[-1].append(line)
+    return [(lines[0], "\n".join(lines)) for lines in findings]
+
+
+def unreached(folders, checked):
+    """Sources under the folders of the project's tree that are not among those checked."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    present = [path for path in sources.sources(root, [".cc"]) if path.split("/")[0] in folders]
+    return sorted(set(present) - set(checked))
+
+
+def main():
+    listPath, expected, folders = sys.argv[1:]
+    with open(listPath, encoding="utf-8") as file:
+        checked = file.read().split()
+    findings = {}
+    for path in sys.stdin.read().split():
+        with open(path, encoding="utf-8") as file:
+            findings.update(split(file.read()))
+    print("\n".join(findings.values()))
+    missing = unreached(folders.split(","), checked)
+    for path in missing:
+        print(f"{path}: no target of this test's deps reaches this source; add one")
+    print(f"{len(findings)} findings in {len(checked)} sources; {int(expected)} expected")
+    sys.exit(1 if len(findings) != int(expected) or missing or not checked else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+//===- NullStream.h - A stream whose work has always run -------------------===//
+#ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_NULLSTREAM_H
+#define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_NULLSTREAM_H
+
+#include "runtime/api/Device.h"
+
+namespace splitcast::runtime {
+
+/// As the host's streams are when a collective is started: nothing is pending.
+class NullStream final : public Stream {
+public:
+  absl::Status waitFor(const Event &event) override { return event->wait(); }
+  absl::StatusOr<Event> record() override { return absl::UnimplementedError("nothing to record"); }
+  absl::Status synchronize() override { return absl::OkStatus(); }
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_TESTS_RUNTIME_CONFORMANCE_NULLSTREAM_H

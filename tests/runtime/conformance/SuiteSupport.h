@@ -1,0 +1,131 @@
+//===- SuiteSupport.h - Buffers, blocks and values of the suites -----------===//
+#ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
+#define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
+
+#include "runtime/host/HostCommunicator.h"
+#include "tests/runtime/conformance/NullStream.h"
+#include "tests/runtime/conformance/Registry.h"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace splitcast::runtime::conformance {
+
+/// A communicator of all ranks, over a transport of its own.
+inline std::unique_ptr<Communicator> createCommunicator(RankContext &context,
+                                                        HostCommunicatorOptions options = {absl::Seconds(20)}) {
+  return createHostCommunicator(context.createTransport(), options);
+}
+
+/// Memory of exactly `bytes` bytes between guards that nobody may touch.
+class GuardedBuffer {
+public:
+  explicit GuardedBuffer(int64_t bytes) : bytes(bytes), memory(bytes + 3 * kGuardBytes, kGuard) {
+    uintptr_t address = reinterpret_cast<uintptr_t>(memory.data());
+    begin = sbp::alignUp(address + kGuardBytes, kGuardBytes) - address;
+  }
+  Buffer buffer() { return {memory.data() + begin, bytes}; }
+  template <typename T> T *as() { return reinterpret_cast<T *>(memory.data() + begin); }
+  bool isIntact() const {
+    auto untouched = [](std::byte value) { return value == kGuard; };
+    return std::all_of(memory.begin(), memory.begin() + begin, untouched) &&
+           std::all_of(memory.begin() + begin + bytes, memory.end(), untouched);
+  }
+
+private:
+  static constexpr int64_t kGuardBytes = 64;
+  static constexpr std::byte kGuard{0xA5};
+  int64_t bytes;
+  int64_t begin = 0;
+  std::vector<std::byte> memory;
+};
+
+using Blocks = std::vector<int64_t>;
+
+inline int64_t total(const Blocks &blocks) { return std::accumulate(blocks.begin(), blocks.end(), int64_t{0}); }
+inline int64_t beginOf(const Blocks &blocks, int64_t rank) {
+  return std::accumulate(blocks.begin(), blocks.begin() + rank, int64_t{0});
+}
+inline Blocks times(Blocks blocks, int64_t factor) {
+  for (int64_t &block : blocks)
+    block *= factor;
+  return blocks;
+}
+
+/// Elements per rank: even, ragged, some empty, all but one empty, all empty, and around whole chunks of
+/// `elementBytes`.
+inline std::vector<Blocks> blockPatterns(int64_t size, int64_t elementBytes) {
+  std::vector<Blocks> patterns(5, Blocks(size));
+  for (int64_t rank = 0; rank < size; ++rank) {
+    patterns[0][rank] = 6;
+    patterns[1][rank] = 3 * rank + 1;
+    patterns[2][rank] = rank % 2 * 100;
+    patterns[3][rank] = rank == size - 1 ? 1000 : 0;
+  }
+  const int64_t chunk = sbp::kChunkBytes / elementBytes;
+  const Blocks around = {chunk + 1, chunk, 2 * chunk + 3, chunk - 1, 3 * chunk};
+  for (size_t shift = 0; shift < around.size(); shift += 3) {
+    patterns.push_back({});
+    for (int64_t rank = 0; rank < size; ++rank)
+      patterns.back().push_back(around[(rank + shift) % around.size()]);
+  }
+  return patterns;
+}
+
+/// A small integer, so that sums in any order are exact.
+inline int64_t integerAt(int64_t rank, int64_t index) { return (index * 7 + rank * 13) % 101 - 50; }
+inline int64_t integerSum(int64_t size, int64_t index) {
+  int64_t sum = 0;
+  for (int64_t rank = 0; rank < size; ++rank)
+    sum += integerAt(rank, index);
+  return sum;
+}
+
+/// A float whose sums depend on the order: magnitudes over six powers of ten, both signs.
+inline double roughAt(int64_t rank, int64_t index) {
+  uint64_t bits = (rank + 1) * 0x9E3779B97F4A7C15u + index * 0xD1B54A32D192ED03u;
+  bits = (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
+  bits ^= bits >> 32;
+  double magnitude = static_cast<double>(bits >> 11 | 1) * 0x1p-53;
+  for (uint64_t power = 0; power < bits % 7; ++power)
+    magnitude *= 10;
+  return bits & 1024 ? -magnitude : magnitude;
+}
+
+/// The tree of Communicator.h, straight from its words: a binary counter whose place h holds a sum of 2^h addends.
+template <typename T> T counterSum(absl::Span<const T> addends) {
+  struct Place {
+    bool taken = false;
+    T sum = 0;
+  };
+  constexpr size_t kPlaces = 16; // up to 65535 addends
+  Place counter[kPlaces], sum;
+  for (T carry : addends) {
+    size_t height = 0;
+    for (; counter[height].taken; ++height) {
+      carry = counter[height].sum + carry;
+      counter[height].taken = false;
+    }
+    counter[height] = {true, carry};
+  }
+  for (const Place &place : counter)
+    if (place.taken)
+      sum = sum.taken ? Place{true, place.sum + sum.sum} : place;
+  return sum.sum;
+}
+
+/// Waits, and checks that nothing failed.
+inline void finish(RankContext &context, const absl::StatusOr<Event> &event) {
+  absl::Status status = event.ok() ? (*event)->wait() : event.status();
+  CONFORM_EQ(status, absl::OkStatus());
+}
+
+template <typename T> constexpr ElementType elementType() {
+  return sizeof(T) == 8 ? ElementType::F64 : ElementType::F32;
+}
+
+} // namespace splitcast::runtime::conformance
+
+#endif // SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H

@@ -1,0 +1,166 @@
+//===- ValuesSuite.cc - What the collectives compute, and what they send ---===//
+#include "tests/runtime/conformance/SuiteSupport.h"
+
+namespace splitcast::runtime::conformance {
+namespace {
+
+NullStream stream;
+
+bool operator==(const sbp::Traffic &a, const sbp::Traffic &b) { return a.bytes == b.bytes && a.messages == b.messages; }
+sbp::Traffic operator-(const sbp::Traffic &a, const sbp::Traffic &b) {
+  return {a.bytes - b.bytes, a.messages - b.messages};
+}
+
+/// The first of `count` elements for which found(i) is not expected(i), or -1.
+template <typename Found, typename Expected> int64_t firstWrong(int64_t count, Found found, Expected expected) {
+  for (int64_t i = 0; i < count; ++i)
+    if (found(i) != expected(i))
+      return i;
+  return -1;
+}
+
+} // namespace
+
+// After an all-gather every rank holds every block, the guards around the buffer are whole, and each rank has sent what
+// the algebra says.
+CONFORMANCE(AllGather) {
+  auto communicator = createCommunicator(context);
+  for (const Blocks &blocks : blockPatterns(context.size(), 1)) {
+    GuardedBuffer data(total(blocks));
+    int64_t begin = beginOf(blocks, context.rank());
+    for (int64_t i = 0; i < blocks[context.rank()]; ++i)
+      data.as<int8_t>()[begin + i] = integerAt(context.rank(), begin + i);
+    sbp::Traffic before = context.sent();
+    finish(context, communicator->allGather(data.buffer(), blocks, stream, {"all-gather"}));
+    CONFORM(context.sent() - before == sbp::allGatherTraffic(blocks, context.rank()));
+    for (int64_t r = 0; r < context.size(); ++r)
+      CONFORM_EQ(firstWrong(
+                     blocks[r], [&](int64_t i) { return data.as<int8_t>()[beginOf(blocks, r) + i]; },
+                     [&](int64_t i) { return integerAt(r, beginOf(blocks, r) + i); }),
+                 -1);
+    CONFORM(data.isIntact());
+  }
+}
+
+template <typename T> static void reduceScatterOf(RankContext &context) {
+  auto communicator = createCommunicator(context);
+  for (const Blocks &blocks : blockPatterns(context.size(), sizeof(T))) {
+    const Blocks bytes = times(blocks, sizeof(T));
+    GuardedBuffer data(total(bytes)), workspace(sbp::reduceScatterWorkspace(bytes, context.rank()));
+    for (int64_t i = 0; i < total(blocks); ++i)
+      data.as<T>()[i] = integerAt(context.rank(), i);
+    sbp::Traffic before = context.sent();
+    finish(context, communicator->reduceScatter(data.buffer(), blocks, elementType<T>(), workspace.buffer(), stream,
+                                                {"reduce-scatter"}));
+    CONFORM(context.sent() - before == sbp::reduceScatterTraffic(bytes, context.rank()));
+    int64_t begin = beginOf(blocks, context.rank());
+    CONFORM_EQ(firstWrong(
+                   blocks[context.rank()], [&](int64_t i) { return data.as<T>()[begin + i]; },
+                   [&](int64_t i) { return integerSum(context.size(), begin + i); }),
+               -1);
+    CONFORM(data.isIntact() && workspace.isIntact());
+  }
+}
+
+// After a reduce-scatter a rank's own block is the exact sum of integers, with a workspace of exactly the size stated.
+CONFORMANCE(ReduceScatterF32) { reduceScatterOf<float>(context); }
+CONFORMANCE(ReduceScatterF64) { reduceScatterOf<double>(context); }
+
+template <typename T> static void allReduceOf(RankContext &context) {
+  auto communicator = createCommunicator(context);
+  const int64_t small = sbp::kSmallAllReduceBytes / sizeof(T), chunk = sbp::kChunkBytes / sizeof(T);
+  for (int64_t elements : {int64_t{0}, int64_t{1}, small - 1, small, small + 1, chunk + 1, chunk * context.size(),
+                           (2 * chunk + 1) * context.size() + 1}) {
+    GuardedBuffer data(elements * sizeof(T));
+    GuardedBuffer workspace(sbp::allReduceWorkspace(elements, sizeof(T), context.size(), context.rank()));
+    for (int64_t i = 0; i < elements; ++i)
+      data.as<T>()[i] = integerAt(context.rank(), i);
+    sbp::Traffic before = context.sent();
+    finish(context, communicator->allReduce(data.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
+                                            {"all-reduce"}));
+    CONFORM(context.sent() - before == sbp::allReduceTraffic(elements, sizeof(T), context.size(), context.rank()));
+    CONFORM_EQ(firstWrong(
+                   elements, [&](int64_t i) { return data.as<T>()[i]; },
+                   [&](int64_t i) { return integerSum(context.size(), i); }),
+               -1);
+    CONFORM(data.isIntact() && workspace.isIntact());
+  }
+}
+
+// After an all-reduce every rank holds the exact sum of integers, on both sides of the size up to which one round is
+// used.
+CONFORMANCE(AllReduceF32) { allReduceOf<float>(context); }
+CONFORMANCE(AllReduceF64) { allReduceOf<double>(context); }
+
+// Block s of rank r's input is block r of rank s's output; blocks are ragged, some empty, one larger than a chunk.
+CONFORMANCE(AllToAll) {
+  auto communicator = createCommunicator(context);
+  const int64_t size = context.size(), rank = context.rank();
+  for (int64_t scale : {int64_t{1}, int64_t{1000}, sbp::kChunkBytes - 1}) {
+    auto bytesFrom = [&](int64_t from, int64_t to) { return (from + 2 * to) % 3 * scale; };
+    auto valueAt = [](int64_t from, int64_t to, int64_t i) { return integerAt(3 * from + to, i); };
+    Blocks sends, receives;
+    for (int64_t r = 0; r < size; ++r) {
+      sends.push_back(bytesFrom(rank, r));
+      receives.push_back(bytesFrom(r, rank));
+    }
+    GuardedBuffer input(total(sends)), output(total(receives));
+    for (int64_t r = 0; r < size; ++r)
+      for (int64_t i = 0; i < sends[r]; ++i)
+        input.as<int8_t>()[beginOf(sends, r) + i] = valueAt(rank, r, i);
+    sbp::Traffic before = context.sent();
+    finish(context, communicator->allToAll(input.buffer(), sends, output.buffer(), receives, stream, {"all-to-all"}));
+    CONFORM(context.sent() - before == sbp::allToAllTraffic(sends, rank));
+    for (int64_t r = 0; r < size; ++r)
+      CONFORM_EQ(firstWrong(
+                     receives[r], [&](int64_t i) { return output.as<int8_t>()[beginOf(receives, r) + i]; },
+                     [&](int64_t i) { return valueAt(r, rank, i); }),
+                 -1);
+    CONFORM(input.isIntact() && output.isIntact());
+  }
+}
+
+/// The tree sum of the ranks' rough values, or of the same values beginning with rank 1's.
+template <typename T> static T roughSum(int64_t size, int64_t index, bool rotated) {
+  T addends[kMaxRanks] = {};
+  for (int64_t r = 0; r < size; ++r)
+    addends[r] = static_cast<T>(roughAt(rotated ? (r + 1) % size : r, index));
+  return counterSum<T>({addends, static_cast<size_t>(size)});
+}
+
+template <typename T> static void treeOrderOf(RankContext &context) {
+  auto communicator = createCommunicator(context);
+  const int64_t size = context.size();
+  int64_t differs = 0;
+  for (int64_t elements : {int64_t{300}, sbp::kChunkBytes / int64_t{sizeof(T)} + 1000}) {
+    Blocks blocks;
+    for (int64_t r = 0; r < size; ++r)
+      blocks.push_back(sbp::pieceOf(elements, size, r).count);
+    GuardedBuffer reduced(elements * sizeof(T)), scattered(elements * sizeof(T));
+    GuardedBuffer workspace(std::max(sbp::reduceScatterWorkspace(times(blocks, sizeof(T)), context.rank()),
+                                     sbp::allReduceWorkspace(elements, sizeof(T), size, context.rank())));
+    for (int64_t i = 0; i < elements; ++i)
+      reduced.as<T>()[i] = scattered.as<T>()[i] = static_cast<T>(roughAt(context.rank(), i));
+    finish(context, communicator->allReduce(reduced.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
+                                            {"all-reduce"}));
+    finish(context, communicator->reduceScatter(scattered.buffer(), blocks, elementType<T>(), workspace.buffer(),
+                                                stream, {"reduce-scatter"}));
+    auto expected = [&](int64_t i) { return roughSum<T>(size, i, false); };
+    CONFORM_EQ(firstWrong(elements, [&](int64_t i) { return reduced.as<T>()[i]; }, expected), -1);
+    int64_t begin = beginOf(blocks, context.rank());
+    CONFORM_EQ(firstWrong(
+                   blocks[context.rank()], [&](int64_t i) { return scattered.as<T>()[begin + i]; },
+                   [&](int64_t i) { return expected(begin + i); }),
+               -1);
+    for (int64_t i = 0; i < 300; ++i)
+      differs += expected(i) != roughSum<T>(size, i, true);
+  }
+  // Two addends commute; of more, the test would prove nothing if their order did not matter.
+  CONFORM_EQ(differs > 0, size > 2);
+}
+
+// Sums are those of the tree over the rank index, bit by bit, in both reductions and at every size.
+CONFORMANCE(TreeOrderF32) { treeOrderOf<float>(context); }
+CONFORMANCE(TreeOrderF64) { treeOrderOf<double>(context); }
+
+} // namespace splitcast::runtime::conformance

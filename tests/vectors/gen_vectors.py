@@ -1,0 +1,310 @@
+"""Writes vectors.json: inputs and expected outputs of every op of `nn`, computed with NumPy.
+
+    python3 tests/vectors/gen_vectors.py            (needs NumPy; the build and the tests do not)
+
+A case is {op, attributes, operands, results, tolerance, absolute}. A tensor is {type, data}, in row-major order; numbers
+that JSON lacks are the strings "nan", "inf" and "-inf". An element is right when
+|found - expected| <= tolerance |expected| + absolute; with both 0, when its bits are right.
+
+Results are exact (tolerance 0) where IEEE arithmetic leaves no choice: single operations, moved elements, and sums and
+products of small multiples of 1/8, which no order of summation rounds.
+"""
+import itertools
+import json
+import math
+import os
+
+import numpy as np
+
+RNG = np.random.default_rng(20240607)
+CASES = []
+NUMPY_TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i32": np.int32, "i64": np.int64}
+
+
+# --- Types and values -------------------------------------------------------------------------------------------------
+
+def toBf16(values):
+    """float32 values that bf16 can hold: to nearest, ties to even."""
+    bits = np.asarray(values, np.float32).reshape(-1).view(np.uint32).astype(np.uint64)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) << 16
+    return rounded.astype(np.uint32).view(np.float32).reshape(np.shape(values))
+
+
+def rounded(values, element):
+    """As an array whose values the element type can hold; bf16 lives in float32."""
+    if element == "bf16":
+        return toBf16(values)
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(NUMPY_TYPES[element])
+
+
+def reals(shape, element, low=-3.0, high=3.0):
+    return rounded(np.round(RNG.uniform(low, high, shape), 3), element)
+
+
+def eighths(shape, element):
+    return rounded(RNG.integers(-32, 33, shape) / 8.0, element)
+
+
+def integers(shape, element, low=-50, high=50):
+    return rounded(RNG.integers(low, high, shape), element)
+
+
+def typeText(array, element):
+    return "tensor<" + "".join(f"{extent}x" for extent in np.shape(array)) + element + ">"
+
+
+def numberJson(value):
+    if isinstance(value, np.integer):
+        return int(value)
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(str(value))  # the shortest text that gives the value back in its own type
+
+
+def tensorJson(tensor):
+    array, element = tensor
+    return {"type": typeText(array, element), "data": [numberJson(value) for value in np.asarray(array).reshape(-1)]}
+
+
+def case(op, operands, results, attributes="", tolerance=0, absolute=0):
+    """operands and results are (array, element type) pairs."""
+    CASES.append({"op": op, "attributes": attributes, "operands": [tensorJson(t) for t in operands],
+                  "results": [tensorJson(t) for t in results], "tolerance": tolerance, "absolute": float(absolute)})
+
+
+TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
+UNARY_SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 1, 2)]
+BINARY_SHAPES = [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((1,), (4,)), ((), (2, 2)),
+                 ((), ()), ((1, 1), (1, 1)), ((0, 3), (0, 3)), ((0, 3), (1, 3)), ((0, 3), (3,)), ((2, 1, 3), (4, 1))]
+
+
+# --- Elementwise ------------------------------------------------------------------------------------------------------
+
+def wide(element):
+    """The type in which a single operation is computed before it is rounded to the element type."""
+    return np.float32 if element == "bf16" else NUMPY_TYPES[element]
+
+
+def binary():
+    functions = {"nn.add": np.add, "nn.sub": np.subtract, "nn.mul": np.multiply, "nn.div": np.divide}
+    for (op, function), element in itertools.product(functions.items(), ["f32", "f64", "bf16", "f16"]):
+        for left, right in BINARY_SHAPES if element == "f32" else BINARY_SHAPES[:4]:
+            a, b = reals(left, element), rounded(reals(right, "f64", 0.5, 3), element)
+            case(op, [(a, element), (b, element)], [(rounded(function(a.astype(wide(element)), b), element), element)])
+    for (op, function), element in itertools.product(functions.items(), ["i32", "i64"]):
+        for left, right in [((3, 4), (3, 4)), ((3, 1), (4,)), ((), (2,))]:
+            a, b = integers(left, element), integers(right, element, 1, 9)
+            if op == "nn.div":  # towards zero
+                quotient = np.abs(a) // b
+                case(op, [(a, element), (b, element)], [(np.where(a < 0, -quotient, quotient), element)])
+            else:
+                case(op, [(a, element), (b, element)], [(function(a, b), element)])
+    most = np.array([2**31 - 1, -2**31, 65536], np.int32)
+    with np.errstate(over="ignore"):
+        case("nn.add", [(most, "i32"), (most, "i32")], [(most + most, "i32")])
+        case("nn.mul", [(most, "i32"), (most, "i32")], [(most * most, "i32")])
+    zero, one = np.array([0.0, -0.0, 1.0, -1.0], np.float32), np.array([0.0, 1.0, 0.0, -0.0], np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        case("nn.div", [(zero, "f32"), (one, "f32")], [(zero / one, "f32")])
+    huge = np.array([3e38, -3e38, 1e-45], np.float32)
+    with np.errstate(over="ignore"):
+        case("nn.mul", [(huge, "f32"), (huge, "f32")], [(huge * huge, "f32")])
+
+
+def unary():
+    for element, shape in itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES):
+        x = reals(shape, element)
+        positive = reals(shape, element, 0.05, 9)
+        case("nn.neg", [(x, element)], [(-x, element)])
+        case("nn.sqrt", [(positive, element)], [(rounded(np.sqrt(positive.astype(wide(element))), element), element)])
+        case("nn.relu", [(x, element)], [(np.where(x > 0, x, 0).astype(x.dtype), element)])
+        for value in (0.1, -2.0, 1.0 / 3.0):
+            number = rounded(value, element)
+            attributes = f"value = {value!r} : f64"
+            case("nn.scale", [(x, element)], [(rounded(x * number, element), element)], attributes)
+            case("nn.shift", [(x, element)], [(rounded(x + number, element), element)], attributes)
+    for element, shape in itertools.product(["f32", "f64"], UNARY_SHAPES):
+        tolerance = TOLERANCE[element]
+        x, positive = reals(shape, element), reals(shape, element, 0.05, 9)
+        for op, function, argument in [("nn.exp", math.exp, x), ("nn.log", math.log, positive), ("nn.tanh", math.tanh, x)]:
+            result = np.vectorize(function, otypes=[np.float64])(argument.astype(np.float64))
+            case(op, [(argument, element)], [(rounded(result, element), element)], "", tolerance)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40], np.float32)
+    case("nn.relu", [(special, "f32")], [(np.array([np.nan, np.inf, 0, 0, 0, 1e-40], np.float32), "f32")])
+    case("nn.neg", [(special, "f32")], [(-special, "f32")])
+    with np.errstate(invalid="ignore"):
+        case("nn.sqrt", [(special[1:5], "f32")], [(np.sqrt(special[1:5]), "f32")])
+        case("nn.exp", [(special[1:5], "f32")], [(np.exp(special[1:5]), "f32")])
+    with np.errstate(divide="ignore"):
+        case("nn.log", [(special[3:4], "f32")], [(np.log(special[3:4]), "f32")])
+
+
+def gelu(x, tanh):
+    if tanh:
+        return x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return x / 2 * (1 + math.erf(x / math.sqrt(2)))
+
+
+def geluSlope(x, tanh):
+    if tanh:
+        t = math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+        return (1 + t) / 2 + x / 2 * (1 - t * t) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
+    return (1 + math.erf(x / math.sqrt(2))) / 2 + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def gelus():
+    for element, shape, tanh in itertools.product(["f32", "f64"], UNARY_SHAPES, [False, True]):
+        x, g = reals(shape, element), reals(shape, element)
+        attributes, tolerance = "tanh" if tanh else "", TOLERANCE[element]
+        # The factor 1 + erf or 1 + tanh cancels for negative x, hence the absolute bound.
+        values = np.vectorize(lambda v: gelu(v, tanh), otypes=[np.float64])(x.astype(np.float64))
+        slopes = np.vectorize(lambda v: geluSlope(v, tanh), otypes=[np.float64])(x.astype(np.float64))
+        case("nn.gelu", [(x, element)], [(rounded(values, element), element)], attributes, tolerance, tolerance)
+        case("nn.gelu_grad", [(g, element), (x, element)], [(rounded(g * slopes, element), element)], attributes,
+             tolerance, 3 * tolerance)
+        case("nn.relu_grad", [(g, element), (x, element)], [(np.where(x > 0, g, 0).astype(g.dtype), element)])
+    x = np.array([0.0, -0.0, np.nan, 1.0], np.float32)
+    case("nn.relu_grad", [(np.full(4, 2, np.float32), "f32"), (x, "f32")], [(np.array([0, 0, 0, 2], np.float32), "f32")])
+
+
+def casts():
+    numbers = np.array([0.0, -0.0, 1.0, -2.5, 0.1, 3.14159274, 1e-8, 6.1e-5, 65504.0, 1e30, 1.00390625, 1.01171875,
+                        np.inf, -np.inf, np.nan, 2049.0, 2051.0], np.float32)
+    with np.errstate(over="ignore"):
+        for to in ["f32", "f64", "bf16", "f16"]:
+            for source in ["f32", "f64", "bf16", "f16"]:
+                x = rounded(numbers, source)
+                result = rounded(x.astype(np.float32), to) if source == "f16" else rounded(x, to)
+                case("nn.cast", [(x, source)], [(result, to)])
+    # Just above and below the tie between two f32, which bf16 or a second rounding would lose.
+    close = np.array([1 + 2.0**-24 + 2.0**-50, 1 + 2.0**-24, 1 - 2.0**-25, 1e40, 1e-320], np.float64)
+    with np.errstate(over="ignore"):
+        case("nn.cast", [(close, "f64")], [(close.astype(np.float32), "f32")])
+    x = np.array([2.9, -2.9, 0.5, -0.5, 100.0], np.float32)
+    for to in ["i32", "i64"]:
+        case("nn.cast", [(x, "f32")], [(x.astype(NUMPY_TYPES[to]), to)])
+    n = np.array([0, 1, -1, 16777217, -2**31, 2**31 - 1], np.int32)
+    for to in ["f32", "f64", "i64", "i32"]:
+        case("nn.cast", [(n, "i32")], [(n.astype(NUMPY_TYPES[to]), to)])
+    long = np.array([0, -1, 2**31, 2**40 + 5, 2**53 + 1, 2**24 + 1, 2**62 + 2**38 + 1], np.int64)
+    for to in ["f32", "f64", "i32"]:
+        case("nn.cast", [(long, "i64")], [(long.astype(NUMPY_TYPES[to]), to)])
+    for shape in [(), (0, 2), (2, 1, 3)]:
+        x = reals(shape, "f32")
+        case("nn.cast", [(x, "f32")], [(x.astype(np.float64), "f64")])
+
+
+# --- Shape ------------------------------------------------------------------------------------------------------------
+
+def listAttribute(name, numbers):
+    return f"{name} = array<i64" + (": " + ", ".join(map(str, numbers)) if numbers else "") + ">"
+
+
+def shapes():
+    for element, value in itertools.product(["f32", "f64", "bf16", "f16", "i32", "i64"], [0.0, 2.0, 0.1, -7.0]):
+        number = rounded(math.trunc(value) if element[0] == "i" else value, element)
+        for shape in [(), (3,), (2, 2), (0,)]:
+            case("nn.constant", [], [(np.full(shape, number, number.dtype), element)], f"value = {value!r} : f64")
+    for element, (source, target) in itertools.product(
+            ["f32", "i64"], [((2, 6), (3, 4)), ((12,), (2, 3, 2)), ((2, 3), (6,)), ((), (1, 1)), ((1,), ()),
+                             ((0, 5), (3, 0)), ((2, 3), (2, 3)), ((4,), (4, 1))]):
+        x = reals(source, element) if element == "f32" else integers(source, element)
+        case("nn.reshape", [(x, element)], [(x.reshape(target), element)])
+    for element, (target, dims) in itertools.product(
+            ["f32", "i32"], [((2, 3), (0,)), ((2, 3), (1,)), ((2, 3), (0, 1)), ((2, 3), ()), ((2, 1, 3), (0, 2)),
+                             ((0, 2), (0,)), ((2, 0), (0,)), ((2, 3, 4), (1,))]):
+        kept = tuple(extent for dim, extent in enumerate(target) if dim not in dims)
+        x = reals(kept, element) if element == "f32" else integers(kept, element)
+        case("nn.broadcast", [(x, element)], [(np.broadcast_to(np.expand_dims(x, dims), target), element)],
+             listAttribute("dims", dims))
+    for element, (shape, dim, start, count) in itertools.product(
+            ["f32", "i64"], [((5,), 0, 1, 3), ((5,), 0, 0, 5), ((5,), 0, 5, 0), ((2, 6), 1, 4, 2), ((3, 4), 0, 2, 1),
+                             ((2, 3, 4), 1, 1, 2), ((2, 3, 4), 2, 0, 1), ((0, 3), 1, 1, 1)]):
+        x = reals(shape, element) if element == "f32" else integers(shape, element)
+        case("nn.slice", [(x, element)], [(np.take(x, range(start, start + count), dim), element)],
+             f"dim = {dim} : i64, start = {start} : i64")
+    for element, (dim, parts) in itertools.product(
+            ["f32", "i32"], [(0, [(2,), (3,)]), (0, [(2,), (0,), (1,)]), (0, [(0,), (0,)]), (1, [(2, 1), (2, 3), (2, 2)]),
+                             (0, [(1, 3)]), (1, [(0, 2), (0, 3)]), (2, [(2, 1, 3), (2, 1, 1)]), (0, [(0,), (4,)])]):
+        xs = [reals(s, element) if element == "f32" else integers(s, element) for s in parts]
+        case("nn.concat", [(x, element) for x in xs], [(np.concatenate(xs, dim), element)], f"dim = {dim} : i64")
+
+
+# --- Reductions, products, lookups ------------------------------------------------------------------------------------
+
+def sums():
+    subsets = [dims for count in range(4) for dims in itertools.combinations(range(3), count)]
+    for element, dims in itertools.product(["f32", "f64"], subsets):
+        for shape in [(2, 3, 4), (1, 1, 1), (2, 0, 3), (3, 1, 2)]:
+            x = eighths(shape, element)
+            case("nn.reduce_sum", [(x, element)], [(x.sum(axis=dims), element)], listAttribute("dims", dims))
+    for element, (shape, dims) in itertools.product(["f32", "f64"], [((40,), (0,)), ((5, 17), (1,)), ((17, 5), (0,))]):
+        x = reals(shape, element)
+        absolute = TOLERANCE[element] * np.abs(x).sum(axis=dims).max()
+        exact = x.astype(np.float64).sum(axis=dims)
+        case("nn.reduce_sum", [(x, element)], [(rounded(exact, element), element)], listAttribute("dims", dims),
+             TOLERANCE[element], absolute)
+    case("nn.reduce_sum", [(np.float32(1.5), "f32")], [(np.float32(1.5), "f32")], listAttribute("dims", ()))
+
+
+def matmuls():
+    extents = [(2, 3, 4), (1, 1, 1), (0, 3, 2), (2, 0, 3), (2, 3, 0), (1, 5, 2), (3, 1, 9)]
+    for element, (m, n, k), ta, tb in itertools.product(["f32", "f64"], extents, [False, True], [False, True]):
+        a, b = eighths((m, k), element), eighths((k, n), element)
+        attributes = ", ".join(name for name, isOn in [("transpose_a", ta), ("transpose_b", tb)] if isOn)
+        case("nn.matmul", [(a.T if ta else a, element), (b.T if tb else b, element)], [(a @ b, element)], attributes)
+    for element, ta, tb in itertools.product(["f32", "f64"], [False, True], [False, True]):
+        a, b = reals((5, 17), element), reals((17, 3), element)
+        absolute = TOLERANCE[element] * (np.abs(a) @ np.abs(b)).max()
+        attributes = ", ".join(name for name, isOn in [("transpose_a", ta), ("transpose_b", tb)] if isOn)
+        product = a.astype(np.float64) @ b.astype(np.float64)
+        case("nn.matmul", [(a.T if ta else a, element), (b.T if tb else b, element)], [(rounded(product, element), element)],
+             attributes, TOLERANCE[element], absolute)
+
+
+def embeddings():
+    for element, index in itertools.product(["f32", "f64"], ["i32", "i64"]):
+        for rows, width, idsShape in [(5, 3, (4,)), (5, 3, (2, 3)), (1, 1, (2,)), (4, 2, ()), (3, 2, (0,)), (2, 0, (3,)),
+                                      (6, 2, (2, 1, 2))]:
+            table = reals((rows, width), element)
+            ids = integers(idsShape, index, 0, rows)
+            case("nn.embedding", [(table, element), (ids, index)], [(table[ids], element)])
+            gradient = eighths(idsShape + (width,), element)
+            result = np.zeros((rows, width), NUMPY_TYPES[element])
+            np.add.at(result, ids, gradient)
+            case("nn.embedding_grad", [(gradient, element), (ids, index)], [(result, element)])
+
+
+def crossEntropies():
+    for element, index in itertools.product(["f32", "f64"], ["i32", "i64"]):
+        for shape, factor in [((3, 4), 1), ((2, 2, 5), 1), ((4,), 1), ((0, 3), 1), ((3, 1), 1), ((2, 6), 300)]:
+            logits = rounded(reals(shape, "f64") * factor, element)
+            labels = integers(shape[:-1], index, 0, shape[-1])
+            gradient = reals(shape[:-1], element)
+            x = logits.astype(np.float64)
+            shifted = x - x.max(axis=-1, keepdims=True)
+            sumExp = np.exp(shifted).sum(axis=-1, keepdims=True)
+            oneHot = np.eye(shape[-1])[labels]
+            loss = np.log(sumExp)[..., 0] - (shifted * oneHot).sum(axis=-1)
+            slope = (np.exp(shifted) / sumExp - oneHot) * gradient.astype(np.float64)[..., None]
+            tolerance = TOLERANCE[element]
+            case("nn.softmax_cross_entropy", [(logits, element), (labels, index)], [(rounded(loss, element), element)], "",
+                 tolerance, tolerance * 3 * factor)
+            case("nn.softmax_cross_entropy_grad", [(gradient, element), (logits, element), (labels, index)],
+                 [(rounded(slope, element), element)], "", tolerance, tolerance * 3)
+
+
+def main():
+    for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies]:
+        family()
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"cases": [\n' + ",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES) + "\n]}\n")
+    print(f"{len(CASES)} cases of {len({c['op'] for c in CASES})} ops, {os.path.getsize(path)} bytes")
+
+
+if __name__ == "__main__":
+    main()
