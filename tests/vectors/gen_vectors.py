@@ -54,19 +54,21 @@ def typeText(array, element):
     return "tensor<" + "".join(f"{extent}x" for extent in np.shape(array)) + element + ">"
 
 
-def numberJson(value):
+def numberJson(value, element):
     if isinstance(value, np.integer):
         return int(value)
     if math.isnan(value):
         return "nan"
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return float(str(value))  # the shortest text that gives the value back in its own type
+    # For f32 the shortest text that gives the value back in f32; else the value itself.
+    return float(str(value)) if element == "f32" else float(value)
 
 
 def tensorJson(tensor):
     array, element = tensor
-    return {"type": typeText(array, element), "data": [numberJson(value) for value in np.asarray(array).reshape(-1)]}
+    numbers = [numberJson(value, element) for value in np.asarray(array).reshape(-1)]
+    return {"type": typeText(array, element), "data": numbers}
 
 
 def case(op, operands, results, attributes="", tolerance=0, absolute=0):

@@ -1,0 +1,125 @@
+#include "runtime/mpi/MpiRuntime.h"
+
+#include "runtime/mpi/MpiTransport.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <unistd.h>
+
+namespace splitcast::runtime {
+namespace {
+
+volatile std::sig_atomic_t endSignal = 0;
+
+void noteSignal(int signal) { endSignal = signal; }
+
+void installSignalHandlers() {
+  struct sigaction action = {};
+  action.sa_handler = noteSignal;
+  // The default action comes back, so that a second signal ends a process that does not look.
+  action.sa_flags = SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+/// How many ranks the launcher says it started, or nothing when no launcher did. 0: it does not say.
+std::optional<int64_t> launchedRanks() {
+  // SLURM_PROCID alone is also set in a batch script, which no srun has started.
+  const bool bySlurm = std::getenv("SLURM_PROCID") && std::getenv("SLURM_STEP_NUM_TASKS");
+  if (!bySlurm && !std::getenv("OMPI_COMM_WORLD_SIZE") && !std::getenv("PMI_RANK") && !std::getenv("PMIX_RANK"))
+    return std::nullopt;
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    int64_t ranks = 0;
+    if (const char *text = std::getenv(name); text && absl::SimpleAtoi(text, &ranks))
+      return ranks;
+  }
+  return 0;
+}
+
+} // namespace
+
+absl::Status processHealth() {
+  if (endSignal == 0)
+    return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("this process was told to end by ", endSignal == SIGTERM ? "SIGTERM" : "SIGINT"));
+}
+
+absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
+  static bool created = false;
+  if (created)
+    return absl::FailedPreconditionError("a process has one MpiRuntime, and it was made already");
+  created = true;
+  std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
+  std::optional<int64_t> expected = launchedRanks();
+  if (expected)
+    if (absl::Status status = runtime->initialize(*expected); !status.ok())
+      return status;
+  // After MPI_Init, which may install handlers of its own.
+  installSignalHandlers();
+  return runtime;
+}
+
+absl::Status MpiRuntime::initialize(int64_t expectedRanks) {
+  int provided = MPI_THREAD_SINGLE;
+  absl::Status status = mpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
+  if (!status.ok())
+    return status;
+  state = std::make_shared<MpiState>();
+  if (provided < MPI_THREAD_SERIALIZED)
+    return absl::UnavailableError("this MPI cannot be called from a thread other than the first");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  self = rank;
+  ranks = size;
+  if (expectedRanks != 0 && expectedRanks != ranks)
+    return absl::FailedPreconditionError(absl::StrCat("the launcher started ", expectedRanks,
+                                                      " ranks and MPI knows of ", ranks,
+                                                      "; start them with mpirun, or with srun --mpi=pmix"));
+  return findNode();
+}
+
+absl::Status MpiRuntime::findNode() {
+  MPI_Comm node = MPI_COMM_NULL;
+  int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  if (code != MPI_SUCCESS)
+    return mpiStatus(code, "MPI_Comm_split_type");
+  int rank = 0, size = 1;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &size);
+  nodeRank = rank;
+  nodeRanks = size;
+  return mpiStatus(MPI_Comm_free(&node), "MPI_Comm_free");
+}
+
+MpiRuntime::~MpiRuntime() {
+  if (!state)
+    return;
+  if (!state->gaveUp && endSignal == 0)
+    MPI_Finalize();
+  state->finalized = true;
+}
+
+absl::StatusOr<std::unique_ptr<Transport>> MpiRuntime::createTransport() {
+  if (!state)
+    return createSingleTransport();
+  MPI_Comm own = MPI_COMM_NULL;
+  if (absl::Status status = mpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &own), "MPI_Comm_dup"); !status.ok())
+    return status;
+  return createMpiTransport(own, state);
+}
+
+void MpiRuntime::abortJob(int code) {
+  if (state && !state->finalized)
+    MPI_Abort(MPI_COMM_WORLD, code);
+  _exit(code);
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,185 @@
+#include "runtime/mpi/MpiTransport.h"
+
+#include "runtime/mpi/MpiRuntime.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+
+namespace splitcast::runtime {
+
+absl::Status mpiStatus(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return absl::OkStatus();
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return absl::UnavailableError(absl::StrCat(what, " failed: ", std::string(text, length)));
+}
+
+namespace {
+
+constexpr int64_t kMaxMessageBytes = int64_t{1} << 30;
+constexpr int kMaxTag = 32767; // the least that MPI promises
+
+absl::Status checkMessage(const Transport &transport, int64_t peer, int tag, int64_t bytes) {
+  if (peer < 0 || peer >= transport.size() || peer == transport.rank())
+    return absl::InvalidArgumentError(absl::StrCat("rank ", transport.rank(), " cannot exchange messages with rank ",
+                                                   peer, ": peers are the other ranks of ", transport.size()));
+  if (tag < 0 || tag > kMaxTag)
+    return absl::InvalidArgumentError(absl::StrCat("tag ", tag, " is not in 0..", kMaxTag));
+  if (bytes < 0 || bytes > kMaxMessageBytes)
+    return absl::InvalidArgumentError(absl::StrCat("a message has 0 to ", kMaxMessageBytes, " bytes, not ", bytes));
+  return absl::OkStatus();
+}
+
+absl::Status checkGroup(const Transport &transport, const std::vector<int64_t> &ranks) {
+  for (int64_t rank : ranks)
+    if (rank < 0 || rank >= transport.size())
+      return absl::InvalidArgumentError(absl::StrCat("there is no rank ", rank, "; there are ", transport.size()));
+  if (std::find(ranks.begin(), ranks.end(), transport.rank()) == ranks.end())
+    return absl::InvalidArgumentError(absl::StrCat("rank ", transport.rank(), " is not in the group that it asks for"));
+  return absl::OkStatus();
+}
+
+class MpiMessage final : public Message {
+public:
+  MpiMessage(std::shared_ptr<MpiState> state, int64_t receivedBytes)
+      : state(std::move(state)), receivedBytes(receivedBytes) {}
+
+  ~MpiMessage() override {
+    if (request != MPI_REQUEST_NULL && !state->finalized)
+      giveUp();
+  }
+
+  absl::StatusOr<bool> test() override {
+    if (request == MPI_REQUEST_NULL)
+      return true;
+    int done = 0;
+    MPI_Status status;
+    if (int code = MPI_Test(&request, &done, &status); code != MPI_SUCCESS)
+      return testError(code);
+    if (!done || receivedBytes < 0)
+      return done != 0;
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    if (count != receivedBytes)
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of ", count, " bytes arrived where ", receivedBytes, " were expected"));
+    return true;
+  }
+
+  MPI_Request request = MPI_REQUEST_NULL;
+
+private:
+  absl::Status testError(int code) const {
+    int errorClass = 0;
+    MPI_Error_class(code, &errorClass);
+    if (errorClass == MPI_ERR_TRUNCATE)
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of more than the ", receivedBytes, " bytes expected arrived"));
+    return mpiStatus(code, "MPI_Test");
+  }
+
+  /// A receive that nothing has matched can be cancelled, and then touches its buffer no more. A send cannot.
+  void giveUp() {
+    int done = 0;
+    if (receivedBytes >= 0)
+      MPI_Cancel(&request);
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
+      return;
+    state->gaveUp = true;
+    if (request != MPI_REQUEST_NULL)
+      MPI_Request_free(&request);
+  }
+
+  std::shared_ptr<MpiState> state;
+  int64_t receivedBytes; ///< -1 of a send
+};
+
+class MpiTransport final : public Transport {
+public:
+  MpiTransport(MPI_Comm communicator, std::shared_ptr<MpiState> state)
+      : communicator(communicator), state(std::move(state)) {
+    MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(communicator, &self);
+    MPI_Comm_size(communicator, &ranks);
+  }
+
+  ~MpiTransport() override {
+    // Freeing waits for messages under way; a job that has given some up ends without it.
+    if (!state->finalized && !state->gaveUp)
+      MPI_Comm_free(&communicator);
+  }
+
+  int64_t rank() const override { return self; }
+  int64_t size() const override { return ranks; }
+
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
+      return status;
+    auto message = std::make_unique<MpiMessage>(state, -1);
+    int code =
+        MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), tag, communicator, &message->request);
+    if (code != MPI_SUCCESS)
+      return mpiStatus(code, "MPI_Isend");
+    return message;
+  }
+
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
+      return status;
+    auto message = std::make_unique<MpiMessage>(state, bytes);
+    int code = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(from), tag, communicator,
+                         &message->request);
+    if (code != MPI_SUCCESS)
+      return mpiStatus(code, "MPI_Irecv");
+    return message;
+  }
+
+  absl::Status health() override { return processHealth(); }
+
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
+    if (absl::Status status = checkGroup(*this, group); !status.ok())
+      return status;
+    int64_t place = std::find(group.begin(), group.end(), rank()) - group.begin();
+    MPI_Comm made = MPI_COMM_NULL;
+    int code = MPI_Comm_split(communicator, static_cast<int>(group.front()), static_cast<int>(place), &made);
+    if (code != MPI_SUCCESS)
+      return mpiStatus(code, "MPI_Comm_split");
+    return createMpiTransport(made, state);
+  }
+
+private:
+  MPI_Comm communicator;
+  std::shared_ptr<MpiState> state;
+  int self = 0, ranks = 1;
+};
+
+class SingleTransport final : public Transport {
+public:
+  int64_t rank() const override { return 0; }
+  int64_t size() const override { return 1; }
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *, int64_t bytes) override {
+    return checkMessage(*this, to, tag, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *, int64_t bytes) override {
+    return checkMessage(*this, from, tag, bytes);
+  }
+  absl::Status health() override { return processHealth(); }
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
+    if (absl::Status status = checkGroup(*this, group); !status.ok())
+      return status;
+    return createSingleTransport();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Transport> createMpiTransport(MPI_Comm communicator, std::shared_ptr<MpiState> state) {
+  return std::make_unique<MpiTransport>(communicator, std::move(state));
+}
+
+std::unique_ptr<Transport> createSingleTransport() { return std::make_unique<SingleTransport>(); }
+
+} // namespace splitcast::runtime

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Formats C++ sources with clang-format 19 and the project's .clang-format.
+#
+#   bash scripts/format.sh [--check] [FILE...]     all *.h and *.cc of the project where no file is named
+#
+# --check changes nothing; it prints what would change, and exits 1 if anything would.
+set -euo pipefail
+check=
+if [ "${1:-}" = --check ]; then
+  check=1
+  shift
+fi
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if ! command -v clang-format-19 >/dev/null; then
+  echo "format: error: clang-format-19 is missing; run bash scripts/setup.sh" >&2
+  exit 1
+fi
+if [ $# -eq 0 ]; then
+  mapfile -t files < <(python3 "$root/tests/lint/sources.py" "$root" .h .cc)
+  set -- "${files[@]/#/$root/}"
+fi
+if [ $# -eq 0 ]; then
+  echo "format: error: no source was found under $root" >&2
+  exit 1
+fi
+
+if [ -z "$check" ]; then
+  printf '%s\0' "$@" | xargs -0 -n 16 -P "$(nproc)" clang-format-19 --style="file:$root/.clang-format" -i
+  exit
+fi
+
+# Prints the first thing that is wrong with a file.
+checkFile() {
+  local findings
+  findings=$(clang-format-19 --style="file:$style" --dry-run -Werror "$1" 2>&1) && return
+  [ -r "$1" ] || findings="$1: not a readable file"
+  head -n 1 <<<"$findings"
+  return 1
+}
+export -f checkFile
+export style=$root/.clang-format
+if printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'checkFile "$1"' -; then
+  echo "format: $# files are formatted"
+else
+  echo "format: run bash scripts/format.sh" >&2
+  exit 1
+fi

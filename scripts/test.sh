@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs the tests.
+#
+#   bash scripts/test.sh [--slow | --slow-only] [--limit-minutes=N] [TARGET...]
+#
+# Without an option the fast suites run: all but those tagged "slow". --slow runs both kinds. What has not passed when
+# the limit is reached has failed. The last line is 'N passed, N failed', counted over Bazel's test targets; a test that
+# does not build has failed. Exits 0 only if tests ran and all passed. Other options of Bazel: BAZEL_TEST_OPTIONS.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+filter=(--test_tag_filters=-slow)
+limitMinutes=
+targets=()
+for argument in "$@"; do
+  case $argument in
+    --slow) filter=() ;;
+    --slow-only) filter=(--test_tag_filters=slow) ;;
+    --limit-minutes=*) limitMinutes=${argument#*=} ;;
+    -*)
+      echo "test: error: unknown option '$argument'; options are --slow, --slow-only, --limit-minutes=N" >&2
+      exit 2
+      ;;
+    *) targets+=("$argument") ;;
+  esac
+done
+if ! [[ $limitMinutes =~ ^([1-9][0-9]*)?$ ]]; then
+  echo "test: error: --limit-minutes is '$limitMinutes'; it must be a positive number" >&2
+  exit 2
+fi
+[ ${#targets[@]} -gt 0 ] || targets=(//tests/... //examples/...)
+
+bash scripts/setup.sh
+events=$(mktemp)
+trap 'rm -f "$events"' EXIT
+count=$(jobCount)
+[ -t 1 ] && progress=() || progress=(--noshow_progress)
+# shellcheck disable=SC2086
+options=(--keep_going --build_tests_only --jobs="$count" --local_test_jobs="$count" "${filter[@]}" "${progress[@]}"
+  --build_event_json_file="$events" ${BAZEL_TEST_OPTIONS:-})
+status=0
+# On an interrupt Bazel ends the tests that run, and still writes its events.
+${limitMinutes:+timeout --foreground --signal=INT --kill-after=60 "${limitMinutes}m"} \
+  bazel ${BAZEL_STARTUP_OPTIONS:-} test "${options[@]}" -- "${targets[@]}" </dev/null || status=$?
+python3 scripts/test_summary.py "$events" "$status"
