@@ -2,6 +2,7 @@
 #include "compiler/Pipelines.h"
 
 #include "dialects/ccl/Ccl.h"
+#include "dialects/exec/Exec.h"
 #include "dialects/nn/Nn.h"
 #include "dialects/sbp/Sbp.h"
 
@@ -12,7 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 void splitcast::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<sbp::SbpDialect, nn::NnDialect, ccl::CclDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+  registry.insert<sbp::SbpDialect, nn::NnDialect, ccl::CclDialect, exec::ExecDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::linalg::LinalgDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);

@@ -2,6 +2,7 @@
 
 #include "passes/global/Passes.h"
 #include "passes/local/Passes.h"
+#include "passes/plan/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -51,6 +52,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
   manager.addPass(createVerifyLocalPass());
 }
+
+void buildPlanPipeline(OpPassManager &manager) { manager.addPass(createLowerToExecPass()); }
 
 void registerPipelines() {
   PassPipelineRegistration<ZeroOptions>(

@@ -34,6 +34,9 @@ struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
 /// The local level, on the program of one rank ('sbp-localize' or splitcast::localize made it).
 void buildLocalPipeline(mlir::OpPassManager &manager, const LocalOptions &options);
 
+/// The plan of that program.
+void buildPlanPipeline(mlir::OpPassManager &manager);
+
 /// Registers `enable-zero` and `local-pipeline` by name.
 void registerPipelines();
 

@@ -2,6 +2,7 @@
 #include "compiler/Pipelines.h"
 #include "passes/global/Passes.h"
 #include "passes/local/Passes.h"
+#include "passes/plan/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -10,6 +11,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   splitcast::registerGlobalPasses();
   splitcast::registerLocalPasses();
+  splitcast::registerPlanPasses();
   splitcast::registerPipelines();
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);

@@ -1,0 +1,414 @@
+// Functions, variables and the module of a graph; its ops are in GraphOps.cc.
+#include "compiler/GraphState.h"
+
+#include "compiler/GraphDiagnostics.h"
+#include "compiler/Pipelines.h"
+#include "runtime/host/ElementTypeOf.h"
+#include "runtime/io/File.h"
+
+#include "mlir/IR/Verifier.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+Type toMlir(MLIRContext *context, ElementType type) {
+  Builder builder(context);
+  switch (type) {
+  case ElementType::F32:
+    return builder.getF32Type();
+  case ElementType::F64:
+    return builder.getF64Type();
+  case ElementType::BF16:
+    return builder.getBF16Type();
+  case ElementType::F16:
+    return builder.getF16Type();
+  case ElementType::I64:
+    return builder.getI64Type();
+  case ElementType::I32:
+    return builder.getI32Type();
+  case ElementType::I8:
+    return builder.getI8Type();
+  case ElementType::I1:
+    return builder.getI1Type();
+  }
+  return {};
+}
+
+std::string shapeText(const sbp::Shape &shape) { return shape.empty() ? "scalar" : absl::StrJoin(shape, "x"); }
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+sbp::Shape Tensor::shape() const { return isValid() ? sbp::shapeOf(value.getType()) : sbp::Shape(); }
+
+ElementType Tensor::type() const {
+  Type element = mlir::cast<RankedTensorType>(value.getType()).getElementType();
+  return runtime::elementTypeOf(element).value_or(ElementType::F32);
+}
+
+std::string describe(const Tensor &tensor) {
+  if (!tensor.isValid())
+    return "invalid";
+  std::string shape = absl::StrCat(absl::StrJoin(tensor.shape(), "x"), tensor.shape().empty() ? "" : "x");
+  std::string name = GraphBuilder::stateOf(tensor)->valueNames.lookup(GraphBuilder::valueOf(tensor));
+  return absl::StrCat(name, name.empty() ? "" : ": ", shape, runtime::nameOf(tensor.type()));
+}
+
+//===----------------------------------------------------------------------===//
+// GraphBuilder
+//===----------------------------------------------------------------------===//
+
+std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRef<Tensor> operands) {
+  GraphState *state = nullptr;
+  for (const Tensor &operand : operands)
+    state = state ? state : operand.graph;
+  if (!state)
+    return std::nullopt;
+  std::string call = absl::StrCat(name, "(", absl::StrJoin(operands, ", ", [](std::string *out, const Tensor &tensor) {
+                                    absl::StrAppend(out, describe(tensor));
+                                  }), ")");
+  GraphBuilder builder(*state, std::move(call));
+  if (!builder.isOpen())
+    return std::nullopt;
+  for (const Tensor &operand : operands) {
+    if (operand.graph != state) {
+      builder.fail(operand.graph ? "has an operand of another graph; build all of a model in one graph"
+                                 : "has an operand that no graph made; pass the result of a call");
+      return std::nullopt;
+    }
+    // What made it invalid was noted there.
+    if (!operand.isValid())
+      return std::nullopt;
+    Block *block = operand.value.getParentBlock();
+    if (builder.block && builder.block != block) {
+      builder.fail("has operands of two functions; only variables are shared between functions");
+      return std::nullopt;
+    }
+    builder.block = block;
+  }
+  return builder;
+}
+
+Tensor GraphBuilder::fail(const std::string &message) {
+  state.errors.push_back(absl::StrCat(call, " ", message));
+  return Tensor(&state, Value());
+}
+
+bool GraphBuilder::isOpen() {
+  if (state.isFinished)
+    fail("comes after the graph was finished; nothing can be added to it");
+  return !state.isFinished && state.placement;
+}
+
+Location GraphBuilder::location() {
+  return NameLoc::get(state.builder.getStringAttr(call.substr(0, call.find('('))));
+}
+
+Tensor GraphBuilder::keep(Operation *op) {
+  if (!verifyOrErase(op))
+    return Tensor(&state, Value());
+  return Tensor(&state, op->getResult(0));
+}
+
+bool GraphBuilder::verifyOrErase(Operation *op) {
+  DiagnosticCollector collector(&state.context);
+  if (succeeded(verify(op)))
+    return true;
+  op->erase();
+  std::vector<std::string> messages = collector.messages();
+  fail(messages.empty() ? "is not a legal op" : absl::StrJoin(messages, "; "));
+  return false;
+}
+
+GraphFunction &GraphBuilder::currentFunction() {
+  GraphFunction &function = state.functions[state.current];
+  if (!function.op) {
+    state.builder.setInsertionPointToEnd(state.module->getBody());
+    function.op = state.builder.create<func::FuncOp>(location(), state.current, state.builder.getFunctionType({}, {}));
+    function.op.addEntryBlock();
+  }
+  return function;
+}
+
+GraphFunction &GraphBuilder::operandFunction() {
+  return state.functions[mlir::cast<func::FuncOp>(block->getParentOp()).getSymNameAttr()];
+}
+
+sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shape) {
+  sbp::NdSbp entries = layout.entries;
+  auto axes = static_cast<size_t>(state.placement.getNumAxes());
+  if (entries.size() > axes) {
+    fail(absl::StrCat("lays out along ", entries.size(), " axes; the placement has ", axes));
+    return {};
+  }
+  entries.resize(axes, sbp::Sbp::broadcast());
+  for (const sbp::Sbp &entry : entries)
+    if (entry.isPartial() || entry.isFlat() ||
+        (entry.isSplit() && (entry.dim < 0 || entry.dim >= static_cast<int64_t>(shape.size())))) {
+      fail(absl::StrCat("lays ", shapeText(shape), " out as ", sbp::toString(entries),
+                        "; entries are B, or S(d) with d a dimension of the tensor"));
+      return {};
+    }
+  return sbp::NdAttr::get(state.placement, entries);
+}
+
+RankedTensorType GraphBuilder::tensorType(ElementType type, const sbp::Shape &shape, const Layout &layout) {
+  for (int64_t extent : shape)
+    if (extent < 0) {
+      fail(absl::StrCat("has shape ", shapeText(shape), "; extents are not negative"));
+      return {};
+    }
+  sbp::NdAttr encoding = signature(layout, shape);
+  return encoding ? RankedTensorType::get(shape, toMlir(&state.context, type), encoding) : RankedTensorType();
+}
+
+Attribute GraphBuilder::initializer(const Init &init) {
+  MLIRContext *context = &state.context;
+  switch (init.kind) {
+  case Init::Kind::Constant:
+    return sbp::ConstantInitAttr::get(context, number(init.first));
+  case Init::Kind::Uniform:
+    return sbp::UniformInitAttr::get(context, number(init.first), number(init.second));
+  case Init::Kind::Normal:
+    return sbp::NormalInitAttr::get(context, number(init.first), number(init.second));
+  case Init::Kind::File:
+    return sbp::FileInitAttr::get(context, state.builder.getStringAttr(init.path),
+                                  state.builder.getStringAttr(init.tensor));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+GraphState::GraphState(const GraphOptions &options)
+    : context(MLIRContext::Threading::DISABLED), builder(&context), current(builder.getStringAttr("main")) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<sbp::SbpDialect, nn::NnDialect, func::FuncDialect>();
+  module = ModuleOp::create(builder.getUnknownLoc());
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (const sbp::Axis &axis : options.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    sizes.push_back(axis.size);
+  }
+  DiagnosticCollector collector(&context);
+  auto emitError = [&] { return mlir::emitError(builder.getUnknownLoc()); };
+  if (names.empty())
+    errors.push_back("Graph: the placement has no axis; give at least one, as {\"dp\", 1}");
+  else
+    placement = sbp::PlacementAttr::getChecked(emitError, &context, builder.getStringAttr(options.deviceKind), names,
+                                               sizes, ArrayRef<int64_t>());
+  if (placement)
+    (*module)->setAttr("sbp.placement", placement);
+  else if (!names.empty())
+    errors.push_back(absl::StrCat("Graph: ", absl::StrJoin(collector.messages(), "; ")));
+}
+
+Graph::Graph(const GraphOptions &options) : state(std::make_unique<GraphState>(options)) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph &&) noexcept = default;
+
+const std::vector<std::string> &Graph::variableNames() const { return state->variableNames; }
+
+void Graph::function(const std::string &name) {
+  GraphBuilder builder(*state, absl::StrCat("function '", name, "'"));
+  if (name.empty() || state->variables.count(name)) {
+    builder.fail(name.empty() ? "has no name" : "has the name of a variable; give it another");
+    return;
+  }
+  state->current = state->builder.getStringAttr(name);
+  if (builder.isOpen())
+    builder.currentFunction();
+}
+
+Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout) {
+  GraphBuilder builder(*state, absl::StrCat("input '", name, "'"));
+  if (!builder.isOpen())
+    return GraphBuilder::tensor(*state, Value());
+  GraphFunction &function = builder.currentFunction();
+  if (name.empty() || llvm::is_contained(function.inputNames, name))
+    return builder.fail(name.empty() ? "has no name" : "is there already; inputs of a function have distinct names");
+  RankedTensorType tensorType = builder.tensorType(type, shape, layout);
+  if (!tensorType)
+    return GraphBuilder::tensor(*state, Value());
+  function.inputNames.push_back(name);
+  Value argument = function.op.getBody().front().addArgument(tensorType, builder.location());
+  state->valueNames[argument] = name;
+  return GraphBuilder::tensor(*state, argument);
+}
+
+/// Declares a variable; null with an error when that cannot be.
+static sbp::VariableOp declare(GraphBuilder &builder, const std::string &name, RankedTensorType type, const Init &init,
+                               const VariableOptions &options) {
+  GraphState &state = builder.state;
+  if (name.empty() || state.functions.count(state.builder.getStringAttr(name))) {
+    builder.fail(name.empty() ? "has no name" : "has the name of a function; give it another");
+    return {};
+  }
+  state.builder.setInsertionPointToStart(state.module->getBody());
+  if (!state.variableNames.empty())
+    state.builder.setInsertionPointAfter(state.variables[state.variableNames.back()]);
+  auto op = state.builder.create<sbp::VariableOp>(
+      builder.location(), state.builder.getStringAttr(name), StringAttr(), TypeAttr::get(type), sbp::NdAttr(),
+      sbp::NdAttr(), sbp::SlotAttr(), builder.initializer(init),
+      options.group.empty() ? StringAttr() : state.builder.getStringAttr(options.group), FlatSymbolRefAttr(),
+      StringAttr(), options.trainable ? UnitAttr() : state.builder.getUnitAttr());
+  if (!builder.verifyOrErase(op))
+    return {};
+  state.variables[name] = op;
+  state.variableNames.push_back(name);
+  return op;
+}
+
+/// The read of a variable at the function's entry; made when it is not there yet.
+static Value readOf(GraphBuilder &builder, GraphFunction &function, sbp::VariableOp variable) {
+  GraphState &state = builder.state;
+  Value &read = function.reads[variable.getSymName()];
+  if (read)
+    return read;
+  state.builder.setInsertionPointToStart(&function.op.getBody().front());
+  if (function.lastRead)
+    state.builder.setInsertionPointAfter(function.lastRead);
+  auto op = state.builder.create<sbp::ReadOp>(builder.location(), nn::undecided(variable.getTensorType()),
+                                              variable.getSymName());
+  function.lastRead = op;
+  read = op.getResult();
+  state.valueNames[read] = variable.getSymName().str();
+  return read;
+}
+
+Tensor GraphBuilder::variable(GraphFunction &function, const std::string &name, const sbp::Shape &shape,
+                              const Init &init, const VariableOptions &options) {
+  GraphBuilder builder(state, absl::StrCat("variable '", name, "'"));
+  RankedTensorType type = builder.tensorType(options.type, shape, options.logical);
+  sbp::VariableOp declared = state.variables.lookup(name);
+  if (!declared && type)
+    declared = declare(builder, name, type, init, options);
+  if (!declared || !type)
+    return Tensor(&state, Value());
+  RankedTensorType first = declared.getTensorType();
+  if (first.getShape() != type.getShape() || first.getElementType() != type.getElementType())
+    return builder.fail(absl::StrCat("is ", shapeText(shape), " of ", runtime::nameOf(options.type),
+                                     ", but it was made as ", shapeText(first.getShape().vec()), " of ",
+                                     runtime::nameOf(*runtime::elementTypeOf(first.getElementType())),
+                                     "; a name is one variable in all functions"));
+  return Tensor(&state, readOf(builder, function, declared));
+}
+
+Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const Init &init,
+                       const VariableOptions &options) {
+  GraphBuilder builder(*state, absl::StrCat("variable '", name, "'"));
+  if (!builder.isOpen())
+    return GraphBuilder::tensor(*state, Value());
+  return builder.variable(builder.currentFunction(), name, shape, init, options);
+}
+
+static Attribute optimizerAttr(GraphBuilder &b, const Optimizer &optimizer) {
+  MLIRContext *context = &b.state.context;
+  if (const auto *sgd = std::get_if<Sgd>(&optimizer))
+    return nn::SgdAttr::get(context, b.number(sgd->lr));
+  if (const auto *momentum = std::get_if<Momentum>(&optimizer))
+    return nn::MomentumAttr::get(context, b.number(momentum->lr), b.number(momentum->momentum));
+  if (const auto *adam = std::get_if<Adam>(&optimizer))
+    return nn::AdamAttr::get(context, b.number(adam->lr), b.number(adam->beta1), b.number(adam->beta2),
+                             b.number(adam->epsilon));
+  const auto &adamW = std::get<AdamW>(optimizer);
+  return nn::AdamWAttr::get(context, b.number(adamW.lr), b.number(adamW.beta1), b.number(adamW.beta2),
+                            b.number(adamW.epsilon), b.number(adamW.weightDecay));
+}
+
+void Graph::minimize(const Tensor &loss, const Optimizer &optimizer) {
+  if (!loss.graph) {
+    GraphBuilder(*state, "minimize").fail("has a loss that no graph made; pass the result of a call");
+    return;
+  }
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("minimize", loss);
+  if (!builder)
+    return;
+  GraphFunction &function = builder->operandFunction();
+  if (function.isMinimized)
+    builder->fail(absl::StrCat("is the second in function '", function.op.getName().str(),
+                               "'; add the losses and minimize their sum"));
+  else
+    function.isMinimized = builder->append<nn::MinimizeOp>(loss.value, optimizerAttr(*builder, optimizer));
+}
+
+void Graph::output(const std::string &name, const Tensor &tensor) {
+  GraphBuilder builder(*state, absl::StrCat("output '", name, "'"));
+  if (!tensor.graph)
+    builder.fail("is a tensor that no graph made; pass the result of a call");
+  std::optional<GraphBuilder> checked = GraphBuilder::forOp("output", tensor);
+  if (!checked)
+    return;
+  GraphFunction &function = checked->operandFunction();
+  bool isTaken = llvm::any_of(function.outputs, [&](const auto &output) { return output.first == name; });
+  if (name.empty() || isTaken)
+    builder.fail(name.empty() ? "has no name" : "is there already; outputs of a function have distinct names");
+  else
+    function.outputs.emplace_back(name, tensor.value);
+}
+
+//===----------------------------------------------------------------------===//
+// Finishing
+//===----------------------------------------------------------------------===//
+
+/// Gives the function its type, its return and the names of inputs and outputs.
+static void complete(GraphState &state, GraphFunction &function) {
+  Block &body = function.op.getBody().front();
+  SmallVector<Value> results;
+  for (const auto &[name, value] : function.outputs)
+    results.push_back(value);
+  state.builder.setInsertionPointToEnd(&body);
+  state.builder.create<func::ReturnOp>(function.op.getLoc(), results);
+  function.op.setType(state.builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [index, name] : llvm::enumerate(function.inputNames))
+    function.op.setArgAttr(index, "sbp.name", state.builder.getStringAttr(name));
+  for (auto [index, output] : llvm::enumerate(function.outputs))
+    function.op.setResultAttr(index, "sbp.name", state.builder.getStringAttr(output.first));
+}
+
+absl::StatusOr<ModuleOp> Graph::finish() {
+  if (!state->isFinished && state->errors.empty()) {
+    for (auto &[name, function] : state->functions)
+      complete(*state, function);
+    DiagnosticCollector collector(&state->context);
+    if (failed(verify(*state->module)))
+      state->errors = collector.messages();
+  }
+  state->isFinished = true;
+  if (!state->errors.empty())
+    return absl::InvalidArgumentError(absl::StrJoin(state->errors, "\n"));
+  return *state->module;
+}
+
+absl::StatusOr<std::string> Graph::text() {
+  absl::StatusOr<ModuleOp> module = finish();
+  if (!module.ok())
+    return module.status();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  stream << "\n";
+  return text;
+}
+
+absl::Status Graph::writeMlir(const std::string &path) {
+  absl::StatusOr<std::string> module = text();
+  if (!module.ok())
+    return module.status();
+  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
+  if (!file.ok())
+    return file.status();
+  absl::Status written = file->file().append(*module);
+  return written.ok() ? file->commit() : written;
+}
+
+} // namespace splitcast

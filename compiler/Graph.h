@@ -1,0 +1,241 @@
+//===- Graph.h - Writing a model in C++ ---------------------------------------===//
+//
+// Builds a module at the global level: every tensor is the whole one, whatever the number of ranks.
+//
+//   Graph graph({"cpu", {{"dp", 4}}});
+//   graph.function("train");
+//   Tensor x = graph.input("x", ElementType::F32, {128, 256}, split(0));
+//   Tensor labels = graph.input("labels", ElementType::I64, {128}, split(0));
+//   Tensor logits = linear(relu(linear(x, "fc1", 128)), "fc2", 10);
+//   Tensor loss = mean(softmaxCrossEntropy(logits, labels));
+//   graph.minimize(loss, Sgd{1e-3});
+//   graph.output("loss", loss);
+//   graph.function("predict");              // the same names are the same variables
+//   ...
+//   absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+//
+// Errors  No call fails by itself. What is wrong (shapes that do not fit, a name used twice) is noted with the call that did
+//         it, the result is an invalid tensor, what is computed from it is invalid too, and finish() returns all of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_COMPILER_GRAPH_H
+#define SPLITCAST_COMPILER_GRAPH_H
+
+#include "dialects/sbp/algebra/Signature.h"
+#include "runtime/api/ElementType.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Value.h"
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace splitcast {
+
+using runtime::ElementType;
+
+//===----------------------------------------------------------------------===//
+// How tensors lie
+//===----------------------------------------------------------------------===//
+
+inline sbp::Sbp split(int64_t dim) { return sbp::Sbp::split(dim); }
+inline sbp::Sbp broadcast() { return sbp::Sbp::broadcast(); }
+
+/// One entry per axis of the placement; those of the last axes may be left out and are then broadcast.
+struct Layout {
+  Layout() = default;
+  Layout(sbp::Sbp first) : entries{std::move(first)} {}
+  Layout(std::vector<sbp::Sbp> entries) : entries(std::move(entries)) {}
+
+  sbp::NdSbp entries;
+};
+
+/// The ranks that a graph runs on.
+struct GraphOptions {
+  std::string deviceKind = "cpu";
+  std::vector<sbp::Axis> axes = {{"dp", 1}};
+};
+
+//===----------------------------------------------------------------------===//
+// Variables and optimizers
+//===----------------------------------------------------------------------===//
+
+/// What a variable holds before the first step. Elements depend on the session's seed, the variable's name and their
+/// index only.
+class Init {
+public:
+  static Init zeros() { return constant(0.0); }
+  static Init constant(double value) { return {Kind::Constant, value, 0.0}; }
+  static Init uniform(double low, double high) { return {Kind::Uniform, low, high}; }
+  static Init normal(double mean, double stddev) { return {Kind::Normal, mean, stddev}; }
+  /// A tensor of a safetensors file.
+  static Init file(std::string path, std::string tensor) {
+    Init init{Kind::File, 0.0, 0.0};
+    init.path = std::move(path);
+    init.tensor = std::move(tensor);
+    return init;
+  }
+
+private:
+  friend class GraphBuilder;
+  enum class Kind { Constant, Uniform, Normal, File };
+  Init(Kind kind, double first, double second) : kind(kind), first(first), second(second) {}
+
+  Kind kind;
+  double first, second;
+  std::string path, tensor;
+};
+
+struct VariableOptions {
+  ElementType type = ElementType::F32;
+  std::string group; ///< what it is gathered and reduced with; empty: the name up to its last dot
+  Layout logical;    ///< as the graph reads it
+  bool trainable = true;
+};
+
+struct Sgd {
+  double lr;
+};
+struct Momentum {
+  double lr;
+  double momentum = 0.9;
+};
+struct Adam {
+  double lr;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+};
+struct AdamW {
+  double lr;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0.01;
+};
+using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+struct GraphState;
+
+/// A value of one of a graph's functions. Copies are the same value; the graph outlives them.
+class Tensor {
+public:
+  Tensor() = default;
+
+  bool isValid() const { return value != nullptr; }
+  /// Global; empty when invalid.
+  sbp::Shape shape() const;
+  /// Requires isValid().
+  ElementType type() const;
+
+private:
+  friend class GraphBuilder;
+  friend class Graph;
+  Tensor(GraphState *graph, mlir::Value value) : graph(graph), value(value) {}
+
+  GraphState *graph = nullptr; ///< none: made by no graph
+  mlir::Value value;           ///< none: an error was noted
+};
+
+class Graph {
+public:
+  explicit Graph(const GraphOptions &options);
+  ~Graph();
+  Graph(Graph &&) noexcept;
+
+  /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the first
+  /// call.
+  void function(const std::string &name);
+
+  Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {});
+
+  /// The value that a variable has when the function begins. The first call of a name makes the variable; later ones, in
+  /// whatever function, must agree in shape and type, and their `init` and other options count for nothing.
+  Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
+                  const VariableOptions &options = {});
+
+  /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once per
+  /// function.
+  void minimize(const Tensor &loss, const Optimizer &optimizer);
+
+  void output(const std::string &name, const Tensor &tensor);
+
+  /// Names of the variables, in the order in which they were made; the optimizer's state is not among them.
+  const std::vector<std::string> &variableNames() const;
+
+  /// Completes and verifies the module, which the graph owns and which must not be changed. Nothing can be added after.
+  ///   Errors  InvalidArgument: what was noted, one line per error.
+  absl::StatusOr<mlir::ModuleOp> finish();
+  /// The module as MLIR. Finishes the graph.
+  absl::StatusOr<std::string> text();
+  /// To a file, which appears when it is complete. Finishes the graph.
+  absl::Status writeMlir(const std::string &path);
+
+private:
+  std::unique_ptr<GraphState> state;
+};
+
+//===----------------------------------------------------------------------===//
+// Ops: see dialects/nn/Nn.td for what each means
+//===----------------------------------------------------------------------===//
+
+struct MatmulOptions {
+  bool transposeA = false, transposeB = false;
+};
+Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options = {});
+
+// Shapes broadcast, aligned at the right.
+Tensor add(const Tensor &a, const Tensor &b);
+Tensor sub(const Tensor &a, const Tensor &b);
+Tensor mul(const Tensor &a, const Tensor &b);
+Tensor div(const Tensor &a, const Tensor &b);
+
+Tensor neg(const Tensor &x);
+Tensor exp(const Tensor &x);
+Tensor log(const Tensor &x);
+Tensor sqrt(const Tensor &x);
+Tensor tanh(const Tensor &x);
+Tensor relu(const Tensor &x);
+/// `approximate`: by tanh, else by erf.
+Tensor gelu(const Tensor &x, bool approximate = false);
+Tensor scale(const Tensor &x, double factor);
+Tensor shift(const Tensor &x, double addend);
+Tensor cast(const Tensor &x, ElementType type);
+
+/// Rows of `table`, which has two dimensions, at integer `ids`.
+Tensor embedding(const Tensor &table, const Tensor &ids);
+Tensor reshape(const Tensor &x, const sbp::Shape &shape);
+/// Over the dimensions given, or over all.
+Tensor sum(const Tensor &x);
+Tensor sum(const Tensor &x, std::vector<int64_t> dims);
+/// The sum, divided by the global number of elements that were added.
+Tensor mean(const Tensor &x);
+Tensor mean(const Tensor &x, std::vector<int64_t> dims);
+/// Per row of `logits`; `labels` are integers and lack the last dimension, the classes.
+Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels);
+/// Mean over all elements of (x - target)^2.
+Tensor mse(const Tensor &x, const Tensor &target);
+/// Asks for a signature; the value stays.
+Tensor boxTo(const Tensor &x, const Layout &layout);
+
+//===----------------------------------------------------------------------===//
+// Layers: variables and ops
+//===----------------------------------------------------------------------===//
+
+struct LinearOptions {
+  bool bias = true;
+  /// Of weight and bias; without it uniform in +-1/sqrt(inputs).
+  std::optional<Init> init;
+};
+/// x weight + bias, with `name`.weight [inputs, outputs] and `name`.bias [outputs].
+Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {});
+
+/// Rows of `name`.weight [rows, width], standard normal at first, at integer `ids`.
+Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_GRAPH_H

@@ -1,0 +1,29 @@
+//===- GraphDiagnostics.h - MLIR's diagnostics as text ------------------------===//
+#ifndef SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H
+#define SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <string>
+#include <vector>
+
+namespace splitcast {
+
+/// Keeps the errors of a context, while it lives, instead of printing them; other diagnostics are dropped.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(mlir::MLIRContext *context);
+
+  /// One per error, with its notes behind it: "text; note: text".
+  const std::vector<std::string> &messages() const { return texts; }
+  /// One line per error or note: "file:line:column: error: text".
+  const std::vector<std::string> &locatedMessages() const { return located; }
+
+private:
+  std::vector<std::string> texts, located;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H

@@ -1,0 +1,26 @@
+//===- ArenaPlanner.h - Where buffers that live for a while lie ----------------------===//
+#ifndef SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
+#define SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace splitcast {
+
+/// A buffer that is used at the points [begin, end] of a program, both included.
+struct ArenaBuffer {
+  int64_t bytes = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::string purpose; ///< for the report: "gathered", "gradient bucket", "staging", "activation"
+  int64_t offset = 0;  ///< found by planArena: a multiple of sbp::kAlignmentBytes
+};
+
+/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena. The
+/// largest go first, each to the lowest place where it fits.
+int64_t planArena(std::vector<ArenaBuffer> &buffers);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_PLAN_ARENAPLANNER_H

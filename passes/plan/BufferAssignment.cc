@@ -1,0 +1,314 @@
+#include "passes/plan/BufferAssignment.h"
+
+#include "passes/plan/KernelEmitter.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+
+namespace splitcast {
+
+bool isCollective(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](Type type) { return isa<ccl::PendingType>(type); });
+}
+
+namespace {
+
+RankedTensorType tensorType(Value value) {
+  if (auto pending = dyn_cast<ccl::PendingType>(value.getType()))
+    return pending.getTensor();
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool isTensor(Value value) { return isa<RankedTensorType, ccl::PendingType>(value.getType()); }
+
+Operation *waitOf(Operation *collective) { return *collective->getResult(0).getUsers().begin(); }
+
+SmallVector<int64_t> blockBytes(Operation *collective) {
+  int64_t bytes = sbp::elementBytes(collective->getOperand(0).getType());
+  SmallVector<int64_t> blocks;
+  for (int64_t block : collective->getAttrOfType<DenseI64ArrayAttr>("blocks").asArrayRef())
+    blocks.push_back(block * bytes);
+  return blocks;
+}
+
+int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<IntegerAttr>("index").getInt(); }
+
+} // namespace
+
+BufferAssignment::BufferAssignment(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  number(block);
+  findCopiedReads(block);
+  defineStorages(block);
+  placeWanted(block);
+  placeRest(block);
+  computeLifetimes(block);
+}
+
+int64_t BufferAssignment::bytesOf(Value tensor) {
+  RankedTensorType type = tensorType(tensor);
+  return type.getNumElements() * sbp::elementBytes(type);
+}
+
+int64_t BufferAssignment::newBuffer(int64_t bytes, const char *purpose) {
+  Buffer buffer;
+  buffer.arena.bytes = bytes;
+  buffer.arena.begin = std::numeric_limits<int64_t>::max();
+  buffer.arena.end = -1;
+  buffer.arena.purpose = purpose;
+  buffers.push_back(buffer);
+  return buffers.size() - 1;
+}
+
+int64_t BufferAssignment::storageBuffer(StringRef name, int64_t bytes) {
+  auto [known, isNew] = storages.try_emplace(name.str(), -1);
+  if (isNew) {
+    known->second = newBuffer(bytes, "storage");
+    buffers.back().storage = name.str();
+  }
+  return known->second;
+}
+
+//===----------------------------------------------------------------------===//
+// What is used where
+//===----------------------------------------------------------------------===//
+
+std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (auto view = dyn_cast_or_null<ccl::ViewOp>(op)) {
+    auto [root, offset] = rootOf(view.getInput());
+    int64_t within = view.getOffset() * sbp::elementBytes(view.getInput().getType());
+    return {root, offset + within};
+  }
+  if (isa_and_nonnull<nn::ReshapeOp>(op))
+    return rootOf(op->getOperand(0));
+  if (auto wait = dyn_cast_or_null<ccl::WaitOp>(op))
+    if (!wait.getPending().getDefiningOp<ccl::ReduceScatterOp>()) // its block moves out of the bucket
+      return {wait.getPending(), 0};
+  return {value, 0};
+}
+
+void BufferAssignment::number(Block &block) {
+  int64_t next = 0;
+  for (Operation &op : block) {
+    indices[&op] = next++;
+    for (Value operand : op.getOperands())
+      if (isTensor(operand) && !isa<ccl::ViewOp, nn::ReshapeOp, ccl::WaitOp>(op))
+        uses[rootOf(operand).first].push_back({&op, operand});
+    if (auto assign = dyn_cast<ccl::AssignOp>(op))
+      assigns.push_back(assign);
+  }
+}
+
+void BufferAssignment::findCopiedReads(Block &block) {
+  for (auto read : block.getOps<ccl::ReadOp>()) {
+    int64_t firstAssign = std::numeric_limits<int64_t>::max();
+    for (ccl::AssignOp assign : assigns)
+      if (assign.getStorage() == read.getStorage() && indexOf(assign) > indexOf(read))
+        firstAssign = std::min(firstAssign, indexOf(assign));
+    for (const Use &use : uses[read.getResult()])
+      if (indexOf(use.op) > firstAssign)
+        copiedReads.insert(read);
+    if (copiedReads.contains(read))
+      continue;
+    places[read.getResult()] = {storageBuffer(read.getStorage(), bytesOf(read.getResult())), 0, bytesOf(read.getResult())};
+    for (const Use &use : uses[read.getResult()])
+      storageReads.push_back(use.value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Where things are wanted
+//===----------------------------------------------------------------------===//
+
+void BufferAssignment::defineStorages(Block &block) {
+  for (Operation &op : block)
+    if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
+      auto module = assign->getParentOfType<ModuleOp>();
+      auto storage = module.lookupSymbol<ccl::StorageOp>(assign.getStorage());
+      storageBuffer(assign.getStorage(),
+                    storage.getTensorType().getNumElements() * sbp::elementBytes(storage.getTensorType()));
+    }
+}
+
+void BufferAssignment::placeWanted(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
+      wantInStorage(assign);
+    } else if (isa<ccl::AllGatherOp>(op)) {
+      if (!places.count(op.getResult(0)))
+        places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), "gathered"), 0, bytesOf(op.getResult(0))};
+      Place all = data[&op] = places[op.getResult(0)];
+      SmallVector<int64_t> blocks = blockBytes(&op);
+      int64_t before = std::accumulate(blocks.begin(), blocks.begin() + ownIndex(&op), int64_t{0});
+      want(op.getOperand(0), {all.buffer, all.offset + before, blocks[ownIndex(&op)]}, nullptr);
+    } else if (isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(op)) {
+      bool isReduce = isa<ccl::AllReduceOp>(op);
+      int64_t bytes = bytesOf(op.getOperand(0));
+      if (!isReduce || !places.count(op.getResult(0)))
+        places[op.getResult(0)] = {newBuffer(bytes, "gradient buckets"), 0, bytes};
+      data[&op] = places[op.getResult(0)];
+      want(op.getOperand(0), data[&op], &op);
+    } else if (isa<ccl::AllToAllOp>(op)) {
+      places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), "activations"), 0, bytesOf(op.getResult(0))};
+      data[&op] = places[op.getResult(0)];
+    } else if (auto pack = dyn_cast<ccl::PackOp>(op)) {
+      Value result = pack.getResult();
+      if (!places.count(result))
+        places[result] = {newBuffer(bytesOf(result), "gradient buckets"), 0, bytesOf(result)};
+      Operation *destroyer = nullptr; // a reduction in place
+      for (const Use &use : uses[result])
+        if (isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(use.op) && data.lookup(use.op).buffer == places[result].buffer)
+          destroyer = use.op;
+      int64_t element = sbp::elementBytes(result.getType());
+      for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets()))
+        want(input, {places[result].buffer, places[result].offset + offset * element, bytesOf(input)}, destroyer);
+    }
+  }
+}
+
+Operation *BufferAssignment::writerOf(Value root) const { return root.getDefiningOp(); }
+
+/// Whether a root is made by an op that can make it anywhere, and has no place yet.
+bool BufferAssignment::isFree(Value root) const {
+  Operation *writer = writerOf(root);
+  return writer && !places.count(root) && !isa<ccl::ReadOp>(writer);
+}
+
+void BufferAssignment::want(Value value, Place target, Operation *destroyer) {
+  auto [root, offset] = rootOf(value);
+  if (!isFree(root) || offset != 0 || bytesOf(root) != target.bytes)
+    return;
+  if (destroyer)
+    for (const Use &use : uses[root])
+      if (indexOf(use.op) > indexOf(destroyer))
+        return; // still needed when it is gone
+  if (buffers[target.buffer].storage.empty() || storageIsUnused(target, writerOf(root), root, nullptr))
+    places[root] = target;
+}
+
+void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
+  auto [root, offset] = rootOf(assign.getValue());
+  if (!isFree(root) || offset != 0 || bytesOf(root) != bytesOf(assign.getValue()) ||
+      !isa<nn::FusionOp, nn::ComputeOpInterface, ccl::AllGatherOp>(writerOf(root)))
+    return;
+  int64_t at = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
+  Place target{storages[assign.getStorage().str()], at, bytesOf(root)};
+  if (storageIsUnused(target, writerOf(root), root, assign))
+    places[root] = target;
+}
+
+/// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that the
+/// result is computed in place of; and no other assignment comes between.
+bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {
+  for (Value value : storageReads) {
+    auto [readRoot, offset] = rootOf(value);
+    Place place = places.lookup(readRoot);
+    place = {place.buffer, place.offset + offset, bytesOf(value)};
+    if (!place.overlaps(target))
+      continue;
+    for (const Use &use : uses.lookup(readRoot)) {
+      if (use.value != value || indexOf(use.op) < indexOf(writer))
+        continue;
+      if (use.op == writer && place == target && mayTie(writer, root, value))
+        continue;
+      // A later read sees what was assigned.
+      auto read = readRoot.getDefiningOp<ccl::ReadOp>();
+      if (assign && read && indexOf(read) > indexOf(assign))
+        continue;
+      return false;
+    }
+  }
+  for (ccl::AssignOp other : assigns)
+    if (assign && other != assign && other.getStorage() == assign.getStorage() && indexOf(other) > indexOf(writer) &&
+        indexOf(other) < indexOf(assign))
+      return false;
+  return true;
+}
+
+bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) const {
+  auto fusion = dyn_cast<nn::FusionOp>(writer);
+  if (!fusion || tensorType(result).getShape() != tensorType(operand).getShape() || !isElementwise(fusion))
+    return false;
+  // The only operand that lies there.
+  Place place = placeOf(operand);
+  return llvm::count_if(fusion.getInputs(), [&](Value input) {
+           Value root = rootOf(input).first;
+           return places.count(root) && placeOf(input).overlaps(place);
+         }) == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+void BufferAssignment::placeRest(Block &block) {
+  for (BlockArgument argument : block.getArguments())
+    places[argument] = {newBuffer(bytesOf(argument), "activations"), 0, bytesOf(argument)};
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      if (isTensor(result) && rootOf(result).first == result && !places.count(result)) {
+        bool isShard = isa<ccl::WaitOp>(op);
+        places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
+      }
+}
+
+Place BufferAssignment::placeOf(Value tensor) const {
+  auto [root, offset] = rootOf(tensor);
+  Place place = places.lookup(root);
+  return {place.buffer, place.offset + offset, bytesOf(tensor)};
+}
+
+std::optional<Place> BufferAssignment::collectiveWorkspace(Operation *collective) const {
+  auto known = workspaces.find(collective);
+  return known == workspaces.end() ? std::nullopt : std::optional<Place>(known->second);
+}
+
+int64_t BufferAssignment::tiedOperand(nn::FusionOp fusion, unsigned result) const {
+  Place place = placeOf(fusion.getResult(result));
+  for (auto [index, input] : llvm::enumerate(fusion.getInputs()))
+    if (place.bytes > 0 && placeOf(input) == place)
+      return index;
+  return -1;
+}
+
+void BufferAssignment::extend(Place place, int64_t index) {
+  ArenaBuffer &arena = buffers[place.buffer].arena;
+  arena.begin = std::min(arena.begin, index);
+  arena.end = std::max(arena.end, index);
+}
+
+void BufferAssignment::computeLifetimes(Block &block) {
+  for (BlockArgument argument : block.getArguments())
+    extend(placeOf(argument), 0);
+  for (Operation &op : block) {
+    int64_t index = indexOf(&op);
+    for (Value value : llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
+      if (isTensor(value) && !isa<ccl::ViewOp, nn::ReshapeOp>(op))
+        extend(placeOf(value), index);
+    if (!isCollective(&op))
+      continue;
+    int64_t end = indexOf(waitOf(&op));
+    extend(data[&op], index);
+    extend(data[&op], end);
+    if (isa<ccl::AllToAllOp>(op)) // reads its operand until then
+      extend(placeOf(op.getOperand(0)), end);
+    SmallVector<int64_t> ofRanks = blockBytes(&op);
+    std::vector<int64_t> blocks(ofRanks.begin(), ofRanks.end());
+    int64_t element = sbp::elementBytes(op.getOperand(0).getType()), ranks = blocks.size(), bytes = 0;
+    if (isa<ccl::ReduceScatterOp>(op))
+      bytes = sbp::reduceScatterWorkspace(blocks, ownIndex(&op));
+    else if (isa<ccl::AllReduceOp>(op))
+      bytes = sbp::allReduceWorkspace(bytesOf(op.getOperand(0)) / element, element, ranks, ownIndex(&op));
+    if (bytes == 0)
+      continue;
+    workspaces[&op] = {newBuffer(bytes, "staging"), 0, bytes};
+    extend(workspaces[&op], index);
+    extend(workspaces[&op], end);
+  }
+}
+
+} // namespace splitcast

@@ -1,0 +1,96 @@
+//===- BufferAssignment.h - Which tensors share which buffer --------------------------===//
+//
+// Gives every tensor of a rank's program a place: a buffer and an offset in it. Views and waits are places within what they
+// look at. What is packed into a bucket, gathered, or assigned to a storage is computed where it is wanted, when nothing
+// needs what lies there; else it is copied, which the lowering sees by the two places being different.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H
+#define SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H
+
+#include "dialects/ccl/Ccl.h"
+#include "dialects/nn/Nn.h"
+#include "passes/plan/ArenaPlanner.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+
+namespace splitcast {
+
+/// Bytes from `offset` on in a buffer.
+struct Place {
+  int64_t buffer = -1;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  bool operator==(const Place &other) const {
+    return buffer == other.buffer && offset == other.offset && bytes == other.bytes;
+  }
+  bool overlaps(const Place &other) const {
+    return buffer == other.buffer && offset < other.offset + other.bytes && other.offset < offset + bytes;
+  }
+};
+
+struct Buffer {
+  std::string storage; ///< the ccl.storage that it is; empty: in the arena
+  ArenaBuffer arena;
+};
+
+class BufferAssignment {
+public:
+  explicit BufferAssignment(mlir::func::FuncOp function);
+
+  Place placeOf(mlir::Value tensor) const;
+  /// Where a collective works: all its blocks (of an all-to-all, what it receives).
+  Place collectiveData(mlir::Operation *collective) const { return data.lookup(collective); }
+  std::optional<Place> collectiveWorkspace(mlir::Operation *collective) const;
+  /// The operand in whose place a fusion's result is computed, or -1.
+  int64_t tiedOperand(nn::FusionOp fusion, unsigned result) const;
+  /// Whether a read copies the storage, since something uses its value after an assignment.
+  bool readIsCopied(ccl::ReadOp read) const { return copiedReads.contains(read); }
+
+  std::vector<Buffer> buffers;
+
+private:
+  struct Use {
+    mlir::Operation *op;
+    mlir::Value value;
+  };
+
+  void number(mlir::Block &block);
+  void findCopiedReads(mlir::Block &block);
+  void defineStorages(mlir::Block &block);
+  void placeWanted(mlir::Block &block);
+  void placeRest(mlir::Block &block);
+  void computeLifetimes(mlir::Block &block);
+
+  /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
+  std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
+  static int64_t bytesOf(mlir::Value tensor);
+  int64_t indexOf(mlir::Operation *op) const { return indices.lookup(op); }
+  int64_t newBuffer(int64_t bytes, const char *purpose);
+  int64_t storageBuffer(mlir::StringRef name, int64_t bytes);
+
+  void wantInStorage(ccl::AssignOp assign);
+  void want(mlir::Value value, Place target, mlir::Operation *destroyer);
+  bool isFree(mlir::Value root) const;
+  bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
+  bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
+  mlir::Operation *writerOf(mlir::Value root) const;
+  void extend(Place place, int64_t index);
+
+  llvm::DenseMap<mlir::Operation *, int64_t> indices;
+  llvm::DenseMap<mlir::Value, Place> places; ///< of roots
+  llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
+  llvm::DenseSet<mlir::Operation *> copiedReads;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Use>> uses; ///< of roots, through their aliases
+  std::map<std::string, int64_t> storages;
+  std::vector<ccl::AssignOp> assigns;
+  std::vector<mlir::Value> storageReads; ///< values that look at a storage, aliases included
+};
+
+bool isCollective(mlir::Operation *op);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H

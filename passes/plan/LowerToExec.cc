@@ -1,0 +1,318 @@
+// A rank's program as a plan.
+#include "passes/plan/BufferAssignment.h"
+#include "passes/plan/KernelEmitter.h"
+#include "passes/plan/Passes.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_LOWERTOEXECPASS
+#include "passes/plan/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// Storages, one after the other in the persistent space.
+struct PersistentSpace {
+  llvm::StringMap<int64_t> offsets;
+  int64_t bytes = 0;
+
+  explicit PersistentSpace(ModuleOp module) {
+    for (auto storage : module.getOps<ccl::StorageOp>()) {
+      offsets[storage.getSymName()] = bytes;
+      RankedTensorType type = storage.getTensorType();
+      bytes += sbp::alignUp(type.getNumElements() * sbp::elementBytes(type), sbp::kAlignmentBytes);
+    }
+  }
+};
+
+/// Kernels by their text, so that equal ones are one.
+class KernelTable {
+public:
+  explicit KernelTable(ModuleOp module) : builder(OpBuilder::atBlockEnd(module.getBody())) {}
+
+  FailureOr<StringAttr> add(nn::FusionOp fusion, ArrayRef<int64_t> tied) {
+    FailureOr<func::FuncOp> kernel = emitKernel(builder, "kernel", fusion, tied);
+    if (failed(kernel))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernel->getOperation()->print(os, OpPrintingFlags().useLocalScope());
+    StringAttr &name = known[text];
+    if (name) {
+      kernel->erase();
+      return name;
+    }
+    name = builder.getStringAttr("k" + std::to_string(known.size() - 1));
+    kernel->setName(name);
+    return name;
+  }
+
+private:
+  OpBuilder builder;
+  std::map<std::string, StringAttr> known;
+};
+
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp function, PersistentSpace &persistent, KernelTable &kernels, OpBuilder &builder)
+      : function(function), assignment(function), persistent(persistent), kernels(kernels), builder(builder) {}
+
+  LogicalResult run() {
+    std::vector<ArenaBuffer> arena;
+    for (Buffer &buffer : assignment.buffers)
+      if (buffer.storage.empty())
+        arena.push_back(buffer.arena);
+    int64_t arenaBytes = planArena(arena);
+    size_t next = 0;
+    for (Buffer &buffer : assignment.buffers)
+      if (buffer.storage.empty())
+        buffer.arena = arena[next++];
+    exec::PlanOp plan = createPlan(arenaBytes, arena);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&plan.getBody().front());
+    for (Operation &op : function.getBody().front())
+      if (failed(lower(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Ranges
+  //===--------------------------------------------------------------------===//
+
+  exec::RangeAttr rangeOf(Place place) {
+    const Buffer &buffer = assignment.buffers[place.buffer];
+    bool isArena = buffer.storage.empty();
+    int64_t base = isArena ? buffer.arena.offset : persistent.offsets.lookup(buffer.storage);
+    return exec::RangeAttr::get(builder.getContext(), builder.getStringAttr(isArena ? "arena" : "persistent"),
+                                base + place.offset, place.bytes);
+  }
+  exec::RangeAttr rangeOf(Value value) { return rangeOf(assignment.placeOf(value)); }
+
+  ArrayAttr rangesOf(ValueRange values) {
+    SmallVector<Attribute> ranges;
+    for (Value value : values)
+      ranges.push_back(rangeOf(value));
+    return builder.getArrayAttr(ranges);
+  }
+
+  void copyIfElsewhere(Value from, Place to) {
+    Place place = assignment.placeOf(from);
+    if (!(place == to) && to.bytes > 0)
+      builder.create<exec::CopyOp>(from.getLoc(), rangeOf(place), rangeOf(to));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The plan
+  //===--------------------------------------------------------------------===//
+
+  exec::PlanOp createPlan(int64_t arenaBytes, ArrayRef<ArenaBuffer> arena) {
+    SmallVector<Attribute> inputTypes, inputNames, outputTypes, outputNames;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      inputTypes.push_back(function.getArgAttr(i, "ccl.global"));
+      auto name = function.getArgAttrOfType<StringAttr>(i, "sbp.name");
+      inputNames.push_back(name ? name : builder.getStringAttr("arg" + std::to_string(i)));
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      outputTypes.push_back(function.getResultAttr(i, "ccl.global"));
+      auto name = function.getResultAttrOfType<StringAttr>(i, "sbp.name");
+      outputNames.push_back(name ? name : builder.getStringAttr("result" + std::to_string(i)));
+    }
+    Operation *terminator = function.getBody().front().getTerminator();
+    auto plan = builder.create<exec::PlanOp>(
+        function.getLoc(), function.getNameAttr(), nullptr, builder.getI64IntegerAttr(arenaBytes),
+        builder.getI64IntegerAttr(persistent.bytes), builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
+        rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes), builder.getArrayAttr(outputNames),
+        rangesOf(terminator->getOperands()));
+    plan.getBody().emplaceBlock();
+    attachBuffers(plan, arena);
+    return plan;
+  }
+
+  /// What lies in the arena, for reports: per buffer its offset, bytes, first and last op of the program, and purpose.
+  void attachBuffers(exec::PlanOp plan, ArrayRef<ArenaBuffer> arena) {
+    SmallVector<int64_t> numbers;
+    SmallVector<StringRef> purposes;
+    for (const ArenaBuffer &buffer : arena) {
+      numbers.append({buffer.offset, buffer.bytes, buffer.begin, buffer.end});
+      purposes.push_back(buffer.purpose);
+    }
+    plan->setAttr("buffers", builder.getDenseI64ArrayAttr(numbers));
+    plan->setAttr("purposes", builder.getStrArrayAttr(purposes));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Ops
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult lower(Operation *op) {
+    if (isa<ccl::ViewOp, nn::ReshapeOp, func::ReturnOp>(op))
+      return success();
+    if (auto fusion = dyn_cast<nn::FusionOp>(op))
+      return lowerFusion(fusion);
+    if (isCollective(op)) {
+      lowerCollective(op);
+      return success();
+    }
+    if (auto wait = dyn_cast<ccl::WaitOp>(op)) {
+      lowerWait(wait);
+      return success();
+    }
+    if (auto read = dyn_cast<ccl::ReadOp>(op)) {
+      lowerRead(read);
+      return success();
+    }
+    if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
+      int64_t offset = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
+      copyIfElsewhere(assign.getValue(), storagePlace(assign.getStorage(), offset, assign.getValue()));
+      return success();
+    }
+    if (auto pack = dyn_cast<ccl::PackOp>(op)) {
+      lowerPack(pack);
+      return success();
+    }
+    if (auto compute = dyn_cast<nn::ComputeOpInterface>(op))
+      if (std::optional<nn::LibraryCall> call = compute.getLibraryCall()) {
+        builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr(call->name), call->config,
+                                        rangesOf(op->getOperands()), rangesOf(op->getResults()));
+        return success();
+      }
+    return op->emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
+  }
+
+  LogicalResult lowerFusion(nn::FusionOp fusion) {
+    SmallVector<int64_t> tied;
+    for (unsigned i = 0; i < fusion.getNumResults(); ++i)
+      tied.push_back(assignment.tiedOperand(fusion, i));
+    SmallVector<Attribute> reads;
+    for (auto [index, input] : llvm::enumerate(fusion.getInputs()))
+      if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
+        reads.push_back(rangeOf(input));
+    FailureOr<StringAttr> kernel = kernels.add(fusion, tied);
+    if (failed(kernel))
+      return failure();
+    auto symbol = SymbolRefAttr::get(builder.getStringAttr(exec::kKernelsName), {FlatSymbolRefAttr::get(*kernel)});
+    builder.create<exec::LaunchOp>(fusion.getLoc(), symbol, builder.getArrayAttr(reads), rangesOf(fusion.getOutputs()));
+    return success();
+  }
+
+  Place storagePlace(StringRef name, int64_t offset, Value like) {
+    for (auto [index, buffer] : llvm::enumerate(assignment.buffers))
+      if (buffer.storage == name)
+        return {static_cast<int64_t>(index), offset, assignment.placeOf(like).bytes};
+    return {};
+  }
+
+  void lowerRead(ccl::ReadOp read) {
+    if (!assignment.readIsCopied(read))
+      return;
+    Place place = assignment.placeOf(read.getResult());
+    builder.create<exec::CopyOp>(read.getLoc(),
+                                 exec::RangeAttr::get(builder.getContext(), builder.getStringAttr("persistent"),
+                                                      persistent.offsets.lookup(read.getStorage()), place.bytes),
+                                 rangeOf(place));
+  }
+
+  /// Copies what was not made in its place, and clears what belongs to no operand.
+  void lowerPack(ccl::PackOp pack) {
+    Place whole = assignment.placeOf(pack.getResult());
+    int64_t element = sbp::elementBytes(pack.getResult().getType()), end = 0;
+    auto clear = [&](int64_t from, int64_t to) {
+      if (from < to)
+        builder.create<exec::ClearOp>(pack.getLoc(), rangeOf(Place{whole.buffer, whole.offset + from, to - from}));
+    };
+    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+      int64_t at = offset * element, bytes = assignment.placeOf(input).bytes;
+      clear(end, at);
+      copyIfElsewhere(input, {whole.buffer, whole.offset + at, bytes});
+      end = at + bytes;
+    }
+    clear(end, whole.bytes);
+  }
+
+  void lowerCollective(Operation *op) {
+    auto blocks = op->getAttrOfType<DenseI64ArrayAttr>("blocks");
+    int64_t element = sbp::elementBytes(op->getOperand(0).getType());
+    Place data = assignment.collectiveData(op);
+    auto received = op->getAttrOfType<DenseI64ArrayAttr>("received");
+    exec::RangeAttr output;
+    if (received) {
+      output = rangeOf(data);
+      data = assignment.placeOf(op->getOperand(0));
+    } else if (isa<ccl::AllGatherOp>(op)) {
+      int64_t index = op->getAttrOfType<IntegerAttr>("index").getInt(), before = 0;
+      for (int64_t block : blocks.asArrayRef().take_front(index))
+        before += block * element;
+      copyIfElsewhere(op->getOperand(0), {data.buffer, data.offset + before, blocks[index] * element});
+    } else {
+      copyIfElsewhere(op->getOperand(0), data);
+    }
+    std::optional<Place> workspace = assignment.collectiveWorkspace(op);
+    tickets[op] = nextTicket;
+    builder.create<exec::CollectiveOp>(
+        op->getLoc(), builder.getStringAttr(op->getName().stripDialect()), op->getAttrOfType<StringAttr>("what"),
+        rangeOf(data), output, workspace ? rangeOf(*workspace) : exec::RangeAttr(),
+        op->getAttrOfType<DenseI64ArrayAttr>("ranks"), op->getAttrOfType<IntegerAttr>("index"), blocks, received,
+        TypeAttr::get(getElementTypeOrSelf(op->getOperand(0).getType())), builder.getI64IntegerAttr(nextTicket++),
+        builder.getStringAttr("communication"));
+  }
+
+  /// A reduce-scatter's block moves out of the bucket, which is then free.
+  void lowerWait(ccl::WaitOp wait) {
+    Operation *collective = wait.getPending().getDefiningOp();
+    builder.create<exec::WaitOp>(wait.getLoc(), tickets.lookup(collective));
+    if (!isa<ccl::ReduceScatterOp>(collective))
+      return;
+    auto blocks = collective->getAttrOfType<DenseI64ArrayAttr>("blocks");
+    int64_t index = collective->getAttrOfType<IntegerAttr>("index").getInt(), before = 0;
+    int64_t element = sbp::elementBytes(wait.getResult().getType());
+    for (int64_t block : blocks.asArrayRef().take_front(index))
+      before += block * element;
+    Place data = assignment.collectiveData(collective), to = assignment.placeOf(wait.getResult());
+    if (to.bytes > 0)
+      builder.create<exec::CopyOp>(wait.getLoc(), rangeOf(Place{data.buffer, data.offset + before, to.bytes}), rangeOf(to));
+  }
+
+  func::FuncOp function;
+  BufferAssignment assignment;
+  PersistentSpace &persistent;
+  KernelTable &kernels;
+  OpBuilder &builder;
+  DenseMap<Operation *, int64_t> tickets;
+  int64_t nextTicket = 0;
+};
+
+struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    PersistentSpace persistent(module);
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
+    KernelTable kernels(kernelModule);
+    for (func::FuncOp function : functions) {
+      builder.setInsertionPoint(function);
+      if (failed(FunctionLowering(function, persistent, kernels, builder).run()))
+        return signalPassFailure();
+      function.erase();
+    }
+    for (auto storage : llvm::make_early_inc_range(module.getOps<ccl::StorageOp>()))
+      lowerStorage(storage, persistent);
+  }
+
+  static void lowerStorage(ccl::StorageOp storage, const PersistentSpace &persistent) {
+    OpBuilder b(storage);
+    RankedTensorType type = storage.getTensorType();
+    auto range = exec::RangeAttr::get(b.getContext(), b.getStringAttr("persistent"),
+                                      persistent.offsets.lookup(storage.getSymName()),
+                                      type.getNumElements() * sbp::elementBytes(type));
+    b.create<exec::StorageOp>(storage.getLoc(), storage.getSymNameAttr(), nullptr, storage.getTypeAttr(), range,
+                              storage.getMembersAttr(), storage.getOffsetsAttr());
+    storage.erase();
+  }
+};
+
+} // namespace

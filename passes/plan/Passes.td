@@ -1,0 +1,24 @@
+//===- Passes.td - From a rank's program to its plan -----------------------------------===//
+#ifndef SPLITCAST_PASSES_PLAN_PASSES_TD
+#define SPLITCAST_PASSES_PLAN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToExecPass : Pass<"exec-lower", "mlir::ModuleOp"> {
+  let summary = "Kernels, library calls, copies and collectives on byte ranges";
+  let description = [{
+    Every tensor gets a place (BufferAssignment.h) and every place an offset (ArenaPlanner.h); fusions become kernels
+    (KernelEmitter.h), equal ones once. What a plan does is all there is: the executor adds no copy and no buffer.
+    From tests/passes/plan/lower_example.mlir:
+    ```mlir
+    %0 = nn.matmul %a, %b : (tensor<2x10xf32>, tensor<10x6xf32>) -> tensor<2x6xf32>              // before
+    exec.library "matmul" {k = 10 : i64, m = 2 : i64, n = 6 : i64, ...} reads [...] writes [...] // after
+    ```
+    - C1: The module has passed 'ccl-verify-local'.
+  }];
+  let dependentDialects = ["splitcast::exec::ExecDialect", "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
+                           "mlir::vector::VectorDialect", "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
+                           "mlir::tensor::TensorDialect", "mlir::math::MathDialect"];
+}
+
+#endif // SPLITCAST_PASSES_PLAN_PASSES_TD
