@@ -8,6 +8,7 @@
 #ifndef SPLITCAST_COMPILER_SESSION_H
 #define SPLITCAST_COMPILER_SESSION_H
 
+#include "compiler/Reports.h"
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
@@ -52,23 +53,6 @@ struct TensorInfo {
   sbp::Shape localShape;            ///< of this rank's piece
   std::vector<sbp::Interval> box;   ///< which elements of `shape` these are, per dimension
   int64_t localBytes = 0;
-};
-
-/// Bytes of this rank, by what they are for; the executor never holds more.
-struct MemoryReport {
-  int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
-  int64_t gathered = 0, gradientBuckets = 0, staging = 0, activations = 0; ///< at the moment of the largest arena use
-  int64_t persistentBytes = 0, arenaBytes = 0;
-  int64_t peakBytes() const { return persistentBytes + arenaBytes; }
-};
-
-/// Of one run of a function, on this rank.
-struct CommunicationReport {
-  struct Entry {
-    std::string collective; ///< "all-gather" and so on
-    int64_t calls = 0, bytesSent = 0, messages = 0;
-  };
-  std::vector<Entry> entries;
 };
 
 class Session {

@@ -1,0 +1,359 @@
+#include "compiler/Session.h"
+
+#include "compiler/Pipelines.h"
+#include "dialects/exec/Exec.h"
+#include "passes/local/Passes.h"
+#include "runtime/executor/ElementTypes.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/Variables.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "absl/strings/str_cat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace splitcast {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+/// Collects diagnostics while it lives, as the text that a tool would print.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          llvm::raw_string_ostream os(text);
+          os << diagnostic.getLocation() << ": " << diagnostic;
+          for (Diagnostic &note : diagnostic.getNotes())
+            os << "\n  " << note.getLocation() << ": note: " << note;
+          os << "\n";
+        }) {}
+
+  absl::Status error(const std::string &what) const {
+    std::string message = text;
+    while (!message.empty() && message.back() == '\n')
+      message.pop_back();
+    return absl::InvalidArgumentError(absl::StrCat(what, ":\n", message));
+  }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+void applyZero(ZeroOptions &options, const EnableZero &zero) {
+  options.stage = zero.stage;
+  options.axis = zero.axis;
+  options.strategy = zero.strategy;
+  options.bucketBytes = zero.bucketBytes;
+}
+
+absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {
+  DiagnosticText diagnostics(module.getContext());
+  PassManager manager(module.getContext());
+  build(manager);
+  return failed(manager.run(module)) ? diagnostics.error(what) : absl::OkStatus();
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
+  absl::Status status = runPipeline(*module, "the module does not compile", [&](OpPassManager &manager) {
+    ZeroOptions zero;
+    applyZero(zero, options.zero);
+    buildGlobalPipeline(manager, zero);
+  });
+  if (!status.ok())
+    return status;
+  return module;
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const CompileOptions &options, int64_t rank) {
+  DiagnosticText diagnostics(global.getContext());
+  FailureOr<OwningOpRef<ModuleOp>> local = localize(global, rank);
+  if (failed(local))
+    return diagnostics.error("the module has no program for this rank");
+  absl::Status status = runPipeline(**local, "the program of this rank does not compile", [&](OpPassManager &manager) {
+    LocalOptions localOptions;
+    localOptions.prefetch = options.prefetch;
+    buildLocalPipeline(manager, localOptions);
+    buildPlanPipeline(manager);
+  });
+  if (!status.ok())
+    return status;
+  return std::move(*local);
+}
+
+//===----------------------------------------------------------------------===//
+// Agreement
+//===----------------------------------------------------------------------===//
+
+std::string digest(const std::string &text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final());
+}
+
+/// What ranks must have in common before the first step.
+std::string fingerprint(ModuleOp global, const SessionOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  global->print(os);
+  os.flush();
+  return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
+                      ", prefetch ", options.compile.prefetch, ", CPU ", llvm::sys::getHostCPUName().str());
+}
+
+absl::Status compareFingerprints(const std::string &mine, runtime::Communicator &communicator) {
+  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"comparison of programs before step 1"});
+  if (!all.ok())
+    return all.status();
+  std::map<std::string, std::vector<int64_t>> byText;
+  for (size_t rank = 0; rank < all->size(); ++rank)
+    byText[(*all)[rank]].push_back(rank);
+  if (byText.size() == 1)
+    return absl::OkStatus();
+  std::string message = "ranks were started with different programs or options; start all with the same:";
+  for (const auto &[text, ranks] : byText) {
+    absl::StrAppend(&message, "\n  rank");
+    for (int64_t rank : ranks)
+      absl::StrAppend(&message, " ", rank);
+    absl::StrAppend(&message, ": ", text);
+  }
+  return absl::FailedPreconditionError(message);
+}
+
+//===----------------------------------------------------------------------===//
+// The session
+//===----------------------------------------------------------------------===//
+
+struct Function {
+  exec::PlanOp plan;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<std::vector<char>> inputData, outputData;
+};
+
+class SessionImpl : public Session {
+public:
+  SessionImpl(runtime::Device &device, runtime::Communicator &communicator)
+      : device(device), communicator(communicator) {}
+
+  absl::Status init(ModuleOp global, const SessionOptions &options) {
+    absl::StatusOr<OwningOpRef<ModuleOp>> boxed = compileGlobal(global, options.compile);
+    if (!boxed.ok())
+      return boxed.status();
+    sbp::PlacementAttr placement = sbp::placementOf(**boxed);
+    if (placement.toAlgebra().numPositions() != communicator.size())
+      return absl::InvalidArgumentError(absl::StrCat("the module's placement has ", placement.toAlgebra().numPositions(),
+                                                     " ranks, but ", communicator.size(),
+                                                     " are running; start as many as the placement has"));
+    if (placement.getDeviceKind().getValue() != "cpu")
+      return absl::InvalidArgumentError(absl::StrCat("the module's placement is on \"",
+                                                     placement.getDeviceKind().getValue().str(),
+                                                     "\" devices, but this session runs on \"cpu\""));
+    if (absl::Status status = compareFingerprints(fingerprint(**boxed, options), communicator); !status.ok())
+      return status;
+    absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
+    if (!compiled.ok())
+      return compiled.status();
+    plans = std::move(*compiled);
+    return bind(options);
+  }
+
+  absl::Status bind(const SessionOptions &options) {
+    absl::StatusOr<std::unique_ptr<runtime::Executor>> bound = runtime::Executor::bind(*plans, device, communicator);
+    if (!bound.ok())
+      return bound.status();
+    executor = std::move(*bound);
+    absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
+        runtime::Variables::create(*plans, device, communicator, executor->persistent());
+    if (!made.ok())
+      return made.status();
+    state = std::move(*made);
+    for (auto plan : plans->getOps<exec::PlanOp>())
+      if (absl::Status status = addFunction(plan); !status.ok())
+        return status;
+    return state->initialize(options.seed);
+  }
+
+  //--- Functions ----------------------------------------------------------------------------------------------------//
+
+  std::vector<std::string> functions() const override {
+    std::vector<std::string> names;
+    for (const auto &[name, function] : byName)
+      names.push_back(name);
+    return names;
+  }
+
+  absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &name) const override {
+    absl::StatusOr<const Function *> function = find(name);
+    if (!function.ok())
+      return function.status();
+    return (*function)->inputs;
+  }
+
+  absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &name) const override {
+    absl::StatusOr<const Function *> function = find(name);
+    if (!function.ok())
+      return function.status();
+    return (*function)->outputs;
+  }
+
+  absl::Status setInput(const std::string &name, size_t index, const void *piece) override {
+    absl::StatusOr<const Function *> found = find(name);
+    if (!found.ok())
+      return found.status();
+    Function &function = byName[name];
+    if (index >= function.inputs.size())
+      return absl::InvalidArgumentError(absl::StrCat("@", name, " has ", function.inputs.size(), " inputs, not ", index + 1));
+    std::copy_n(static_cast<const char *>(piece), function.inputs[index].localBytes, function.inputData[index].begin());
+    return absl::OkStatus();
+  }
+
+  absl::Status run(const std::string &name) override {
+    absl::StatusOr<const Function *> found = find(name);
+    if (!found.ok())
+      return found.status();
+    Function &function = byName[name];
+    exec::PlanOp plan = function.plan;
+    for (auto [range, data] : llvm::zip(plan.getInputs().getAsRange<exec::RangeAttr>(), function.inputData))
+      if (absl::Status status = data.empty() ? absl::OkStatus() : device.upload(executor->resolve(range), data.data());
+          !status.ok())
+        return status;
+    if (absl::Status status = executor->run(name); !status.ok())
+      return status;
+    for (auto [range, data] : llvm::zip(plan.getOutputs().getAsRange<exec::RangeAttr>(), function.outputData))
+      if (absl::Status status = data.empty() ? absl::OkStatus() : device.download(data.data(), executor->resolve(range));
+          !status.ok())
+        return status;
+    return absl::OkStatus();
+  }
+
+  absl::Status getOutput(const std::string &name, size_t index, void *piece) override {
+    absl::StatusOr<const Function *> function = find(name);
+    if (!function.ok())
+      return function.status();
+    if (index >= (*function)->outputs.size())
+      return absl::InvalidArgumentError(absl::StrCat("@", name, " has ", (*function)->outputs.size(), " outputs, not ", index + 1));
+    std::copy((*function)->outputData[index].begin(), (*function)->outputData[index].end(), static_cast<char *>(piece));
+    return absl::OkStatus();
+  }
+
+  //--- Variables ----------------------------------------------------------------------------------------------------//
+
+  std::vector<Variable> variables() const override {
+    std::vector<Variable> result;
+    for (const runtime::VariableInfo &info : state->all())
+      result.push_back({info.name, info.type, info.shape, info.pieces, info.ownsPieces});
+    return result;
+  }
+
+  absl::Status readPieces(const std::string &name, void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->readPieces(**info, data) : info.status();
+  }
+  absl::Status writePieces(const std::string &name, const void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->writePieces(**info, data) : info.status();
+  }
+  absl::Status readVariable(const std::string &name, void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->readWhole(**info, data) : info.status();
+  }
+  absl::Status writeVariable(const std::string &name, const void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->writeWhole(**info, data) : info.status();
+  }
+  absl::Status saveVariables(const std::string &path) override { return state->save(path); }
+  absl::Status loadVariables(const std::string &path) override { return state->load(path); }
+
+  //--- Reports ------------------------------------------------------------------------------------------------------//
+
+  MemoryReport memoryReport(const std::string &name) const override {
+    absl::StatusOr<const Function *> function = find(name);
+    return function.ok() ? reportMemory(*plans, (*function)->plan) : MemoryReport();
+  }
+  CommunicationReport communicationReport(const std::string &name) const override {
+    absl::StatusOr<const Function *> function = find(name);
+    return function.ok() ? reportCommunication((*function)->plan) : CommunicationReport();
+  }
+  ModuleOp plan() override { return *plans; }
+
+private:
+  absl::StatusOr<const Function *> find(const std::string &name) const {
+    auto known = byName.find(name);
+    if (known != byName.end())
+      return &known->second;
+    std::string message = absl::StrCat("the module has no function @", name, "; it has");
+    for (const auto &[other, function] : byName)
+      absl::StrAppend(&message, " @", other);
+    return absl::NotFoundError(message);
+  }
+
+  absl::StatusOr<TensorInfo> describe(Attribute typeAttr, Attribute name, exec::RangeAttr range) {
+    auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
+    absl::StatusOr<runtime::ElementType> element = runtime::elementTypeOf(type);
+    if (!element.ok())
+      return element.status();
+    sbp::NdAttr signature = sbp::signatureOf(type);
+    sbp::Placement placement = signature.getPlacement().toAlgebra();
+    int64_t position = 0;
+    for (int64_t p = 0; p < placement.numPositions(); ++p)
+      if ((placement.ranks.empty() ? p : placement.ranks[p]) == communicator.rank())
+        position = p;
+    std::vector<int64_t> at = placement.coordinates(position);
+    sbp::NdSbp sbp = signature.toAlgebra();
+    return TensorInfo{cast<StringAttr>(name).str(), *element, sbp::shapeOf(type),
+                      sbp::localShape(sbp::shapeOf(type), sbp, placement, at),
+                      sbp::localBox(sbp::shapeOf(type), sbp, placement, at), range.getBytes()};
+  }
+
+  absl::Status addFunction(exec::PlanOp plan) {
+    Function &function = byName[plan.getSymName().str()];
+    function.plan = plan;
+    auto add = [&](ArrayAttr types, ArrayAttr names, ArrayAttr ranges, std::vector<TensorInfo> &infos,
+                   std::vector<std::vector<char>> &data) -> absl::Status {
+      for (auto [type, name, range] : llvm::zip(types, names, ranges.getAsRange<exec::RangeAttr>())) {
+        absl::StatusOr<TensorInfo> info = describe(type, name, range);
+        if (!info.ok())
+          return info.status();
+        data.emplace_back(info->localBytes);
+        infos.push_back(std::move(*info));
+      }
+      return absl::OkStatus();
+    };
+    absl::Status status = add(plan.getInputTypes(), plan.getInputNames(), plan.getInputs(), function.inputs, function.inputData);
+    if (status.ok())
+      status = add(plan.getOutputTypes(), plan.getOutputNames(), plan.getOutputs(), function.outputs, function.outputData);
+    return status;
+  }
+
+  runtime::Device &device;
+  runtime::Communicator &communicator;
+  OwningOpRef<ModuleOp> plans;
+  std::unique_ptr<runtime::Executor> executor;
+  std::unique_ptr<runtime::Variables> state;
+  std::map<std::string, Function> byName;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> Session::create(ModuleOp global, const SessionOptions &options,
+                                                         runtime::Device &device,
+                                                         runtime::Communicator &communicator) {
+  auto session = std::make_unique<SessionImpl>(device, communicator);
+  if (absl::Status status = session->init(global, options); !status.ok())
+    return status;
+  return session;
+}
+
+} // namespace splitcast

@@ -1,0 +1,224 @@
+#include "runtime/executor/Executor.h"
+
+#include "runtime/executor/ElementTypes.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <numeric>
+
+namespace splitcast::runtime {
+
+namespace {
+
+using Run = std::function<absl::Status()>;
+
+absl::StatusOr<Run> asRun(Run run) { return run; }
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, Device &device,
+                                                         Communicator &communicator, ExecutorObserver *observer) {
+  auto ranks = plans->getAttrOfType<mlir::IntegerAttr>("ccl.ranks");
+  if (ranks && ranks.getInt() != communicator.size())
+    return absl::InvalidArgumentError(absl::StrCat("the plan is for ", ranks.getInt(), " ranks, but ",
+                                                   communicator.size(),
+                                                   " are running; start as many as the placement has"));
+  std::unique_ptr<Executor> executor(new Executor(device, communicator, observer));
+  if (absl::Status status = executor->allocate(plans); !status.ok())
+    return status;
+  if (absl::Status status = executor->loadKernels(plans); !status.ok())
+    return status;
+  for (auto plan : plans.getOps<exec::PlanOp>())
+    if (absl::Status status = executor->bindPlan(plan); !status.ok())
+      return status;
+  return executor;
+}
+
+Executor::~Executor() {
+  functions.clear();
+  launchables.clear();
+  for (Buffer buffer : {persistentBuffer, arenaBuffer})
+    if (buffer.data)
+      device.release(buffer);
+}
+
+absl::Status Executor::allocate(mlir::ModuleOp plans) {
+  int64_t persistentBytes = 0, arenaBytes = 0;
+  for (auto plan : plans.getOps<exec::PlanOp>()) {
+    persistentBytes = std::max<int64_t>(persistentBytes, plan.getPersistentBytes());
+    arenaBytes = std::max<int64_t>(arenaBytes, plan.getArenaBytes());
+  }
+  for (auto [bytes, buffer] : {std::pair(persistentBytes, &persistentBuffer), std::pair(arenaBytes, &arenaBuffer)}) {
+    absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(bytes, 64));
+    if (!allocated.ok())
+      return allocated.status();
+    *buffer = *allocated;
+  }
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  if (!stream.ok())
+    return stream.status();
+  return device.clear(persistentBuffer, **stream);
+}
+
+absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
+  for (auto module : plans.getOps<mlir::ModuleOp>()) {
+    absl::StatusOr<std::unique_ptr<KernelLibrary>> loaded = device.loadKernels(module);
+    if (!loaded.ok())
+      return loaded.status();
+    kernels = std::move(*loaded);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::bindPlan(exec::PlanOp plan) {
+  std::vector<Step> &steps = functions[plan.getSymName().str()];
+  for (mlir::Operation &op : plan.getBody().front()) {
+    absl::StatusOr<Run> run = bindOp(&op);
+    if (!run.ok())
+      return run.status();
+    steps.push_back({std::move(*run), &op});
+  }
+  return absl::OkStatus();
+}
+
+Buffer Executor::resolve(exec::RangeAttr range) const {
+  return (range.isPersistent() ? persistentBuffer : arenaBuffer).slice(range.getOffset(), range.getBytes());
+}
+
+absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
+  std::unique_ptr<Stream> &stream = streams[name.str()];
+  if (!stream) {
+    absl::StatusOr<std::unique_ptr<Stream>> created = device.createStream(name.str());
+    if (!created.ok())
+      return created.status();
+    stream = std::move(*created);
+  }
+  return stream.get();
+}
+
+/// The communicator of a group; made at its first use in the plans, which all ranks come to at the same point.
+absl::StatusOr<Communicator *> Executor::communicatorOf(llvm::ArrayRef<int64_t> ranks) {
+  std::vector<int64_t> all(root.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (ranks == llvm::ArrayRef<int64_t>(all))
+    return &root;
+  std::unique_ptr<Communicator> &group = groups[ranks.vec()];
+  if (!group) {
+    absl::StatusOr<std::unique_ptr<Communicator>> made = root.split(ranks.vec(), {"group of the placement"});
+    if (!made.ok())
+      return made.status();
+    group = std::move(*made);
+  }
+  return group.get();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
+  if (auto launch = mlir::dyn_cast<exec::LaunchOp>(op)) {
+    absl::StatusOr<std::unique_ptr<Launchable>> kernel =
+        kernels->kernel(launch.getKernel().getLeafReference().str());
+    if (!kernel.ok())
+      return kernel.status();
+    return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
+  }
+  if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
+    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getName().str(), library.getConfig());
+    if (!call.ok())
+      return call.status();
+    return bindLaunch(std::move(*call), library.getReads(), library.getWrites());
+  }
+  absl::StatusOr<Stream *> compute = streamOf("compute");
+  if (!compute.ok())
+    return compute.status();
+  Stream *stream = *compute;
+  if (auto copy = mlir::dyn_cast<exec::CopyOp>(op))
+    return asRun([this, stream, from = resolve(copy.getFrom()), to = resolve(copy.getTo())] {
+      return device.copy(to, from, *stream);
+    });
+  if (auto clear = mlir::dyn_cast<exec::ClearOp>(op))
+    return asRun([this, stream, range = resolve(clear.getRange())] { return device.clear(range, *stream); });
+  if (auto collective = mlir::dyn_cast<exec::CollectiveOp>(op))
+    return bindCollective(collective);
+  if (auto wait = mlir::dyn_cast<exec::WaitOp>(op)) {
+    Event *event = &underWay[wait.getTicket()];
+    return asRun([stream, event] {
+      absl::Status status = stream->waitFor(*event);
+      event->reset();
+      return status;
+    });
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the plan holds '", op->getName().getStringRef().str(), "', which no executor knows"));
+}
+
+absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads,
+                                         mlir::ArrayAttr writes) {
+  if (launchable->workspaceBytes() > 0)
+    return absl::InternalError("a kernel wants workspace that the plan does not give");
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  if (!stream.ok())
+    return stream.status();
+  std::vector<Buffer> buffers;
+  for (mlir::ArrayAttr ranges : {reads, writes})
+    for (auto range : ranges.getAsRange<exec::RangeAttr>())
+      buffers.push_back(resolve(range));
+  launchables.push_back(std::move(launchable));
+  return asRun([launch = launchables.back().get(), buffers, stream = *stream] { return launch->launch(buffers, *stream); });
+}
+
+absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
+  absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks());
+  absl::StatusOr<Stream *> stream = streamOf(op.getStream());
+  absl::StatusOr<ElementType> type = elementTypeOf(op.getType());
+  for (const absl::Status &status : {group.status(), stream.status(), type.status()})
+    if (!status.ok())
+      return status;
+  Buffer data = resolve(op.getData()), workspace = op.getWorkspace() ? resolve(*op.getWorkspace()) : Buffer();
+  CallSite site{absl::StrCat(op.getKind().str(), " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
+                             op->getParentOfType<exec::PlanOp>().getSymName().str(), ")")};
+  std::vector<int64_t> elements = op.getBlocks().vec(), bytes;
+  for (int64_t block : elements)
+    bytes.push_back(block * bytesOf(*type));
+  Event *event = &underWay[op.getTicket()];
+  auto keep = [event](absl::StatusOr<Event> started) {
+    if (started.ok())
+      *event = std::move(*started);
+    return started.status();
+  };
+  Communicator *c = *group;
+  Stream *s = *stream;
+  if (op.getKind() == "all_gather")
+    return asRun([=] { return keep(c->allGather(data, bytes, *s, site)); });
+  if (op.getKind() == "reduce_scatter")
+    return asRun([=, type = *type] { return keep(c->reduceScatter(data, elements, type, workspace, *s, site)); });
+  if (op.getKind() == "all_reduce") {
+    int64_t total = std::accumulate(elements.begin(), elements.end(), int64_t{0});
+    return asRun([=, type = *type] { return keep(c->allReduce(data, total, type, workspace, *s, site)); });
+  }
+  std::vector<int64_t> received;
+  for (int64_t block : *op.getReceived())
+    received.push_back(block * bytesOf(*type));
+  return asRun([=, output = resolve(*op.getOutput())] { return keep(c->allToAll(data, bytes, output, received, *s, site)); });
+}
+
+absl::Status Executor::run(const std::string &function) {
+  auto steps = functions.find(function);
+  if (steps == functions.end())
+    return absl::NotFoundError(absl::StrCat("the module has no function @", function));
+  for (size_t i = 0; i < steps->second.size(); ++i) {
+    const Step &step = steps->second[i];
+    if (observer)
+      observer->before(step.op, i);
+    if (absl::Status status = step.run(); !status.ok())
+      return status;
+    if (observer)
+      observer->after(step.op, i);
+  }
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  return stream.ok() ? (*stream)->synchronize() : stream.status();
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,80 @@
+//===- Executor.h - Walks a plan --------------------------------------------------------===//
+//
+// Binds the plans of a module to a device and a communicator: kernels loaded, library calls prepared, every range an address.
+// A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does nothing that
+// the plan does not say: all copies, waits and collectives are ops of it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
+#define SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
+
+#include "dialects/exec/Exec.h"
+#include "runtime/api/Communicator.h"
+#include "runtime/api/Device.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace splitcast::runtime {
+
+/// Called before and after each op of a plan, when asked for: `index` counts the ops of the plan.
+struct ExecutorObserver {
+  virtual ~ExecutorObserver() = default;
+  virtual void before(mlir::Operation *op, int64_t index) {}
+  virtual void after(mlir::Operation *op, int64_t index) {}
+};
+
+class Executor {
+public:
+  /// `plans` is a module at the plan level; it is read here and no more. Allocates the persistent space, zeroed, and one
+  /// arena for the function that needs most. Every rank of the communicator calls this at the same point.
+  ///   Errors  those of the device; InvalidArgument: the plan is for another number of ranks.
+  static absl::StatusOr<std::unique_ptr<Executor>> bind(mlir::ModuleOp plans, Device &device, Communicator &communicator,
+                                                        ExecutorObserver *observer = nullptr);
+  ~Executor();
+
+  /// One run of a function. NotFound: no such function. After an error the executor is only good for being destroyed.
+  absl::Status run(const std::string &function);
+
+  /// The bytes of a range, as the last run or the caller left them.
+  Buffer resolve(exec::RangeAttr range) const;
+  Buffer persistent() const { return persistentBuffer; }
+  Buffer arena() const { return arenaBuffer; }
+
+private:
+  struct Step {
+    std::function<absl::Status()> run;
+    mlir::Operation *op;
+  };
+
+  Executor(Device &device, Communicator &communicator, ExecutorObserver *observer)
+      : device(device), root(communicator), observer(observer) {}
+
+  absl::Status allocate(mlir::ModuleOp plans);
+  absl::Status loadKernels(mlir::ModuleOp plans);
+  absl::Status bindPlan(exec::PlanOp plan);
+  absl::StatusOr<std::function<absl::Status()>> bindOp(mlir::Operation *op);
+  absl::StatusOr<std::function<absl::Status()>> bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads,
+                                                           mlir::ArrayAttr writes);
+  absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
+  absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks);
+  absl::StatusOr<Stream *> streamOf(llvm::StringRef name);
+
+  Device &device;
+  Communicator &root;
+  ExecutorObserver *observer;
+  Buffer persistentBuffer, arenaBuffer;
+  std::unique_ptr<KernelLibrary> kernels;
+  std::vector<std::unique_ptr<Launchable>> launchables;
+  std::map<std::string, std::unique_ptr<Stream>> streams;
+  std::map<std::vector<int64_t>, std::unique_ptr<Communicator>> groups;
+  std::map<int64_t, Event> underWay; ///< by ticket
+  std::map<std::string, std::vector<Step>> functions;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H

@@ -1,0 +1,309 @@
+#include "runtime/executor/Variables.h"
+
+#include "runtime/executor/ElementTypes.h"
+#include "runtime/io/Random.h"
+#include "runtime/io/Safetensors.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <cstring>
+
+namespace splitcast::runtime {
+
+namespace {
+
+std::string describe(ElementType type, const sbp::Shape &shape) {
+  return absl::StrCat(nameOf(type), "[", absl::StrJoin(shape, ", "), "]");
+}
+
+int64_t positionOf(const sbp::Placement &placement, int64_t rank) {
+  for (int64_t position = 0; position < placement.numPositions(); ++position)
+    if ((placement.ranks.empty() ? position : placement.ranks[position]) == rank)
+      return position;
+  return 0;
+}
+
+absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t offsetBytes) {
+  absl::StatusOr<ElementType> type = elementTypeOf(op.getType());
+  if (!type.ok())
+    return type.status();
+  VariableInfo info;
+  info.name = op.getSymName().str();
+  info.type = *type;
+  info.shape = sbp::shapeOf(op.getType());
+  info.placement = op.getLogical().getPlacement().toAlgebra();
+  info.storage = op.getStorageOrLogical().toAlgebra();
+  info.position = positionOf(info.placement, rank);
+  std::vector<int64_t> at = info.placement.coordinates(info.position);
+  info.pieces = sbp::pieces(info.shape, info.storage, info.placement, at);
+  info.ownsPieces = sbp::ownsPiece(info.storage, at);
+  info.offsetBytes = offsetBytes;
+  info.init = op.getInitAttr();
+  return info;
+}
+
+} // namespace
+
+int64_t VariableInfo::pieceElements() const { return pieces.empty() ? 0 : pieces.back().local + pieces.back().count; }
+
+absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plans, Device &device,
+                                                             Communicator &communicator, Buffer persistent) {
+  std::unique_ptr<Variables> result(new Variables(device, communicator, persistent));
+  for (auto storage : plans.getOps<exec::StorageOp>())
+    for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
+      auto op = plans.lookupSymbol<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
+      int64_t at = storage.getRange().getOffset() + offset * sbp::elementBytes(op.getType());
+      absl::StatusOr<VariableInfo> info = infoOf(op, communicator.rank(), at);
+      if (!info.ok())
+        return info.status();
+      result->variables.push_back(std::move(*info));
+    }
+  std::sort(result->variables.begin(), result->variables.end(),
+            [](const VariableInfo &a, const VariableInfo &b) { return a.name < b.name; });
+  return result;
+}
+
+absl::StatusOr<const VariableInfo *> Variables::find(const std::string &name) const {
+  for (const VariableInfo &variable : variables)
+    if (variable.name == name)
+      return &variable;
+  return absl::NotFoundError(absl::StrCat("the module has no variable @", name));
+}
+
+Buffer Variables::pieceOf(const VariableInfo &variable) const {
+  return persistent.slice(variable.offsetBytes, variable.pieceElements() * bytesOf(variable.type));
+}
+
+absl::Status Variables::readPieces(const VariableInfo &variable, void *data) {
+  Buffer piece = pieceOf(variable);
+  return piece.bytes ? device.download(data, piece) : absl::OkStatus();
+}
+
+absl::Status Variables::writePieces(const VariableInfo &variable, const void *data) {
+  Buffer piece = pieceOf(variable);
+  return piece.bytes ? device.upload(piece, data) : absl::OkStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Initializers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+double number(mlir::FloatAttr attr) { return attr.getValueAsDouble(); }
+
+/// Elements [begin, begin + count) of the variable's order, as its initializer says.
+template <typename T>
+absl::Status generate(mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, T *out) {
+  if (auto constant = mlir::dyn_cast<sbp::ConstantInitAttr>(init)) {
+    fillConstant(count, number(constant.getValue()), out);
+    return absl::OkStatus();
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (auto normal = mlir::dyn_cast<sbp::NormalInitAttr>(init)) {
+      fillNormal<T>(key, begin, count, number(normal.getMean()), number(normal.getStddev()), out);
+      return absl::OkStatus();
+    }
+    if (auto uniform = mlir::dyn_cast<sbp::UniformInitAttr>(init)) {
+      fillUniform<T>(key, begin, count, number(uniform.getLow()), number(uniform.getHigh()), out);
+      return absl::OkStatus();
+    }
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << init;
+  return absl::InvalidArgumentError(absl::StrCat(text, " does not make elements of this type; use #sbp.constant"));
+}
+
+absl::Status generate(ElementType type, mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, void *out) {
+  switch (type) {
+  case ElementType::F32:
+    return generate(init, key, begin, count, static_cast<float *>(out));
+  case ElementType::F64:
+    return generate(init, key, begin, count, static_cast<double *>(out));
+  case ElementType::I32:
+    return generate(init, key, begin, count, static_cast<int32_t *>(out));
+  case ElementType::I64:
+    return generate(init, key, begin, count, static_cast<int64_t *>(out));
+  default:
+    return absl::InvalidArgumentError(absl::StrCat("variables of ", nameOf(type), " have no initializer yet"));
+  }
+}
+
+absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor, const VariableInfo &variable) {
+  const StoredTensor *stored = file.find(tensor);
+  std::string wanted = describe(variable.type, variable.shape);
+  if (!stored)
+    return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "' has no tensor '", tensor,
+                                                   "'; the module's variable of that name is ", wanted));
+  if (stored->type != variable.type || stored->shape != variable.shape)
+    return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "': tensor '", tensor, "' is ", stored->dtype,
+                                                   "[", absl::StrJoin(stored->shape, ", "), "], but the variable is ",
+                                                   wanted, "; load a file that was saved from the same model"));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status Variables::initialize(uint64_t seed) {
+  absl::Status status = absl::OkStatus();
+  for (const VariableInfo &variable : variables)
+    if (status.ok())
+      status = initialize(variable, seed);
+  return agree(status, "initializing variables");
+}
+
+absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) {
+  if (!variable.init || variable.pieceElements() == 0)
+    return absl::OkStatus();
+  int64_t bytes = bytesOf(variable.type);
+  std::vector<char> data(variable.pieceElements() * bytes);
+  auto file = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
+  std::optional<SafetensorsFile> opened;
+  if (file) {
+    absl::StatusOr<SafetensorsFile> result = SafetensorsFile::open(file.getPath().str());
+    if (!result.ok())
+      return result.status();
+    if (absl::Status status = checkStored(*result, file.getTensor().str(), variable); !status.ok())
+      return status;
+    opened = std::move(*result);
+  }
+  for (const sbp::Run &run : variable.pieces) {
+    void *out = data.data() + run.local * bytes;
+    absl::Status status = file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
+                               : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical,
+                                          run.count, out);
+    if (!status.ok())
+      return absl::Status(status.code(), absl::StrCat("variable @", variable.name, ": ", std::string(status.message())));
+  }
+  return writePieces(variable, data.data());
+}
+
+//===----------------------------------------------------------------------===//
+// Whole variables
+//===----------------------------------------------------------------------===//
+
+absl::Status Variables::readWhole(const VariableInfo &variable, void *data) {
+  int64_t bytes = bytesOf(variable.type);
+  std::string mine(variable.pieceElements() * bytes, '\0');
+  if (absl::Status status = readPieces(variable, mine.data()); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {absl::StrCat("reading @", variable.name)});
+  if (!all.ok())
+    return all.status();
+  for (int64_t position = 0; position < variable.placement.numPositions(); ++position) {
+    int64_t rank = variable.placement.ranks.empty() ? position : variable.placement.ranks[position];
+    const std::string &piece = (*all)[rank];
+    for (const sbp::Run &run : sbp::pieces(variable.shape, variable.storage, variable.placement,
+                                           variable.placement.coordinates(position)))
+      std::memcpy(static_cast<char *>(data) + run.logical * bytes, piece.data() + run.local * bytes, run.count * bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Variables::writeWhole(const VariableInfo &variable, const void *data) {
+  int64_t bytes = bytesOf(variable.type);
+  std::vector<char> mine(variable.pieceElements() * bytes);
+  for (const sbp::Run &run : variable.pieces)
+    std::memcpy(mine.data() + run.local * bytes, static_cast<const char *>(data) + run.logical * bytes, run.count * bytes);
+  return writePieces(variable, mine.data());
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+absl::Status Variables::agree(const absl::Status &mine, const std::string &what) {
+  std::string text = mine.ok() ? "" : absl::StrCat(static_cast<int>(mine.code()), " ", std::string(mine.message()));
+  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(text, {what});
+  if (!all.ok())
+    return mine.ok() ? all.status() : mine;
+  if (!mine.ok())
+    return mine;
+  for (size_t rank = 0; rank < all->size(); ++rank)
+    if (const std::string &error = (*all)[rank]; !error.empty()) {
+      size_t space = error.find(' ');
+      int code = 0;
+      (void)absl::SimpleAtoi(error.substr(0, space), &code);
+      return absl::Status(static_cast<absl::StatusCode>(code), absl::StrCat("rank ", rank, ": ", error.substr(space + 1)));
+    }
+  return absl::OkStatus();
+}
+
+absl::Status Variables::save(const std::string &path) {
+  std::vector<TensorToStore> tensors;
+  for (const VariableInfo &variable : variables)
+    tensors.push_back({variable.name, variable.type, variable.shape});
+  // Rank 0 makes the file under another name; all write; rank 0 gives it its own.
+  std::optional<SafetensorsWriter> writer;
+  absl::Status status = absl::OkStatus();
+  auto take = [&](absl::StatusOr<SafetensorsWriter> made) {
+    status = made.status();
+    if (made.ok())
+      writer = std::move(*made);
+  };
+  if (communicator.rank() == 0)
+    take(SafetensorsWriter::create(path, tensors));
+  if (status = agree(status, "saving variables"); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> names =
+      communicator.exchange(writer ? writer->temporaryPath() : "", {"saving variables"});
+  if (!names.ok())
+    return names.status();
+  if (!writer)
+    take(SafetensorsWriter::attach((*names)[0], tensors));
+  for (const VariableInfo &variable : variables) {
+    if (!status.ok() || !variable.ownsPieces || variable.pieceElements() == 0)
+      continue;
+    std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
+    status = readPieces(variable, data.data());
+    for (const sbp::Run &run : variable.pieces)
+      if (status.ok())
+        status = writer->write(variable.name, run.logical, data.data() + run.local * bytesOf(variable.type), run.count);
+  }
+  if (status.ok())
+    status = writer->flush();
+  if (status = agree(status, "saving variables"); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> written =
+      communicator.exchange(absl::StrCat(writer->writtenBytes()), {"saving variables"});
+  if (!written.ok())
+    return written.status();
+  int64_t others = 0;
+  for (size_t rank = 1; rank < written->size(); ++rank) {
+    int64_t bytes = 0;
+    (void)absl::SimpleAtoi((*written)[rank], &bytes);
+    others += bytes;
+  }
+  if (communicator.rank() == 0)
+    status = writer->commit(others);
+  return agree(status, "saving variables");
+}
+
+absl::Status Variables::load(const std::string &path) {
+  absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
+  absl::Status status = file.status();
+  for (const VariableInfo &variable : variables)
+    if (status.ok())
+      status = checkStored(*file, variable.name, variable);
+  for (const StoredTensor &stored : file.ok() ? file->tensors() : std::vector<StoredTensor>())
+    if (status.ok() && !find(stored.name).ok())
+      status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", stored.name,
+                                                       "', which is no variable of the module; load a file that was saved "
+                                                       "from the same model"));
+  // Nothing has been changed so far, and will be only if no rank has an error.
+  if (status = agree(status, "loading variables"); !status.ok())
+    return status;
+  for (const VariableInfo &variable : variables) {
+    std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
+    for (const sbp::Run &run : variable.pieces)
+      if (status.ok())
+        status = file->read(variable.name, run.logical, run.count, data.data() + run.local * bytesOf(variable.type));
+    if (status.ok())
+      status = writePieces(variable, data.data());
+  }
+  return agree(status, "loading variables");
+}
+
+} // namespace splitcast::runtime

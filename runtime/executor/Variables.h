@@ -1,0 +1,74 @@
+//===- Variables.h - Variables of a bound plan -------------------------------------------===//
+//
+// Where a rank's pieces of the variables lie in the persistent space; initializing, reading, writing, saving and loading
+// them. No rank ever holds a whole variable, unless asked for one by name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_EXECUTOR_VARIABLES_H
+#define SPLITCAST_RUNTIME_EXECUTOR_VARIABLES_H
+
+#include "dialects/exec/Exec.h"
+#include "runtime/api/Communicator.h"
+#include "runtime/api/Device.h"
+#include "runtime/api/ElementType.h"
+
+#include <string>
+#include <vector>
+
+namespace splitcast::runtime {
+
+struct VariableInfo {
+  std::string name;
+  ElementType type = ElementType::F32;
+  sbp::Shape shape;
+  sbp::Placement placement;
+  sbp::NdSbp storage;
+  int64_t position = 0;          ///< of this rank in the placement
+  std::vector<sbp::Run> pieces;  ///< of this rank; `local` counts from the first element of its piece
+  bool ownsPieces = true;
+  int64_t offsetBytes = 0; ///< of the piece in the persistent space
+  mlir::Attribute init;
+
+  int64_t pieceElements() const;
+};
+
+class Variables {
+public:
+  /// Borrows all; the persistent space is the executor's.
+  static absl::StatusOr<std::unique_ptr<Variables>> create(mlir::ModuleOp plans, Device &device,
+                                                           Communicator &communicator, Buffer persistent);
+
+  const std::vector<VariableInfo> &all() const { return variables; }
+  absl::StatusOr<const VariableInfo *> find(const std::string &name) const;
+
+  /// Every variable from its initializer; those without one are zero.
+  ///   Errors  those of reading the file of an #sbp.file, and InvalidArgument: it does not fit the variable.
+  absl::Status initialize(uint64_t seed);
+
+  absl::Status readPieces(const VariableInfo &variable, void *data);
+  absl::Status writePieces(const VariableInfo &variable, const void *data);
+  /// Whole variables; see Session.
+  absl::Status readWhole(const VariableInfo &variable, void *data);
+  absl::Status writeWhole(const VariableInfo &variable, const void *data);
+
+  absl::Status save(const std::string &path);
+  absl::Status load(const std::string &path);
+
+private:
+  Variables(Device &device, Communicator &communicator, Buffer persistent)
+      : device(device), communicator(communicator), persistent(persistent) {}
+
+  absl::Status initialize(const VariableInfo &variable, uint64_t seed);
+  Buffer pieceOf(const VariableInfo &variable) const;
+  /// The same status on every rank: the first rank's error, if any has one.
+  absl::Status agree(const absl::Status &mine, const std::string &what);
+
+  Device &device;
+  Communicator &communicator;
+  Buffer persistent;
+  std::vector<VariableInfo> variables;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_EXECUTOR_VARIABLES_H
