@@ -301,7 +301,7 @@ private:
 
   absl::StatusOr<TensorInfo> describe(Attribute typeAttr, Attribute name, exec::RangeAttr range) {
     auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
-    absl::StatusOr<runtime::ElementType> element = runtime::elementTypeOf(type);
+    absl::StatusOr<runtime::ElementType> element = runtime::storedTypeOf(type);
     if (!element.ok())
       return element.status();
     sbp::NdAttr signature = sbp::signatureOf(type);

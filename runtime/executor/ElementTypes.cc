@@ -1,5 +1,7 @@
 #include "runtime/executor/ElementTypes.h"
 
+#include "runtime/api/ElementTypeOf.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "absl/strings/str_cat.h"
@@ -8,13 +10,12 @@
 
 namespace splitcast::runtime {
 
-absl::StatusOr<ElementType> elementTypeOf(mlir::Type type) {
+absl::StatusOr<ElementType> storedTypeOf(mlir::Type type) {
+  mlir::Type element = mlir::getElementTypeOrSelf(type);
+  if (std::optional<ElementType> known = elementTypeOf(element))
+    return *known;
   std::string name;
-  llvm::raw_string_ostream(name) << mlir::getElementTypeOrSelf(type);
-  for (ElementType known : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16, ElementType::I32,
-                            ElementType::I64, ElementType::I8, ElementType::I1})
-    if (name == nameOf(known))
-      return known;
+  llvm::raw_string_ostream(name) << element;
   return absl::InvalidArgumentError(absl::StrCat("element type ", name, " cannot be stored; use f32, f64, bf16, f16, i32, "
                                                  "i64, i8 or i1"));
 }

@@ -10,7 +10,7 @@
 namespace splitcast::runtime {
 
 /// Of a tensor or an element. InvalidArgument: no buffer holds such elements.
-absl::StatusOr<ElementType> elementTypeOf(mlir::Type type);
+absl::StatusOr<ElementType> storedTypeOf(mlir::Type type);
 
 } // namespace splitcast::runtime
 

@@ -172,7 +172,7 @@ absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable,
 absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
   absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks());
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
-  absl::StatusOr<ElementType> type = elementTypeOf(op.getType());
+  absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   for (const absl::Status &status : {group.status(), stream.status(), type.status()})
     if (!status.ok())
       return status;

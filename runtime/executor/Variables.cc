@@ -26,7 +26,7 @@ int64_t positionOf(const sbp::Placement &placement, int64_t rank) {
 }
 
 absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t offsetBytes) {
-  absl::StatusOr<ElementType> type = elementTypeOf(op.getType());
+  absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   if (!type.ok())
     return type.status();
   VariableInfo info;
@@ -167,7 +167,7 @@ absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) 
       return result.status();
     if (absl::Status status = checkStored(*result, file.getTensor().str(), variable); !status.ok())
       return status;
-    opened = std::move(*result);
+    opened.emplace(std::move(*result));
   }
   for (const sbp::Run &run : variable.pieces) {
     void *out = data.data() + run.local * bytes;
@@ -241,7 +241,7 @@ absl::Status Variables::save(const std::string &path) {
   auto take = [&](absl::StatusOr<SafetensorsWriter> made) {
     status = made.status();
     if (made.ok())
-      writer = std::move(*made);
+      writer.emplace(std::move(*made));
   };
   if (communicator.rank() == 0)
     take(SafetensorsWriter::create(path, tensors));

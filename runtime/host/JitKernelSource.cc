@@ -1,6 +1,6 @@
 #include "runtime/host/JitKernelSource.h"
 
-#include "runtime/host/ElementTypeOf.h"
+#include "runtime/api/ElementTypeOf.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 #include "runtime/host/LibraryConfig.h"
 
-#include "runtime/host/ElementTypeOf.h"
+#include "runtime/api/ElementTypeOf.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

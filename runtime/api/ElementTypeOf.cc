@@ -1,4 +1,4 @@
-#include "runtime/host/ElementTypeOf.h"
+#include "runtime/api/ElementTypeOf.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -1,0 +1,113 @@
+#include "runtime/reference/GlobalInterpreter.h"
+
+#include "dialects/nn/Nn.h"
+#include "runtime/reference/Functions.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace mlir;
+
+namespace splitcast::reference {
+namespace {
+
+/// One run of a function.
+class GlobalRun {
+public:
+  GlobalRun(ModuleOp module, Variables &variables, LinalgEvaluator &evaluator, Values values)
+      : module(module), variables(variables), evaluator(evaluator), values(std::move(values)) {}
+
+  absl::Status step(Operation &op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return this->read(read);
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      return this->assign(assign);
+    if (isa<sbp::ScopeOp>(op))
+      return absl::OkStatus();
+    if (isa<sbp::BoxingOp, sbp::FenceOp>(op)) {
+      bindResults(values, &op, values.lookup(op.getOperand(0)));
+      return absl::OkStatus();
+    }
+    if (isa<nn::MinimizeOp>(op))
+      return needsPass(op, "nn-differentiate");
+    if (isa<nn::UpdateOp>(op))
+      return needsPass(op, "nn-expand-optimizers");
+    return compute(op);
+  }
+
+  std::vector<Tensor> results(Operation *terminator) const { return copies(lookUp(values, terminator->getOperands())); }
+
+private:
+  /// A variable with the type that the module declares, whatever the caller has put there.
+  absl::StatusOr<Tensor *> variable(StringRef name) {
+    auto declared = module.lookupSymbol<sbp::VariableOp>(name);
+    auto found = variables.find(name.str());
+    if (!declared || found == variables.end())
+      return absl::NotFoundError(absl::StrCat("variable @", name.str(), " has no value"));
+    if (absl::Status status = checkIs(found->second, declared.getTensorType(), absl::StrCat("variable @", name.str()));
+        !status.ok())
+      return status;
+    return &found->second;
+  }
+
+  absl::Status read(sbp::ReadOp op) {
+    absl::StatusOr<Tensor *> tensor = variable(op.getVariable());
+    if (!tensor.ok())
+      return tensor.status();
+    values[op.getResult()] = share(**tensor);
+    return absl::OkStatus();
+  }
+
+  absl::Status assign(sbp::AssignOp op) {
+    absl::StatusOr<Tensor *> tensor = variable(op.getVariable());
+    if (!tensor.ok())
+      return tensor.status();
+    **tensor = *values.lookup(op.getValue());
+    return absl::OkStatus();
+  }
+
+  absl::Status needsPass(Operation &op, StringRef pass) {
+    return absl::UnimplementedError(absl::StrCat("'", op.getName().getStringRef().str(), "' at ", printed(op.getLoc()),
+                                                 " is not run but replaced: run '", pass.str(), "' first"));
+  }
+
+  absl::Status compute(Operation &op) {
+    absl::StatusOr<std::vector<TensorRef>> results = evaluator.evaluate(&op, lookUp(values, op.getOperands()));
+    if (!results.ok())
+      return results.status();
+    bindResults(values, &op, *results);
+    return absl::OkStatus();
+  }
+
+  ModuleOp module;
+  Variables &variables;
+  LinalgEvaluator &evaluator;
+  Values values;
+};
+
+} // namespace
+
+absl::StatusOr<GlobalInterpreter> GlobalInterpreter::create(ModuleOp module, Options options) {
+  if (absl::Status status = checkVerifies(module); !status.ok())
+    return status;
+  absl::StatusOr<Variables> values = initialVariables(module, options.initializer, options.precision);
+  if (!values.ok())
+    return values.status();
+  return GlobalInterpreter(module, std::move(options), *std::move(values));
+}
+
+absl::StatusOr<std::vector<Tensor>> GlobalInterpreter::run(const std::string &name, std::vector<Tensor> inputs) {
+  absl::StatusOr<func::FuncOp> function = findFunction(module, name);
+  if (!function.ok())
+    return function.status();
+  absl::StatusOr<Values> arguments = bindInputs(*function, std::move(inputs), precision);
+  if (!arguments.ok())
+    return arguments.status();
+  GlobalRun run(module, values, evaluator, *std::move(arguments));
+  Block &body = function->getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (absl::Status status = run.step(op); !status.ok())
+      return status;
+  return run.results(body.getTerminator());
+}
+
+} // namespace splitcast::reference

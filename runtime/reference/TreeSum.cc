@@ -1,0 +1,42 @@
+#include "runtime/reference/TreeSum.h"
+
+#include "runtime/reference/Rounding.h"
+
+namespace splitcast::reference {
+namespace {
+
+/// A sum of 2^height consecutive addends.
+struct Partial {
+  int height;
+  Tensor sum;
+};
+
+/// left += right
+void add(Tensor &left, const Tensor &right, Format format) {
+  for (size_t i = 0; i < left.floats.size(); ++i)
+    left.floats[i] = roundTo(format, left.floats[i] + right.floats[i]);
+}
+
+} // namespace
+
+Tensor treeSum(llvm::ArrayRef<Tensor> addends, Precision precision) {
+  Format format = formatOf(addends.front().elementType, precision);
+  std::vector<Partial> counter;
+  for (const Tensor &addend : addends) {
+    counter.push_back({0, addend});
+    while (counter.size() > 1 && counter[counter.size() - 2].height == counter.back().height) {
+      Partial right = std::move(counter.back());
+      counter.pop_back();
+      add(counter.back().sum, right.sum, format);
+      ++counter.back().height;
+    }
+  }
+  while (counter.size() > 1) {
+    Partial right = std::move(counter.back());
+    counter.pop_back();
+    add(counter.back().sum, right.sum, format);
+  }
+  return std::move(counter.front().sum);
+}
+
+} // namespace splitcast::reference

@@ -1,0 +1,16 @@
+//===- TreeSum.h - Sums over ranks in their fixed order ------------------------===//
+#ifndef SPLITCAST_RUNTIME_REFERENCE_TREESUM_H
+#define SPLITCAST_RUNTIME_REFERENCE_TREESUM_H
+
+#include "runtime/reference/Tensor.h"
+
+namespace splitcast::reference {
+
+/// The sum of at least one tensor, all of one shape and floating-point type, in the tree of runtime/api/Communicator.h:
+/// a binary counter over the index of the addend, in which partial sums of equal height merge and leftovers fold from
+/// the right. Each addition is rounded to the type.
+Tensor treeSum(llvm::ArrayRef<Tensor> addends, Precision precision);
+
+} // namespace splitcast::reference
+
+#endif // SPLITCAST_RUNTIME_REFERENCE_TREESUM_H
