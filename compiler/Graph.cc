@@ -3,12 +3,12 @@
 
 #include "compiler/GraphDiagnostics.h"
 #include "compiler/Pipelines.h"
-#include "runtime/host/ElementTypeOf.h"
+#include "runtime/api/ElementTypeOf.h"
 #include "runtime/io/File.h"
 
-#include "mlir/IR/Verifier.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -68,9 +68,11 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
     state = state ? state : operand.graph;
   if (!state)
     return std::nullopt;
-  std::string call = absl::StrCat(name, "(", absl::StrJoin(operands, ", ", [](std::string *out, const Tensor &tensor) {
-                                    absl::StrAppend(out, describe(tensor));
-                                  }), ")");
+  std::string call = absl::StrCat(
+      name, "(",
+      absl::StrJoin(operands, ", ",
+                    [](std::string *out, const Tensor &tensor) { absl::StrAppend(out, describe(tensor)); }),
+      ")");
   GraphBuilder builder(*state, std::move(call));
   if (!builder.isOpen())
     return std::nullopt;
@@ -83,7 +85,7 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
     // What made it invalid was noted there.
     if (!operand.isValid())
       return std::nullopt;
-    Block *block = operand.value.getParentBlock();
+    Block *block = valueOf(operand).getParentBlock();
     if (builder.block && builder.block != block) {
       builder.fail("has operands of two functions; only variables are shared between functions");
       return std::nullopt;
@@ -104,9 +106,7 @@ bool GraphBuilder::isOpen() {
   return !state.isFinished && state.placement;
 }
 
-Location GraphBuilder::location() {
-  return NameLoc::get(state.builder.getStringAttr(call.substr(0, call.find('('))));
-}
+Location GraphBuilder::location() { return NameLoc::get(state.builder.getStringAttr(call.substr(0, call.find('(')))); }
 
 Tensor GraphBuilder::keep(Operation *op) {
   if (!verifyOrErase(op))
@@ -119,8 +119,12 @@ bool GraphBuilder::verifyOrErase(Operation *op) {
   if (succeeded(verify(op)))
     return true;
   op->erase();
-  std::vector<std::string> messages = collector.messages();
-  fail(messages.empty() ? "is not a legal op" : absl::StrJoin(messages, "; "));
+  std::string message = absl::StrJoin(collector.messages(), "; ");
+  // "'nn.matmul' op ...": the call says it already.
+  size_t prefixEnd = message.find("' op ");
+  if (message.rfind('\'', 0) == 0 && prefixEnd != std::string::npos)
+    message.erase(0, prefixEnd + 5);
+  fail(message.empty() ? "is not a legal op" : message);
   return false;
 }
 
@@ -191,7 +195,8 @@ GraphState::GraphState(const GraphOptions &options)
   DialectRegistry registry;
   registerDialects(registry);
   context.appendDialectRegistry(registry);
-  context.loadDialect<sbp::SbpDialect, nn::NnDialect, func::FuncDialect>();
+  // All of them: what a session makes of the module is in this context, too.
+  context.loadAllAvailableDialects();
   module = ModuleOp::create(builder.getUnknownLoc());
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
@@ -203,13 +208,12 @@ GraphState::GraphState(const GraphOptions &options)
   auto emitError = [&] { return mlir::emitError(builder.getUnknownLoc()); };
   if (names.empty())
     errors.push_back("Graph: the placement has no axis; give at least one, as {\"dp\", 1}");
+  else if (failed(sbp::PlacementAttr::verify(emitError, builder.getStringAttr(options.deviceKind), names, sizes, {})))
+    errors.push_back(absl::StrCat("Graph: ", absl::StrJoin(collector.messages(), "; ")));
   else
-    placement = sbp::PlacementAttr::getChecked(emitError, &context, builder.getStringAttr(options.deviceKind), names,
-                                               sizes, ArrayRef<int64_t>());
+    placement = sbp::PlacementAttr::fromAlgebra(&context, {options.deviceKind, options.axes, {}});
   if (placement)
     (*module)->setAttr("sbp.placement", placement);
-  else if (!names.empty())
-    errors.push_back(absl::StrCat("Graph: ", absl::StrJoin(collector.messages(), "; ")));
 }
 
 Graph::Graph(const GraphOptions &options) : state(std::make_unique<GraphState>(options)) {}
@@ -396,7 +400,6 @@ absl::StatusOr<std::string> Graph::text() {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream);
-  stream << "\n";
   return text;
 }
 

@@ -14,7 +14,8 @@
 //   ...
 //   absl::StatusOr<mlir::ModuleOp> module = graph.finish();
 //
-// Errors  No call fails by itself. What is wrong (shapes that do not fit, a name used twice) is noted with the call that did
+// Errors  No call fails by itself. What is wrong (shapes that do not fit, a name used twice) is noted with the call
+// that did
 //         it, the result is an invalid tensor, what is computed from it is invalid too, and finish() returns all of it.
 //
 //===----------------------------------------------------------------------===//
@@ -24,9 +25,9 @@
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/ElementType.h"
 
+#include "absl/status/statusor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
-#include "absl/status/statusor.h"
 
 #include <memory>
 #include <optional>
@@ -146,19 +147,19 @@ public:
   ~Graph();
   Graph(Graph &&) noexcept;
 
-  /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the first
-  /// call.
+  /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the
+  /// first call.
   void function(const std::string &name);
 
   Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {});
 
-  /// The value that a variable has when the function begins. The first call of a name makes the variable; later ones, in
-  /// whatever function, must agree in shape and type, and their `init` and other options count for nothing.
+  /// The value that a variable has when the function begins. The first call of a name makes the variable; later ones,
+  /// in whatever function, must agree in shape and type, and their `init` and other options count for nothing.
   Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options = {});
 
-  /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once per
-  /// function.
+  /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once
+  /// per function.
   void minimize(const Tensor &loss, const Optimizer &optimizer);
 
   void output(const std::string &name, const Tensor &tensor);

@@ -1,5 +1,6 @@
 #include "compiler/GraphDiagnostics.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/raw_ostream.h"
 

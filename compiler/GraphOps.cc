@@ -1,5 +1,5 @@
-// The ops and layers of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the rest
-// is the op's own verifier.
+// The ops and layers of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the
+// rest is the op's own verifier.
 #include "compiler/GraphState.h"
 
 #include "absl/strings/str_cat.h"
@@ -91,8 +91,8 @@ Tensor reshape(const Tensor &x, const sbp::Shape &shape) {
     return invalidOf(x);
   if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }) ||
       sbp::numElements(shape) != sbp::numElements(x.shape()))
-    return builder->fail(absl::StrCat("gives shape ", shapeText(shape), "; it must have ",
-                                      sbp::numElements(x.shape()), " elements, as the operand"));
+    return builder->fail(absl::StrCat("gives shape ", shapeText(shape), "; it must have ", sbp::numElements(x.shape()),
+                                      " elements, as the operand"));
   auto element = mlir::getElementTypeOrSelf(valueOf(x).getType());
   return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(shape, element), valueOf(x));
 }
@@ -158,12 +158,13 @@ static Tensor layerVariable(GraphBuilder &builder, const std::string &name, cons
 }
 
 Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("linear '", name, "' "), x);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("linear '", name, "'"), x);
   if (!builder)
     return invalidOf(x);
   if (x.shape().size() != 2 || x.shape()[1] < 1 || outputs < 1 || !isFloat(x))
-    return builder->fail(absl::StrCat("gives ", outputs, " outputs; its operand must be floats of two dimensions, samples "
-                                                         "and inputs, and there is at least one input and one output"));
+    return builder->fail(absl::StrCat("gives ", outputs,
+                                      " outputs; its operand must be floats of two dimensions, samples "
+                                      "and inputs, and there is at least one input and one output"));
   const int64_t inputs = x.shape()[1];
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   const Init init = options.init.value_or(Init::uniform(-bound, bound));
@@ -175,13 +176,13 @@ Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const L
 }
 
 Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("embeddingTable '", name, "' "), ids);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("embeddingTable '", name, "'"), ids);
   if (!builder)
     return invalidOf(ids);
   if (rows < 1 || width < 1)
     return builder->fail(absl::StrCat("has ", rows, " rows of ", width, "; both are at least 1"));
-  Tensor table = layerVariable(*builder, absl::StrCat(name, ".weight"), {rows, width}, Init::normal(0.0, 1.0),
-                               ElementType::F32);
+  Tensor table =
+      layerVariable(*builder, absl::StrCat(name, ".weight"), {rows, width}, Init::normal(0.0, 1.0), ElementType::F32);
   return embedding(table, ids);
 }
 

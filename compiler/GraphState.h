@@ -46,8 +46,8 @@ class GraphBuilder {
 public:
   GraphBuilder(GraphState &state, std::string call) : state(state), call(std::move(call)) {}
 
-  /// For an op on `operands`, all of one function of one graph; nothing when one of them is invalid or of another function,
-  /// which is then noted.
+  /// For an op on `operands`, all of one function of one graph; nothing when one of them is invalid or of another
+  /// function, which is then noted.
   static std::optional<GraphBuilder> forOp(const std::string &name, llvm::ArrayRef<Tensor> operands);
   static GraphState *stateOf(const Tensor &tensor) { return tensor.graph; }
   static mlir::Value valueOf(const Tensor &tensor) { return tensor.value; }

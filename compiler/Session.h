@@ -8,7 +8,7 @@
 #ifndef SPLITCAST_COMPILER_SESSION_H
 #define SPLITCAST_COMPILER_SESSION_H
 
-#include "compiler/Reports.h"
+#include "passes/plan/Reports.h"
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"

@@ -139,6 +139,10 @@ SmallVector<Value> SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder, Valu
                        })};
 }
 
+SmallVector<IndexOperand> SoftmaxCrossEntropyOp::getIndexOperands() {
+  return {{1, getLogits().getType().getShape().back()}};
+}
+
 int64_t SoftmaxCrossEntropyOp::getFlops() { return 5 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }
 
 SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
@@ -184,6 +188,10 @@ SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, 
                                              scalarConstant(b, loc, type, 0.0));
     return b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, softmax, oneHot), x[3]);
   })};
+}
+
+SmallVector<IndexOperand> SoftmaxCrossEntropyGradOp::getIndexOperands() {
+  return {{2, getLogits().getType().getShape().back()}};
 }
 
 int64_t SoftmaxCrossEntropyGradOp::getFlops() { return 7 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }

@@ -61,6 +61,8 @@ SmallVector<Value> EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange ope
                        })};
 }
 
+SmallVector<IndexOperand> EmbeddingOp::getIndexOperands() { return {{1, getTable().getType().getDimSize(0)}}; }
+
 int64_t EmbeddingOp::getFlops() { return 0; }
 
 SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
@@ -110,6 +112,8 @@ SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
                          return b.create<arith::AddFOp>(loc, args[2], addend);
                        })};
 }
+
+SmallVector<IndexOperand> EmbeddingGradOp::getIndexOperands() { return {{1, getResult().getType().getDimSize(0)}}; }
 
 int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGradient().getType())); }
 

@@ -20,6 +20,12 @@ struct LibraryCall {
   mlir::DictionaryAttr config;
 };
 
+/// Operand `operand` holds indices into `places` places.
+struct IndexOperand {
+  unsigned operand = 0;
+  int64_t places = 0;
+};
+
 /// What an optimizer builds its update with. All values are undecided tensors.
 class UpdateBuilder {
 public:

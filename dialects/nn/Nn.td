@@ -52,6 +52,8 @@ class Nn_ComputeOp<string mnemonic, list<Trait> traits = []>
 
 defvar Differentiable = DeclareOpInterfaceMethods<GradientOpInterface>;
 defvar Library = DeclareOpInterfaceMethods<ComputeOpInterface, ["getLibraryCall"]>;
+defvar Indexed = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands"]>;
+defvar IndexedLibrary = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands", "getLibraryCall"]>;
 
 //===----------------------------------------------------------------------===//
 // Elementwise
@@ -233,7 +235,7 @@ def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library]> {
                              CArg<"bool", "false">:$transposeB)>];
 }
 
-def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable]> {
+def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable, Indexed]> {
   let summary = "Rows of a table";
   let description = [{
     ```mlir
@@ -247,13 +249,13 @@ def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$table, "::mlir::Value":$ids)>];
 }
 
-def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [Library]> {
+def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [IndexedLibrary]> {
   let summary = "Adds each row of the gradient to the row of the table that it came from";
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_IndexTensor:$ids);
   let results = (outs Nn_FloatTensor:$result);
 }
 
-def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable]> {
+def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable, Indexed]> {
   let summary = "Per row: log(sum over classes of exp(logit)) - logit of the label";
   let description = [{
     ```mlir
@@ -261,13 +263,14 @@ def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differenti
     ```
     The row's largest logit is subtracted first, so nothing overflows.
     - C1: The last dimension of the logits is the classes; labels and result have the others.
+    A label outside of the classes is an error when the step runs.
   }];
   let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels)>];
 }
 
-def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad"> {
+def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed]> {
   let summary = "(softmax(logits) - one-hot of the label) times the row's gradient";
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
   let results = (outs Nn_FloatTensor:$result);

@@ -20,6 +20,10 @@ def ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       The results as linalg on `operands`, which have the op's operand types without signature.
     }], "::llvm::SmallVector<::mlir::Value>", "lowerToLinalg",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+    InterfaceMethod<[{
+      Operands that hold indices, and how many places they may name: an index outside of [0, places) is an error of the step.
+    }], "::llvm::SmallVector<::splitcast::nn::IndexOperand>", "getIndexOperands", (ins), /*methodBody=*/"",
+    /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Floating-point operations of one execution.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<[{
       The call of a vendor library that does it better than a generated kernel; none by default.

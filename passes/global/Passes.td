@@ -95,6 +95,24 @@ def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
+def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
+  let summary = "Moves the module to a placement whose axis has another size";
+  let description = [{
+    Replaces attributes only; global shapes stay. What a model costs on 1,024 ranks can so be asked anywhere. Before
+    'sbp-zero-storage', since buckets are padded to the size of the axis.
+    From tests/passes/global/resize_axis_example.mlir, with `axis=dp size=1024`:
+    ```mlir
+    #cpu_dp4_ = #sbp.placement<"cpu", [dp = 4]>         // before
+    #cpu_dp1024_ = #sbp.placement<"cpu", [dp = 1024]>   // after
+    ```
+    - C1: The placement has the axis, and lists no ranks of its own.
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"\"", "The axis; the first when not said">,
+    Option<"size", "size", "int64_t", "1", "Its new size">,
+  ];
+}
+
 def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
   let description = [{

@@ -176,6 +176,7 @@ private:
     }
     if (auto compute = dyn_cast<nn::ComputeOpInterface>(op))
       if (std::optional<nn::LibraryCall> call = compute.getLibraryCall()) {
+        checkIndices(compute, [](Value operand) { return operand; });
         builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr(call->name), call->config,
                                         rangesOf(op->getOperands()), rangesOf(op->getResults()));
         return success();
@@ -183,7 +184,31 @@ private:
     return op->emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
   }
 
+  /// Kernels trust indices that come from outside; so each is checked once, before its first use.
+  void checkIndices(nn::ComputeOpInterface op, function_ref<Value(Value)> outside) {
+    for (nn::IndexOperand index : op.getIndexOperands()) {
+      Value operand = outside(op->getOperand(index.operand));
+      if (!operand || !checked.insert({operand, index.places}).second)
+        continue;
+      auto type = cast<RankedTensorType>(operand.getType());
+      auto attribute = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
+      auto config = builder.getDictionaryAttr(
+          {attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
+           attribute("places", builder.getI64IntegerAttr(index.places)),
+           attribute("index_type", TypeAttr::get(type.getElementType())),
+           attribute("what", builder.getStringAttr(op->getName().getStringRef()))});
+      builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr("check_indices"), config, rangesOf(operand),
+                                      builder.getArrayAttr({}));
+    }
+  }
+
   LogicalResult lowerFusion(nn::FusionOp fusion) {
+    Block &body = fusion.getBody().front();
+    for (auto op : body.getOps<nn::ComputeOpInterface>())
+      checkIndices(op, [&](Value operand) -> Value {
+        auto argument = dyn_cast<BlockArgument>(operand);
+        return argument ? fusion.getInputs()[argument.getArgNumber()] : Value();
+      });
     SmallVector<int64_t> tied;
     for (unsigned i = 0; i < fusion.getNumResults(); ++i)
       tied.push_back(assignment.tiedOperand(fusion, i));
@@ -281,6 +306,7 @@ private:
   PersistentSpace &persistent;
   KernelTable &kernels;
   OpBuilder &builder;
+  DenseSet<std::pair<Value, int64_t>> checked;
   DenseMap<Operation *, int64_t> tickets;
   int64_t nextTicket = 0;
 };

@@ -21,4 +21,12 @@ def LowerToExecPass : Pass<"exec-lower", "mlir::ModuleOp"> {
                            "mlir::tensor::TensorDialect", "mlir::math::MathDialect"];
 }
 
+def ReportPass : Pass<"exec-report", "mlir::ModuleOp"> {
+  let summary = "Prints what each function will cost: memory and communication of this rank";
+  let description = [{
+    On standard error; the module stays as it is. Works for any number of ranks: nothing is allocated, and nothing runs.
+    - C1: The module is at the plan level.
+  }];
+}
+
 #endif // SPLITCAST_PASSES_PLAN_PASSES_TD

@@ -47,6 +47,14 @@ ElementType LibraryConfig::type(const std::string &key) {
   return type.value_or(ElementType::F32);
 }
 
+std::string LibraryConfig::text(const std::string &key) {
+  mlir::Attribute value = find(key, "a string");
+  auto attribute = llvm::dyn_cast_or_null<mlir::StringAttr>(value);
+  if (value && !attribute)
+    fail(absl::StrCat("'", key, "' must be a string"));
+  return attribute ? attribute.str() : "";
+}
+
 int64_t LibraryConfig::bytes(int64_t a, int64_t b, ElementType type) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, bytesOf(type), &bytes))

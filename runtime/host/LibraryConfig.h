@@ -22,6 +22,7 @@ public:
   /// A boolean; false when missing.
   bool flag(const std::string &key);
   ElementType type(const std::string &key);
+  std::string text(const std::string &key);
   /// The bytes of a x b elements.
   int64_t bytes(int64_t a, int64_t b, ElementType type);
 

@@ -1,7 +1,7 @@
 //===- LibraryEmbeddingGrad.cc - Adds rows into the rows of a table ----------===//
 //
 // "embedding_grad": config {rows = N, vocabulary = V, width = H, type = f32 | f64, index_type = i32 | i64}.
-//   Operands  ids [N], dy [N, H]; output table [V, H].
+//   Operands  dy [N, H], ids [N]; output table [V, H].
 //   Meaning   table = 0; then table[ids[n]] += dy[n] for n = 0, 1, ...: one order, so one result.
 //   Errors    at launch, InvalidArgument: an id outside 0..V-1; nothing was written.
 //
@@ -27,8 +27,8 @@ public:
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
       return status;
-    const Index *ids = reinterpret_cast<const Index *>(buffers[0].data);
-    const Float *gradients = reinterpret_cast<const Float *>(buffers[1].data);
+    const Index *ids = reinterpret_cast<const Index *>(buffers[1].data);
+    const Float *gradients = reinterpret_cast<const Float *>(buffers[0].data);
     Float *table = reinterpret_cast<Float *>(buffers[2].data);
     for (int64_t n = 0; n < rows; ++n)
       if (ids[n] < 0 || ids[n] >= vocabulary)
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribut
   int64_t width = config.count("width");
   ElementType type = config.type("type");
   ElementType indexType = config.type("index_type");
-  std::vector<int64_t> argumentBytes = {config.bytes(rows, 1, indexType), config.bytes(rows, width, type),
+  std::vector<int64_t> argumentBytes = {config.bytes(rows, width, type), config.bytes(rows, 1, indexType),
                                         config.bytes(vocabulary, width, type)};
   if (absl::Status status = config.status(); !status.ok())
     return status;

@@ -86,13 +86,13 @@ private:
 
 } // namespace
 
-absl::StatusOr<GlobalInterpreter> GlobalInterpreter::create(ModuleOp module, Options options) {
+absl::StatusOr<GlobalInterpreter> GlobalInterpreter::create(ModuleOp module, const Options &options) {
   if (absl::Status status = checkVerifies(module); !status.ok())
     return status;
   absl::StatusOr<Variables> values = initialVariables(module, options.initializer, options.precision);
   if (!values.ok())
     return values.status();
-  return GlobalInterpreter(module, std::move(options), *std::move(values));
+  return GlobalInterpreter(module, options.precision, *std::move(values));
 }
 
 absl::StatusOr<std::vector<Tensor>> GlobalInterpreter::run(const std::string &name, std::vector<Tensor> inputs) {

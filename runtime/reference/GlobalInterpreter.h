@@ -26,7 +26,7 @@ public:
 
   /// Borrows the module, which must not change while the interpreter lives.
   ///   Errors  InvalidArgument: the module does not verify; those of the initializer.
-  static absl::StatusOr<GlobalInterpreter> create(mlir::ModuleOp module, Options options = Options());
+  static absl::StatusOr<GlobalInterpreter> create(mlir::ModuleOp module, const Options &options = Options());
 
   /// Global values; may be read and replaced between runs.
   Variables &variables() { return values; }
@@ -41,8 +41,8 @@ public:
   absl::StatusOr<std::vector<Tensor>> run(const std::string &function, std::vector<Tensor> inputs);
 
 private:
-  GlobalInterpreter(mlir::ModuleOp module, Options options, Variables values)
-      : module(module), precision(options.precision), values(std::move(values)), evaluator(options.precision) {}
+  GlobalInterpreter(mlir::ModuleOp module, Precision precision, Variables values)
+      : module(module), precision(precision), values(std::move(values)), evaluator(precision) {}
 
   mlir::ModuleOp module;
   Precision precision;

@@ -41,8 +41,8 @@ absl::Status checkOperands(Operation *op, ArrayRef<TensorRef> operands) {
 
 LinalgEvaluator::LinalgEvaluator(Precision precision) : precision(precision) {}
 LinalgEvaluator::~LinalgEvaluator() = default;
-LinalgEvaluator::LinalgEvaluator(LinalgEvaluator &&) = default;
-LinalgEvaluator &LinalgEvaluator::operator=(LinalgEvaluator &&) = default;
+LinalgEvaluator::LinalgEvaluator(LinalgEvaluator &&) noexcept = default;
+LinalgEvaluator &LinalgEvaluator::operator=(LinalgEvaluator &&) noexcept = default;
 
 absl::StatusOr<std::vector<TensorRef>> LinalgEvaluator::evaluate(Operation *op, ArrayRef<TensorRef> operands) {
   if (operands.size() != op->getNumOperands())

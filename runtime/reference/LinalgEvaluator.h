@@ -19,8 +19,8 @@ class LinalgEvaluator {
 public:
   explicit LinalgEvaluator(Precision precision);
   ~LinalgEvaluator();
-  LinalgEvaluator(LinalgEvaluator &&);
-  LinalgEvaluator &operator=(LinalgEvaluator &&);
+  LinalgEvaluator(LinalgEvaluator &&) noexcept;
+  LinalgEvaluator &operator=(LinalgEvaluator &&) noexcept;
 
   /// The results of an op with ComputeOpInterface, or of an nn.fusion: its region's ops one by one.
   ///   Shapes  operands as the op's types say, the signature ignored; likewise the results.

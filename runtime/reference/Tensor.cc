@@ -1,9 +1,10 @@
 #include "runtime/reference/Tensor.h"
 
 #include "absl/strings/str_cat.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdio>
 
 using namespace mlir;
 
@@ -59,7 +60,7 @@ int64_t bytesOf(const Tensor &tensor) {
 bool sameBits(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
   if (!a.isFloat())
     return a.integers[i] == b.integers[j];
-  return std::memcmp(&a.floats[i], &b.floats[j], sizeof(double)) == 0;
+  return llvm::bit_cast<uint64_t>(a.floats[i]) == llvm::bit_cast<uint64_t>(b.floats[j]);
 }
 
 std::string elementText(const Tensor &tensor, int64_t index) {

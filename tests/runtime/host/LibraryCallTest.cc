@@ -153,7 +153,7 @@ TEST_F(LibraryCallTest, MatmulChecksItsBuffers) {
 TEST_F(LibraryCallTest, UnknownCallsNameTheKnown) {
   absl::Status status = call("fft", "{}").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("embedding_grad, matmul"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("check_indices, embedding_grad, matmul"));
 }
 
 // 1e8 + 1 - 1e8 is 0 in f32 in this order and 1 in others.
@@ -163,7 +163,7 @@ TEST_F(LibraryCallTest, EmbeddingGradAddsRowsInOrder) {
   ASSERT_TRUE(gradient.ok()) << gradient.status();
   std::vector<int64_t> ids = {2, 0, 2, 2};
   std::vector<float> dy = {1e8f, 1, 5, 6, 1, 10, -1e8f, 100}, table(6, 77);
-  ASSERT_EQ((*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream), absl::OkStatus());
+  ASSERT_EQ((*gradient)->launch({bufferOf(dy), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
   EXPECT_EQ(table, (std::vector<float>{5, 6, 0, 0, 0, 111}));
 }
 
@@ -173,7 +173,7 @@ TEST_F(LibraryCallTest, EmbeddingGradTakesI32AndF64) {
   ASSERT_TRUE(gradient.ok()) << gradient.status();
   std::vector<int32_t> ids = {1, 1, 0};
   std::vector<double> dy = {1e15, 0.5, 3}, table(2, 77);
-  ASSERT_EQ((*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream), absl::OkStatus());
+  ASSERT_EQ((*gradient)->launch({bufferOf(dy), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
   EXPECT_EQ(table, (std::vector<double>{3, 1e15 + 0.5}));
 }
 
@@ -183,11 +183,25 @@ TEST_F(LibraryCallTest, EmbeddingGradRefusesIdsOutsideTheVocabulary) {
   std::vector<float> dy(2, 1), table(3, 77);
   for (int32_t bad : {-1, 3}) {
     std::vector<int32_t> ids = {0, bad};
-    absl::Status status = (*gradient)->launch({bufferOf(ids), bufferOf(dy), bufferOf(table)}, *stream);
+    absl::Status status = (*gradient)->launch({bufferOf(dy), bufferOf(ids), bufferOf(table)}, *stream);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("ids[1] is " + std::to_string(bad) + "; the vocabulary has 3"));
     EXPECT_EQ(table, std::vector<float>(3, 77));
+  }
+}
+
+// Kernels trust indices that come from outside, so they are checked first; the op that they are for is named.
+TEST_F(LibraryCallTest, CheckIndicesRefusesWhatIsOutside) {
+  auto check = call("check_indices", "{count = 3 : i64, places = 5 : i64, index_type = i64, what = \"nn.embedding\"}");
+  ASSERT_TRUE(check.ok()) << check.status();
+  std::vector<int64_t> ids = {0, 4, 2};
+  EXPECT_EQ((*check)->launch({bufferOf(ids)}, *stream), absl::OkStatus());
+  for (int64_t bad : {-1, 5}) {
+    ids[2] = bad;
+    absl::Status status = (*check)->launch({bufferOf(ids)}, *stream);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("'nn.embedding': index 2 of its input is " + std::to_string(bad)));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "compiler/Reports.h"
+#include "passes/plan/Reports.h"
 
 #include "llvm/Support/Format.h"
 

@@ -1,6 +1,6 @@
 //===- Reports.h - What a plan will cost, read off it ---------------------------------===//
-#ifndef SPLITCAST_COMPILER_REPORTS_H
-#define SPLITCAST_COMPILER_REPORTS_H
+#ifndef SPLITCAST_PASSES_PLAN_REPORTS_H
+#define SPLITCAST_PASSES_PLAN_REPORTS_H
 
 #include "dialects/exec/Exec.h"
 
@@ -39,4 +39,4 @@ void print(const CommunicationReport &report, llvm::raw_ostream &os);
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_REPORTS_H
+#endif // SPLITCAST_PASSES_PLAN_REPORTS_H

@@ -1,0 +1,197 @@
+#include "compiler/Launch.h"
+
+#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/HostDevice.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sched.h>
+#include <unistd.h>
+
+namespace splitcast {
+namespace {
+
+/// How long a rank that failed waits for the others to end, too, before it ends the job.
+constexpr double kFarewellSeconds = 2;
+
+absl::Duration toDuration(double seconds) { return absl::Seconds(seconds); }
+
+/// The processors that this process may use: its machine and their numbers.
+std::string processorsText() {
+  char machine[256] = {};
+  gethostname(machine, sizeof(machine) - 1);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  std::string text = absl::StrCat(CPU_COUNT(&set), " of ", machine, ":");
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &set))
+      absl::StrAppend(&text, " ", processor);
+  return text;
+}
+
+/// Processors per rank where ranks with the same ones share them; the fewest of any rank.
+int64_t sharedProcessors(const std::vector<std::string> &processors) {
+  int64_t fewest = INT64_MAX;
+  for (const std::string &text : processors) {
+    int64_t count = 1;
+    (void)absl::SimpleAtoi(text.substr(0, text.find(' ')), &count);
+    fewest = std::min<int64_t>(fewest, count / std::count(processors.begin(), processors.end(), text));
+  }
+  return std::max<int64_t>(1, fewest);
+}
+
+/// "OK", or the status as text that decode understands.
+std::string encode(const absl::Status &status) {
+  return status.ok() ? "OK" : absl::StrCat(static_cast<int>(status.code()), " ", std::string(status.message()));
+}
+
+absl::Status decode(const std::string &text, int64_t rank) {
+  int code = 0;
+  size_t blank = text.find(' ');
+  if (text == "OK")
+    return absl::OkStatus();
+  if (blank == std::string::npos || !absl::SimpleAtoi(text.substr(0, blank), &code))
+    return absl::InternalError(absl::StrCat("rank ", rank, " sent a status that cannot be read"));
+  return {static_cast<absl::StatusCode>(code), absl::StrCat("rank ", rank, " failed: ", text.substr(blank + 1))};
+}
+
+/// The first status of a rank that failed.
+absl::Status firstFailure(const std::vector<std::string> &statuses) {
+  for (size_t rank = 0; rank < statuses.size(); ++rank)
+    if (absl::Status status = decode(statuses[rank], static_cast<int64_t>(rank)); !status.ok())
+      return status;
+  return absl::OkStatus();
+}
+
+std::unique_ptr<runtime::Communicator> makeCommunicator(std::unique_ptr<runtime::Transport> transport, double seconds) {
+  runtime::HostCommunicatorOptions options;
+  options.timeout = toDuration(seconds);
+  return runtime::createHostCommunicator(std::move(transport), options);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// LaunchOptions
+//===----------------------------------------------------------------------===//
+
+std::string LaunchOptions::defaultKernelCache() {
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return absl::StrCat(cache, "/splitcast/kernels");
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return absl::StrCat(home, "/.cache/splitcast/kernels");
+  return "";
+}
+
+void LaunchOptions::addTo(Flags &flags) {
+  flags.addNumber("timeout", &timeoutSeconds, 0.1, 1e6,
+                  "seconds that a rank waits for another before that is an error");
+  flags.addInteger("threads", &threads, 0, 4096, "threads per rank; 0: the machine's processors, shared by its ranks");
+  flags.addChoice("device", &deviceKind, {"cpu"}, "what the ranks compute on");
+  flags.addString("kernel-cache", &kernelCache, "DIRECTORY", "where compiled kernels are kept; empty: nowhere");
+}
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &options) {
+  std::unique_ptr<Launch> launch(new Launch);
+  launch->chosen = options;
+  absl::StatusOr<std::unique_ptr<runtime::MpiRuntime>> runtime = runtime::MpiRuntime::create();
+  if (!runtime.ok())
+    return runtime.status();
+  launch->runtime = *std::move(runtime);
+  if (absl::Status status = launch->connect(); !status.ok())
+    return status;
+  if (absl::Status status = launch->shareProcessors(); !status.ok())
+    return status;
+  runtime::HostDeviceOptions device;
+  device.threads = launch->rankThreads;
+  device.objectCacheDir = options.kernelCache;
+  launch->rankDevice = runtime::createHostDevice(device);
+  return launch;
+}
+
+absl::Status Launch::connect() {
+  std::unique_ptr<runtime::Transport> transports[3];
+  for (auto &transport : transports) {
+    absl::StatusOr<std::unique_ptr<runtime::Transport>> made = runtime->createTransport();
+    if (!made.ok())
+      return made.status();
+    transport = *std::move(made);
+  }
+  farewell = std::move(transports[0]);
+  control = makeCommunicator(std::move(transports[1]), chosen.timeoutSeconds);
+  ranks = makeCommunicator(std::move(transports[2]), chosen.timeoutSeconds);
+  return absl::OkStatus();
+}
+
+absl::Status Launch::shareProcessors() {
+  absl::StatusOr<std::vector<std::string>> processors = control->exchange(processorsText(), {"start of the job"});
+  if (!processors.ok())
+    return processors.status();
+  rankThreads = static_cast<int>(chosen.threads > 0 ? chosen.threads : sharedProcessors(*processors));
+  return absl::OkStatus();
+}
+
+absl::Status Launch::agree(const absl::Status &mine, const std::string &what) {
+  absl::StatusOr<std::vector<std::string>> all = control->exchange(encode(mine), {what});
+  if (!mine.ok())
+    return mine;
+  return all.ok() ? firstFailure(*all) : all.status();
+}
+
+int Launch::end(const absl::Status &status) {
+  if (!status.ok())
+    printError(rank(), status);
+  const double patience = status.ok() ? chosen.timeoutSeconds : std::min(kFarewellSeconds, chosen.timeoutSeconds);
+  std::unique_ptr<runtime::Communicator> last = makeCommunicator(std::move(farewell), patience);
+  absl::StatusOr<std::vector<std::string>> all = last->exchange(encode(status), {"end of the job"});
+  absl::Status outcome = !status.ok() ? status : all.ok() ? firstFailure(*all) : all.status();
+  if (status.ok() && !outcome.ok())
+    printError(rank(), outcome);
+  if (!all.ok())
+    runtime->abortJob(1);
+  return outcome.ok() ? 0 : 1;
+}
+
+int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
+               const std::function<absl::Status(Launch &)> &body) {
+  absl::Status parsed = flags.parse(argc, argv);
+  // Even with flags that are wrong: the other ranks hear of it.
+  absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? options : LaunchOptions());
+  if (!launch.ok()) {
+    printError(0, launch.status());
+    return 1;
+  }
+  absl::Status status = (*launch)->agree(parsed, "check of the flags");
+  if (status.ok() && flags.isHelpWanted() && (*launch)->rank() == 0)
+    printf("%s", flags.help().c_str());
+  if (status.ok() && !flags.isHelpWanted())
+    status = body(**launch);
+  return (*launch)->end(status);
+}
+
+void printError(int64_t rank, const absl::Status &status) {
+  std::string prefix = absl::StrCat("rank ", rank, ": error: ");
+  std::string indent = absl::StrCat("\n", std::string(prefix.size(), ' '));
+  std::string text = absl::StrCat(prefix, absl::StrReplaceAll(std::string(status.message()), {{"\n", indent}}), "\n");
+  // One write, so that lines of several ranks do not mix.
+  fflush(stdout);
+  size_t written = 0;
+  while (written < text.size()) {
+    ssize_t count = write(STDERR_FILENO, text.data() + written, text.size() - written);
+    if (count <= 0)
+      return;
+    written += static_cast<size_t>(count);
+  }
+}
+
+} // namespace splitcast

@@ -1,0 +1,101 @@
+//===- Launch.h - A program that runs as several ranks ------------------------===//
+//
+// Joins what a rank needs (its place in the MPI job, device, communicator) and decides how the job ends:
+//
+//   int main(int argc, char **argv) {
+//     Flags flags("trainer", "...");
+//     LaunchOptions options;
+//     options.addTo(flags);
+//     return launchMain(flags, argc, argv, options, [&](Launch &launch) -> absl::Status { ... });
+//   }
+//
+// Under mpirun each process is a rank; started alone, it is the only one. An error ends the job on every rank, with one
+// line `rank R: error: ...` from each and an exit status that is not 0:
+//
+//   who fails                   what happens
+//   all, at the same point      each prints its own error and ends by itself (two seconds at most pass)
+//   one, and all call agree     it prints its error, the others print whose it was, and each ends by itself
+//   one, while others run on    it prints its error, waits two seconds for the others, and then ends the job; the
+//   others are
+//                               told by a signal, and say for which rank and collective they waited
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_COMPILER_LAUNCH_H
+#define SPLITCAST_COMPILER_LAUNCH_H
+
+#include "compiler/LaunchFlags.h"
+#include "runtime/api/Communicator.h"
+#include "runtime/api/Device.h"
+#include "runtime/mpi/MpiRuntime.h"
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace splitcast {
+
+struct LaunchOptions {
+  double timeoutSeconds = 300; ///< how long a rank waits for another before that is an error
+  int64_t threads = 0;         ///< per rank; 0: the processors of the machine, shared by its ranks
+  std::string deviceKind = "cpu";
+  std::string kernelCache = defaultKernelCache(); ///< where compiled kernels are kept; empty: nowhere
+
+  /// --timeout, --threads, --device and --kernel-cache.
+  void addTo(Flags &flags);
+  /// ~/.cache/splitcast/kernels, under XDG_CACHE_HOME where that is set; empty without a home.
+  static std::string defaultKernelCache();
+};
+
+/// This rank. Destroyed after everything that uses its device or its communicator.
+class Launch {
+public:
+  /// Called once per process, by all ranks.
+  ///   Errors  those of MpiRuntime::create. What is wrong with the options comes up in ready(), so that ranks can agree
+  ///           about it.
+  static absl::StatusOr<std::unique_ptr<Launch>> create(const LaunchOptions &options);
+
+  int64_t rank() const { return runtime->rank(); }
+  int64_t size() const { return runtime->size(); }
+  /// Per rank, the same on all.
+  int threads() const { return rankThreads; }
+  const LaunchOptions &options() const { return chosen; }
+
+  runtime::Device &device() { return *rankDevice; }
+  runtime::Communicator &communicator() { return *ranks; }
+
+  /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
+  /// gets its own status back, another one gets that of the first rank that failed, which it names.
+  absl::Status agree(const absl::Status &mine, const std::string &what);
+
+  /// Ends the job, as all ranks do at the end of main, and gives the exit status of this process: 0 if `status` is OK
+  /// on all of them. Prints what failed. Nothing else of this launch may be alive.
+  int end(const absl::Status &status);
+
+private:
+  Launch() = default;
+  absl::Status connect();
+  absl::Status shareProcessors();
+
+  LaunchOptions chosen;
+  int rankThreads = 1;
+  std::unique_ptr<runtime::MpiRuntime> runtime;
+  std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
+  std::unique_ptr<runtime::Device> rankDevice;
+  std::unique_ptr<runtime::Communicator> control; ///< of agree() alone, so that it never meets a message of a program
+  std::unique_ptr<runtime::Communicator> ranks;
+};
+
+/// Parses the flags, launches, agrees about errors in them, runs `body`, and ends: the exit status. --help is printed
+/// once.
+int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
+               const std::function<absl::Status(Launch &)> &body);
+
+/// "rank 3: error: ..." on stderr, in one piece.
+void printError(int64_t rank, const absl::Status &status);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_LAUNCH_H

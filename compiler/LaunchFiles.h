@@ -1,0 +1,89 @@
+//===- LaunchFiles.h - Inputs and outputs of steps as .npy files -------------===//
+//
+// The leading dimension of a file is the step; the others are those of the tensor, whole: x: 128x256 over 100 steps is
+// a file of 100x128x256, whatever the ranks. Each rank reads only its own piece of every step; outputs are put together
+// by rank 0, one step at a time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_COMPILER_LAUNCHFILES_H
+#define SPLITCAST_COMPILER_LAUNCHFILES_H
+
+#include "compiler/Session.h"
+#include "runtime/io/Npy.h"
+
+#include <functional>
+
+namespace splitcast {
+
+/// --input=NAME=FILE
+struct NamedFile {
+  std::string name, path;
+};
+
+/// Calls `visit` for every row of `box` in a tensor of this shape, in row-major order: `count` elements that lie in a
+/// row both in the tensor, from `logical` on, and in the box, from `local` on. Stops at the first error.
+absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
+                        const std::function<absl::Status(const sbp::Run &)> &visit);
+
+/// "the inputs are 'x' (4x8 f32), 'y' (4 i64)", for messages.
+std::string listTensors(const std::vector<TensorInfo> &tensors);
+
+class StepInputs {
+public:
+  /// Every input of the function comes from one of the files.
+  ///   Errors  InvalidArgument: an input has no file, a file no input, or one of another type or shape. Those of
+  ///   NpyFile.
+  static absl::StatusOr<StepInputs> open(const Session &session, const std::string &function,
+                                         const std::vector<NamedFile> &files);
+
+  bool isEmpty() const { return inputs.empty(); }
+  /// Of the shortest file; requires that there is one.
+  int64_t steps() const;
+  const std::string &shortestPath() const;
+
+  /// Sets the inputs of step `step`, below steps().
+  absl::Status feed(Session &session, int64_t step);
+
+private:
+  struct Input {
+    TensorInfo info;
+    std::string path;
+    runtime::NpyFile file;
+    std::vector<std::byte> piece;
+  };
+  const Input &shortest() const;
+
+  std::string function;
+  std::vector<Input> inputs;
+};
+
+class StepOutputs {
+public:
+  /// Rank 0 makes the files, which appear on commit(). All ranks call it, and then write() after each step.
+  ///   Errors  InvalidArgument: no such output, or one twice.
+  static absl::StatusOr<StepOutputs> open(const Session &session, const std::string &function,
+                                          const std::vector<NamedFile> &files, runtime::Communicator &communicator);
+
+  absl::Status write(Session &session, runtime::Communicator &communicator);
+  absl::Status commit();
+
+private:
+  struct Output {
+    size_t index = 0;
+    TensorInfo info;
+    std::vector<std::optional<std::vector<sbp::Interval>>>
+        boxes; ///< of every rank; none where an earlier one has the same
+    std::vector<std::byte> piece, whole;
+    std::optional<runtime::NpyWriter> writer; ///< of rank 0
+  };
+  static absl::Status shareBoxes(Output &output, runtime::Communicator &communicator);
+  static absl::Status gather(Output &output, runtime::Communicator &communicator);
+  static bool isElsewhere(const Output &output);
+
+  std::string function;
+  std::vector<Output> outputs;
+};
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_LAUNCHFILES_H

@@ -1,0 +1,150 @@
+#include "compiler/LaunchFlags.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace splitcast {
+
+static absl::Status invalid(const std::string &message) { return absl::InvalidArgumentError(message); }
+
+void Flags::addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
+                      std::function<absl::Status(const std::string &)> parse) {
+  flags.push_back({name, valueName, help, isRepeatable, std::move(parse), false});
+}
+
+void Flags::addString(const std::string &name, std::string *value, const std::string &valueName,
+                      const std::string &help) {
+  addParsed(name, valueName, help, false, [value](const std::string &text) {
+    *value = text;
+    return absl::OkStatus();
+  });
+}
+
+void Flags::addChoice(const std::string &name, std::string *value, const std::vector<std::string> &choices,
+                      const std::string &help) {
+  addParsed(name, absl::StrJoin(choices, "|"), absl::StrCat(help, " (", *value, ")"), false,
+            [value, choices](const std::string &text) {
+              if (std::find(choices.begin(), choices.end(), text) == choices.end())
+                return invalid(absl::StrCat("it must be ", absl::StrJoin(choices, " or ")));
+              *value = text;
+              return absl::OkStatus();
+            });
+}
+
+void Flags::addInteger(const std::string &name, int64_t *value, int64_t least, int64_t most, const std::string &help) {
+  addParsed(name, "N", absl::StrCat(help, " (", *value, ")"), false, [=](const std::string &text) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number < least || number > most)
+      return invalid(absl::StrCat("it must be an integer from ", least, " to ", most));
+    *value = number;
+    return absl::OkStatus();
+  });
+}
+
+void Flags::addNumber(const std::string &name, double *value, double least, double most, const std::string &help) {
+  addParsed(name, "X", absl::StrCat(help, " (", *value, ")"), false, [=](const std::string &text) {
+    double number = 0;
+    if (!absl::SimpleAtod(text, &number) || !(number >= least && number <= most))
+      return invalid(absl::StrCat("it must be a number from ", least, " to ", most));
+    *value = number;
+    return absl::OkStatus();
+  });
+}
+
+void Flags::addSwitch(const std::string &name, bool *value, const std::string &help) {
+  addParsed(name, "", help, false, [value](const std::string &) {
+    *value = true;
+    return absl::OkStatus();
+  });
+}
+
+void Flags::addPositional(const std::string &valueName, std::string *value) {
+  positionals.emplace_back(valueName, value);
+}
+
+Flags::Flag *Flags::find(const std::string &name) {
+  auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag &flag) { return flag.name == name; });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+bool Flags::isGiven(const std::string &name) const {
+  return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) { return flag.name == name && flag.given; });
+}
+
+absl::Status Flags::unknown(const std::string &name) const {
+  std::string nearest;
+  unsigned distance = 4;
+  for (const Flag &flag : flags) {
+    unsigned edits = llvm::StringRef(name).edit_distance(flag.name, true, distance);
+    if (edits < distance) {
+      distance = edits;
+      nearest = flag.name;
+    }
+  }
+  return invalid(absl::StrCat("unknown flag '--", name, "'; ",
+                              nearest.empty() ? "" : absl::StrCat("did you mean '--", nearest, "'? "),
+                              "--help lists all"));
+}
+
+absl::Status Flags::parseFlag(const std::string &argument, const std::vector<std::string> &arguments, size_t &next) {
+  size_t equals = argument.find('=');
+  std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+  Flag *flag = find(name);
+  if (!flag)
+    return unknown(name);
+  if (flag->given && !flag->isRepeatable)
+    return invalid(absl::StrCat("--", name, " is given twice; give it once"));
+  flag->given = true;
+  std::string value;
+  if (equals != std::string::npos) {
+    if (flag->isSwitch())
+      return invalid(absl::StrCat("--", name, " takes no value, but has '", argument.substr(equals + 1), "'"));
+    value = argument.substr(equals + 1);
+  } else if (!flag->isSwitch()) {
+    if (next == arguments.size())
+      return invalid(absl::StrCat("--", name, " has no value; write --", name, "=", flag->valueName));
+    value = arguments[next++];
+  }
+  absl::Status status = flag->parse(value);
+  if (status.ok())
+    return status;
+  return invalid(absl::StrCat("--", name, " is '", value, "'; ", std::string(status.message())));
+}
+
+absl::Status Flags::parse(int argc, const char *const *argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  helpWanted = std::find(arguments.begin(), arguments.end(), "--help") != arguments.end();
+  size_t positional = 0;
+  for (size_t next = 0; next < arguments.size() && !helpWanted;) {
+    std::string argument = arguments[next++];
+    if (argument.rfind("--", 0) == 0) {
+      if (absl::Status status = parseFlag(argument, arguments, next); !status.ok())
+        return status;
+    } else if (positional < positionals.size()) {
+      *positionals[positional++].second = argument;
+    } else {
+      return invalid(absl::StrCat("unexpected argument '", argument, "'; flags begin with --, and --help lists them"));
+    }
+  }
+  if (positional < positionals.size() && !helpWanted)
+    return invalid(absl::StrCat("no ", positionals[positional].first, " is given; usage: ", program, " ",
+                                usage.substr(0, usage.find('\n'))));
+  return absl::OkStatus();
+}
+
+std::string Flags::help() const {
+  std::string text = absl::StrCat("usage: ", program, " ", usage, "\n\n");
+  for (const Flag &flag : flags) {
+    std::string left = absl::StrCat("  --", flag.name, flag.isSwitch() ? "" : "=", flag.valueName);
+    left.resize(std::max<size_t>(left.size() + 2, 34), ' ');
+    absl::StrAppend(&text, left, flag.help, "\n");
+  }
+  return text;
+}
+
+} // namespace splitcast

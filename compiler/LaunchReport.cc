@@ -1,0 +1,89 @@
+#include "compiler/LaunchReport.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace splitcast {
+
+std::string megabytes(int64_t bytes) { return absl::StrFormat("%.3f MB", static_cast<double>(bytes) / 1e6); }
+
+std::string memoryText(const MemoryReport &memory) {
+  auto mb = [](int64_t bytes) { return absl::StrFormat("%.3f", static_cast<double>(bytes) / 1e6); };
+  return absl::StrCat("predicted peak ", megabytes(memory.peakBytes()), " = persistent ", mb(memory.persistentBytes),
+                      " (parameters ", mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState),
+                      ", other ", mb(memory.otherState), ") + arena ", mb(memory.arenaBytes), " (gathered window ",
+                      mb(memory.gathered), ", gradient buckets ", mb(memory.gradientBuckets), ", gradient shards ",
+                      mb(memory.gradientShards), ", staging ", mb(memory.staging), ", activations ",
+                      mb(memory.activations), ")");
+}
+
+std::string communicationText(const CommunicationReport &communication) {
+  std::string text;
+  for (const CommunicationReport::Entry &entry : communication.entries)
+    absl::StrAppend(&text, entry.collective, ": ", entry.calls, " calls, ", entry.bytesSent, " bytes sent in ",
+                    entry.messages, " messages\n");
+  return text.empty() ? "no communication\n" : text;
+}
+
+std::string reportText(const Session &session) {
+  std::string text;
+  for (const std::string &function : session.functions()) {
+    absl::StrAppend(&text, "function '", function,
+                    "', on this rank:\n  memory: ", memoryText(session.memoryReport(function)), "\n");
+    std::istringstream lines(communicationText(session.communicationReport(function)));
+    for (std::string line; std::getline(lines, line);)
+      absl::StrAppend(&text, "  communication per run: ", line, "\n");
+  }
+  return text;
+}
+
+ProcessMemory processMemory() {
+  ProcessMemory memory;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string name;
+    int64_t kilobytes = 0;
+    words >> name >> kilobytes;
+    // The system counts in units of 1024 bytes.
+    if (name == "VmRSS:")
+      memory.residentBytes = kilobytes * 1024;
+    if (name == "VmHWM:")
+      memory.highWaterBytes = kilobytes * 1024;
+  }
+  return memory;
+}
+
+absl::StatusOr<std::vector<NamedScalar>> scalarOutputs(Session &session, const std::string &function) {
+  absl::StatusOr<std::vector<TensorInfo>> infos = session.outputs(function);
+  if (!infos.ok())
+    return infos.status();
+  std::vector<NamedScalar> scalars;
+  for (size_t i = 0; i < infos->size(); ++i) {
+    const TensorInfo &info = (*infos)[i];
+    bool isSingle = info.type == runtime::ElementType::F32, isDouble = info.type == runtime::ElementType::F64;
+    if (!info.shape.empty() || (!isSingle && !isDouble))
+      continue;
+    float single = 0;
+    double value = 0;
+    absl::Status status = session.getOutput(function, i, isSingle ? static_cast<void *>(&single) : &value);
+    if (!status.ok())
+      return status;
+    scalars.push_back({info.name, isSingle ? static_cast<double>(single) : value});
+  }
+  return scalars;
+}
+
+nlohmann::ordered_json metricsOf(int64_t step, double seconds, const std::vector<NamedScalar> &scalars) {
+  nlohmann::ordered_json line;
+  line["step"] = step;
+  line["seconds"] = seconds;
+  for (const NamedScalar &scalar : scalars)
+    line[scalar.name] = scalar.value;
+  return line;
+}
+
+} // namespace splitcast

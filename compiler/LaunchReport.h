@@ -1,0 +1,44 @@
+//===- LaunchReport.h - What a run tells its user ------------------------------===//
+#ifndef SPLITCAST_COMPILER_LAUNCHREPORT_H
+#define SPLITCAST_COMPILER_LAUNCHREPORT_H
+
+#include "compiler/Session.h"
+#include "runtime/io/Jsonl.h"
+
+#include <optional>
+
+namespace splitcast {
+
+/// The predicted peak of this rank with its terms, in MB (10^6 bytes), on one line.
+std::string memoryText(const MemoryReport &memory);
+
+/// One line per collective, of one run on this rank; "no communication" where there is none.
+std::string communicationText(const CommunicationReport &communication);
+
+/// Memory and communication of every function, before anything runs.
+std::string reportText(const Session &session);
+
+/// Memory of this process that is resident, now and at most so far. 0 where the system does not say.
+struct ProcessMemory {
+  int64_t residentBytes = 0, highWaterBytes = 0;
+};
+ProcessMemory processMemory();
+
+/// "12.3 MB"
+std::string megabytes(int64_t bytes);
+
+/// An output that is one number.
+struct NamedScalar {
+  std::string name;
+  double value = 0;
+};
+
+/// Those of the function's last run, in the order of its outputs; f32 and f64 ones.
+absl::StatusOr<std::vector<NamedScalar>> scalarOutputs(Session &session, const std::string &function);
+
+/// A line of metrics: {"step": 1, "seconds": 0.01, "loss": 2.5}. Steps count from 1.
+nlohmann::ordered_json metricsOf(int64_t step, double seconds, const std::vector<NamedScalar> &scalars);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_LAUNCHREPORT_H

@@ -1,0 +1,34 @@
+//===- RunFlags.h - The flags of splitcast-run --------------------------------===//
+#ifndef SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
+#define SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
+
+#include "compiler/Launch.h"
+#include "compiler/LaunchFiles.h"
+#include "compiler/Session.h"
+
+#include <string>
+#include <vector>
+
+namespace splitcast {
+
+struct RunFlags {
+  std::string module;   ///< path
+  std::string function; ///< empty: the module's only one, or "train"
+  int64_t steps = -1;   ///< -1: as many as the inputs have, or 1 without inputs
+  EnableZero zero{0};
+  int64_t prefetch = 1;
+  int64_t seed = 0;
+  std::vector<NamedFile> inputs, outputs;
+  std::string loadVariables, saveVariables, metrics;
+  bool report = false;
+  LaunchOptions launch;
+
+  void addTo(Flags &flags);
+};
+
+/// "stage=N[,strategy=S][,bucket-bytes=N][,axis=A]" into `zero`.
+absl::Status parseEnableZero(const std::string &text, EnableZero *zero);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H

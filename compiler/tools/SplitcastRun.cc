@@ -1,0 +1,183 @@
+// splitcast-run: compiles a module of the global level and runs one of its functions, across ranks under mpirun, or
+// alone.
+#include "compiler/GraphDiagnostics.h"
+#include "compiler/LaunchReport.h"
+#include "compiler/Pipelines.h"
+#include "compiler/tools/RunFlags.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace splitcast;
+
+namespace {
+
+absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(const std::string &path, mlir::MLIRContext &context) {
+  // Says what is wrong with the path, where the parser would only say that there is no file.
+  if (absl::StatusOr<runtime::File> file = runtime::File::openForReading(path); !file.ok())
+    return file.status();
+  DiagnosticCollector collector(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
+  if (!module)
+    return invalid(absl::StrCat("'", path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
+  return module;
+}
+
+absl::StatusOr<std::string> chooseFunction(const RunFlags &flags, const Session &session) {
+  std::vector<std::string> functions = session.functions();
+  std::string wanted = flags.function.empty() ? "train" : flags.function;
+  if (flags.function.empty() && functions.size() == 1)
+    return functions.front();
+  if (std::find(functions.begin(), functions.end(), wanted) != functions.end())
+    return wanted;
+  return invalid(absl::StrCat("'", flags.module, "' has no function '", wanted, "'; give --function=NAME, one of ",
+                              functions.empty() ? "none" : absl::StrJoin(functions, ", ")));
+}
+
+absl::StatusOr<int64_t> chooseSteps(const RunFlags &flags, const StepInputs &inputs) {
+  if (inputs.isEmpty())
+    return flags.steps < 0 ? 1 : flags.steps;
+  if (flags.steps > inputs.steps())
+    return invalid(absl::StrCat("--steps is ", flags.steps, ", but '", inputs.shortestPath(), "' has ", inputs.steps(),
+                                "; give fewer steps or a longer file"));
+  return flags.steps < 0 ? inputs.steps() : flags.steps;
+}
+
+/// Whether rank 0 can make the file, found out by beginning it.
+absl::Status checkWritable(const std::string &path) {
+  return path.empty() ? absl::OkStatus() : runtime::PendingFile::create(path).status();
+}
+
+absl::Status checkDistinctFiles(const RunFlags &flags) {
+  std::set<std::string> paths;
+  std::vector<std::string> all = {flags.saveVariables, flags.metrics};
+  for (const NamedFile &file : flags.outputs)
+    all.push_back(file.path);
+  for (const std::string &path : all)
+    if (!path.empty() && !paths.insert(path).second)
+      return invalid(absl::StrCat("'", path, "' is to be written twice; give each output a file of its own"));
+  return absl::OkStatus();
+}
+
+/// A run, from compiled module to saved variables. Each part that may fail on one rank alone ends in an agreement.
+class Run {
+public:
+  Run(const RunFlags &flags, Launch &launch, Session &session) : flags(flags), launch(launch), session(session) {}
+
+  absl::Status run() {
+    if (absl::Status status = launch.agree(openInputs(), "opening of the inputs"); !status.ok())
+      return status;
+    if (flags.report && launch.rank() == 0)
+      printf("%s", reportText(session).c_str());
+    if (!flags.loadVariables.empty())
+      if (absl::Status status = session.loadVariables(flags.loadVariables); !status.ok())
+        return status;
+    if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())
+      return status;
+    for (int64_t step = 0; step < steps; ++step)
+      if (absl::Status status = runStep(step); !status.ok())
+        return status;
+    return finish();
+  }
+
+private:
+  absl::Status openInputs() {
+    absl::StatusOr<std::string> chosen = chooseFunction(flags, session);
+    if (!chosen.ok())
+      return chosen.status();
+    function = *chosen;
+    absl::StatusOr<StepInputs> opened = StepInputs::open(session, function, flags.inputs);
+    if (!opened.ok())
+      return opened.status();
+    inputs.emplace(*std::move(opened));
+    absl::StatusOr<int64_t> count = chooseSteps(flags, *inputs);
+    steps = count.value_or(0);
+    return count.status();
+  }
+
+  absl::Status openOutputs() {
+    absl::StatusOr<StepOutputs> opened = StepOutputs::open(session, function, flags.outputs, launch.communicator());
+    if (!opened.ok())
+      return opened.status();
+    outputs.emplace(*std::move(opened));
+    if (launch.rank() != 0)
+      return absl::OkStatus();
+    if (absl::Status status = checkWritable(flags.saveVariables); !status.ok() || flags.metrics.empty())
+      return status;
+    absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
+    if (writer.ok())
+      metrics.emplace(*std::move(writer));
+    return writer.status();
+  }
+
+  absl::Status runStep(int64_t step) {
+    absl::Time begin = absl::Now();
+    absl::Status status = inputs->feed(session, step);
+    if (status.ok())
+      status = session.run(function);
+    if (status.ok())
+      status = outputs->write(session, launch.communicator());
+    if (!status.ok())
+      return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
+    absl::StatusOr<std::vector<NamedScalar>> scalars = scalarOutputs(session, function);
+    if (!scalars.ok() || !metrics)
+      return scalars.status();
+    return metrics->write(metricsOf(step + 1, absl::ToDoubleSeconds(absl::Now() - begin), *scalars));
+  }
+
+  absl::Status finish() {
+    if (!flags.saveVariables.empty())
+      if (absl::Status status = session.saveVariables(flags.saveVariables); !status.ok())
+        return status;
+    return outputs->commit();
+  }
+
+  const RunFlags &flags;
+  Launch &launch;
+  Session &session;
+  std::string function;
+  int64_t steps = 0;
+  std::optional<StepInputs> inputs;
+  std::optional<StepOutputs> outputs;
+  std::optional<runtime::JsonlWriter> metrics;
+};
+
+absl::Status run(const RunFlags &flags, Launch &launch) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
+  absl::Status checked = module.ok() ? checkDistinctFiles(flags) : module.status();
+  if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())
+    return status;
+  SessionOptions options;
+  options.compile = {flags.zero, flags.prefetch};
+  options.seed = static_cast<uint64_t>(flags.seed);
+  options.objectCacheDir = launch.options().kernelCache;
+  options.threads = launch.threads();
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      Session::create(**module, options, launch.device(), launch.communicator());
+  if (!session.ok())
+    return session.status();
+  return Run(flags, launch, **session).run();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  RunFlags runFlags;
+  Flags flags("splitcast-run",
+              "MODULE.mlir [flags]\nCompiles a module of the global level and runs one of its functions, "
+              "as one rank, or across ranks under mpirun.");
+  runFlags.addTo(flags);
+  return launchMain(flags, argc, argv, runFlags.launch, [&](Launch &launch) { return run(runFlags, launch); });
+}

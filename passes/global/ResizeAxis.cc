@@ -1,0 +1,41 @@
+// Another number of ranks, by replacing attributes.
+#include "passes/global/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_RESIZEAXISPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
+  using ResizeAxisPassBase::ResizeAxisPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    sbp::PlacementAttr from = sbp::placementOf(module);
+    if (!from)
+      return;
+    sbp::Placement placement = from.toAlgebra();
+    int64_t index = axis.empty() ? 0 : placement.axisIndex(axis);
+    if (index < 0 || index >= from.getNumAxes() || size < 1 || !placement.ranks.empty()) {
+      module.emitError() << "'sbp-resize-axis' got axis=" << axis << " size=" << size << " for " << from
+                         << "; give one of its axes and a size of at least 1, and a placement that lists no ranks";
+      return signalPassFailure();
+    }
+    placement.axes[index].size = size;
+    auto to = sbp::PlacementAttr::fromAlgebra(&getContext(), placement);
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](sbp::PlacementAttr attr) -> std::optional<Attribute> {
+      return attr == from ? Attribute(to) : Attribute(attr);
+    });
+    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+  }
+};
+
+} // namespace
