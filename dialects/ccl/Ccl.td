@@ -33,7 +33,9 @@ def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
   let assemblyFormat = "`<` $tensor `>`";
 }
 
-def Ccl_Tensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
+def Ccl_Tensor : Type<And<[AnyRankedTensor.predicate,
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+  "a statically shaped tensor", "::mlir::RankedTensorType">;
 
 class Ccl_Op<string mnemonic, list<Trait> traits = []> : Op<Ccl_Dialect, mnemonic, traits>;
 
@@ -128,7 +130,7 @@ class Ccl_Collective<string mnemonic> : Ccl_Op<mnemonic, [MemoryEffects<[MemRead
 def Ccl_AllGatherOp : Ccl_Collective<"all_gather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`; one block per rank.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements.
     - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
   }];
 }
@@ -136,7 +138,7 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather"> {
 def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter"> {
   let summary = "This rank's block of the sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`; one block per rank.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements.
     - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
   }];
 }
@@ -144,7 +146,7 @@ def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter"> {
 def Ccl_AllReduceOp : Ccl_Collective<"all_reduce"> {
   let summary = "The sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`; one block per rank, together the operand's elements.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements, together the operand's.
     - C2: Operand and result have one type.
   }];
 }
@@ -152,7 +154,7 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce"> {
 def Ccl_AllToAllOp : Ccl_Op<"all_to_all", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`; one block per rank on either side.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank on either side, of at least 0 elements.
     - C2: Operand and result have one dimension, with all their blocks.
   }];
   let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks,

@@ -67,8 +67,8 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (type.getElementType() != value.getElementType())
     return emitOpError() << "assigns " << value << " to @" << getStorage() << " of " << type
                          << "; element types must agree";
-  if (static_cast<int64_t>(getOffset()) < 0 ||
-      static_cast<int64_t>(getOffset()) + value.getNumElements() > type.getNumElements())
+  int64_t offset = getOffset();
+  if (offset < 0 || offset > type.getNumElements() - value.getNumElements())
     return emitOpError() << "assigns " << value.getNumElements() << " elements from " << getOffset() << " on, but @"
                          << getStorage() << " has " << type.getNumElements();
   return success();
@@ -90,7 +90,7 @@ LogicalResult ViewOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   int64_t offset = getOffset();
   if (from.getElementType() != to.getElementType() || offset < 0 ||
-      offset + to.getNumElements() > from.getNumElements())
+      offset > from.getNumElements() - to.getNumElements())
     return emitOpError() << "sees " << to << " at element " << offset << " of " << from << "; it must lie within";
   return success();
 }
@@ -104,7 +104,7 @@ LogicalResult PackOp::verify() {
   for (auto [input, offset] : llvm::zip(getInputs(), getOffsets())) {
     auto from = cast<RankedTensorType>(input.getType());
     if (from.getElementType() != type.getElementType() || offset < end ||
-        offset + from.getNumElements() > type.getNumElements())
+        offset > type.getNumElements() - from.getNumElements())
       return emitOpError() << "lays " << from << " at element " << offset << " of " << type << ", where " << end
                            << " are taken; operands must not overlap and must lie within";
     end = offset + from.getNumElements();
@@ -124,6 +124,13 @@ template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
   if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
     return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks in a group of "
                             << size << "; the index lies within, and there is one block per rank";
+  auto isRepeated = [&](size_t i) { return llvm::is_contained(op.getRanks().take_front(i), op.getRanks()[i]); };
+  for (size_t i = 0; i < op.getRanks().size(); ++i)
+    if (isRepeated(i))
+      return op.emitOpError() << "has rank " << op.getRanks()[i] << " twice in its group";
+  for (int64_t block : op.getBlocks())
+    if (block < 0)
+      return op.emitOpError() << "has a block of " << block << " elements; it is at least 0";
   return success();
 }
 
@@ -161,6 +168,9 @@ LogicalResult AllToAllOp::verify() {
   if (getReceived().size() != getBlocks().size())
     return emitOpError() << "sends " << getBlocks().size() << " blocks and receives " << getReceived().size()
                          << "; there is one per rank on either side";
+  for (int64_t block : getReceived())
+    if (block < 0)
+      return emitOpError() << "receives a block of " << block << " elements; it is at least 0";
   return verifyElements(*this, sum(getBlocks()), sum(getReceived()));
 }
 

@@ -120,10 +120,10 @@ def Exec_ClearOp : Exec_Op<"clear"> {
 def Exec_CollectiveOp : Exec_Op<"collective"> {
   let summary = "Starts a collective; exec.wait with its ticket ends it";
   let description = [{
-    `kind` is all_gather, reduce_scatter, all_reduce (in place on `data`) or all_to_all (from `data` to `output`). `blocks` are
-    elements. It starts when what was enqueued before it on the stream `compute` has been done.
+    `kind` is all_gather or all_reduce (in place on `data`), reduce_scatter (this rank's block of the sum goes to `output`;
+    `data` holds no meaning after) or all_to_all (from `data` to `output`). `blocks` are elements. It starts when what was enqueued before it on the stream `compute` has been done.
     - C1: The kind is one of these; one block per rank; `index` is this rank's place among `ranks`.
-    - C2: `data` holds the blocks; `output` and `received` belong to all_to_all and to nothing else.
+    - C2: `data` holds the blocks; `output` belongs to reduce_scatter and all_to_all, `received` to the latter.
   }];
   let arguments = (ins StrAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
                    OptionalAttr<Exec_RangeAttr>:$workspace, DenseI64ArrayAttr:$ranks, I64Attr:$index,

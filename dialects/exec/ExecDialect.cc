@@ -67,7 +67,7 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
   } else if (auto clear = dyn_cast<ClearOp>(op)) {
     writes.push_back(clear.getRange());
   } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
-    (collective.getOutput() ? reads : writes).push_back(collective.getData());
+    (collective.getReceived() ? reads : writes).push_back(collective.getData());
     for (std::optional<RangeAttr> range : {collective.getOutput(), collective.getWorkspace()})
       if (range)
         writes.push_back(*range);
@@ -124,8 +124,10 @@ LogicalResult CollectiveOp::verify() {
   int64_t bytes = sum(getBlocks()) * sbp::elementBytes(getType());
   if (getData().getBytes() != bytes)
     return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
-  if (isAllToAll != (getOutput().has_value() && getReceived().has_value()))
-    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output; all_to_all has one, others none";
+  bool hasOutput = isAllToAll || getKind() == "reduce_scatter";
+  if (hasOutput != getOutput().has_value() || isAllToAll != getReceived().has_value())
+    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
+                         << "received blocks; reduce_scatter has an output, all_to_all both, others none";
   return verifyDistinct(*this);
 }
 

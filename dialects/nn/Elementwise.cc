@@ -202,6 +202,8 @@ Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   return b.create<arith::TruncIOp>(loc, to, x[0]);
 }
 Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  Type element = cast<RankedTensorType>(getInput().getType()).getElementType();
-  return {b.create<CastOp>(getLoc(), g[0], element)};
+  Type from = getInput().getType().getElementType(), to = getResult().getType().getElementType();
+  if (!isa<FloatType>(from) || !isa<FloatType>(to)) // steps have no slope
+    return {Value()};
+  return {b.create<CastOp>(getLoc(), g[0], from)};
 }

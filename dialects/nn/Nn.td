@@ -33,20 +33,20 @@ def Nn_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributes();";
 }
 
-def Nn_Tensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mlir::RankedTensorType">;
-def Nn_FloatTensor : Type<And<[AnyRankedTensor.predicate,
-  CPred<"::llvm::isa<::mlir::FloatType>(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
-  "a ranked tensor of floating-point elements", "::mlir::RankedTensorType">;
-def Nn_IndexTensor : Type<And<[AnyRankedTensor.predicate,
-  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(32) || ::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)">]>,
-  "a ranked tensor of i32 or i64", "::mlir::RankedTensorType">;
+class Nn_TensorOf<string elements, string summary> : Type<And<[AnyRankedTensor.predicate,
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">,
+  CPred<"::splitcast::nn::" # elements # "(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
+  "a statically shaped tensor of " # summary, "::mlir::RankedTensorType">;
+def Nn_Tensor : Nn_TensorOf<"isElement", "f16, bf16, f32, f64, i32 or i64">;
+def Nn_FloatTensor : Nn_TensorOf<"isFloatElement", "f16, bf16, f32 or f64">;
+def Nn_IndexTensor : Nn_TensorOf<"isIndexElement", "i32 or i64">;
 
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;
 
-/// A pure function of tensors. Without a result type given, the builder infers it, undecided.
+/// A pure function of tensors. Shapes are verified before signatures, whose rules rely on them. Without a result type given, the builder infers it, undecided.
 class Nn_ComputeOp<string mnemonic, list<Trait> traits = []>
-    : Nn_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<ShardingOpInterface>,
-                                   DeclareOpInterfaceMethods<ComputeOpInterface>], traits)> {
+    : Nn_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<ComputeOpInterface>,
+                                   DeclareOpInterfaceMethods<ShardingOpInterface>], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
@@ -161,6 +161,9 @@ def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable]> {
 
 def Nn_ConstantOp : Nn_ComputeOp<"constant"> {
   let summary = "Every element has this value";
+  let description = [{
+    - C1: An integer result holds the value exactly.
+  }];
   let arguments = (ins F64Attr:$value);
   let results = (outs Nn_Tensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
@@ -179,8 +182,9 @@ def Nn_ReshapeOp : Nn_ComputeOp<"reshape", [Differentiable]> {
 def Nn_BroadcastOp : Nn_ComputeOp<"broadcast", [Differentiable]> {
   let summary = "Repeats a tensor along new dimensions";
   let description = [{
-    `dims` are the dimensions of the result that are new, ascending; the others are the operand's, in order.
-    - C1: Without `dims`, the result has the operand's shape.
+    `dims` are the dimensions of the result that are new; the others are the operand's, in order.
+    - C1: `dims` are ascending dimensions of the result.
+    - C2: Without them, the result has the operand's shape.
   }];
   let arguments = (ins Nn_Tensor:$input, DenseI64ArrayAttr:$dims);
   let results = (outs Nn_Tensor:$result);

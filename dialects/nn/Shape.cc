@@ -1,6 +1,8 @@
 // Constants and ops that move elements: reshape, broadcast, slice, concat.
 #include "dialects/nn/Nn.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
@@ -47,6 +49,12 @@ sbp::LoopSpec ConstantOp::getLoopSpec() {
 }
 
 LogicalResult ConstantOp::inferResultTypes(Types &types) {
+  double value = getValue().convertToDouble();
+  Type element = getResult().getType().getElementType();
+  // Doubles hold integers up to 2^53 exactly.
+  double limit = element.isInteger(32) ? 0x1p31 : 0x1p53;
+  if (isIndexElement(element) && !(value == std::trunc(value) && value >= -limit && value < limit))
+    return emitOpError() << "has value " << value << ", which " << element << " does not hold exactly";
   types.push_back(undecided(getResult().getType()));
   return success();
 }
@@ -165,6 +173,13 @@ sbp::LoopSpec BroadcastOp::getLoopSpec() {
 
 LogicalResult BroadcastOp::inferResultTypes(Types &types) {
   RankedTensorType from = undecided(getInput().getType()), to = undecided(getResult().getType());
+  int64_t last = -1;
+  for (int64_t dim : getDims()) {
+    if (dim <= last || dim >= to.getRank())
+      return emitOpError() << "has new dimensions [" << getDims() << "] in " << to
+                           << "; they must be its own, ascending";
+    last = dim;
+  }
   SmallVector<int64_t> kept;
   for (auto [dim, extent] : llvm::enumerate(to.getShape()))
     if (!llvm::is_contained(getDims(), static_cast<int64_t>(dim)))
@@ -216,9 +231,9 @@ LogicalResult SliceOp::inferResultTypes(Types &types) {
     return emitOpError() << "slices dimension " << dim << " of " << from << "; it has " << from.getRank();
   SmallVector<int64_t> shape(from.getShape());
   shape[dim] = to.getDimSize(dim);
-  if (start < 0 || start + shape[dim] > from.getDimSize(dim))
-    return emitOpError() << "takes [" << start << ", " << start + shape[dim] << ") of " << from.getDimSize(dim)
-                         << " along dimension " << dim << "; it must lie within";
+  if (start < 0 || start > from.getDimSize(dim) - shape[dim])
+    return emitOpError() << "takes " << shape[dim] << " from " << start << " on, of " << from.getDimSize(dim)
+                         << " along dimension " << dim << "; they must lie within";
   types.push_back(RankedTensorType::get(shape, from.getElementType()));
   return success();
 }

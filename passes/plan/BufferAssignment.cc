@@ -294,6 +294,8 @@ void BufferAssignment::computeLifetimes(Block &block) {
     int64_t end = indexOf(waitOf(&op));
     extend(data[&op], index);
     extend(data[&op], end);
+    if (isa<ccl::ReduceScatterOp>(op)) // writes its block from the start on
+      extend(placeOf(waitOf(&op)->getResult(0)), index);
     if (isa<ccl::AllToAllOp>(op)) // reads its operand until then
       extend(placeOf(op.getOperand(0)), end);
     SmallVector<int64_t> ofRanks = blockBytes(&op);

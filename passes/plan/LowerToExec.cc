@@ -158,7 +158,7 @@ private:
       return success();
     }
     if (auto wait = dyn_cast<ccl::WaitOp>(op)) {
-      lowerWait(wait);
+      builder.create<exec::WaitOp>(wait.getLoc(), tickets.lookup(wait.getPending().getDefiningOp()));
       return success();
     }
     if (auto read = dyn_cast<ccl::ReadOp>(op)) {
@@ -274,6 +274,8 @@ private:
       copyIfElsewhere(op->getOperand(0), {data.buffer, data.offset + before, blocks[index] * element});
     } else {
       copyIfElsewhere(op->getOperand(0), data);
+      if (isa<ccl::ReduceScatterOp>(op)) // the block of the sum leaves the bucket, which is then free
+        output = rangeOf((*op->getResult(0).getUsers().begin())->getResult(0));
     }
     std::optional<Place> workspace = assignment.collectiveWorkspace(op);
     tickets[op] = nextTicket;
@@ -283,22 +285,6 @@ private:
         op->getAttrOfType<DenseI64ArrayAttr>("ranks"), op->getAttrOfType<IntegerAttr>("index"), blocks, received,
         TypeAttr::get(getElementTypeOrSelf(op->getOperand(0).getType())), builder.getI64IntegerAttr(nextTicket++),
         builder.getStringAttr("communication"));
-  }
-
-  /// A reduce-scatter's block moves out of the bucket, which is then free.
-  void lowerWait(ccl::WaitOp wait) {
-    Operation *collective = wait.getPending().getDefiningOp();
-    builder.create<exec::WaitOp>(wait.getLoc(), tickets.lookup(collective));
-    if (!isa<ccl::ReduceScatterOp>(collective))
-      return;
-    auto blocks = collective->getAttrOfType<DenseI64ArrayAttr>("blocks");
-    int64_t index = collective->getAttrOfType<IntegerAttr>("index").getInt(), before = 0;
-    int64_t element = sbp::elementBytes(wait.getResult().getType());
-    for (int64_t block : blocks.asArrayRef().take_front(index))
-      before += block * element;
-    Place data = assignment.collectiveData(collective), to = assignment.placeOf(wait.getResult());
-    if (to.bytes > 0)
-      builder.create<exec::CopyOp>(wait.getLoc(), rangeOf(Place{data.buffer, data.offset + before, to.bytes}), rangeOf(to));
   }
 
   func::FuncOp function;

@@ -14,6 +14,7 @@
 //            InvalidArgument  the call itself is wrong; nothing was sent, and the communicator lives. Remedy: the caller.
 //            DeadlineExceeded a rank, named, has not answered within the timeout. Remedy: end the job; look at that rank.
 //            Unavailable      the transport failed, a rank was lost, or this process was told to end. Remedy: restart.
+//            FailedPrecondition a rank sent a message of another length: the ranks run different programs.
 //            The message names the collective (CallSite) and the ranks that have not answered.
 //
 //===----------------------------------------------------------------------===//
@@ -51,13 +52,15 @@ public:
   virtual absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                           const CallSite &site) = 0;
 
-  /// Sums `data` over the ranks in the fixed tree; rank r keeps block r, in place.
-  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal).
-  ///   Ownership  borrows data and workspace until the event; the other blocks of data hold no meaning after.
-  ///   Errors     InvalidArgument: workspace smaller than sbp::reduceScatterWorkspace, or a type other than f32 and f64.
+  /// Sums `data` over the ranks in the fixed tree; rank r gets block r of the sum.
+  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal). output: this
+  ///              rank's block, outside of data, or that block of data itself.
+  ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
+  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than sbp::reduceScatterWorkspace, or a
+  ///              type other than f32 and f64.
   ///   Cost       each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
-                                              ElementType type, Buffer workspace, Stream &stream,
+                                              ElementType type, Buffer output, Buffer workspace, Stream &stream,
                                               const CallSite &site) = 0;
 
   /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.

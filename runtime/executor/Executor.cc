@@ -193,7 +193,9 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
   if (op.getKind() == "all_gather")
     return asRun([=] { return keep(c->allGather(data, bytes, *s, site)); });
   if (op.getKind() == "reduce_scatter")
-    return asRun([=, type = *type] { return keep(c->reduceScatter(data, elements, type, workspace, *s, site)); });
+    return asRun([=, type = *type, output = resolve(*op.getOutput())] {
+      return keep(c->reduceScatter(data, elements, type, output, workspace, *s, site));
+    });
   if (op.getKind() == "all_reduce") {
     int64_t total = std::accumulate(elements.begin(), elements.end(), int64_t{0});
     return asRun([=, type = *type] { return keep(c->allReduce(data, total, type, workspace, *s, site)); });

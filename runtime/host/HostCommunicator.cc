@@ -40,7 +40,7 @@ public:
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override;
   absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
-                                      Buffer workspace, Stream &stream, const CallSite &site) override;
+                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override;
   absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
                                   const CallSite &site) override;
   absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
@@ -154,12 +154,16 @@ void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, ab
 }
 
 absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
-                                                      ElementType type, Buffer workspace, Stream &,
+                                                      ElementType type, Buffer output, Buffer workspace, Stream &,
                                                       const CallSite &site) {
   if (!queue->status().ok())
     return queue->status();
   if (absl::Status status = checkReduction(site, data, elementsPerRank, type); !status.ok())
     return status;
+  int64_t own = elementsPerRank[rank()] * bytesOf(type);
+  if (output.bytes < own || (own > 0 && !isAligned(output, bytesOf(type))))
+    return invalid(site, absl::StrCat("the output has ", output.bytes, " bytes at ", absl::Hex(reinterpret_cast<uintptr_t>(output.data)), "; it needs ",
+                                      own, ", aligned to its elements"));
   std::vector<int64_t> blockBytes;
   for (int64_t elements : elementsPerRank)
     blockBytes.push_back(elements * bytesOf(type));
@@ -169,6 +173,7 @@ absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<co
   std::vector<Lane> lanes;
   addScatterLanes(lanes, data, elementsPerRank, bytesOf(type), workspace);
   Reduction reduction{rank(), blockOf(data, elementsPerRank, bytesOf(type), rank()), type};
+  reduction.sum = output.slice(0, own);
   return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
 }
 

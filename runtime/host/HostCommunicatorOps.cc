@@ -3,6 +3,8 @@
 #include "dialects/sbp/algebra/Boxing.h"
 #include "runtime/host/TreeSum.h"
 
+#include <cstring>
+
 #include <algorithm>
 
 namespace splitcast::runtime {
@@ -135,8 +137,13 @@ ReductionOperation::ReductionOperation(const CallSite &site, const Reduction &re
                                        std::vector<Lane> lanes)
     : Operation(site, std::move(lanes)), reduction(reduction), peers(size - 1), chunks(chunksOf(reduction.block.bytes)),
       addends(size) {
-  if (peers == 0)
+  if (!this->reduction.sum.data)
+    this->reduction.sum = reduction.block;
+  if (peers == 0) {
+    if (reduction.block.bytes > 0 && this->reduction.sum.data != reduction.block.data)
+      std::memcpy(this->reduction.sum.data, reduction.block.data, reduction.block.bytes);
     summed = chunks;
+  }
   if (reduction.gathers)
     for (int64_t peer = 0; peer < peers; ++peer) {
       lane(GatherSends, peer).allow(0);
@@ -161,8 +168,8 @@ bool ReductionOperation::nextChunkIsHere() const {
 
 void ReductionOperation::sumNextChunk() {
   int64_t begin = summed * sbp::kChunkBytes;
-  Buffer out = reduction.block.slice(begin, std::min(reduction.block.bytes - begin, sbp::kChunkBytes));
-  addends[reduction.rank] = out.data;
+  Buffer out = reduction.sum.slice(begin, std::min(reduction.block.bytes - begin, sbp::kChunkBytes));
+  addends[reduction.rank] = reduction.block.data + begin;
   for (int64_t peer = 0; peer < peers; ++peer)
     addends[lane(Addends, peer).peer()] = lane(Addends, peer).chunk(summed).data;
   treeSum(reduction.type, out.data, addends.data(), addends.size(), out.bytes / bytesOf(reduction.type));

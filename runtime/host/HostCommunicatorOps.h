@@ -106,8 +106,9 @@ private:
 /// What a reduction adds up on this rank.
 struct Reduction {
   int64_t rank = 0;
-  Buffer block; ///< this rank's addend, then the sum
+  Buffer block; ///< this rank's addend
   ElementType type = ElementType::F32;
+  Buffer sum; ///< where the sum goes; the block itself when there is no address
   /// The lanes of each kind lie in the order of peerAt(rank, 1), peerAt(rank, 2), ...: sends, addends, and with
   /// `gathers` gather sends and gather receives.
   bool gathers = false;

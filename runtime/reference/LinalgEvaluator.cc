@@ -37,6 +37,17 @@ absl::Status checkOperands(Operation *op, ArrayRef<TensorRef> operands) {
   return absl::OkStatus();
 }
 
+/// Indices lie in what they index, also where linalg would not read at them.
+absl::Status checkIndices(nn::ComputeOpInterface op, ArrayRef<TensorRef> operands) {
+  for (const nn::IndexOperand &indexed : op.getIndexOperands())
+    for (auto [element, index] : llvm::enumerate(operands[indexed.operand]->integers))
+      if (index < 0 || index >= indexed.places)
+        return absl::OutOfRangeError(absl::StrCat("element ", element, " of operand ", indexed.operand,
+                                                  " is the index ", index, "; it must lie in [0, ", indexed.places,
+                                                  ")"));
+  return absl::OkStatus();
+}
+
 } // namespace
 
 LinalgEvaluator::LinalgEvaluator(Precision precision) : precision(precision) {}
@@ -81,6 +92,8 @@ absl::StatusOr<std::vector<TensorRef>> LinalgEvaluator::evaluateFusion(Operation
 
 absl::StatusOr<std::vector<TensorRef>> LinalgEvaluator::evaluateCompute(Operation *op, ArrayRef<TensorRef> operands) {
   if (absl::Status status = checkOperands(op, operands); !status.ok())
+    return status;
+  if (absl::Status status = checkIndices(cast<nn::ComputeOpInterface>(op), operands); !status.ok())
     return status;
   std::unique_ptr<LoweredOp> &entry = lowered[keyOf(op)];
   if (!entry) {

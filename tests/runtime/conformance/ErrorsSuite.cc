@@ -32,7 +32,8 @@ std::vector<Call> allCalls(GuardedBuffer &data, GuardedBuffer &scratch) {
        }},
       {"reduce-scatter of 'g'",
        [&](Communicator &c) {
-         return waitFor(c.reduceScatter(data.buffer(), Blocks(c.size(), 40), ElementType::F64, scratch.buffer(), stream,
+         return waitFor(c.reduceScatter(data.buffer(), Blocks(c.size(), 40), ElementType::F64,
+                                        data.buffer().slice(c.rank() * 320, 320), scratch.buffer(), stream,
                                         {"reduce-scatter of 'g'"}));
        }},
       {"all-to-all of 'x'",
@@ -72,8 +73,10 @@ CONFORMANCE(WrongCallsChangeNothing) {
   const int64_t size = context.size(), rank = context.rank();
   const Blocks even(size, 100), bytes(size, 400);
   GuardedBuffer data(size * 400), scratch(kBufferBytes);
+  GuardedBuffer block(400);
+  Buffer output = block.buffer();
   auto reduceScatter = [&](Buffer buffer, const Blocks &blocks, ElementType type, Buffer workspace) {
-    return communicator->reduceScatter(buffer, blocks, type, workspace, stream, {"here"}).status();
+    return communicator->reduceScatter(buffer, blocks, type, output, workspace, stream, {"here"}).status();
   };
   Buffer good = data.buffer(), roomy = scratch.buffer();
   Blocks tooFew(size - 1, 100), negative = even;
@@ -87,6 +90,9 @@ CONFORMANCE(WrongCallsChangeNothing) {
   invalid(reduceScatter(good, negative, ElementType::F32, roomy), "block of -1");
   invalid(reduceScatter(good.slice(0, size * 400 - 1), even, ElementType::F32, roomy), "less than its blocks");
   invalid(reduceScatter(good, even, ElementType::BF16, roomy), "not bf16");
+  output.bytes = 399;
+  invalid(reduceScatter(good, even, ElementType::F32, roomy), "the output has 399 bytes");
+  output.bytes = 400;
   invalid(reduceScatter({good.data + 2, good.bytes - 2}, Blocks(size, 10), ElementType::F32, roomy), "not aligned");
   invalid(communicator->allGather({nullptr, 400 * size}, bytes, stream, {"here"}).status(), "no address");
   invalid(communicator->allReduce(good, -1, ElementType::F32, roomy, stream, {"here"}).status(), "block of -1");

@@ -42,7 +42,7 @@ CONFORMANCE(AllGather) {
   }
 }
 
-template <typename T> static void reduceScatterOf(RankContext &context) {
+template <typename T> static void reduceScatterOf(RankContext &context, bool inPlace) {
   auto communicator = createCommunicator(context);
   for (const Blocks &blocks : blockPatterns(context.size(), sizeof(T))) {
     const Blocks bytes = times(blocks, sizeof(T));
@@ -50,21 +50,26 @@ template <typename T> static void reduceScatterOf(RankContext &context) {
     for (int64_t i = 0; i < total(blocks); ++i)
       data.as<T>()[i] = integerAt(context.rank(), i);
     sbp::Traffic before = context.sent();
-    finish(context, communicator->reduceScatter(data.buffer(), blocks, elementType<T>(), workspace.buffer(), stream,
-                                                {"reduce-scatter"}));
+    int64_t begin = beginOf(blocks, context.rank()), own = bytes[context.rank()];
+    GuardedBuffer elsewhere(own);
+    Buffer output = inPlace ? data.buffer().slice(begin * sizeof(T), own) : elsewhere.buffer();
+    finish(context, communicator->reduceScatter(data.buffer(), blocks, elementType<T>(), output, workspace.buffer(),
+                                                stream, {"reduce-scatter"}));
     CONFORM(context.sent() - before == sbp::reduceScatterTraffic(bytes, context.rank()));
-    int64_t begin = beginOf(blocks, context.rank());
+    const T *sums = reinterpret_cast<const T *>(output.data);
     CONFORM_EQ(firstWrong(
-                   blocks[context.rank()], [&](int64_t i) { return data.as<T>()[begin + i]; },
+                   blocks[context.rank()], [&](int64_t i) { return sums[i]; },
                    [&](int64_t i) { return integerSum(context.size(), begin + i); }),
                -1);
-    CONFORM(data.isIntact() && workspace.isIntact());
+    CONFORM(data.isIntact() && workspace.isIntact() && elsewhere.isIntact());
   }
 }
 
 // After a reduce-scatter a rank's own block is the exact sum of integers, with a workspace of exactly the size stated.
-CONFORMANCE(ReduceScatterF32) { reduceScatterOf<float>(context); }
-CONFORMANCE(ReduceScatterF64) { reduceScatterOf<double>(context); }
+CONFORMANCE(ReduceScatterF32) { reduceScatterOf<float>(context, /*inPlace=*/true); }
+CONFORMANCE(ReduceScatterF64) { reduceScatterOf<double>(context, /*inPlace=*/true); }
+// The sum may go elsewhere, so that the bucket is free at once.
+CONFORMANCE(ReduceScatterElsewhere) { reduceScatterOf<float>(context, /*inPlace=*/false); }
 
 template <typename T> static void allReduceOf(RankContext &context) {
   auto communicator = createCommunicator(context);
@@ -143,7 +148,8 @@ template <typename T> static void treeOrderOf(RankContext &context) {
       reduced.as<T>()[i] = scattered.as<T>()[i] = static_cast<T>(roughAt(context.rank(), i));
     finish(context, communicator->allReduce(reduced.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
                                             {"all-reduce"}));
-    finish(context, communicator->reduceScatter(scattered.buffer(), blocks, elementType<T>(), workspace.buffer(),
+    Buffer block = scattered.buffer().slice(beginOf(blocks, context.rank()) * sizeof(T), blocks[context.rank()] * sizeof(T));
+    finish(context, communicator->reduceScatter(scattered.buffer(), blocks, elementType<T>(), block, workspace.buffer(),
                                                 stream, {"reduce-scatter"}));
     auto expected = [&](int64_t i) { return roughSum<T>(size, i, false); };
     CONFORM_EQ(firstWrong(elements, [&](int64_t i) { return reduced.as<T>()[i]; }, expected), -1);

@@ -71,7 +71,7 @@ int main() {
   NullStream stream;
   measure(*communicator, "all-gather", [&] { return communicator->allGather(data, bytes, stream, {"all-gather"}); });
   measure(*communicator, "reduce-scatter", [&] {
-    return communicator->reduceScatter(data, elements, ElementType::F32, workspace, stream, {"reduce-scatter"});
+    return communicator->reduceScatter(data, elements, ElementType::F32, other, workspace, stream, {"reduce-scatter"});
   });
   measure(*communicator, "all-reduce", [&] {
     return communicator->allReduce(data, kElements, ElementType::F32, workspace, stream, {"all-reduce"});

@@ -65,7 +65,7 @@ std::string compareTraffic(Communicator &c) {
   };
   compare("all-gather", sbp::allGatherTraffic(bytes, rank), [&] { return c.allGather(in, bytes, stream, {"g"}); });
   compare("reduce-scatter", sbp::reduceScatterTraffic(bytes, rank),
-          [&] { return c.reduceScatter(in, elements, ElementType::F32, work, stream, {"s"}); });
+          [&] { return c.reduceScatter(in, elements, ElementType::F32, out, work, stream, {"s"}); });
   for (int64_t count : {1000, 1'000'001})
     compare("all-reduce", sbp::allReduceTraffic(count, 4, size, rank),
             [&] { return c.allReduce(in, count, ElementType::F32, work, stream, {"r"}); });

@@ -6,8 +6,8 @@
 #include "dialects/nn/Nn.h"
 #include "runtime/reference/Tensor.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "gmock/gmock.h"
@@ -17,9 +17,7 @@ namespace splitcast::reference {
 
 class ReferenceTest : public testing::Test {
 protected:
-  ReferenceTest() {
-    context.loadDialect<sbp::SbpDialect, nn::NnDialect, ccl::CclDialect, mlir::func::FuncDialect>();
-  }
+  ReferenceTest() { context.loadDialect<sbp::SbpDialect, nn::NnDialect, ccl::CclDialect, mlir::func::FuncDialect>(); }
 
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);

@@ -12,12 +12,12 @@ struct GradientCase {
   std::string op, attributes;
   std::vector<std::string> operands;
   std::string result;
-  bool positive = false; ///< operands must be: logarithms, roots
+  bool positive = false;  ///< operands must be: logarithms, roots
   int64_t indexLimit = 1; ///< integer operands are below it
 };
 
-/// Of a gradient's elements, relative to the larger of the element and 1. Central differences of step 1e-5 are off by 1e-10
-/// times the third derivative, and by rounding, 1e-11.
+/// Of a gradient's elements, relative to the larger of the element and 1. Central differences of step 1e-5 are off by
+/// 1e-10 times the third derivative, and by rounding, 1e-11.
 constexpr double kTolerance = 1e-6;
 constexpr double kStep = 1e-5;
 
@@ -40,16 +40,24 @@ std::vector<GradientCase> unaryCases() {
 }
 
 std::vector<GradientCase> binaryCases() {
-  const char *shapes[][3] = {{"2x3xf64", "2x3xf64", "2x3xf64"}, {"2x3xf64", "3xf64", "2x3xf64"},
-                             {"3xf64", "2x3xf64", "2x3xf64"},   {"2x1xf64", "1x3xf64", "2x3xf64"},
-                             {"f64", "2x2xf64", "2x2xf64"},     {"2x2xf64", "f64", "2x2xf64"},
-                             {"f64", "f64", "f64"},             {"1x1xf64", "1x1xf64", "1x1xf64"},
-                             {"2x1x3xf64", "4x1xf64", "2x4x3xf64"}, {"1xf64", "3x1xf64", "3x1xf64"},
-                             {"0x3xf64", "1x3xf64", "0x3xf64"}, {"2x3xf32", "3xf32", "2x3xf32"}};
+  const char *shapes[][3] = {{"2x3xf64", "2x3xf64", "2x3xf64"},
+                             {"2x3xf64", "3xf64", "2x3xf64"},
+                             {"3xf64", "2x3xf64", "2x3xf64"},
+                             {"2x1xf64", "1x3xf64", "2x3xf64"},
+                             {"f64", "2x2xf64", "2x2xf64"},
+                             {"2x2xf64", "f64", "2x2xf64"},
+                             {"f64", "f64", "f64"},
+                             {"1x1xf64", "1x1xf64", "1x1xf64"},
+                             {"2x1x3xf64", "4x1xf64", "2x4x3xf64"},
+                             {"1xf64", "3x1xf64", "3x1xf64"},
+                             {"0x3xf64", "1x3xf64", "0x3xf64"},
+                             {"2x3xf32", "3xf32", "2x3xf32"}};
   std::vector<GradientCase> cases;
   for (std::string op : {"add", "sub", "mul", "div"})
     for (const auto &[lhs, rhs, result] : shapes)
-      cases.push_back({"nn." + op, "", {std::string("tensor<") + lhs + ">", std::string("tensor<") + rhs + ">"},
+      cases.push_back({"nn." + op,
+                       "",
+                       {std::string("tensor<") + lhs + ">", std::string("tensor<") + rhs + ">"},
                        std::string("tensor<") + result + ">"});
   return cases;
 }
@@ -84,7 +92,8 @@ std::vector<GradientCase> productCases() {
         auto matrix = [](std::string rows, std::string columns, bool isTransposed) {
           return "tensor<" + (isTransposed ? columns + "x" + rows : rows + "x" + columns) + "xf64>";
         };
-        std::string attributes = std::string(ta ? "transpose_a" : "") + (ta && tb ? ", " : "") + (tb ? "transpose_b" : "");
+        std::string attributes =
+            std::string(ta ? "transpose_a" : "") + (ta && tb ? ", " : "") + (tb ? "transpose_b" : "");
         cases.push_back({"nn.matmul", attributes, {matrix(m, k, ta), matrix(k, n, tb)}, matrix(m, n, false)});
       }
   cases.push_back({"nn.embedding", "", {"tensor<4x3xf64>", "tensor<5xi64>"}, "tensor<5x3xf64>", false, 4});
@@ -221,7 +230,8 @@ protected:
 
 TEST_F(GradientsTest, EqualCentralDifferences) {
   for (const GradientCase &testCase : allCases()) {
-    SCOPED_TRACE(testCase.op + " {" + testCase.attributes + "} " + testCase.operands.front() + " -> " + testCase.result);
+    SCOPED_TRACE(testCase.op + " {" + testCase.attributes + "} " + testCase.operands.front() + " -> " +
+                 testCase.result);
     std::vector<bool> all = differentiable(testCase);
     check(testCase, llvm::SmallVector<bool>(all.begin(), all.end()));
     if (std::count(all.begin(), all.end(), true) < 2)

@@ -54,7 +54,8 @@ protected:
       operands.push_back(operand["type"]);
       inputs.push_back(read(operand));
     }
-    auto module = parse(functionOf("f", testCase["op"], testCase["attributes"], operands, testCase["results"][0]["type"]));
+    auto module =
+        parse(functionOf("f", testCase["op"], testCase["attributes"], operands, testCase["results"][0]["type"]));
     if (!module)
       return absl::InvalidArgumentError("the case does not parse");
     absl::StatusOr<GlobalInterpreter> interpreter = GlobalInterpreter::create(*module);

@@ -1,0 +1,133 @@
+// A classifier of points around ten centers: 256-128-10, trained with SGD on a batch that the ranks share, and then
+// asked about points that it has not seen, by a second function of the module, which reads the same variables.
+#include "examples/common/Training.h"
+#include "runtime/io/Random.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+
+using namespace splitcast;
+
+namespace {
+
+constexpr int64_t kInputs = 256, kHidden = 128, kClasses = 10, kBatch = 128, kPredicted = 1000;
+/// The step whose batch is predicted: no training comes so far.
+constexpr int64_t kUnseenStep = 2'000'000'000;
+
+Tensor logits(const Tensor &x) { return linear(relu(linear(x, "fc1", kHidden)), "fc2", kClasses); }
+
+void build(Graph &graph) {
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {kBatch, kInputs}, split(0));
+  Tensor labels = graph.input("labels", ElementType::I64, {kBatch}, split(0));
+  Tensor loss = mean(softmaxCrossEntropy(logits(x), labels));
+  graph.minimize(loss, Sgd{1e-3});
+  graph.output("loss", loss);
+  graph.function("predict");
+  graph.output("logits", logits(graph.input("x", ElementType::F32, {kPredicted, kInputs}, split(0))));
+}
+
+/// Sample `index` of all that there are, by number: a center, chosen at random, and noise around it.
+class Samples {
+public:
+  explicit Samples(int64_t seed) : seed(static_cast<uint64_t>(seed)) {}
+
+  int64_t label(int64_t index) const {
+    double uniform = 0;
+    runtime::fillUniform(key("data.labels"), index, 1, 0.0F, 1.0F, &uniform);
+    return std::min(kClasses - 1, static_cast<int64_t>(uniform * kClasses));
+  }
+
+  void fill(int64_t index, float *x) const {
+    float center[kInputs];
+    runtime::fillNormal(key("data.centers"), label(index) * kInputs, kInputs, 0.0F, 1.0F, center);
+    runtime::fillNormal(key("data.noise"), index * kInputs, kInputs, 0.0F, 2.0F, x);
+    for (int64_t i = 0; i < kInputs; ++i)
+      x[i] += center[i];
+  }
+
+  absl::Status makeBatch(const std::string &input, int64_t step, const sbp::Interval &rows, void *to) const {
+    for (int64_t row = 0; row < rows.count; ++row) {
+      int64_t index = step * kBatch + rows.begin + row;
+      if (input == "x")
+        fill(index, static_cast<float *>(to) + row * kInputs);
+      else
+        static_cast<int64_t *>(to)[row] = label(index);
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  runtime::RandomKey key(const char *name) const { return {seed, runtime::hashName(name)}; }
+  uint64_t seed;
+};
+
+/// Of this rank's rows, how many have their largest logit at the label.
+absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
+  absl::StatusOr<std::vector<TensorInfo>> outputs = session.outputs("predict");
+  if (!outputs.ok())
+    return outputs.status();
+  const TensorInfo &info = outputs->front();
+  std::vector<float> scores(sbp::numElements(info.localShape));
+  if (absl::Status status = session.getOutput("predict", 0, scores.data()); !status.ok())
+    return status;
+  int64_t correct = 0;
+  for (int64_t row = 0; row < info.box[0].count; ++row) {
+    const float *first = scores.data() + row * kClasses;
+    int64_t best = std::max_element(first, first + kClasses) - first;
+    correct += best == samples.label(kUnseenStep * kBatch + info.box[0].begin + row);
+  }
+  return correct;
+}
+
+absl::Status predict(Training &training, const Samples &samples) {
+  if (absl::Status status = training.runOnce("predict", kUnseenStep); !status.ok())
+    return status;
+  absl::StatusOr<int64_t> correct = countCorrect(training.session(), samples);
+  if (!correct.ok())
+    return correct.status();
+  absl::StatusOr<std::vector<std::string>> all =
+      training.launch().communicator().exchange(absl::StrCat(*correct), {"count of correct predictions"});
+  if (!all.ok())
+    return all.status();
+  int64_t total = 0;
+  for (const std::string &text : *all) {
+    int64_t count = 0;
+    if (absl::SimpleAtoi(text, &count))
+      total += count;
+  }
+  if (training.launch().rank() == 0)
+    printf("accuracy on %lld unseen samples: %.4f\n", static_cast<long long>(kPredicted),
+           static_cast<double>(total) / kPredicted);
+  return absl::OkStatus();
+}
+
+absl::Status run(const TrainingFlags &flags, Launch &launch) {
+  Graph graph({"cpu", {{"dp", launch.size()}}});
+  build(graph);
+  Samples samples(flags.seed);
+  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
+      flags, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+        return samples.makeBatch(input, step, rows, to);
+      });
+  if (!training.ok())
+    return training.status();
+  absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &) {
+    if (launch.rank() == 0)
+      printf("step %lld: loss %.9g\n", static_cast<long long>(result.step), result.loss);
+  });
+  if (status.ok())
+    status = predict(**training, samples);
+  return status.ok() ? (*training)->finish() : status;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  TrainingFlags training;
+  Flags flags("classifier", "[flags]\nTrains a classifier on points around ten centers, and predicts with it.");
+  training.addTo(flags);
+  return launchMain(flags, argc, argv, training.launch, [&](Launch &launch) { return run(training, launch); });
+}

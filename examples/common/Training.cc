@@ -1,0 +1,226 @@
+#include "examples/common/Training.h"
+
+#include "compiler/LaunchReport.h"
+#include "examples/common/ExactSum.h"
+#include "runtime/io/Npy.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+
+#include <algorithm>
+
+namespace splitcast {
+
+void TrainingFlags::addTo(Flags &flags) {
+  flags.addInteger("steps", &steps, 0, 1'000'000'000, "how many");
+  flags.addInteger(
+      "zero-stage", &stage, 0, 3,
+      "0: all on each rank; 1: optimizer state, 2: and gradients, 3: and parameters are split over the ranks");
+  flags.addChoice("strategy", &strategy, {"bucket", "tensor"}, "how they are split");
+  flags.addInteger("bucket-bytes", &bucketBytes, 0, INT64_MAX, "least size of a bucket; 0: one per layer");
+  flags.addInteger("prefetch", &prefetch, 0, 1, "layers that are gathered ahead");
+  flags.addInteger("seed", &seed, 0, INT64_MAX, "of initial values and data");
+  flags.addString("write-mlir", &writeMlir, "FILE.mlir",
+                  "write the model, which splitcast-run trains to the same bits");
+  flags.addString("write-inputs", &writeInputs, "DIRECTORY",
+                  "write the inputs of all steps, for splitcast-run --input");
+  flags.addString("losses", &losses, "FILE", "write each step's loss, rounded and exact");
+  flags.addString("metrics", &metrics, "FILE.jsonl", "write a line per step");
+  flags.addString("load-variables", &loadVariables, "FILE", "safetensors to go on from");
+  flags.addString("save-variables", &saveVariables, "FILE", "write all variables after the last step");
+  flags.addSwitch("report", &report, "print memory and communication before anything runs");
+  launch.addTo(flags);
+}
+
+//===----------------------------------------------------------------------===//
+// Before the first step
+//===----------------------------------------------------------------------===//
+
+absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
+                                                           BatchMaker batches) {
+  std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches)));
+  if (absl::Status status = training->compile(graph); !status.ok())
+    return status;
+  if (flags.report && launch.rank() == 0)
+    printf("%s", reportText(*training->compiled).c_str());
+  absl::Status opened = launch.rank() == 0 ? training->openFiles(graph) : absl::OkStatus();
+  if (absl::Status status = launch.agree(opened, "opening of the files"); !status.ok())
+    return status;
+  return training;
+}
+
+absl::Status Training::compile(Graph &graph) {
+  if (flags.strategy != "bucket" && flags.bucketBytes != 0)
+    return absl::InvalidArgumentError("--bucket-bytes is of --strategy=bucket only; leave one of the two out");
+  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+  if (!module.ok())
+    return module.status();
+  SessionOptions options;
+  options.compile.zero = {static_cast<int>(flags.stage), "", flags.strategy, flags.bucketBytes};
+  options.compile.prefetch = flags.prefetch;
+  options.seed = static_cast<uint64_t>(flags.seed);
+  options.objectCacheDir = job.options().kernelCache;
+  options.threads = job.threads();
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      Session::create(*module, options, job.device(), job.communicator());
+  if (!session.ok())
+    return session.status();
+  compiled = *std::move(session);
+  return flags.loadVariables.empty() ? absl::OkStatus() : compiled->loadVariables(flags.loadVariables);
+}
+
+absl::Status Training::openFiles(Graph &graph) {
+  // Found out now, not after hours: whether what is written at the end can be made.
+  for (const std::string &path : {flags.saveVariables, flags.losses})
+    if (!path.empty())
+      if (absl::Status status = runtime::PendingFile::create(path).status(); !status.ok())
+        return status;
+  if (!flags.writeMlir.empty())
+    if (absl::Status status = graph.writeMlir(flags.writeMlir); !status.ok())
+      return status;
+  if (!flags.writeInputs.empty())
+    if (absl::Status status = writeInputs(); !status.ok())
+      return status;
+  if (flags.metrics.empty())
+    return absl::OkStatus();
+  absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
+  if (writer.ok())
+    metrics.emplace(*std::move(writer));
+  return writer.status();
+}
+
+absl::Status Training::writeInputs() {
+  absl::StatusOr<std::vector<TensorInfo>> inputs = compiled->inputs("train");
+  if (!inputs.ok())
+    return inputs.status();
+  for (const TensorInfo &input : *inputs) {
+    absl::StatusOr<runtime::NpyWriter> file =
+        runtime::NpyWriter::create(absl::StrCat(flags.writeInputs, "/", input.name, ".npy"), input.type, input.shape);
+    if (!file.ok())
+      return file.status();
+    std::vector<std::byte> batch(sbp::numElements(input.shape) * runtime::bytesOf(input.type));
+    for (int64_t step = 0; step < flags.steps; ++step) {
+      absl::Status status = batches(input.name, step, {0, input.shape[0]}, batch.data());
+      if (status.ok())
+        status = file->append(1, batch.data());
+      if (!status.ok())
+        return status;
+    }
+    if (absl::Status status = file->commit(); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+absl::Status Training::runOnce(const std::string &function, int64_t step) {
+  absl::StatusOr<std::vector<TensorInfo>> inputs = compiled->inputs(function);
+  if (!inputs.ok())
+    return inputs.status();
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    const TensorInfo &input = (*inputs)[i];
+    std::vector<std::byte> piece(input.localBytes);
+    absl::Status status = batches(input.name, step, input.box[0], piece.data());
+    if (status.ok())
+      status = compiled->setInput(function, i, piece.data());
+    if (!status.ok())
+      return status;
+  }
+  return compiled->run(function);
+}
+
+absl::StatusOr<StepResult> Training::runStep(int64_t step) {
+  absl::Time begin = absl::Now();
+  if (absl::Status status = runOnce("train", step); !status.ok())
+    return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
+  StepResult result{step + 1, absl::ToDoubleSeconds(absl::Now() - begin), 0};
+  absl::StatusOr<std::vector<NamedScalar>> scalars = scalarOutputs(*compiled, "train");
+  if (!scalars.ok())
+    return scalars.status();
+  for (const NamedScalar &scalar : *scalars)
+    if (scalar.name == "loss")
+      result.loss = scalar.value;
+  return result;
+}
+
+absl::Status Training::run(const std::function<void(int64_t)> &before,
+                           const std::function<void(const StepResult &, nlohmann::ordered_json &)> &after) {
+  for (int64_t step = 0; step < flags.steps; ++step) {
+    if (before)
+      before(step + 1);
+    absl::StatusOr<StepResult> result = runStep(step);
+    if (!result.ok())
+      return result.status();
+    results.push_back(*result);
+    nlohmann::ordered_json line = metricsOf(result->step, result->seconds, {{"loss", result->loss}});
+    if (after)
+      after(*result, line);
+    if (metrics)
+      if (absl::Status status = metrics->write(line); !status.ok())
+        return status;
+  }
+  return absl::OkStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// After the last step
+//===----------------------------------------------------------------------===//
+
+absl::Status Training::writeLosses() {
+  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(flags.losses);
+  if (!file.ok())
+    return file.status();
+  std::string text;
+  for (const StepResult &result : results)
+    absl::StrAppend(&text, absl::StrFormat("%d %.9g %a\n", result.step, result.loss, result.loss));
+  absl::Status status = file->file().append(text);
+  return status.ok() ? file->commit() : status;
+}
+
+absl::Status Training::finish() {
+  if (!flags.saveVariables.empty())
+    if (absl::Status status = compiled->saveVariables(flags.saveVariables); !status.ok())
+      return status;
+  return job.rank() == 0 && !flags.losses.empty() ? writeLosses() : absl::OkStatus();
+}
+
+/// Adds this rank's pieces, where it is the one that answers for them.
+static absl::Status addPieces(Session &session, const Session::Variable &variable, ExactSum &sum) {
+  if (!variable.ownsPieces)
+    return absl::OkStatus();
+  int64_t elements = 0;
+  for (const sbp::Run &piece : variable.pieces)
+    elements = std::max(elements, piece.local + piece.count);
+  std::vector<float> values(elements);
+  if (absl::Status status = session.readPieces(variable.name, values.data()); !status.ok())
+    return status;
+  for (const sbp::Run &piece : variable.pieces)
+    for (int64_t i = 0; i < piece.count; ++i)
+      sum.add(values[piece.local + i]);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> Training::sumOf(const std::vector<std::string> &variables) {
+  ExactSum mine;
+  for (const Session::Variable &variable : compiled->variables()) {
+    if (std::find(variables.begin(), variables.end(), variable.name) == variables.end())
+      continue;
+    if (variable.type != runtime::ElementType::F32)
+      return absl::UnimplementedError(absl::StrCat("'", variable.name, "' is not f32; only these are summed"));
+    if (absl::Status status = addPieces(*compiled, variable, mine); !status.ok())
+      return status;
+  }
+  absl::StatusOr<std::vector<std::string>> all = job.communicator().exchange(mine.encode(), {"sum of the parameters"});
+  if (!all.ok())
+    return all.status();
+  ExactSum sum;
+  for (const std::string &text : *all)
+    sum.add(ExactSum::decode(text));
+  return sum.value();
+}
+
+} // namespace splitcast

@@ -1,0 +1,105 @@
+// Equal linear layers in a row, mean-squared error against random targets, Adam: how much memory and time does a step
+// take, with and without ZeRO?
+#include "compiler/LaunchReport.h"
+#include "examples/common/Training.h"
+#include "runtime/io/Random.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+
+using namespace splitcast;
+
+namespace {
+
+struct RecipeFlags {
+  int64_t layers = 20, width = 2000, batch = 20;
+  TrainingFlags training;
+};
+
+void build(Graph &graph, const RecipeFlags &flags, int64_t ranks) {
+  graph.function("train");
+  const sbp::Shape shape = {flags.batch * ranks, flags.width};
+  Tensor x = graph.input("x", ElementType::F32, shape, split(0));
+  Tensor target = graph.input("target", ElementType::F32, shape, split(0));
+  Tensor y = x;
+  for (int64_t layer = 0; layer < flags.layers; ++layer)
+    y = linear(y, absl::StrCat("layer", layer), flags.width);
+  Tensor loss = mse(y, target);
+  graph.minimize(loss, Adam{0.01});
+  graph.output("loss", loss);
+}
+
+/// Standard normal inputs and targets, the same in every step.
+absl::Status makeBatch(const RecipeFlags &flags, const std::string &input, const sbp::Interval &rows, void *to) {
+  runtime::RandomKey key{static_cast<uint64_t>(flags.training.seed), runtime::hashName("data." + input)};
+  runtime::fillNormal(key, rows.begin * flags.width, rows.count * flags.width, 0.0F, 1.0F, static_cast<float *>(to));
+  return absl::OkStatus();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+void printTimes(const std::vector<double> &seconds) {
+  // The first step also touches all memory for the first time.
+  std::vector<double> counted(seconds.begin() + (seconds.size() > 1 ? 1 : 0), seconds.end());
+  if (!counted.empty())
+    printf("step time: median %.4f s, minimum %.4f s, of %zu steps\n", median(counted),
+           *std::min_element(counted.begin(), counted.end()), counted.size());
+}
+
+std::string highWater() { return megabytes(processMemory().highWaterBytes); }
+
+absl::Status run(const RecipeFlags &flags, Launch &launch) {
+  const bool isFirst = launch.rank() == 0;
+  const std::string atStart = highWater();
+  Graph graph({"cpu", {{"dp", launch.size()}}});
+  build(graph, flags, launch.size());
+  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
+      flags.training, launch, graph, [&](const std::string &input, int64_t, const sbp::Interval &rows, void *to) {
+        return makeBatch(flags, input, rows, to);
+      });
+  if (!training.ok())
+    return training.status();
+  if (isFirst) {
+    printf("memory: %s\n", memoryText((*training)->session().memoryReport("train")).c_str());
+    printf("high-water mark of rank 0: at the start %s, after building %s\n", atStart.c_str(), highWater().c_str());
+  }
+  std::vector<double> seconds;
+  std::string before;
+  absl::Status status = (*training)->run(
+      [&](int64_t) { before = highWater(); },
+      [&](const StepResult &result, nlohmann::ordered_json &) {
+        seconds.push_back(result.seconds);
+        if (isFirst)
+          printf("step %lld: loss %.9g, %.4f s, high-water mark before %s, after %s\n",
+                 static_cast<long long>(result.step), result.loss, result.seconds, before.c_str(), highWater().c_str());
+      });
+  if (!status.ok())
+    return status;
+  absl::StatusOr<double> sum = (*training)->sumOf(graph.variableNames());
+  if (!sum.ok())
+    return sum.status();
+  if (isFirst) {
+    printf("sum of all parameters: %.17g\n", *sum);
+    printTimes(seconds);
+  }
+  return (*training)->finish();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  RecipeFlags recipe;
+  recipe.training.steps = 5;
+  Flags flags("recipe",
+              "[flags]\nTrains equal linear layers on random targets, and prints memory and time of each step.");
+  flags.addInteger("layers", &recipe.layers, 1, 10'000, "linear layers");
+  flags.addInteger("width", &recipe.width, 1, 100'000, "inputs and outputs of each");
+  flags.addInteger("batch", &recipe.batch, 1, 1'000'000, "samples per rank");
+  recipe.training.addTo(flags);
+  return launchMain(flags, argc, argv, recipe.training.launch, [&](Launch &launch) { return run(recipe, launch); });
+}

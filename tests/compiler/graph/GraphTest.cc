@@ -1,0 +1,321 @@
+#include "compiler/Graph.h"
+
+#include "compiler/GraphDiagnostics.h"
+#include "compiler/Pipelines.h"
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace splitcast {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A classifier with a training and a prediction function.
+void buildClassifier(Graph &graph, const Optimizer &optimizer) {
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {12, 10}, split(0));
+  Tensor labels = graph.input("labels", ElementType::I64, {12}, split(0));
+  Tensor loss = mean(softmaxCrossEntropy(linear(relu(linear(x, "fc1", 6)), "fc2", 3), labels));
+  graph.minimize(loss, optimizer);
+  graph.output("loss", loss);
+  graph.function("predict");
+  Tensor sample = graph.input("x", ElementType::F32, {4, 10}, split(0));
+  graph.output("logits", linear(relu(linear(sample, "fc1", 6)), "fc2", 3));
+}
+
+/// A language model that uses every other op.
+void buildLanguageModel(Graph &graph) {
+  graph.function("train");
+  Tensor ids = graph.input("ids", ElementType::I64, {8, 4}, split(0));
+  Tensor next = graph.input("next", ElementType::I64, {8}, split(0));
+  Tensor windows = reshape(embeddingTable(ids, "table", 16, 6), {8, 24});
+  Tensor hidden = gelu(linear(windows, "hidden", 12, {false, Init::normal(0.0, 0.1)}));
+  Tensor gate = graph.variable("gate", {12}, Init::constant(1.0), {ElementType::F32, "hidden", {}, true});
+  Tensor scaled = div(mul(hidden, gate), shift(exp(neg(scale(hidden, 0.5))), 1.0));
+  Tensor logits = linear(scaled, "out", 16);
+  Tensor loss = add(mean(softmaxCrossEntropy(logits, next)), scale(mse(logits, tanh(logits)), 0.1));
+  graph.minimize(loss, AdamW{1e-3});
+  graph.output("loss", loss);
+  graph.output("norms", sqrt(sum(mul(logits, logits), {1})));
+}
+
+std::string errorsOf(Graph &graph) {
+  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+  return module.ok() ? "" : std::string(module.status().message());
+}
+
+/// Runs 'enable-zero' on what `text` says: "" or the first error.
+std::string compile(const std::string &text, const std::string &options) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  DiagnosticCollector collector(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::PassManager manager(&context);
+  ZeroOptions zero;
+  bool isParsed = module && succeeded(zero.parseFromString(options));
+  if (isParsed)
+    buildGlobalPipeline(manager, zero);
+  if (isParsed && succeeded(manager.run(*module)) && succeeded(mlir::verify(*module)))
+    return "";
+  return options + ": " + absl::StrJoin(collector.locatedMessages(), "\n");
+}
+
+// What a graph writes is a module that parses, verifies and compiles with every choice of ZeRO.
+TEST(Graph, CompilesAtEveryStage) {
+  for (int64_t ranks : {1, 2, 3, 4}) {
+    Graph classifier({"cpu", {{"dp", ranks}}}), languageModel({"cpu", {{"dp", ranks}}});
+    buildClassifier(classifier, Adam{0.01});
+    buildLanguageModel(languageModel);
+    for (Graph *graph : {&classifier, &languageModel}) {
+      absl::StatusOr<std::string> text = graph->text();
+      ASSERT_TRUE(text.ok()) << text.status();
+      for (const char *options : {"stage=0", "stage=1", "stage=2", "stage=3", "stage=1 strategy=tensor",
+                                  "stage=2 strategy=tensor", "stage=3 strategy=tensor", "stage=3 bucket-bytes=100000"})
+        EXPECT_EQ(compile(*text, options), "") << ranks << " ranks\n" << *text;
+    }
+  }
+}
+
+TEST(Graph, CompilesWithEveryOptimizer) {
+  for (const Optimizer &optimizer : {Optimizer(Sgd{0.1}), Optimizer(Momentum{0.1}), Optimizer(AdamW{0.1})}) {
+    Graph graph({"cpu", {{"dp", 2}}});
+    buildClassifier(graph, optimizer);
+    absl::StatusOr<std::string> text = graph.text();
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_EQ(compile(*text, "stage=3"), "");
+  }
+}
+
+// The module as a whole: names, one read per variable and function at its entry, initializers, a mean over global
+// counts.
+TEST(Graph, WritesWhatWasSaid) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  Tensor y = linear(linear(x, "fc", 4), "fc", 4);
+  Tensor frozen = graph.variable("shift", {4}, Init::zeros(), {ElementType::F32, "fc", {}, false});
+  Tensor loss = mse(y, add(x, frozen));
+  graph.minimize(loss, Sgd{0.5});
+  graph.output("loss", loss);
+  absl::StatusOr<std::string> text = graph.text();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, R"(#cpu_dp2_ = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#cpu_dp2_, [B]>
+#S0_ = #sbp.nd<#cpu_dp2_, [S(0)]>
+module attributes {sbp.placement = #cpu_dp2_} {
+  sbp.variable @fc.weight : tensor<4x4xf32, #B> init #sbp.uniform<-5.000000e-01 : f64, 5.000000e-01 : f64>
+  sbp.variable @fc.bias : tensor<4xf32, #B> init #sbp.uniform<-5.000000e-01 : f64, 5.000000e-01 : f64>
+  sbp.variable @shift : tensor<4xf32, #B> init #sbp.constant<0.000000e+00 : f64> group "fc" frozen
+  func.func @train(%arg0: tensor<8x4xf32, #S0_> {sbp.name = "x"}) -> (tensor<f32> {sbp.name = "loss"}) {
+    %0 = sbp.read @fc.weight : tensor<4x4xf32>
+    %1 = sbp.read @fc.bias : tensor<4xf32>
+    %2 = sbp.read @shift : tensor<4xf32>
+    %3 = nn.matmul %arg0, %0 : (tensor<8x4xf32, #S0_>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %4 = nn.add %3, %1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+    %5 = nn.matmul %4, %0 : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %6 = nn.add %5, %1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+    %7 = nn.add %arg0, %2 : (tensor<8x4xf32, #S0_>, tensor<4xf32>) -> tensor<8x4xf32>
+    %8 = nn.sub %6, %7 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %9 = nn.mul %8, %8 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %10 = nn.reduce_sum %9 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+    %11 = nn.scale %10 {value = 3.125000e-02 : f64} : (tensor<f32>) -> tensor<f32>
+    nn.minimize %11 : tensor<f32> with #nn.sgd<lr = 5.000000e-01 : f64>
+    return %11 : tensor<f32>
+  }
+}
+)");
+  EXPECT_THAT(graph.variableNames(), ElementsAre("fc.weight", "fc.bias", "shift"));
+}
+
+TEST(Graph, ShapesAndTypes) {
+  Graph graph({"cpu", {{"dp", 2}, {"tp", 2}}});
+  Tensor x = graph.input("x", ElementType::F64, {8, 4, 2}, Layout{{split(0), split(2)}});
+  EXPECT_EQ(x.shape(), (sbp::Shape{8, 4, 2}));
+  EXPECT_EQ(sum(x, {2, 0}).shape(), (sbp::Shape{4}));
+  EXPECT_EQ(mean(x).shape(), sbp::Shape());
+  EXPECT_EQ(reshape(x, {32, 2}).shape(), (sbp::Shape{32, 2}));
+  EXPECT_EQ(cast(x, ElementType::F32).type(), ElementType::F32);
+  EXPECT_EQ(x.type(), ElementType::F64);
+  EXPECT_EQ(matmul(reshape(x, {4, 16}), reshape(x, {4, 16}), {true, false}).shape(), (sbp::Shape{16, 16}));
+  EXPECT_TRUE(boxTo(x, Layout{{broadcast(), split(1)}}).isValid());
+  EXPECT_EQ(errorsOf(graph), "");
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+struct ErrorCase {
+  const char *name;
+  void (*build)(Graph &graph, Tensor x, Tensor ids); ///< x: 8x4xf32, ids: 8xi64
+  const char *expected;
+};
+
+const ErrorCase kErrorCases[] = {
+    {"MatmulExtents", [](Graph &, Tensor x, Tensor) { matmul(x, x); },
+     "matmul(x: 8x4xf32, x: 8x4xf32) contracts 4 of 'tensor<8x4xf32>' with 8 of 'tensor<8x4xf32>'"},
+    {"MatmulRank", [](Graph &, Tensor x, Tensor) { matmul(x, sum(x)); },
+     "matmul(x: 8x4xf32, f32) multiplies matrices, which have two dimensions"},
+    {"MatmulInteger", [](Graph &, Tensor, Tensor ids) { matmul(reshape(ids, {2, 4}), reshape(ids, {4, 2})); },
+     "must be a ranked tensor of floating-point elements"},
+    {"Broadcast", [](Graph &graph, Tensor x, Tensor) { add(x, graph.input("y", ElementType::F32, {3})); },
+     "add(x: 8x4xf32, y: 3xf32) operands"},
+    {"ElementTypes", [](Graph &, Tensor x, Tensor ids) { add(reshape(x, {4, 8}), ids); }, "use nn.cast"},
+    {"ReluOfIntegers", [](Graph &, Tensor, Tensor ids) { relu(ids); }, "relu(ids: 8xi64)"},
+    {"Reshape", [](Graph &, Tensor x, Tensor) { reshape(x, {5, 6}); },
+     "reshape(x: 8x4xf32) gives shape 5x6; it must have 32 elements"},
+    {"ReshapeNegative", [](Graph &, Tensor x, Tensor) { reshape(x, {-8, -4}); }, "gives shape -8x-4"},
+    {"SumDims", [](Graph &, Tensor x, Tensor) { sum(x, {0, 2}); }, "distinct dimensions of the operand, 0 to 1"},
+    {"SumTwice", [](Graph &, Tensor x, Tensor) { sum(x, {1, 1}); }, "[1, 1]"},
+    {"MeanOfNothing", [](Graph &graph, Tensor, Tensor) { mean(graph.input("e", ElementType::F32, {0, 4})); },
+     "mean of no elements"},
+    {"EmbeddingTable", [](Graph &, Tensor x, Tensor ids) { embedding(sum(x, {0}), ids); }, "rows of a table"},
+    {"EmbeddingIds", [](Graph &, Tensor x, Tensor) { embedding(x, x); }, "i32 or i64"},
+    {"Labels", [](Graph &, Tensor x, Tensor ids) { softmaxCrossEntropy(x, reshape(ids, {4, 2})); },
+     "labels have the logits' dimensions but the last"},
+    {"MseShapes", [](Graph &, Tensor x, Tensor) { mse(x, sum(x, {0})); }, "compares tensors of two shapes"},
+    {"LinearRank", [](Graph &, Tensor x, Tensor) { linear(sum(x), "fc", 4); }, "linear 'fc'(f32) gives 4 outputs"},
+    {"LinearOutputs", [](Graph &, Tensor x, Tensor) { linear(x, "fc", 0); }, "gives 0 outputs"},
+    {"VariableShape", [](Graph &, Tensor x, Tensor) { linear(linear(x, "fc", 6), "fc", 6); },
+     "variable 'fc.weight' is 6x6 of f32, but it was made as 4x6 of f32"},
+    {"InputTwice", [](Graph &graph, Tensor, Tensor) { graph.input("x", ElementType::F32, {1}); },
+     "input 'x' is there already"},
+    {"InputExtent", [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {-1}); },
+     "extents are not negative"},
+    {"InputSplit", [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, split(1)); },
+     "input 'y' lays 4 out as [S(1)]"},
+    {"InputAxes",
+     [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, Layout{{split(0), split(0)}}); },
+     "lays out along 2 axes; the placement has 1"},
+    {"LossShape", [](Graph &graph, Tensor x, Tensor) { graph.minimize(x, Sgd{1.0}); }, "minimize(x: 8x4xf32)"},
+    {"MinimizeTwice",
+     [](Graph &graph, Tensor x, Tensor) {
+       Tensor loss = mean(linear(x, "fc", 2));
+       graph.minimize(loss, Sgd{1.0});
+       graph.minimize(loss, Sgd{1.0});
+     },
+     "is the second in function 'f'"},
+    {"OutputTwice",
+     [](Graph &graph, Tensor x, Tensor) {
+       graph.output("x", x);
+       graph.output("x", x);
+     },
+     "output 'x' is there already"},
+    {"OutputOfNothing", [](Graph &graph, Tensor, Tensor) { graph.output("y", Tensor()); },
+     "output 'y' is a tensor that no graph made"},
+    {"OperandOfNothing", [](Graph &, Tensor x, Tensor) { add(x, Tensor()); },
+     "add(x: 8x4xf32, invalid) has an operand that no graph made"},
+    {"MinimizeNothing", [](Graph &graph, Tensor, Tensor) { graph.minimize(Tensor(), Sgd{1.0}); },
+     "minimize has a loss that no graph made"},
+    {"TwoFunctions",
+     [](Graph &graph, Tensor x, Tensor) {
+       graph.function("g");
+       add(x, graph.input("y", ElementType::F32, {4}));
+     },
+     "add(x: 8x4xf32, y: 4xf32) has operands of two functions"},
+    {"FunctionName",
+     [](Graph &graph, Tensor x, Tensor) {
+       linear(x, "fc", 2);
+       graph.function("fc.bias");
+     },
+     "function 'fc.bias' has the name of a variable"},
+    {"VariableName", [](Graph &graph, Tensor, Tensor) { graph.variable("f", {1}, Init::zeros()); },
+     "variable 'f' has the name of a function"},
+};
+
+class GraphErrors : public ::testing::TestWithParam<ErrorCase> {};
+
+// Each is noted once, with the call; what is computed from the invalid tensor adds nothing and does no harm.
+TEST_P(GraphErrors, AreNotedWithTheCall) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  graph.function("f");
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  Tensor ids = graph.input("ids", ElementType::I64, {8}, split(0));
+  GetParam().build(graph, x, ids);
+  std::string errors = errorsOf(graph);
+  EXPECT_THAT(errors, HasSubstr(GetParam().expected));
+  EXPECT_EQ(errors.find('\n'), std::string::npos) << errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(Graph, GraphErrors, ::testing::ValuesIn(kErrorCases),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Graph, InvalidTensorsStayInvalid) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  Tensor bad = matmul(x, x);
+  EXPECT_FALSE(bad.isValid());
+  Tensor loss = mean(softmaxCrossEntropy(linear(gelu(add(bad, x)), "fc", 3), embeddingTable(bad, "t", 3, 3)));
+  EXPECT_FALSE(mse(cast(reshape(boxTo(loss, split(0)), {3}), ElementType::F32), x).isValid());
+  EXPECT_FALSE(loss.isValid());
+  graph.minimize(loss, Sgd{1.0});
+  graph.output("loss", loss);
+  EXPECT_THAT(errorsOf(graph), HasSubstr("matmul"));
+  EXPECT_EQ(errorsOf(graph).find('\n'), std::string::npos);
+}
+
+TEST(Graph, AllErrorsAreReturned) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4});
+  matmul(x, x);
+  reshape(x, {3});
+  std::vector<std::string> lines = absl::StrSplit(errorsOf(graph), '\n');
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr("matmul"));
+  EXPECT_THAT(lines[1], HasSubstr("reshape"));
+}
+
+TEST(Graph, PlacementsAreChecked) {
+  for (const GraphOptions &options :
+       {GraphOptions{"cpu", {}}, GraphOptions{"cpu", {{"dp", 0}}}, GraphOptions{"cpu", {{"dp", 2}, {"dp", 2}}}}) {
+    Graph graph(options);
+    graph.function("f");
+    graph.output("x", relu(graph.input("x", ElementType::F32, {8}, split(0))));
+    EXPECT_THAT(errorsOf(graph), HasSubstr("Graph: "));
+  }
+}
+
+TEST(Graph, NothingAfterFinish) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4});
+  graph.output("x", x);
+  ASSERT_EQ(errorsOf(graph), "");
+  ASSERT_EQ(errorsOf(graph), "");
+  EXPECT_FALSE(relu(x).isValid());
+  EXPECT_THAT(errorsOf(graph), HasSubstr("relu(x: 8x4xf32) comes after the graph was finished"));
+}
+
+TEST(Graph, OtherGraphsTensors) {
+  Graph graph({"cpu", {{"dp", 2}}}), other({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8}), y = other.input("y", ElementType::F32, {8});
+  EXPECT_FALSE(add(x, y).isValid());
+  EXPECT_THAT(errorsOf(graph), HasSubstr("add(x: 8xf32, y: 8xf32) has an operand of another graph"));
+}
+
+TEST(Graph, WritesFilesWhole) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  buildClassifier(graph, Sgd{0.1});
+  std::string path = ::testing::TempDir() + "/graph.mlir";
+  ASSERT_TRUE(graph.writeMlir(path).ok());
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), *graph.text());
+  EXPECT_FALSE(graph.writeMlir(::testing::TempDir() + "/no/such/folder.mlir").ok());
+  std::remove(path.c_str());
+}
+
+} // namespace
+} // namespace splitcast

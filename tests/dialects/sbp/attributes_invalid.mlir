@@ -1,0 +1,135 @@
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// Axes have distinct names and positive sizes: @placement_c1.
+// expected-error @below {{placement has two axes named 'dp'; give each its own name}}
+#p = #sbp.placement<"cpu", [dp = 4, dp = 2]>
+
+// -----
+
+// @placement_c1
+// expected-error @below {{placement axis 'dp' has size 0; a size is at least 1}}
+#p = #sbp.placement<"cpu", [dp = 0]>
+
+// -----
+
+// @placement_c1_legal
+#p = #sbp.placement<"cpu", [dp = 1, tp = 1]>
+func.func private @placement_c1_legal(tensor<4xf32, #sbp.nd<#p, [S(0), B]>>)
+
+// -----
+
+// One distinct, non-negative rank per position: @placement_c2.
+// expected-error @below {{placement has 2 positions but lists 3 ranks; list one rank per position}}
+#p = #sbp.placement<"cpu", [dp = 2], ranks = [0, 1, 2]>
+
+// -----
+
+// @placement_c2
+// expected-error @below {{placement lists rank 5 twice}}
+#p = #sbp.placement<"cpu", [dp = 2], ranks = [5, 5]>
+
+// -----
+
+// @placement_c2
+// expected-error @below {{placement lists rank -1, which is negative}}
+#p = #sbp.placement<"cpu", [dp = 2], ranks = [0, -1]>
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2], ranks = [1, 0]>
+func.func private @placement_c2_legal(tensor<4xf32, #sbp.nd<#p, [S(0)]>>)
+
+// -----
+
+// expected-error @below {{slot of bucket 'b' starts at element 65 of 64; it must lie within the bucket}}
+func.func private @slot_c1() attributes {slot = #sbp.slot<@b, 65 of 64>}
+
+// -----
+
+// expected-error @below {{slot of bucket 'b' starts at element -1 of 64; it must lie within the bucket}}
+func.func private @slot_c1() attributes {slot = #sbp.slot<@b, -1 of 64>}
+
+// -----
+
+func.func private @slot_c1_legal() attributes {first = #sbp.slot<@b, 0 of 64>, empty = #sbp.slot<@b, 64 of 64>}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+// expected-error @below {{signature has 1 entries but its placement has 2 axes; give one entry per axis}}
+func.func private @nd_c1(tensor<4xf32, #sbp.nd<#p, [B]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+func.func private @nd_c1_legal(tensor<4xf32, #sbp.nd<#p, [B, S(0)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{signature [S(1)] splits dimension 1 on axis 'dp', but the tensor has 1 dimensions; split one of these}}
+func.func private @nd_c2(tensor<4xf32, #sbp.nd<#p, [S(1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{signature [S(0)] splits dimension 0 on axis 'dp', but the tensor has 0 dimensions; split one of these}}
+func.func private @nd_c2(tensor<f32, #sbp.nd<#p, [S(0)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func private @nd_c2_legal(tensor<4x1xf32, #sbp.nd<#p, [S(1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+// expected-error @below {{signature splits 2 axes by buckets; at most one may be}}
+func.func private @nd_c3(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 64), S(@b, 0 of 64)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{slot at 61 of 64 in bucket 'a' has no room for 4 elements; enlarge the bucket}}
+func.func private @nd_c3(tensor<4xf32, #sbp.nd<#p, [S(@a, 61 of 64)]>>)
+
+// -----
+
+// The bucket holds the piece that the other axes leave: 5 rows of the 9 on the first ranks of tp.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+// expected-error @below {{slot at 60 of 64 in bucket 'a' has no room for 5 elements; enlarge the bucket}}
+func.func private @nd_c3(tensor<9xf32, #sbp.nd<#p, [S(@a, 60 of 64), S(0)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+func.func private @nd_c3_legal(tensor<8xf32, #sbp.nd<#p, [S(@a, 60 of 64), S(0)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{bucket 'a' has 62 elements, which axis 'dp' of size 4 does not divide; pad it}}
+func.func private @nd_c4(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 62)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+func.func private @nd_c4_legal(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 60)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'Q' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)}}
+func.func private @unknown_entry(tensor<4xf32, #sbp.nd<#p, [Q]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{S(-1): a split dimension is at least 0}}
+func.func private @negative_dimension(tensor<4xf32, #sbp.nd<#p, [S(-1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{a global tensor has a static shape}}
+func.func private @dynamic(tensor<?xf32, #sbp.nd<#p, [B]>>)

@@ -1,0 +1,304 @@
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// @variable_c1
+// expected-error @below {{'sbp.variable' op has type 'tensor<?x4xf32>'; a variable has a static shape}}
+sbp.variable @dynamic : tensor<?x4xf32>
+
+// -----
+
+// @variable_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#q = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'sbp.variable' op storage is on another placement than the type; put both on one}}
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#q, [S(0)]>
+
+// -----
+
+// @variable_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#q = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'sbp.variable' op update is on another placement than the type; put both on one}}
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> update #sbp.nd<#q, [S(0)]>
+
+// -----
+
+// @variable_c1_legal
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(0)]> update #sbp.nd<#p, [S(0)]>
+sbp.variable @undecided : tensor<4xf32>
+
+// -----
+
+// @variable_c2
+// expected-error @below {{'sbp.variable' op type [P] has P; a variable at rest is S or B}}
+sbp.variable @w : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [P]>>
+
+// -----
+
+// @variable_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{'sbp.variable' op storage [P] has P; a variable at rest is S or B}}
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [P]>
+
+// -----
+
+// @variable_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{'sbp.variable' op storage: signature [S(1)] splits dimension 1 on axis 'dp', but the tensor has 1 dimensions; split one of these}}
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(1)]>
+
+// -----
+
+// @variable_c2_legal
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4x1xf32, #sbp.nd<#p, [S(0)]>> storage #sbp.nd<#p, [S(1)]>
+
+// -----
+
+// @variable_c3
+// expected-error @below {{'sbp.variable' op has initializer 1.000000e+00 : f64; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file}}
+sbp.variable @w : tensor<4xf32> init 1.0
+
+// -----
+
+// @variable_c3_legal
+sbp.variable @a : tensor<4xf32> init #sbp.constant<1.0>
+sbp.variable @b : tensor<4xf32> init #sbp.normal<mean = 0.0, stddev = 1.0>
+sbp.variable @c : tensor<4xf32> init #sbp.uniform<0.0, 1.0>
+sbp.variable @d : tensor<4xf32> init #sbp.file<"a.safetensors", "d">
+
+// -----
+
+// @variable_c4
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'sbp.variable' op is state of @w but has no role; say which ("exp_avg", ...)}}
+"sbp.variable"() <{sym_name = "w.m", type = tensor<4xf32>, state_of = @w}> : () -> ()
+
+// -----
+
+// @variable_c4_legal
+sbp.variable @w : tensor<4xf32>
+sbp.variable @w.m : tensor<4xf32> state_of @w role "momentum"
+
+// -----
+
+func.func @read_c1() {
+  // expected-error @below {{'sbp.read' op names @w, but the module has no such sbp.variable}}
+  %0 = sbp.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @read_c1() {
+  // expected-error @below {{'sbp.read' op names @read_c1, but the module has no such sbp.variable}}
+  %0 = sbp.read @read_c1 : tensor<4xf32>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @read_c1_legal() {
+  %0 = sbp.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{declared here}}
+sbp.variable @w : tensor<4xf32>
+func.func @read_c2() {
+  // expected-error @below {{'sbp.read' op has type 'tensor<5xf32>', but @w is 'tensor<4xf32>'; shape and element type must be the same}}
+  %0 = sbp.read @w : tensor<5xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{declared here}}
+sbp.variable @w : tensor<4xf32>
+func.func @read_c2() {
+  // expected-error @below {{'sbp.read' op has type 'tensor<4xf64>', but @w is 'tensor<4xf32>'; shape and element type must be the same}}
+  %0 = sbp.read @w : tensor<4xf64>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
+func.func @read_c2_legal() {
+  %0 = sbp.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4x2xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(0)]>
+func.func @read_c3() {
+  // expected-error @below {{'sbp.read' op has signature [S(1)], but @w is read and assigned as its logical or its storage signature; box the value}}
+  %0 = sbp.read @w : tensor<4x2xf32, #sbp.nd<#p, [S(1)]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4x2xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(0)]>
+func.func @read_c3_legal() {
+  %0 = sbp.read @w : tensor<4x2xf32, #sbp.nd<#p, [B]>>
+  %1 = sbp.read @w : tensor<4x2xf32, #sbp.nd<#p, [S(0)]>>
+  return
+}
+
+// -----
+
+func.func @assign_c1(%v: tensor<4xf32>) {
+  // expected-error @below {{'sbp.assign' op names @w, but the module has no such sbp.variable}}
+  sbp.assign @w, %v : tensor<4xf32>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @assign_c1_legal(%v: tensor<4xf32>) {
+  sbp.assign @w, %v : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @below {{declared here}}
+sbp.variable @w : tensor<4xf32>
+func.func @assign_c2(%v: tensor<2x2xf32>) {
+  // expected-error @below {{'sbp.assign' op has type 'tensor<2x2xf32>', but @w is 'tensor<4xf32>'; shape and element type must be the same}}
+  sbp.assign @w, %v : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @assign_c2_legal(%v: tensor<4xf32>) {
+  sbp.assign @w, %v : tensor<4xf32>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
+func.func @assign_c3(%v: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) {
+  // expected-error @below {{'sbp.assign' op has signature [S(0)], but @w is read and assigned as its logical or its storage signature; box the value}}
+  sbp.assign @w, %v : tensor<4xf32, #sbp.nd<#p, [S(0)]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(0)]>
+func.func @assign_c3_legal(%v: tensor<4xf32, #sbp.nd<#p, [S(0)]>>, %u: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+  sbp.assign @w, %v : tensor<4xf32, #sbp.nd<#p, [S(0)]>>
+  sbp.assign @w, %u : tensor<4xf32, #sbp.nd<#p, [B]>>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @boxing_c1(%v: tensor<4xf32, #B>) {
+  // expected-error @below {{'sbp.boxing' op turns 'tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>' into 'tensor<2x2xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>'; shape and element type must stay}}
+  %0 = sbp.boxing %v : tensor<4xf32, #B> -> tensor<2x2xf32, #B>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @boxing_c1(%v: tensor<4xf32>) {
+  // expected-error @below {{'sbp.boxing' op turns 'tensor<4xf32>' into 'tensor<4xf16, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>'; shape and element type must stay}}
+  %0 = sbp.boxing %v : tensor<4xf32> -> tensor<4xf16, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c1_legal(%v: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#p, [S(0)]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c2(%v: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+  // expected-error @below {{'sbp.boxing' op turns [B] into [P]; only an op that sums makes P: keep B or S}}
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#p, [P]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+func.func @boxing_c2(%v: tensor<4xf32, #sbp.nd<#p, [P, S(0)]>>) {
+  // expected-error @below {{'sbp.boxing' op turns [P, S(0)] into [S(0), P]; only an op that sums makes P: keep B or S}}
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [P, S(0)]>> -> tensor<4xf32, #sbp.nd<#p, [S(0), P]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+func.func @boxing_c2_legal(%v: tensor<4xf32, #sbp.nd<#p, [P, S(0)]>>) {
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [P, S(0)]>> -> tensor<4xf32, #sbp.nd<#p, [P, B]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#q = #sbp.placement<"cpu", [dp = 4]>
+func.func @boxing_c3(%v: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+  // expected-error @below {{'sbp.boxing' op leaves its placement; input and output are on one}}
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#q, [B]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c3(%v: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+  // expected-error @below {{'sbp.boxing' op has a result without a signature; say which one it asks for}}
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c3_legal(%v: tensor<4xf32>) {
+  %0 = sbp.boxing %v : tensor<4xf32> -> tensor<4xf32, #sbp.nd<#p, [B]>>
+  return
+}
+
+// -----
+
+func.func @scope_c1() {
+  // expected-error @below {{'sbp.scope' op has phase "sideways"; phases are "forward", "backward" and "update"}}
+  %0 = sbp.scope "sideways"
+  return
+}
+
+// -----
+
+func.func @scope_c1_legal() {
+  %0 = sbp.scope "forward"
+  %1 = sbp.scope "backward"
+  %2 = sbp.scope "update"
+  return
+}

@@ -1,0 +1,51 @@
+#include "tests/differential/Bytes.h"
+
+#include <cstring>
+
+namespace splitcast::differential {
+
+using reference::Tensor;
+
+namespace {
+
+template <typename Stored, typename Held> std::string pack(const std::vector<Held> &elements) {
+  std::string bytes(elements.size() * sizeof(Stored), '\0');
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Stored stored = static_cast<Stored>(elements[i]);
+    std::memcpy(bytes.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+  }
+  return bytes;
+}
+
+template <typename Stored, typename Held> void unpack(const std::string &bytes, std::vector<Held> &elements) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+    elements[i] = static_cast<Held>(stored);
+  }
+}
+
+} // namespace
+
+std::string toBytes(const Tensor &tensor) {
+  if (tensor.elementType.isF32())
+    return pack<float>(tensor.floats);
+  if (tensor.elementType.isF64())
+    return pack<double>(tensor.floats);
+  return tensor.elementType.isInteger(32) ? pack<int32_t>(tensor.integers) : pack<int64_t>(tensor.integers);
+}
+
+Tensor fromBytes(const sbp::Shape &shape, mlir::Type elementType, const std::string &bytes) {
+  Tensor tensor = Tensor::zeros(shape, elementType);
+  if (elementType.isF32())
+    unpack<float>(bytes, tensor.floats);
+  else if (elementType.isF64())
+    unpack<double>(bytes, tensor.floats);
+  else if (elementType.isInteger(32))
+    unpack<int32_t>(bytes, tensor.integers);
+  else
+    unpack<int64_t>(bytes, tensor.integers);
+  return tensor;
+}
+
+} // namespace splitcast::differential

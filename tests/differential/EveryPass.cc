@@ -1,0 +1,214 @@
+#include "tests/differential/EveryPass.h"
+
+#include "dialects/nn/Nn.h"
+#include "passes/local/Passes.h"
+#include "tests/differential/GradientCheck.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace mlir;
+
+namespace splitcast::differential {
+
+namespace {
+
+using Modules = std::vector<OwningOpRef<ModuleOp>>;
+
+std::vector<ModuleOp> borrowed(const Modules &modules) {
+  std::vector<ModuleOp> result;
+  for (const OwningOpRef<ModuleOp> &module : modules)
+    result.push_back(const_cast<OwningOpRef<ModuleOp> &>(module).get());
+  return result;
+}
+
+template <typename OpT> bool holds(ModuleOp module) {
+  return module.walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+bool canRun(ModuleOp module) { return !holds<nn::MinimizeOp>(module) && !holds<nn::UpdateOp>(module); }
+
+class EveryPassCheck {
+public:
+  EveryPassCheck(ModuleOp source, const Experiment &experiment, const Configuration &configuration,
+                 const EveryPassOptions &options)
+      : source(source), experiment(experiment), configuration(configuration), options(options) {}
+
+  absl::StatusOr<LevelOutcomes> run() {
+    for (const auto &level : {&EveryPassCheck::runGlobalLevel, &EveryPassCheck::runLocalLevel,
+                              &EveryPassCheck::runPlanLevel})
+      if (absl::Status status = (this->*level)(); !status.ok())
+        return located(status);
+    return std::move(outcomes);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Global
+  //===--------------------------------------------------------------------===//
+
+  absl::Status runGlobalLevel() {
+    modules.emplace_back(cast<ModuleOp>(source->clone()));
+    if (canRun(source))
+      if (absl::Status status = setBaseline(source); !status.ok())
+        return status;
+    for (const std::string &name : withCleaning(globalPasses(configuration))) {
+      OwningOpRef<ModuleOp> before = cast<ModuleOp>((*modules.front())->clone());
+      if (absl::Status status = runOnAll(name); !status.ok())
+        return status;
+      if (absl::Status status = checkGlobal(*before, *modules.front()); !status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status setBaseline(ModuleOp module) {
+    absl::StatusOr<Outcome> outcome = runGlobal(module, experiment);
+    if (outcome.ok())
+      outcomes.global = *std::move(outcome);
+    hasBaseline = outcome.ok();
+    return outcome.status();
+  }
+
+  absl::Status checkGlobal(ModuleOp before, ModuleOp after) {
+    absl::StatusOr<OwningOpRef<ModuleOp>> parsed = reparse(after);
+    if (!parsed.ok())
+      return parsed.status();
+    if (options.checksGradients && holds<nn::MinimizeOp>(before) && !holds<nn::MinimizeOp>(after))
+      if (absl::Status status = checkGradients(before, **parsed, experiment); !status.ok())
+        return status;
+    if (options.checksGradients && holds<nn::UpdateOp>(before) && !holds<nn::UpdateOp>(after))
+      if (absl::Status status = checkUpdates(before, **parsed, experiment); !status.ok())
+        return status;
+    if (!canRun(after))
+      return absl::OkStatus();
+    if (!hasBaseline)
+      return setBaseline(**parsed);
+    absl::StatusOr<Outcome> outcome = runGlobal(**parsed, experiment);
+    return outcome.ok() ? compare(outcomes.global, *outcome, Agreement::Bits) : outcome.status();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Local
+  //===--------------------------------------------------------------------===//
+
+  absl::Status runLocalLevel() {
+    pass = "sbp-localize";
+    absl::StatusOr<Modules> localized = localizeAll(*modules.front());
+    if (!localized.ok())
+      return localized.status();
+    modules = *std::move(localized);
+    if (options.afterPass)
+      options.afterPass(pass, borrowed(modules));
+    absl::StatusOr<Outcome> first = runLocalModules();
+    if (!first.ok())
+      return first.status();
+    outcomes.local = *std::move(first);
+    if (absl::Status status = compare(outcomes.global, outcomes.local, acrossLevels()); !status.ok())
+      return status;
+    for (const std::string &name : withCleaning(localPasses(configuration))) {
+      absl::Status status = runOnAll(name);
+      if (!status.ok())
+        return status;
+      absl::StatusOr<Outcome> outcome = runLocalModules();
+      status = outcome.ok() ? compare(outcomes.local, *outcome, Agreement::Bits) : outcome.status();
+      if (!status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Outcome> runLocalModules() {
+    Modules parsed;
+    for (ModuleOp module : borrowed(modules)) {
+      absl::StatusOr<OwningOpRef<ModuleOp>> again = reparse(module);
+      if (!again.ok())
+        return again.status();
+      parsed.push_back(*std::move(again));
+    }
+    std::string message;
+    ScopedDiagnosticHandler handler(source.getContext(), [&](Diagnostic &d) { message += d.str(); });
+    if (failed(verifyCollectiveSequence(borrowed(parsed))))
+      return absl::FailedPreconditionError(message);
+    return runLocal(borrowed(parsed), experiment);
+  }
+
+  Agreement acrossLevels() const { return options.isExact ? Agreement::Values : Agreement::Close; }
+
+  //===--------------------------------------------------------------------===//
+  // Plan
+  //===--------------------------------------------------------------------===//
+
+  absl::Status runPlanLevel() {
+    if (!options.runsPlan)
+      return absl::OkStatus();
+    for (const std::string &name : planPasses())
+      if (absl::Status status = runOnAll(name); !status.ok())
+        return status;
+    absl::StatusOr<Outcome> outcome = runPlans(borrowed(modules), experiment, options.objectCacheDir);
+    if (!outcome.ok())
+      return outcome.status();
+    outcomes.plan = *std::move(outcome);
+    return compare(outcomes.global, *outcomes.plan, acrossLevels());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Passes
+  //===--------------------------------------------------------------------===//
+
+  std::vector<std::string> withCleaning(const std::vector<std::string> &passes) const {
+    if (!options.cleansBetween)
+      return passes;
+    std::vector<std::string> result = {"cse", "canonicalize"};
+    for (const std::string &name : passes)
+      for (const std::string &next : {name, std::string("cse"), std::string("canonicalize")})
+        result.push_back(next);
+    return result;
+  }
+
+  absl::Status runOnAll(const std::string &name) {
+    pass = name;
+    for (ModuleOp module : borrowed(modules))
+      if (absl::Status status = runPass(module, name); !status.ok())
+        return status;
+    if (options.afterPass)
+      options.afterPass(name, borrowed(modules));
+    return absl::OkStatus();
+  }
+
+  absl::Status located(const absl::Status &status) const {
+    std::string text = absl::StrCat("after '", pass, "' (", configuration.text(), "): ", status.message(), "\n");
+    for (auto [rank, module] : llvm::enumerate(borrowed(modules)))
+      absl::StrAppend(&text, "// what it made, module ", rank, "\n", reference::printed(module), "\n");
+    return absl::Status(status.code(), text);
+  }
+
+  ModuleOp source;
+  const Experiment &experiment;
+  const Configuration &configuration;
+  const EveryPassOptions &options;
+  Modules modules; ///< one global, then one per rank
+  std::string pass = "nothing";
+  bool hasBaseline = false;
+  LevelOutcomes outcomes;
+};
+
+} // namespace
+
+absl::StatusOr<LevelOutcomes> checkEveryPass(ModuleOp source, const Experiment &experiment,
+                                             const Configuration &configuration, const EveryPassOptions &options) {
+  return EveryPassCheck(source, experiment, configuration, options).run();
+}
+
+absl::StatusOr<bool> isExactInF32(ModuleOp source, const Experiment &experiment) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
+  for (const char *name : {"nn-differentiate", "nn-expand-optimizers"})
+    if (absl::Status status = runPass(*module, name); !status.ok())
+      return status;
+  absl::StatusOr<Outcome> rounded = runGlobal(*module, experiment, reference::Precision::F32);
+  absl::StatusOr<Outcome> wide = runGlobal(*module, experiment, reference::Precision::F64);
+  if (!rounded.ok())
+    return rounded.status();
+  return wide.ok() && compare(*wide, *rounded, Agreement::Values).ok();
+}
+
+} // namespace splitcast::differential

@@ -1,0 +1,47 @@
+//===- PassList.h - The pipelines of the compiler, pass by pass -------------------===//
+#ifndef SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
+#define SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "absl/status/statusor.h"
+
+#include <string>
+#include <vector>
+
+namespace splitcast::differential {
+
+/// What a user chooses.
+struct Configuration {
+  int stage = 0;
+  std::string strategy = "bucket";
+  int64_t bucketBytes = 0;
+  std::string axis;
+  bool keepLast = true;
+  int64_t prefetch = 1;
+
+  std::string text() const;
+};
+
+/// The passes of the compiler's pipelines, in order, each as splitcast-opt takes it. Taken from compiler/Pipelines.h: a pass
+/// that is added there is run here.
+std::vector<std::string> globalPasses(const Configuration &configuration);
+std::vector<std::string> localPasses(const Configuration &configuration);
+std::vector<std::string> planPasses();
+
+/// A context with all dialects, on one thread.
+std::unique_ptr<mlir::MLIRContext> createContext();
+
+/// InvalidArgument, with the diagnostics, when the pass fails.
+absl::Status runPass(mlir::ModuleOp module, const std::string &pass);
+
+/// The module, printed and parsed again. InvalidArgument: its text does not parse or verify, or prints as something else.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> reparse(mlir::ModuleOp module);
+
+/// The program of every rank of the placement; `global` stays.
+absl::StatusOr<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>> localizeAll(mlir::ModuleOp global);
+
+} // namespace splitcast::differential
+
+#endif // SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H

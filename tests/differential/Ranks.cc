@@ -1,0 +1,67 @@
+#include "tests/differential/Ranks.h"
+
+#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/HostDevice.h"
+#include "runtime/host/ThreadTransport.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+namespace splitcast::differential {
+
+namespace {
+
+/// The first failure counts: those after it are its consequences.
+class FirstFailure {
+public:
+  void report(int64_t rank, const absl::Status &failure) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (status.ok())
+      status = absl::Status(failure.code(), absl::StrCat("rank ", rank, ": ", failure.message()));
+  }
+  absl::Status get() const { return status; }
+
+private:
+  std::mutex mutex;
+  absl::Status status;
+};
+
+absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir, const RankBody &body) {
+  std::vector<int64_t> all(root.size());
+  std::iota(all.begin(), all.end(), 0);
+  absl::StatusOr<std::unique_ptr<runtime::Transport>> transport = root.split(all);
+  if (!transport.ok())
+    return transport.status();
+  runtime::HostCommunicatorOptions options;
+  options.timeout = absl::Seconds(60);
+  std::unique_ptr<runtime::Communicator> communicator =
+      runtime::createHostCommunicator(*std::move(transport), options);
+  runtime::HostDeviceOptions deviceOptions;
+  deviceOptions.objectCacheDir = objectCacheDir;
+  std::unique_ptr<runtime::Device> device = runtime::createHostDevice(deviceOptions);
+  return body(*device, *communicator);
+}
+
+} // namespace
+
+absl::Status onRanks(int64_t ranks, const std::string &objectCacheDir, const RankBody &body) {
+  std::vector<std::unique_ptr<runtime::Transport>> roots = runtime::createThreadTransports(ranks);
+  FirstFailure failure;
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      absl::Status status = runRank(*roots[rank], objectCacheDir, body);
+      if (status.ok())
+        return;
+      failure.report(rank, status);
+      runtime::markLost(*roots[rank], rank);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return failure.get();
+}
+
+} // namespace splitcast::differential

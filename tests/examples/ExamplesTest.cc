@@ -1,0 +1,255 @@
+//===- ExamplesTest.cc - The examples, across ranks, to the bit -----------------===//
+//
+// A stage is a memory choice, never a numeric one: for each number of ranks, every loss and every saved variable is the
+// same for all stages and strategies, and splitcast-run, from the module and the inputs that an example has written,
+// gives them, too.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/examples/Job.h"
+
+#include "runtime/io/Npy.h"
+#include "runtime/io/Safetensors.h"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace splitcast {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Example {
+  const char *name;
+  Command command; ///< with small sizes
+};
+
+Command recipe() { return {programPath("examples/recipe/recipe"), "--layers=4", "--width=33", "--batch=5"}; }
+Command classifier() { return {programPath("examples/classifier/classifier")}; }
+Command textModel() {
+  return {programPath("examples/text_model/text_model"),
+          "--text=text",
+          "--batch=50",
+          "--hidden=72",
+          "--window=7",
+          "--width=10"};
+}
+
+Command with(Command command, const std::vector<std::string> &arguments) {
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+/// A directory with the text that the language model reads.
+std::string makeWorkDirectory() {
+  std::string directory = makeDirectory();
+  std::ostringstream text;
+  for (int64_t i = 0; i < 500; ++i)
+    text << "Line " << i << " is as good as line " << i * 7919 % 500 << ", or better.\n";
+  writeFile(directory + "/text", text.str());
+  return directory;
+}
+
+JobResult runIn(const std::string &directory, int64_t ranks, const Command &command) {
+  Job job;
+  job.commands = {with(command, {"--timeout=60"})};
+  job.ranks = ranks;
+  job.directory = directory;
+  job.limitSeconds = 120;
+  return runJob(job);
+}
+
+/// What a training ended with, to the bit: losses and variables.
+struct Trained {
+  std::string losses, variables;
+};
+
+Trained train(const std::string &directory, int64_t ranks, const Command &command) {
+  JobResult result = runIn(directory, ranks, with(command, {"--losses=losses", "--save-variables=variables"}));
+  EXPECT_TRUE(result.succeeded()) << result.describe();
+  return {readFile(directory + "/losses"), readFile(directory + "/variables")};
+}
+
+int64_t countLines(const std::string &text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// Trains with all stages and strategies, and compares with the first.
+void compareAll(const Command &command, int64_t ranks, int64_t steps) {
+  std::string directory = makeWorkDirectory();
+  std::string stepsFlag = "--steps=" + std::to_string(steps);
+  Trained first = train(directory, ranks, with(command, {stepsFlag, "--zero-stage=0"}));
+  ASSERT_EQ(countLines(first.losses), steps);
+  ASSERT_FALSE(first.variables.empty());
+  for (const char *stage : {"0", "1", "2", "3"})
+    for (const char *strategy : {"bucket", "tensor"}) {
+      Command other =
+          with(command, {stepsFlag, std::string("--zero-stage=") + stage, std::string("--strategy=") + strategy});
+      Trained trained = train(directory, ranks, other);
+      EXPECT_EQ(trained.losses, first.losses) << ranks << " ranks, stage " << stage << ", " << strategy;
+      EXPECT_TRUE(trained.variables == first.variables) << ranks << " ranks, stage " << stage << ", " << strategy;
+    }
+}
+
+/// What follows `label` in the output, up to the line's end.
+std::string valueAfter(const std::string &output, const std::string &label) {
+  size_t begin = output.find(label);
+  if (begin == std::string::npos)
+    return "";
+  begin += label.size();
+  return output.substr(begin, output.find('\n', begin) - begin);
+}
+
+class Ranks : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(Ranks, ClassifierIsTheSameAtEveryStage) { compareAll(classifier(), GetParam(), GetParam() < 3 ? 10 : 100); }
+TEST_P(Ranks, TextModelIsTheSameAtEveryStage) { compareAll(textModel(), GetParam(), GetParam() < 3 ? 10 : 100); }
+TEST_P(Ranks, RecipeIsTheSameAtEveryStage) { compareAll(recipe(), GetParam(), 3); }
+
+// The sum of all parameters does not depend on how they are divided.
+TEST_P(Ranks, RecipeSumIsTheSameInEveryDigit) {
+  std::string directory = makeWorkDirectory(), first;
+  for (const char *stage : {"--zero-stage=0", "--zero-stage=1", "--zero-stage=2", "--zero-stage=3"}) {
+    JobResult result = runIn(directory, GetParam(), with(recipe(), {stage, "--steps=2"}));
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+    const std::string &output = result.rankOutputs[0];
+    std::string sum = valueAfter(output, "sum of all parameters: ");
+    EXPECT_NE(sum, "");
+    first = first.empty() ? sum : first;
+    EXPECT_EQ(sum, first) << stage;
+    for (const char *expected : {"memory: predicted peak ", "high-water mark of rank 0: at the start ",
+                                 "after building ", "step 2: loss ", "high-water mark before ", "step time: median "})
+      EXPECT_THAT(output, HasSubstr(expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, Ranks, ::testing::Values(1, 2, 3, 4),
+                         [](const auto &info) { return std::to_string(info.param); });
+
+//===----------------------------------------------------------------------===//
+// Front doors
+//===----------------------------------------------------------------------===//
+
+/// The losses in a file of an example, from their exact form.
+std::vector<float> exactLosses(const std::string &text) {
+  std::istringstream lines(text);
+  std::vector<float> losses;
+  for (std::string step, rounded, exact; lines >> step >> rounded >> exact;)
+    losses.push_back(std::strtof(exact.c_str(), nullptr));
+  return losses;
+}
+
+std::vector<float> npyFloats(const std::string &path) {
+  absl::StatusOr<runtime::NpyFile> file = runtime::NpyFile::open(path);
+  std::vector<float> values(file.ok() ? file->numElements() : 0);
+  EXPECT_TRUE(file.ok() && file->read(0, file->numElements(), values.data()).ok()) << path;
+  return values;
+}
+
+/// Trains with the example, and then with splitcast-run what the example has written.
+void compareWithRun(const Command &command, const std::vector<std::string> &inputs, int64_t ranks) {
+  std::string directory = makeWorkDirectory();
+  Trained expected = train(
+      directory, ranks,
+      with(command, {"--steps=12", "--zero-stage=2", "--write-mlir=module.mlir", "--write-inputs=.", "--seed=3"}));
+  Command run = {programPath("compiler/tools/splitcast-run"),
+                 "module.mlir",
+                 "--function=train",
+                 "--seed=3",
+                 "--enable-zero=stage=3,strategy=tensor",
+                 "--save-variables=other",
+                 "--output=loss=loss.npy",
+                 "--metrics=metrics.jsonl",
+                 "--report"};
+  for (const std::string &input : inputs)
+    run.push_back("--input=" + input + "=" + input + ".npy");
+  JobResult result = runIn(directory, ranks, run);
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_THAT(result.rankOutputs[0], HasSubstr("predicted peak"));
+  EXPECT_TRUE(readFile(directory + "/other") == expected.variables);
+  std::vector<float> losses = exactLosses(expected.losses);
+  EXPECT_EQ(losses.size(), 12u);
+  EXPECT_EQ(npyFloats(directory + "/loss.npy"), losses);
+  std::istringstream metrics(readFile(directory + "/metrics.jsonl"));
+  size_t step = 0;
+  for (std::string line; std::getline(metrics, line); ++step) {
+    nlohmann::json object = nlohmann::json::parse(line);
+    EXPECT_EQ(object["step"], step + 1);
+    EXPECT_EQ(object["loss"].get<float>(), losses.at(step));
+    EXPECT_GT(object["seconds"].get<double>(), 0);
+  }
+  EXPECT_EQ(step, losses.size());
+}
+
+TEST(Examples, RunTrainsTheClassifierToTheSameBits) { compareWithRun(classifier(), {"x", "labels"}, 3); }
+TEST(Examples, RunTrainsTheTextModelToTheSameBits) { compareWithRun(textModel(), {"bytes", "next"}, 2); }
+TEST(Examples, RunTrainsTheRecipeToTheSameBits) { compareWithRun(recipe(), {"x", "target"}, 2); }
+
+// Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
+TEST(Examples, RunWritesSplitOutputsWhole) {
+  std::string directory = makeWorkDirectory(), first;
+  for (int64_t ranks : {1, 3}) {
+    JobResult trained = runIn(directory, ranks, with(classifier(), {"--steps=0", "--write-mlir=module.mlir"}));
+    ASSERT_TRUE(trained.succeeded()) << trained.describe();
+    // 2 steps of 1000 samples: 2 x 1000 x 256.
+    absl::StatusOr<runtime::NpyWriter> writer =
+        runtime::NpyWriter::create(directory + "/x.npy", runtime::ElementType::F32, {1000, 256});
+    ASSERT_TRUE(writer.ok());
+    std::vector<float> x(2 * 1000 * 256);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>(i % 1009) / 1009.0F;
+    ASSERT_TRUE(writer->append(2, x.data()).ok() && writer->commit().ok());
+    JobResult result = runIn(directory, ranks,
+                             {programPath("compiler/tools/splitcast-run"), "module.mlir", "--function=predict",
+                              "--input=x=x.npy", "--output=logits=logits.npy"});
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+    std::string logits = readFile(directory + "/logits.npy");
+    EXPECT_EQ(npyFloats(directory + "/logits.npy").size(), 2u * 1000 * 10);
+    first = first.empty() ? logits : first;
+    EXPECT_TRUE(logits == first);
+  }
+}
+
+// A training that is cut in two, with other ranks, stages and strategies in its second half, goes on from the same
+// state.
+TEST(Examples, SavedVariablesGoOn) {
+  std::string directory = makeWorkDirectory();
+  Trained half = train(directory, 3, with(textModel(), {"--steps=5", "--zero-stage=3"}));
+  JobResult loaded = runIn(directory, 2,
+                           with(textModel(), {"--steps=0", "--zero-stage=1", "--strategy=tensor",
+                                              "--load-variables=variables", "--save-variables=again"}));
+  ASSERT_TRUE(loaded.succeeded()) << loaded.describe();
+  EXPECT_TRUE(readFile(directory + "/again") == half.variables);
+  EXPECT_EQ(runtime::SafetensorsFile::open(directory + "/again")->find("hidden.weight")->shape,
+            (std::vector<int64_t>{70, 72}));
+}
+
+// The progress line and the metrics of the language model; and it learns.
+TEST(Examples, TextModelLearns) {
+  std::string directory = makeWorkDirectory();
+  JobResult result = runIn(directory, 2, with(textModel(), {"--steps=150", "--metrics=metrics.jsonl"}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  for (const char *expected : {"step 1/150  loss 5.", "step 150/150  loss ", " tokens/s  memory ", "time left 0:00"})
+    EXPECT_THAT(result.rankOutputs[0], HasSubstr(expected));
+  EXPECT_EQ(result.rankOutputs[1], "");
+  std::istringstream lines(readFile(directory + "/metrics.jsonl"));
+  std::vector<nlohmann::json> metrics;
+  for (std::string line; std::getline(lines, line);)
+    metrics.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(metrics.size(), 150u);
+  EXPECT_GT(metrics.front()["loss"].get<double>(), 5.0);
+  EXPECT_LT(metrics.back()["loss"].get<double>(), 2.5);
+  EXPECT_GT(metrics.back()["tokens_per_second"].get<double>(), 0);
+}
+
+TEST(Examples, ClassifierPredicts) {
+  std::string directory = makeWorkDirectory();
+  JobResult result = runIn(directory, 2, with(classifier(), {"--zero-stage=3"}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_THAT(result.rankOutputs[0], HasSubstr("step 100: loss "));
+  // Guessing gives 0.1.
+  EXPECT_GT(std::atof(valueAfter(result.rankOutputs[0], "unseen samples: ").c_str()), 0.2);
+}
+
+} // namespace
+} // namespace splitcast

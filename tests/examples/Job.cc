@@ -1,0 +1,171 @@
+#include "tests/examples/Job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace splitcast {
+namespace {
+
+/// Runs as a rank: notes its process id, its output and its exit status in the directory $1, changes to $2 and runs the
+/// rest. It outlives SIGTERM, which mpirun sends to all ranks when one has failed, to see how the program ends.
+constexpr char kRankScript[] = R"(
+notes=$1 directory=$2
+shift 2
+rank=${OMPI_COMM_WORLD_RANK:-0}
+trap : TERM
+(cd "$directory" && exec sh -c 'echo $$ >"$0" && exec "$@"' "$notes/pid.$rank" "$@") >"$notes/output.$rank" 2>&1
+status=$?
+echo $status >"$notes/status.$rank"
+exit $status
+)";
+
+[[noreturn]] void execute(std::vector<std::string> command, const std::string &outputPath) {
+  // A group of its own, so that all of it can be killed.
+  setpgid(0, 0);
+  int input = open("/dev/null", O_RDONLY);
+  int output = open(outputPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  std::vector<char *> arguments;
+  for (std::string &word : command)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  _exit(127);
+}
+
+std::vector<std::string> rankCommand(const Job &job, const std::string &notes, size_t index) {
+  std::vector<std::string> words = {"sh", "-c", kRankScript, "rank", notes, job.directory};
+  words.insert(words.end(), job.commands[index].begin(), job.commands[index].end());
+  return words;
+}
+
+std::vector<std::string> launcherCommand(const Job &job, const std::string &notes) {
+  if (job.ranks == 0)
+    return rankCommand(job, notes, 0);
+  // Ranks may outnumber the processors, and then have to give way to each other.
+  std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
+  auto addOption = [&](const char *name, const char *value) { words.insert(words.end(), {"--mca", name, value}); };
+  addOption("mpi_yield_when_idle", "1");
+  addOption("orte_tmpdir_base", "/tmp");
+  addOption("btl_base_warn_component_unused", "0");
+  const int64_t ranksPerCommand = job.commands.size() == 1 ? job.ranks : 1;
+  for (size_t i = 0; i < job.commands.size(); ++i) {
+    if (i > 0)
+      words.emplace_back(":");
+    words.insert(words.end(), {"-n", std::to_string(ranksPerCommand)});
+    std::vector<std::string> rank = rankCommand(job, notes, i);
+    words.insert(words.end(), rank.begin(), rank.end());
+  }
+  return words;
+}
+
+int numberIn(const std::string &path, int otherwise) {
+  std::istringstream text(readFile(path));
+  int number = otherwise;
+  return text >> number ? number : otherwise;
+}
+
+std::map<int64_t, int> pidsOf(const std::string &notes, int64_t ranks) {
+  std::map<int64_t, int> pids;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (int pid = numberIn(notes + "/pid." + std::to_string(rank), 0); pid > 0)
+      pids[rank] = pid;
+  return pids;
+}
+
+/// The exit status of `child`, or -1 when it did not end in time.
+int waitOrKill(pid_t child, const Job &job, const std::string &notes) {
+  auto begin = std::chrono::steady_clock::now();
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    std::map<int64_t, int> pids = pidsOf(notes, std::max<int64_t>(1, job.ranks));
+    if (job.watch)
+      job.watch(pids);
+    if (passed.count() > job.limitSeconds) {
+      for (auto [rank, pid] : pids)
+        kill(pid, SIGKILL);
+      kill(-child, SIGKILL);
+      waitpid(child, &status, 0);
+      return -1;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace
+
+bool JobResult::succeeded() const {
+  return exitStatus == 0 &&
+         std::all_of(rankStatuses.begin(), rankStatuses.end(), [](int status) { return status == 0; });
+}
+
+std::string JobResult::describe() const {
+  std::ostringstream text;
+  text << "exit status " << exitStatus << " after " << seconds << " s\n" << output;
+  for (size_t rank = 0; rank < rankStatuses.size(); ++rank)
+    text << "--- rank " << rank << ": exit status " << rankStatuses[rank] << "\n" << rankOutputs[rank];
+  return text.str();
+}
+
+JobResult runJob(const Job &job) {
+  std::string notes = makeDirectory();
+  JobResult result;
+  auto begin = std::chrono::steady_clock::now();
+  pid_t child = fork();
+  if (child == 0)
+    execute(launcherCommand(job, notes), notes + "/launcher");
+  if (child > 0)
+    result.exitStatus = waitOrKill(child, job, notes);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.output = readFile(notes + "/launcher");
+  for (int64_t rank = 0; rank < std::max<int64_t>(1, job.ranks); ++rank) {
+    result.rankStatuses.push_back(numberIn(notes + "/status." + std::to_string(rank), -1));
+    result.rankOutputs.push_back(readFile(notes + "/output." + std::to_string(rank)));
+  }
+  std::filesystem::remove_all(notes);
+  return result;
+}
+
+std::string makeDirectory() {
+  const char *base = std::getenv("TEST_TMPDIR");
+  std::string path = std::string(base ? base : "/tmp") + "/job.XXXXXX";
+  return mkdtemp(path.data()) ? path : "";
+}
+
+std::string programPath(const std::string &target) { return std::filesystem::absolute(target).string(); }
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void writeFile(const std::string &path, const std::string &text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::map<std::string, std::string> snapshot(const std::string &directory) {
+  std::map<std::string, std::string> files;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(directory)) {
+    std::string name = std::filesystem::relative(entry.path(), directory).string();
+    if (entry.is_directory())
+      files[name + "/"] = "";
+    else
+      files[name] = readFile(entry.path().string());
+  }
+  return files;
+}
+
+} // namespace splitcast
