@@ -8,6 +8,7 @@
 #ifndef SPLITCAST_COMPILER_SESSION_H
 #define SPLITCAST_COMPILER_SESSION_H
 
+#include "compiler/Compile.h"
 #include "passes/plan/Reports.h"
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/Communicator.h"
@@ -24,19 +25,6 @@
 #include <vector>
 
 namespace splitcast {
-
-/// What a user says of ZeRO; see `enable-zero`.
-struct EnableZero {
-  int stage = 2;
-  std::string axis = "";
-  std::string strategy = "bucket";
-  int64_t bucketBytes = 0;
-};
-
-struct CompileOptions {
-  EnableZero zero{0};
-  int64_t prefetch = 1;
-};
 
 struct SessionOptions {
   CompileOptions compile;

@@ -292,8 +292,11 @@ private:
   /// Every loop is parallel and runs over the result.
   static bool isElementwiseOrBroadcast(Operation *op) {
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    auto hasOneEach = [](const sbp::TensorFactors &tensor) {
+      return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() <= 1; });
+    };
     return llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; }) &&
-           llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
+           llvm::all_of(spec.operands, hasOneEach) && hasOneEach(spec.results.front());
   }
 
   /// Gives an undecided value, and what it is made of, the signature that its first user wants.
@@ -305,9 +308,18 @@ private:
     Operation *op = value.getDefiningOp();
     decide(value, signature);
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-    SmallVector<Value> operands = sbp::tensorOperands(op);
-    for (size_t i = 0; i < operands.size(); ++i)
-      resolve(operands[i], operandSignature(spec, i, signature));
+    size_t index = 0;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      sbp::NdAttr wanted = operandSignature(spec, index++, signature);
+      resolve(operand.get(), wanted);
+      if (sbp::signatureOf(operand.get()) == wanted)
+        continue;
+      OpBuilder builder(op); // another user was first, and wanted it otherwise
+      operand.set(builder.create<sbp::BoxingOp>(op->getLoc(), sbp::withSignature(operand.get().getType(), wanted),
+                                                operand.get(), nullptr));
+    }
   }
 
   /// The signature of operand `index` when the result of an elementwise or broadcasting op has this one.

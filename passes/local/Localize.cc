@@ -632,6 +632,7 @@ FailureOr<OwningOpRef<ModuleOp>> splitcast::localize(ModuleOp global, int64_t ra
   FailureOr<RankView> view = findRank(global, rank);
   if (failed(view))
     return failure();
+  global.getContext()->loadDialect<ccl::CclDialect, nn::NnDialect>();
   OwningOpRef<ModuleOp> prepared = cast<ModuleOp>(global->clone());
   splitBoxings(*prepared, view->placement);
   OwningOpRef<ModuleOp> local = ModuleOp::create(global.getLoc());

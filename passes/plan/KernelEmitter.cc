@@ -102,6 +102,11 @@ private:
     RankedTensorType type = typeOf(tensor);
     if (isFlat && type.getRank() > 0)
       return MemRefType::get({type.getNumElements()}, type.getElementType());
+    if (type.getNumElements() == 0) { // never touched; strides of 0 would not lower
+      SmallVector<int64_t> shape(type.getRank(), 1);
+      shape.front() = 0;
+      return MemRefType::get(shape, type.getElementType());
+    }
     return MemRefType::get(type.getShape(), type.getElementType());
   }
 

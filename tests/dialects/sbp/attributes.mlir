@@ -17,7 +17,7 @@
 #ranked = #sbp.placement<"cuda", [dp = 2], ranks = [7, 3]>
 #whole = #sbp.nd<#mesh, [B, B]>
 
-// CHECK-LABEL: func.func @signatures
+// CHECK-LABEL: func.func private @signatures
 // CHECK-SAME: tensor<8x6xf32, #B_B>
 // CHECK-SAME: tensor<8x6xf32, #S0__S1_>
 // CHECK-SAME: tensor<8x6xf32, #P_B>

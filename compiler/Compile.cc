@@ -1,0 +1,84 @@
+#include "compiler/Compile.h"
+
+#include "compiler/Pipelines.h"
+#include "passes/local/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "absl/strings/str_cat.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+namespace {
+
+/// Collects diagnostics while it lives, as the text that a tool would print.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          llvm::raw_string_ostream os(text);
+          os << diagnostic.getLocation() << ": " << diagnostic;
+          for (Diagnostic &note : diagnostic.getNotes())
+            os << "\n  " << note.getLocation() << ": note: " << note;
+          os << "\n";
+        }) {}
+
+  absl::Status error(const std::string &what) const {
+    std::string message = text;
+    while (!message.empty() && message.back() == '\n')
+      message.pop_back();
+    return absl::InvalidArgumentError(absl::StrCat(what, ":\n", message));
+  }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+void applyZero(ZeroOptions &options, const EnableZero &zero) {
+  options.stage = zero.stage;
+  options.axis = zero.axis;
+  options.strategy = zero.strategy;
+  options.bucketBytes = zero.bucketBytes;
+}
+
+absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {
+  DiagnosticText diagnostics(module.getContext());
+  PassManager manager(module.getContext());
+  build(manager);
+  return failed(manager.run(module)) ? diagnostics.error(what) : absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
+  absl::Status status = runPipeline(*module, "the module does not compile", [&](OpPassManager &manager) {
+    ZeroOptions zero;
+    applyZero(zero, options.zero);
+    buildGlobalPipeline(manager, zero);
+  });
+  if (!status.ok())
+    return status;
+  return module;
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const CompileOptions &options, int64_t rank) {
+  DiagnosticText diagnostics(global.getContext());
+  FailureOr<OwningOpRef<ModuleOp>> local = localize(global, rank);
+  if (failed(local))
+    return diagnostics.error("the module has no program for this rank");
+  absl::Status status = runPipeline(**local, "the program of this rank does not compile", [&](OpPassManager &manager) {
+    LocalOptions localOptions;
+    localOptions.prefetch = options.prefetch;
+    buildLocalPipeline(manager, localOptions);
+    buildPlanPipeline(manager);
+  });
+  if (!status.ok())
+    return status;
+  return std::move(*local);
+}
+
+} // namespace splitcast

@@ -1,0 +1,25 @@
+//===- Model.h - A model whose plans are measured ---------------------------------===//
+#ifndef SPLITCAST_TESTS_COMPILER_PREDICTION_MODEL_H
+#define SPLITCAST_TESTS_COMPILER_PREDICTION_MODEL_H
+
+#include "compiler/Graph.h"
+
+#include <cstdint>
+
+namespace splitcast::prediction {
+
+/// Three layers of ragged sizes, cross-entropy, and Adam, over `ranks` ranks.
+inline absl::StatusOr<std::string> modelText(int64_t ranks) {
+  Graph graph({.deviceKind = "cpu", .axes = {{"dp", ranks}}});
+  Tensor x = graph.input("x", runtime::ElementType::F32, {22, 37}, split(0));
+  Tensor labels = graph.input("labels", runtime::ElementType::I64, {22}, split(0));
+  Tensor hidden = gelu(linear(relu(linear(x, "first", 53)), "second", 41));
+  Tensor loss = mean(softmaxCrossEntropy(linear(hidden, "third", 10), labels));
+  graph.minimize(loss, Adam{.lr = 0.01});
+  graph.output("loss", loss);
+  return graph.text();
+}
+
+} // namespace splitcast::prediction
+
+#endif // SPLITCAST_TESTS_COMPILER_PREDICTION_MODEL_H

@@ -1,0 +1,481 @@
+// Shapes and types that ops refuse, with and without signatures: shapes are verified before signatures are.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+func.func @constant_c1() {
+  // expected-error @below {{'nn.constant' op has value 5.000000e-01, which 'i64' does not hold exactly}}
+  %0 = nn.constant 0.5 : tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @constant_c1() {
+  // expected-error @below {{which 'i32' does not hold exactly}}
+  %0 = nn.constant 2147483648.0 : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @constant_c1_legal() {
+  %0 = nn.constant -2147483648.0 : tensor<4xi32>
+  %1 = nn.constant 2147483647.0 : tensor<4xi32>
+  %2 = nn.constant 0.5 : tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @reshape_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.reshape' op turns 'tensor<4x3xf32>' into 'tensor<11xf32>'; both must have as many elements, of one type}}
+  %0 = nn.reshape %x : (tensor<4x3xf32>) -> tensor<11xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.reshape' op turns 'tensor<4x3xf32>' into 'tensor<12xf16>'; both must have as many elements, of one type}}
+  %0 = nn.reshape %x : (tensor<4x3xf32>) -> tensor<12xf16>
+  return
+}
+
+// -----
+
+func.func @reshape_c1_legal(%x: tensor<4x3xf32>, %y: tensor<1x1xf32>, %z: tensor<0x3xf32>) {
+  %0 = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x3x2xf32>
+  %1 = nn.reshape %y : (tensor<1x1xf32>) -> tensor<f32>
+  %2 = nn.reshape %z : (tensor<0x3xf32>) -> tensor<5x0xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.broadcast' op has new dimensions [1, 0] in 'tensor<2x3x4xf32>'; they must be its own, ascending}}
+  %0 = nn.broadcast %x {dims = array<i64: 1, 0>} : (tensor<4xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.broadcast' op has new dimensions [1] in 'tensor<4xf32>'; they must be its own, ascending}}
+  %0 = nn.broadcast %x {dims = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1_legal(%x: tensor<4xf32>) {
+  %0 = nn.broadcast %x {dims = array<i64: 0, 1>} : (tensor<4xf32>) -> tensor<2x3x4xf32>
+  %1 = nn.broadcast %x {dims = array<i64>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.broadcast' op turns 'tensor<4xf32>' into 'tensor<2x3xf32>' with new dimensions [0]; without these the result must have the operand's shape}}
+  %0 = nn.broadcast %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2_legal(%x: tensor<f32>) {
+  %0 = nn.broadcast %x {dims = array<i64: 0, 1>} : (tensor<f32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op slices dimension 2 of 'tensor<4x3xf32>'; it has 2}}
+  %0 = nn.slice %x {dim = 2 : i64, start = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op result 0 has type 'tensor<2x2xf32>', but its operands give 'tensor<2x3xf32>'; change the type}}
+  %0 = nn.slice %x {dim = 0 : i64, start = 0 : i64} : (tensor<4x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_legal(%x: tensor<4x3xf32>) {
+  %0 = nn.slice %x {dim = 1 : i64, start = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op takes 2 from 3 on, of 4 along dimension 0; they must lie within}}
+  %0 = nn.slice %x {dim = 0 : i64, start = 3 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op takes 2 from -1 on, of 4 along dimension 0; they must lie within}}
+  %0 = nn.slice %x {dim = 0 : i64, start = -1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.slice' op takes 2 from 9223372036854775807 on, of 4 along dimension 0; they must lie within}}
+  %0 = nn.slice %x {dim = 0 : i64, start = 9223372036854775807 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2_legal(%x: tensor<4x3xf32>) {
+  %0 = nn.slice %x {dim = 0 : i64, start = 2 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  %1 = nn.slice %x {dim = 0 : i64, start = 4 : i64} : (tensor<4x3xf32>) -> tensor<0x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1() {
+  // expected-error @below {{'nn.concat' op has no operand; give at least one}}
+  %0 = nn.concat {dim = 0 : i64} : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.concat' op joins dimension 1 of 'tensor<4xf32>'; it has 1}}
+  %0 = nn.concat %x, %x {dim = 1 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1(%x: tensor<4x3xf32>, %y: tensor<4x2xf32>) {
+  // expected-error @below {{'nn.concat' op joins 'tensor<4x3xf32>' and 'tensor<4x2xf32>' along dimension 0; the other extents must agree}}
+  %0 = nn.concat %x, %y {dim = 0 : i64} : (tensor<4x3xf32>, tensor<4x2xf32>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1(%x: tensor<4xf32>, %y: tensor<4xf16>) {
+  // expected-error @below {{'nn.concat' op joins 'tensor<4xf32>' and 'tensor<4xf16>'; ranks and types must agree}}
+  %0 = nn.concat %x, %y {dim = 0 : i64} : (tensor<4xf32>, tensor<4xf16>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_legal(%x: tensor<4x3xf32>, %y: tensor<4x0xf32>) {
+  %0 = nn.concat %x, %y, %x {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x0xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_sum_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.reduce_sum' op sums over dimensions [2] of 'tensor<4x3xf32>'; they must be its own, ascending}}
+  %0 = nn.reduce_sum %x {dims = array<i64: 2>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_sum_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.reduce_sum' op sums over dimensions [1, 1] of 'tensor<4x3xf32>'; they must be its own, ascending}}
+  %0 = nn.reduce_sum %x {dims = array<i64: 1, 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_sum_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.reduce_sum' op sums over dimensions [-1] of 'tensor<4x3xf32>'; they must be its own, ascending}}
+  %0 = nn.reduce_sum %x {dims = array<i64: -1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_sum_c1_legal(%x: tensor<4x3xf32>) {
+  %0 = nn.reduce_sum %x {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  %1 = nn.reduce_sum %x {dims = array<i64>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3xf32>'; both must be matrices of one element type}}
+  %0 = nn.matmul %x, %y : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3x2xf16>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3x2xf16>'; both must be matrices of one element type}}
+  %0 = nn.matmul %x, %y : (tensor<4x3xf32>, tensor<3x2xf16>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @matmul_c1(%x: tensor<4xf32, #B>, %y: tensor<3x2xf32, #B>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4xf32>' and 'tensor<3x2xf32>'; both must be matrices of one element type}}
+  %0 = nn.matmul %x, %y : (tensor<4xf32, #B>, tensor<3x2xf32, #B>) -> tensor<4x2xf32, #B>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_legal(%x: tensor<4x3xbf16>, %y: tensor<3x0xbf16>) {
+  %0 = nn.matmul %x, %y : (tensor<4x3xbf16>, tensor<3x0xbf16>) -> tensor<4x0xbf16>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>) {
+  // expected-error @below {{'nn.matmul' op contracts 3 of 'tensor<4x3xf32>' with 2 of 'tensor<2x3xf32>'; these extents must be equal (transpose_a and transpose_b choose them)}}
+  %0 = nn.matmul %x, %y : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2_legal(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>) {
+  %0 = nn.matmul %x, %y {transpose_b} : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1(%table: tensor<4xf32>, %ids: tensor<2xi64>) {
+  // expected-error @below {{'nn.embedding' op looks up rows of 'tensor<4xf32>'; a table has two dimensions}}
+  %0 = nn.embedding %table, %ids : (tensor<4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1(%table: tensor<4x3xf32>, %ids: tensor<2xi64>) {
+  // expected-error @below {{'nn.embedding' op result 0 has type 'tensor<2x4xf32>', but its operands give 'tensor<2x3xf32>'; change the type}}
+  %0 = nn.embedding %table, %ids : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1_legal(%table: tensor<4x3xf32>, %one: tensor<i32>) {
+  %0 = nn.embedding %table, %one : (tensor<4x3xf32>, tensor<i32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad(%rows: tensor<2x3xf32>, %ids: tensor<4xi64>) {
+  // expected-error @below {{'nn.embedding_grad' op adds 'tensor<2x3xf32>' at 'tensor<4xi64>' into 'tensor<8x3xf32>'; the gradient has the indices' dimensions and then the table's second}}
+  %0 = nn.embedding_grad %rows, %ids : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_c1(%logits: tensor<4x3xf32>, %labels: tensor<3xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<4x3xf32>' and labels 'tensor<3xi64>'; labels have the logits' dimensions but the last, the classes}}
+  %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<4x3xf32>, tensor<3xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @softmax_cross_entropy_c1(%logits: tensor<f32, #B>, %labels: tensor<i64, #B>) {
+  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<f32>' and labels 'tensor<i64>'; labels have the logits' dimensions but the last, the classes}}
+  %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<f32, #B>, tensor<i64, #B>) -> tensor<f32, #B>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_c1_legal(%logits: tensor<2x4x3xf32>, %labels: tensor<2x4xi32>, %row: tensor<5xf32>, %label: tensor<i32>) {
+  %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<2x4x3xf32>, tensor<2x4xi32>) -> tensor<2x4xf32>
+  %1 = nn.softmax_cross_entropy %row, %label : (tensor<5xf32>, tensor<i32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad(%g: tensor<3xf32>, %logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<3xf32>' and labels 'tensor<4xi64>'; both have one element per row}}
+  %0 = nn.softmax_cross_entropy_grad %g, %logits, %labels : (tensor<3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @minimize_c1(%loss: tensor<1xf32>) {
+  // expected-error @below {{'nn.minimize' op has a loss of type 'tensor<1xf32>'; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale}}
+  nn.minimize %loss : tensor<1xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c1_legal(%loss: tensor<f16>) {
+  nn.minimize %loss : tensor<f16> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_optimizer(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has optimizer "sgd"; use #nn.sgd, #nn.momentum, #nn.adam or #nn.adamw}}
+  nn.minimize %loss : tensor<f32> with "sgd"
+  return
+}
+
+// -----
+
+func.func @update_c1(%g: tensor<4xf32>) {
+  %t = sbp.scope "update"
+  // expected-error @below {{'nn.update' op names @w, but the module has no such sbp.variable}}
+  nn.update @w, %g in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c1(%g: tensor<2x2xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has a gradient of type 'tensor<2x2xf32>', but @w is 'tensor<4xf32>'}}
+  nn.update @w, %g in %t : tensor<2x2xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
+func.func @update_c1_legal(%g: tensor<4xf32, #sbp.nd<#p, [P]>>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g in %t : tensor<4xf32, #sbp.nd<#p, [P]>> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @fusion_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.fusion' op has a body of arguments 'tensor<5xf32>' and operands 'tensor<4xf32>'; they must be the same}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<5xf32>) {
+  ^bb0(%a: tensor<5xf32>):
+    nn.yield %a : tensor<5xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.fusion' op must end in nn.yield of its results' types 'tensor<4xf32>', 'tensor<4xf32>'}}
+  %0:2 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c1_legal() {
+  %0 = nn.fusion() : () -> (tensor<4xf32>) {
+    %a = nn.constant 1.0 : tensor<4xf32>
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.fusion' op holds 'ccl.view', which does not say what it computes}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<2xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %v = ccl.view %a at 0 : tensor<4xf32> -> tensor<2xf32>
+    nn.yield %v : tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c2_legal(%x: tensor<4xf32>) {
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %v = nn.reduce_sum %a {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    nn.yield %v : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @elementwise_shapes(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
+  // expected-error @below {{'nn.add' op operands 'tensor<4x3xf32>', 'tensor<4xf32>' do not broadcast; aligned at the right, extents are equal or one of them is 1}}
+  %0 = nn.add %x, %y : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_result(%x: tensor<4x1xf32>, %y: tensor<3xf32>) {
+  // expected-error @below {{'nn.mul' op result 0 has type 'tensor<4x1xf32>', but its operands give 'tensor<4x3xf32>'; change the type}}
+  %0 = nn.mul %x, %y : (tensor<4x1xf32>, tensor<3xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_types(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{'nn.sub' op operands have element types 'f32' and 'f64'; use nn.cast to make them equal}}
+  %0 = nn.sub %x, %y : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @float_only(%x: tensor<4xi64>) {
+  // expected-error @below {{'nn.relu' op operand #0 must be a statically shaped tensor of f16, bf16, f32 or f64, but got 'tensor<4xi64>'}}
+  %0 = nn.relu %x : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @static_only(%x: tensor<?xf32>) {
+  // expected-error @below {{'nn.relu' op operand #0 must be a statically shaped tensor of f16, bf16, f32 or f64, but got 'tensor<?xf32>'}}
+  %0 = nn.relu %x : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @known_elements_only(%x: tensor<4xi1>) {
+  // expected-error @below {{'nn.add' op operand #0 must be a statically shaped tensor of f16, bf16, f32, f64, i32 or i64, but got 'tensor<4xi1>'}}
+  %0 = nn.add %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}

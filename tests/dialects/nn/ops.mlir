@@ -1,0 +1,125 @@
+// Every op and attribute: text to text, by way of the generic form and of bytecode.
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x3xf32>
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>, %[[R:.*]]: tensor<3xf32>, %[[I:.*]]: tensor<4x3xi64>
+func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3xi64>) {
+  // CHECK-NEXT: nn.add %[[X]], %[[R]] : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %0 = nn.add %x, %row : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.sub %[[R]], %[[X]] : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %1 = nn.sub %row, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.mul %[[I]], %[[I]] : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
+  %2 = nn.mul %i, %i : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
+  // CHECK-NEXT: nn.div %[[X]], %[[X]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %3 = nn.div %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.neg %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %4 = nn.neg %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.exp %[[X]] :
+  %5 = nn.exp %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.log %[[X]] :
+  %6 = nn.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.sqrt %[[X]] :
+  %7 = nn.sqrt %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.tanh %[[X]] :
+  %8 = nn.tanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.relu %[[X]] :
+  %9 = nn.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.scale %[[X]] {value = 2.500000e-01 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %10 = nn.scale %x {value = 0.25 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.shift %[[X]] {value = -1.000000e+00 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %11 = nn.shift %x {value = -1.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.gelu %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %12 = nn.gelu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.gelu %[[X]] {tanh} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %13 = nn.gelu %x {tanh} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.relu_grad %[[X]], %[[X]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %14 = nn.relu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.gelu_grad %[[X]], %[[X]] {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %15 = nn.gelu_grad %x, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.cast %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xbf16>
+  %16 = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @shape
+// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>
+func.func @shape(%x: tensor<4x3xf32>) {
+  // CHECK-NEXT: nn.constant 1.000000e+00 : tensor<4x3xf32, #S0_>
+  %0 = nn.constant 1.0 : tensor<4x3xf32, #S0>
+  // CHECK-NEXT: nn.reshape %[[X]] : (tensor<4x3xf32>) -> tensor<2x6xf32>
+  %1 = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x6xf32>
+  // CHECK-NEXT: nn.broadcast %[[X]] {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
+  %2 = nn.broadcast %x {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
+  // CHECK-NEXT: nn.slice %[[X]] {dim = 0 : i64, start = 1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  %3 = nn.slice %x {dim = 0 : i64, start = 1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  // CHECK-NEXT: nn.concat %[[X]], %[[X]] {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  %4 = nn.concat %x, %x {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  // CHECK-NEXT: nn.reduce_sum %[[X]] {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  %5 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @products
+func.func @products(%a: tensor<32x64xf32>, %b: tensor<128x64xf32>, %table: tensor<256x64xf32>, %ids: tensor<32x8xi64>,
+                    %logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %rows: tensor<32x8x64xf32>, %l: tensor<32xf32>) {
+  // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
+  %c = nn.matmul %a, %b {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
+  // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} {transpose_a} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %d = nn.matmul %a, %a {transpose_a} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  // CHECK-NEXT: nn.embedding %{{.*}}, %{{.*}} : (tensor<256x64xf32>, tensor<32x8xi64>) -> tensor<32x8x64xf32>
+  %y = nn.embedding %table, %ids : (tensor<256x64xf32>, tensor<32x8xi64>) -> tensor<32x8x64xf32>
+  // CHECK-NEXT: nn.embedding_grad %{{.*}}, %{{.*}} : (tensor<32x8x64xf32>, tensor<32x8xi64>) -> tensor<256x64xf32>
+  %g = nn.embedding_grad %rows, %ids : (tensor<32x8x64xf32>, tensor<32x8xi64>) -> tensor<256x64xf32>
+  // CHECK-NEXT: nn.softmax_cross_entropy %{{.*}}, %{{.*}} : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  %e = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  // CHECK-NEXT: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}} : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  %h = nn.softmax_cross_entropy_grad %l, %logits, %labels : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  return
+}
+
+// The values that descriptions show.
+func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %loss: tensor<f32>) {
+  %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
+  return
+}
+
+// CHECK-LABEL: func.func @training
+func.func @training(%loss: tensor<f32>, %g: tensor<4x3xf32>) {
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1.000000e-03 : f64>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.momentum<lr = 1.000000e-01 : f64, momentum = 9.000000e-01 : f64>
+  nn.minimize %loss : tensor<f32> with #nn.momentum<lr = 0.1, momentum = 0.9>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adam<lr = 1.000000e-01 : f64, beta1 = 9.000000e-01 : f64, beta2 = 7.500000e-01 : f64, epsilon = 1.000000e-08 : f64>
+  nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.1, beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adamw<lr = 1.000000e-01 : f64, beta1 = 9.000000e-01 : f64, beta2 = 7.500000e-01 : f64, epsilon = 1.000000e-08 : f64, weight_decay = 5.000000e-02 : f64>
+  nn.minimize %loss : tensor<f32> with #nn.adamw<lr = 0.1, beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8, weight_decay = 0.05>
+  // CHECK-NEXT: %[[T:.*]] = sbp.scope
+  %t = sbp.scope "update" of @w
+  // CHECK-NEXT: nn.update @w, %{{.*}} in %[[T]] : tensor<4x3xf32> with #nn.sgd<lr = 1.000000e-03 : f64>
+  nn.update @w, %g in %t : tensor<4x3xf32> with #nn.sgd<lr = 0.001>
+  return
+}
+
+// CHECK-LABEL: func.func @fusion
+func.func @fusion(%x: tensor<4x3xf32>) {
+  // CHECK-NEXT: nn.fusion(%{{.*}}) : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
+  // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4x3xf32>):
+  // CHECK-NEXT: %[[R:.*]] = nn.relu %[[A]]
+  // CHECK-NEXT: %[[S:.*]] = nn.reduce_sum %[[R]]
+  // CHECK-NEXT: nn.yield %[[R]], %[[S]] : tensor<4x3xf32>, tensor<4xf32>
+  %0:2 = nn.fusion(%x) : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4x3xf32>):
+    %r = nn.relu %a : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %s = nn.reduce_sum %r {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+    nn.yield %r, %s : tensor<4x3xf32>, tensor<4xf32>
+  }
+  return
+}

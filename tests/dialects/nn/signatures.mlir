@@ -1,0 +1,120 @@
+// Rows that ops take: each op is written once per legal row, and parses. What they refuse: signatures_invalid.mlir.
+// RUN: splitcast-opt %s | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#S2 = #sbp.nd<#p, [S(2)]>
+#Sf = #sbp.nd<#p, [S(@b, 0 of 64)]>
+#mesh = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+#S0_S1 = #sbp.nd<#mesh, [S(0), S(1)]>
+#S0_B = #sbp.nd<#mesh, [S(0), B]>
+#S0_P = #sbp.nd<#mesh, [S(0), P]>
+#B_S0 = #sbp.nd<#mesh, [B, S(0)]>
+#B_S1 = #sbp.nd<#mesh, [B, S(1)]>
+#B_B = #sbp.nd<#mesh, [B, B]>
+#S0_S0 = #sbp.nd<#mesh, [S(0), S(0)]>
+#P_S0 = #sbp.nd<#mesh, [P, S(0)]>
+#P_P = #sbp.nd<#mesh, [P, P]>
+
+// The six rows of a matrix product: whole, three factors, linear in either operand.
+// CHECK-LABEL: func.func @matmul
+// CHECK-COUNT-6: nn.matmul
+func.func @matmul(%b: tensor<5x3xf32, #B>, %s0: tensor<5x3xf32, #S0>, %s1: tensor<5x3xf32, #S1>, %p: tensor<5x3xf32, #P>,
+                  %wb: tensor<3x7xf32, #B>, %ws0: tensor<3x7xf32, #S0>, %ws1: tensor<3x7xf32, #S1>, %wp: tensor<3x7xf32, #P>) {
+  %0 = nn.matmul %b, %wb : (tensor<5x3xf32, #B>, tensor<3x7xf32, #B>) -> tensor<5x7xf32, #B>
+  %1 = nn.matmul %s0, %wb : (tensor<5x3xf32, #S0>, tensor<3x7xf32, #B>) -> tensor<5x7xf32, #S0>
+  %2 = nn.matmul %b, %ws1 : (tensor<5x3xf32, #B>, tensor<3x7xf32, #S1>) -> tensor<5x7xf32, #S1>
+  %3 = nn.matmul %s1, %ws0 : (tensor<5x3xf32, #S1>, tensor<3x7xf32, #S0>) -> tensor<5x7xf32, #P>
+  %4 = nn.matmul %p, %wb : (tensor<5x3xf32, #P>, tensor<3x7xf32, #B>) -> tensor<5x7xf32, #P>
+  %5 = nn.matmul %b, %wp : (tensor<5x3xf32, #B>, tensor<3x7xf32, #P>) -> tensor<5x7xf32, #P>
+  return
+}
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-COUNT-2: nn.matmul
+func.func @transposed(%s0: tensor<3x5xf32, #S0>, %s1: tensor<3x5xf32, #S1>, %w: tensor<3x7xf32, #S0>, %wb: tensor<3x7xf32, #B>) {
+  %0 = nn.matmul %s0, %w {transpose_a} : (tensor<3x5xf32, #S0>, tensor<3x7xf32, #S0>) -> tensor<5x7xf32, #P>
+  %1 = nn.matmul %s1, %wb {transpose_a} : (tensor<3x5xf32, #S1>, tensor<3x7xf32, #B>) -> tensor<5x7xf32, #S0>
+  return
+}
+
+// Axis by axis: rows on dp, and columns or the contracted dimension on tp.
+// CHECK-LABEL: func.func @two_axes
+// CHECK-COUNT-3: nn.matmul
+func.func @two_axes(%x: tensor<6x4xf32, #S0_B>, %w1: tensor<4x8xf32, #B_S1>, %w2: tensor<8x4xf32, #B_S0>, %k: tensor<6x4xf32, #S0_S0>,
+                    %wb: tensor<4x8xf32, #B_B>) {
+  %0 = nn.matmul %x, %w1 : (tensor<6x4xf32, #S0_B>, tensor<4x8xf32, #B_S1>) -> tensor<6x8xf32, #S0_S1>
+  %1 = nn.matmul %0, %w2 : (tensor<6x8xf32, #S0_S1>, tensor<8x4xf32, #B_S0>) -> tensor<6x4xf32, #S0_P>
+  // Rows split by both axes, one inside the other.
+  %2 = nn.matmul %k, %wb : (tensor<6x4xf32, #S0_S0>, tensor<4x8xf32, #B_B>) -> tensor<6x8xf32, #S0_S0>
+  return
+}
+
+// Elementwise ops take the split of any dimension; what is broadcast stays B; P passes where the op is linear.
+// CHECK-LABEL: func.func @elementwise
+// CHECK-COUNT-12: = nn.
+func.func @elementwise(%s: tensor<5x3xf32, #S1>, %row: tensor<3xf32, #S0>, %column: tensor<5x1xf32, #B>, %p: tensor<5x3xf32, #P>,
+                       %b: tensor<5x3xf32, #B>, %flat: tensor<5x3xf32, #Sf>, %scalar: tensor<f32, #B>) {
+  %0 = nn.add %s, %row : (tensor<5x3xf32, #S1>, tensor<3xf32, #S0>) -> tensor<5x3xf32, #S1>
+  %1 = nn.mul %s, %column : (tensor<5x3xf32, #S1>, tensor<5x1xf32, #B>) -> tensor<5x3xf32, #S1>
+  %2 = nn.add %p, %p : (tensor<5x3xf32, #P>, tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  %3 = nn.sub %p, %p : (tensor<5x3xf32, #P>, tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  %4 = nn.mul %p, %b : (tensor<5x3xf32, #P>, tensor<5x3xf32, #B>) -> tensor<5x3xf32, #P>
+  %5 = nn.mul %b, %p : (tensor<5x3xf32, #B>, tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  %6 = nn.div %p, %b : (tensor<5x3xf32, #P>, tensor<5x3xf32, #B>) -> tensor<5x3xf32, #P>
+  %7 = nn.neg %p : (tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  %8 = nn.scale %p {value = 2.0 : f64} : (tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  %9 = nn.relu_grad %p, %b : (tensor<5x3xf32, #P>, tensor<5x3xf32, #B>) -> tensor<5x3xf32, #P>
+  // Slots of a bucket are elementwise too, when all operands share the slot or are scalars.
+  %10 = nn.mul %flat, %flat : (tensor<5x3xf32, #Sf>, tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  %11 = nn.mul %scalar, %flat : (tensor<f32, #B>, tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  return
+}
+
+// A dimension that is made of several can be split along its outermost one, when the axis divides that.
+// CHECK-LABEL: func.func @reshape
+// CHECK-COUNT-6: nn.reshape
+func.func @reshape(%x: tensor<6x5xf32, #S0>, %y: tensor<30xf32, #S0>, %p: tensor<6x5xf32, #P>, %z: tensor<3x1x4xf32, #S2>, %u: tensor<5x4xf32, #S0>,
+                   %one: tensor<1x4xf32, #S1>) {
+  %0 = nn.reshape %x : (tensor<6x5xf32, #S0>) -> tensor<30xf32, #S0>
+  %1 = nn.reshape %y : (tensor<30xf32, #S0>) -> tensor<6x5xf32, #S0>
+  %2 = nn.reshape %p : (tensor<6x5xf32, #P>) -> tensor<3x10xf32, #P>
+  %3 = nn.reshape %z : (tensor<3x1x4xf32, #S2>) -> tensor<3x4xf32, #S1>
+  // A dimension of its own may be ragged.
+  %4 = nn.reshape %u : (tensor<5x4xf32, #S0>) -> tensor<5x2x2xf32, #S0>
+  // Behind ones, an inner dimension is the outermost.
+  %5 = nn.reshape %one : (tensor<1x4xf32, #S1>) -> tensor<4xf32, #S0>
+  return
+}
+
+// CHECK-LABEL: func.func @moves
+// CHECK-COUNT-8: = nn.
+func.func @moves(%x: tensor<5x3xf32, #S0>, %p: tensor<5x3xf32, #P>, %b: tensor<3xf32, #B>) {
+  %0 = nn.broadcast %x {dims = array<i64: 0>} : (tensor<5x3xf32, #S0>) -> tensor<2x5x3xf32, #S1>
+  %1 = nn.broadcast %b {dims = array<i64: 0>} : (tensor<3xf32, #B>) -> tensor<2x3xf32, #S0>
+  %2 = nn.slice %x {dim = 1 : i64, start = 1 : i64} : (tensor<5x3xf32, #S0>) -> tensor<5x2xf32, #S0>
+  %3 = nn.concat %x, %x {dim = 1 : i64} : (tensor<5x3xf32, #S0>, tensor<5x3xf32, #S0>) -> tensor<5x6xf32, #S0>
+  %4 = nn.concat %p, %p {dim = 0 : i64} : (tensor<5x3xf32, #P>, tensor<5x3xf32, #P>) -> tensor<10x3xf32, #P>
+  %5 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<5x3xf32, #S0>) -> tensor<3xf32, #P>
+  %6 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<5x3xf32, #S0>) -> tensor<5xf32, #S0>
+  %7 = nn.constant 0.0 : tensor<5x3xf32, #S1>
+  return
+}
+
+// Rows of a table: by index or by column; its gradient sums over indices.
+// CHECK-LABEL: func.func @lookups
+// CHECK-COUNT-7: = nn.
+func.func @lookups(%tb: tensor<8x4xf32, #B>, %tc: tensor<8x4xf32, #S1>, %tp: tensor<8x4xf32, #P>, %is: tensor<6xi64, #S0>, %ib: tensor<6xi64, #B>,
+                   %g: tensor<6x4xf32, #S0>, %gb: tensor<6xf32, #P>, %logits: tensor<6x3xf32, #S0>, %lb: tensor<6x3xf32, #B>) {
+  %0 = nn.embedding %tb, %is : (tensor<8x4xf32, #B>, tensor<6xi64, #S0>) -> tensor<6x4xf32, #S0>
+  %1 = nn.embedding %tc, %ib : (tensor<8x4xf32, #S1>, tensor<6xi64, #B>) -> tensor<6x4xf32, #S1>
+  %2 = nn.embedding %tp, %ib : (tensor<8x4xf32, #P>, tensor<6xi64, #B>) -> tensor<6x4xf32, #P>
+  %3 = nn.embedding_grad %g, %is : (tensor<6x4xf32, #S0>, tensor<6xi64, #S0>) -> tensor<8x4xf32, #P>
+  %4 = nn.embedding_grad %1, %ib : (tensor<6x4xf32, #S1>, tensor<6xi64, #B>) -> tensor<8x4xf32, #S1>
+  %5 = nn.softmax_cross_entropy %logits, %is : (tensor<6x3xf32, #S0>, tensor<6xi64, #S0>) -> tensor<6xf32, #S0>
+  %6 = nn.softmax_cross_entropy_grad %gb, %lb, %ib : (tensor<6xf32, #P>, tensor<6x3xf32, #B>, tensor<6xi64, #B>) -> tensor<6x3xf32, #P>
+  return
+}

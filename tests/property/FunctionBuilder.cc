@@ -1,0 +1,414 @@
+#include "tests/property/FunctionBuilder.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace splitcast::property {
+
+namespace {
+
+constexpr double kLargestBound = 60;   ///< of a tensor's elements
+constexpr int64_t kMostElements = 300; ///< of a tensor
+
+sbp::Shape shapeOf(Value value) { return sbp::shapeOf(value.getType()); }
+Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+} // namespace
+
+FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
+    : model(model), random(model.random), b(model.module->getContext()), ofIntegers(ofIntegers),
+      batch(model.random.between(1, 9)) {
+  b.setInsertionPointToEnd(model.module->getBody());
+  function = b.create<func::FuncOp>(b.getUnknownLoc(), name, b.getFunctionType({}, {}));
+  b.setInsertionPointToEnd(function.addEntryBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+template <typename OpT, typename... Args> Value FunctionBuilder::make(Args &&...args) {
+  auto op = b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...);
+  Value result = op->getResult(0);
+  // A signature that the user asks for; where those of all operands are said, the op's own rules leave little choice.
+  bool isOpen = op->getNumOperands() == 0 || llvm::any_of(op->getOperands(), [](Value v) { return !sbp::signatureOf(v); });
+  if (isOpen && random.chance(4))
+    result.setType(sbp::withSignature(result.getType(), model.signature(shapeOf(result), false)));
+  return result;
+}
+
+void FunctionBuilder::know(Value value, double bound) { pool.push_back({value, std::max(bound, 1.0)}); }
+
+std::optional<FunctionBuilder::Known> FunctionBuilder::any(Condition condition) {
+  std::vector<Known> fitting;
+  for (const Known &known : pool)
+    if (condition(known))
+      fitting.push_back(known);
+  if (fitting.empty())
+    return std::nullopt;
+  // What came last, more often than not, so that graphs are deep.
+  return random.chance(50) ? fitting.back() : random.pick(fitting);
+}
+
+std::optional<FunctionBuilder::Known> FunctionBuilder::anyOf(int64_t rank) {
+  return any([&](const Known &known) { return static_cast<int64_t>(shapeOf(known.value).size()) == rank; });
+}
+
+Value FunctionBuilder::addInput(const sbp::Shape &shape, Type element, int64_t low, int64_t high) {
+  RankedTensorType type = model.typed(shape, element, 60);
+  Value value = function.getBody().front().addArgument(type, b.getUnknownLoc());
+  inputs.push_back({value, low, high});
+  return value;
+}
+
+FunctionBuilder::Known FunctionBuilder::readVariable(const sbp::Shape &shape, Type element) {
+  sbp::VariableOp variable = model.variable(shape, element);
+  auto type = RankedTensorType::get(shape, element);
+  return {b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()), 2.0};
+}
+
+/// Something to combine elementwise with `like`: of its shape, or of one that broadcasts to it.
+FunctionBuilder::Known FunctionBuilder::partner(const Known &like) {
+  sbp::Shape shape = shapeOf(like.value);
+  Type element = elementOf(like.value);
+  if (random.chance(40))
+    if (auto known = any([&](const Known &k) { return shapeOf(k.value) == shape && elementOf(k.value) == element; }))
+      return *known;
+  if (random.chance(50))
+    shape.erase(shape.begin(), shape.begin() + random.between(0, shape.size()));
+  for (int64_t &extent : shape)
+    if (random.chance(15))
+      extent = 1;
+  if (random.chance(75))
+    return readVariable(shape, element);
+  double number = random.between(1, 2);
+  return {make<nn::ConstantOp>(RankedTensorType::get(shape, element), b.getF64FloatAttr(number)), number};
+}
+
+FunctionBuilder::Known FunctionBuilder::asMatrix(const Known &known) {
+  sbp::Shape shape = shapeOf(known.value);
+  if (shape.size() == 2)
+    return known;
+  int64_t last = shape.empty() ? 1 : shape.back();
+  sbp::Shape matrix = {last ? sbp::numElements(shape) / last : 0, last};
+  return {make<nn::ReshapeOp>(RankedTensorType::get(matrix, elementOf(known.value)), known.value), known.bound};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void FunctionBuilder::build(int64_t ops) {
+  model.startLayer();
+  int64_t features = random.between(1, 7);
+  if (random.chance(25)) {
+    embedding();
+  } else {
+    know(addInput({batch, features}, b.getF32Type(), -2, 2), 2);
+    matmul();
+  }
+  if (random.chance(30))
+    know(addInput({batch, random.between(1, 6)}, random.chance(80) ? Type(b.getF32Type()) : Type(b.getF64Type()), -2, 2),
+         2);
+  for (int64_t i = 0; i < ops; ++i) {
+    if (random.chance(25))
+      model.startLayer();
+    addRandomOp();
+  }
+}
+
+void FunctionBuilder::addRandomOp() {
+  using Maker = void (FunctionBuilder::*)();
+  static const std::vector<Maker> exact = {
+      &FunctionBuilder::unary,    &FunctionBuilder::unary,     &FunctionBuilder::binary,   &FunctionBuilder::binary,
+      &FunctionBuilder::binary,   &FunctionBuilder::matmul,    &FunctionBuilder::matmul,   &FunctionBuilder::matmul,
+      &FunctionBuilder::cast,     &FunctionBuilder::reduceSum, &FunctionBuilder::broadcast, &FunctionBuilder::reshape,
+      &FunctionBuilder::slice,    &FunctionBuilder::concat,    &FunctionBuilder::constant, &FunctionBuilder::embedding,
+      &FunctionBuilder::boxing,   &FunctionBuilder::assignByHand};
+  static const std::vector<Maker> inexact = {&FunctionBuilder::smooth, &FunctionBuilder::smooth,
+                                             &FunctionBuilder::quotient, &FunctionBuilder::crossEntropy};
+  (this->*random.pick(!ofIntegers && random.chance(35) ? inexact : exact))();
+}
+
+void FunctionBuilder::minimize(Attribute optimizer) {
+  Value loss;
+  for (size_t i = 0; i < pool.size(); ++i) {
+    Value value = pool[i].value;
+    if (!value.use_empty())
+      continue;
+    SmallVector<int64_t> dims(shapeOf(value).size());
+    std::iota(dims.begin(), dims.end(), 0);
+    Value sum = dims.empty() ? value : make<nn::ReduceSumOp>(value, dims);
+    if (!elementOf(sum).isF32())
+      sum = make<nn::CastOp>(sum, b.getF32Type());
+    loss = loss ? make<nn::AddOp>(loss, sum) : sum;
+  }
+  // Powers of two: what is exact stays exact.
+  loss = make<nn::ScaleOp>(loss, ofIntegers ? 0.5 : 0.0625);
+  know(loss, 1);
+  b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer);
+}
+
+void FunctionBuilder::finish() {
+  SmallVector<Value> results = {pool.back().value};
+  llvm::append_range(results, returned);
+  for (int64_t i = random.below(3); i > 0; --i)
+    results.push_back(random.pick(pool).value);
+  b.create<func::ReturnOp>(b.getUnknownLoc(), results);
+  function.setFunctionType(
+      b.getFunctionType(function.getBody().front().getArgumentTypes(), ValueRange(results).getTypes()));
+}
+
+differential::Call FunctionBuilder::call() {
+  differential::Call call{function.getName().str(), {}};
+  for (const Input &input : inputs)
+    call.inputs.push_back(model.integers(shapeOf(input.value), elementOf(input.value), input.low, input.high));
+  return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops
+//===----------------------------------------------------------------------===//
+
+void FunctionBuilder::unary() {
+  std::optional<Known> x = any([](const Known &) { return true; });
+  switch (random.below(4)) {
+  case 0:
+    return know(make<nn::ReluOp>(x->value), x->bound);
+  case 1:
+    return know(make<nn::NegOp>(x->value), x->bound);
+  case 2:
+    return know(make<nn::ScaleOp>(x->value, random.pick(std::vector<double>{0.5, -1.0, 2.0})), 2 * x->bound);
+  default:
+    return know(make<nn::ShiftOp>(x->value, static_cast<double>(random.between(-2, 2))), x->bound + 2);
+  }
+}
+
+void FunctionBuilder::binary() {
+  std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  Known y = partner(*x);
+  Value left = x->value, right = y.value;
+  if (random.chance(30))
+    std::swap(left, right);
+  if (x->bound * y.bound <= kLargestBound && random.chance(40))
+    return know(make<nn::MulOp>(left, right), x->bound * y.bound);
+  know(random.chance(50) ? make<nn::AddOp>(left, right) : make<nn::SubOp>(left, right), x->bound + y.bound);
+}
+
+void FunctionBuilder::cast() {
+  std::optional<Known> x = any([](const Known &) { return true; });
+  if (elementOf(x->value).isF64())
+    return know(make<nn::CastOp>(x->value, b.getF32Type()), x->bound);
+  if (random.chance(40))
+    return know(make<nn::CastOp>(x->value, b.getF64Type()), x->bound);
+  Value integers = addInput({batch}, random.chance(50) ? b.getI64Type() : b.getI32Type(), -2, 2);
+  know(make<nn::CastOp>(integers, b.getF32Type()), 2);
+}
+
+void FunctionBuilder::constant() {
+  sbp::Shape shape = {batch, random.between(1, 6)};
+  double number = random.between(-2, 2);
+  Value value = make<nn::ConstantOp>(RankedTensorType::get(shape, b.getF32Type()), b.getF64FloatAttr(number));
+  know(make<nn::MulOp>(value, readVariable(shape, b.getF32Type()).value), 4);
+}
+
+/// exp, log, sqrt, tanh and gelu, of arguments in their domains.
+void FunctionBuilder::smooth() {
+  std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  auto positive = [&] { return make<nn::ShiftOp>(make<nn::MulOp>(x->value, x->value), 1.0); };
+  switch (random.below(6)) {
+  case 0:
+    return know(make<nn::ExpOp>(make<nn::TanhOp>(x->value)), 3);
+  case 1:
+    return know(make<nn::LogOp>(positive()), 8);
+  case 2:
+    return know(make<nn::SqrtOp>(positive()), x->bound + 1);
+  case 3:
+    return know(make<nn::TanhOp>(x->value), 1);
+  default:
+    return know(make<nn::GeluOp>(x->value, /*tanh=*/random.chance(50)), x->bound);
+  }
+}
+
+void FunctionBuilder::quotient() {
+  std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  Known y = partner(*x);
+  Value divisor = make<nn::ShiftOp>(make<nn::MulOp>(y.value, y.value), 1.0);
+  know(make<nn::DivOp>(x->value, divisor), x->bound);
+}
+
+//===----------------------------------------------------------------------===//
+// Products, sums and lookups
+//===----------------------------------------------------------------------===//
+
+void FunctionBuilder::matmul() {
+  std::optional<Known> found = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!found)
+    return;
+  Known x = asMatrix(*found);
+  sbp::Shape shape = shapeOf(x.value);
+  bool transposeX = random.chance(20), transposeY = random.chance(40), isLeft = random.chance(80);
+  // The contracted extent is the one of x that its flag and side say.
+  int64_t contracted = shape[isLeft != transposeX ? 1 : 0], free = random.between(1, 7);
+  if (x.bound * 2 * contracted > 4 * kLargestBound)
+    return;
+  bool contractsFirst = isLeft != transposeY;
+  sbp::Shape other = contractsFirst ? sbp::Shape{contracted, free} : sbp::Shape{free, contracted};
+  Known y = readVariable(other, elementOf(x.value));
+  Value result = isLeft ? make<nn::MatmulOp>(x.value, y.value, transposeX, transposeY)
+                        : make<nn::MatmulOp>(y.value, x.value, transposeY, transposeX);
+  know(result, x.bound * contracted);
+}
+
+void FunctionBuilder::reduceSum() {
+  std::optional<Known> x = any([](const Known &k) { return !shapeOf(k.value).empty() && k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  SmallVector<int64_t> dims;
+  double bound = x->bound;
+  for (auto [dim, extent] : llvm::enumerate(shapeOf(x->value)))
+    if (random.chance(50)) {
+      dims.push_back(dim);
+      bound *= extent;
+    }
+  know(make<nn::ReduceSumOp>(x->value, dims), bound);
+}
+
+void FunctionBuilder::embedding() {
+  int64_t vocabulary = random.between(1, 9), width = random.between(1, 5);
+  sbp::Shape ids = {batch};
+  if (random.chance(40))
+    ids.push_back(random.between(1, 3));
+  Value rows = addInput(ids, random.chance(70) ? b.getI64Type() : b.getI32Type(), 0, vocabulary - 1);
+  Known table = readVariable({vocabulary, width}, b.getF32Type());
+  know(make<nn::EmbeddingOp>(table.value, rows), table.bound);
+}
+
+void FunctionBuilder::crossEntropy() {
+  std::optional<Known> x =
+      any([](const Known &k) { return !shapeOf(k.value).empty() && elementOf(k.value).isF32() && k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  sbp::Shape rows = shapeOf(x->value);
+  int64_t classes = rows.back();
+  rows.pop_back();
+  Value labels = addInput(rows, random.chance(70) ? b.getI64Type() : b.getI32Type(), 0, classes - 1);
+  know(make<nn::SoftmaxCrossEntropyOp>(x->value, labels), 2 * x->bound);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes and signatures
+//===----------------------------------------------------------------------===//
+
+void FunctionBuilder::broadcast() {
+  std::optional<Known> x = any([](const Known &k) { return shapeOf(k.value).size() <= 2; });
+  if (!x)
+    return;
+  sbp::Shape shape = shapeOf(x->value);
+  SmallVector<int64_t> dims;
+  for (int64_t added = random.between(1, 2); added > 0; --added) {
+    int64_t dim = random.between(dims.empty() ? 0 : dims.back() + 1, shape.size());
+    shape.insert(shape.begin() + dim, random.between(1, 4));
+    dims.push_back(dim);
+    if (dim + 1 > static_cast<int64_t>(shape.size()) - 1)
+      break;
+  }
+  if (sbp::numElements(shape) > kMostElements)
+    return;
+  know(make<nn::BroadcastOp>(RankedTensorType::get(shape, elementOf(x->value)), x->value, dims), x->bound);
+}
+
+void FunctionBuilder::reshape() {
+  std::optional<Known> x = any([](const Known &k) { return !shapeOf(k.value).empty(); });
+  if (!x)
+    return;
+  sbp::Shape shape = shapeOf(x->value);
+  int64_t elements = sbp::numElements(shape), outer = random.between(1, 4);
+  switch (random.below(4)) {
+  case 0:
+    shape = {elements};
+    break;
+  case 1: // one more dimension, cut out of all elements
+    shape = elements % outer == 0 ? sbp::Shape{outer, elements / outer} : sbp::Shape{elements, 1};
+    break;
+  case 2: // not a transpose: elements stay in order
+    std::reverse(shape.begin(), shape.end());
+    break;
+  default:
+    shape.insert(shape.begin() + random.between(0, shape.size()), 1);
+  }
+  know(make<nn::ReshapeOp>(RankedTensorType::get(shape, elementOf(x->value)), x->value), x->bound);
+}
+
+void FunctionBuilder::slice() {
+  std::optional<Known> x = any([](const Known &k) { return !shapeOf(k.value).empty(); });
+  if (!x)
+    return;
+  sbp::Shape shape = shapeOf(x->value);
+  int64_t dim = random.below(shape.size()), extent = shape[dim], start = random.below(extent);
+  shape[dim] = random.between(1, extent - start);
+  auto type = RankedTensorType::get(shape, elementOf(x->value));
+  know(make<nn::SliceOp>(type, x->value, b.getI64IntegerAttr(dim), b.getI64IntegerAttr(start)), x->bound);
+}
+
+void FunctionBuilder::concat() {
+  std::optional<Known> x = any([](const Known &k) { return !shapeOf(k.value).empty(); });
+  if (!x)
+    return;
+  sbp::Shape shape = shapeOf(x->value);
+  int64_t dim = random.below(shape.size());
+  SmallVector<Value> parts = {x->value};
+  double bound = x->bound;
+  for (int64_t more = random.between(0, 2); more > 0; --more) {
+    auto fits = [&](const Known &k) {
+      sbp::Shape other = shapeOf(k.value);
+      if (other.size() != shape.size() || elementOf(k.value) != elementOf(x->value))
+        return false;
+      other[dim] = shape[dim];
+      return other == shape;
+    };
+    std::optional<Known> other = any(fits);
+    parts.push_back(other->value);
+    bound = std::max(bound, other->bound);
+  }
+  shape[dim] = 0;
+  for (Value part : parts)
+    shape[dim] += shapeOf(part)[dim];
+  if (sbp::numElements(shape) > kMostElements)
+    return;
+  auto type = RankedTensorType::get(shape, elementOf(x->value));
+  know(make<nn::ConcatOp>(type, parts, b.getI64IntegerAttr(dim)), bound);
+}
+
+void FunctionBuilder::boxing() {
+  std::optional<Known> x = any([](const Known &) { return true; });
+  Type type = sbp::withSignature(x->value.getType(), model.signature(shapeOf(x->value), false));
+  know(b.create<sbp::BoxingOp>(b.getUnknownLoc(), type, x->value, nullptr), x->bound);
+}
+
+/// counter = counter / 2 + something, read before and sometimes after; what is read after goes into no loss, since no
+/// gradient goes through a variable.
+void FunctionBuilder::assignByHand() {
+  if (random.chance(60))
+    return;
+  std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  sbp::Shape shape = shapeOf(x->value);
+  sbp::VariableOp variable = model.counter(shape, elementOf(x->value));
+  auto type = RankedTensorType::get(shape, elementOf(x->value));
+  Value before = b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName());
+  Value next = make<nn::AddOp>(make<nn::ScaleOp>(before, 0.5), x->value);
+  b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), next);
+  if (random.chance(50))
+    returned.push_back(b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()));
+}
+
+} // namespace splitcast::property

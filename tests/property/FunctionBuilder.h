@@ -1,0 +1,80 @@
+//===- FunctionBuilder.h - One function of a random module ---------------------------===//
+#ifndef SPLITCAST_TESTS_PROPERTY_FUNCTIONBUILDER_H
+#define SPLITCAST_TESTS_PROPERTY_FUNCTIONBUILDER_H
+
+#include "tests/property/ModelState.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+
+namespace splitcast::property {
+
+class FunctionBuilder {
+public:
+  /// `ofIntegers`: only ops that are exact on small integers.
+  FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers);
+
+  /// Inputs, then `ops` random ops.
+  void build(int64_t ops);
+  /// Reduces all that nothing uses to a scalar, and minimizes it.
+  void minimize(mlir::Attribute optimizer);
+  /// Returns some values; the function is complete.
+  void finish();
+
+  /// Random data for the inputs.
+  differential::Call call();
+
+private:
+  struct Known {
+    mlir::Value value;
+    double bound; ///< of the magnitude before the first update, roughly: sums must stay exact
+  };
+  struct Input {
+    mlir::Value value;
+    int64_t low, high;
+  };
+
+  // Ops; each does nothing when no operand fits.
+  void addRandomOp();
+  void unary();
+  void binary();
+  void matmul();
+  void reduceSum();
+  void broadcast();
+  void reshape();
+  void slice();
+  void concat();
+  void cast();
+  void constant();
+  void embedding();
+  void boxing();
+  void assignByHand();
+  void smooth();
+  void quotient();
+  void crossEntropy();
+
+  using Condition = llvm::function_ref<bool(const Known &)>;
+  std::optional<Known> any(Condition condition);
+  std::optional<Known> anyOf(int64_t rank);
+  void know(mlir::Value value, double bound);
+  Known partner(const Known &like);
+  Known readVariable(const sbp::Shape &shape, mlir::Type element);
+  Known asMatrix(const Known &known);
+  mlir::Value addInput(const sbp::Shape &shape, mlir::Type element, int64_t low, int64_t high);
+  template <typename OpT, typename... Args> mlir::Value make(Args &&...args);
+
+  ModelState &model;
+  Random &random;
+  mlir::OpBuilder b;
+  mlir::func::FuncOp function;
+  bool ofIntegers;
+  std::vector<Known> pool;
+  std::vector<Input> inputs;
+  std::vector<mlir::Value> returned; ///< besides what `finish` picks
+  int64_t batch;
+};
+
+} // namespace splitcast::property
+
+#endif // SPLITCAST_TESTS_PROPERTY_FUNCTIONBUILDER_H

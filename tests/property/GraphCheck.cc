@@ -1,0 +1,115 @@
+#include "tests/property/GraphCheck.h"
+
+#include "dialects/nn/Nn.h"
+#include "tests/differential/EveryPass.h"
+#include "tests/property/GraphGenerator.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace mlir;
+
+namespace splitcast::property {
+
+namespace {
+
+/// Sums are those of the gradients; updates of the first step are elementwise, so that Adam may stand for SGD.
+absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*graph.module)->clone());
+  bool isAdam = false;
+  module->walk([&](nn::MinimizeOp op) {
+    isAdam |= isa<nn::AdamAttr, nn::AdamWAttr>(op.getOptimizer());
+    auto rate = FloatAttr::get(Float64Type::get(op.getContext()), 0.5);
+    if (isAdam)
+      op.setOptimizerAttr(nn::SgdAttr::get(op.getContext(), rate));
+  });
+  auto &calls = graph.experiment.calls;
+  if (!graph.isOfIntegers)
+    return false;
+  if (isAdam)
+    calls.resize(1);
+  absl::StatusOr<bool> exact = differential::isExactInF32(*module, graph.experiment);
+  if (!exact.ok() || *exact)
+    return exact;
+  calls.resize(1); // fewer bits: try one step
+  return differential::isExactInF32(*module, graph.experiment);
+}
+
+class GraphCheck {
+public:
+  GraphCheck(uint64_t seed, const GraphCheckOptions &options)
+      : options(options), context(differential::createContext()), graph(generateGraph(seed, *context)) {}
+
+  GraphCheckResult run() {
+    result.status = check();
+    return std::move(result);
+  }
+  std::string text() const { return reference::printed(const_cast<OwningOpRef<ModuleOp> &>(graph.module).get()); }
+
+private:
+  absl::Status check() {
+    absl::StatusOr<OwningOpRef<ModuleOp>> source = differential::reparse(*graph.module);
+    if (!source.ok())
+      return source.status();
+    count(**source);
+    absl::StatusOr<bool> exact = isExact(graph);
+    if (!exact.ok())
+      return exact.status();
+    result.isExact = *exact;
+    std::optional<differential::LevelOutcomes> first;
+    for (const differential::Configuration &configuration : graph.configurations) {
+      absl::StatusOr<differential::LevelOutcomes> outcomes =
+          differential::checkEveryPass(**source, graph.experiment, configuration, optionsFor(!first));
+      absl::Status status = outcomes.ok() && first ? compareWays(*first, *outcomes) : outcomes.status();
+      if (!status.ok())
+        return status;
+      if (!first)
+        first = *std::move(outcomes);
+    }
+    return absl::OkStatus();
+  }
+
+  differential::EveryPassOptions optionsFor(bool isFirst) {
+    differential::EveryPassOptions every;
+    every.isExact = result.isExact;
+    every.runsPlan = options.runsPlan;
+    every.checksGradients = isFirst; // before what the configuration says
+    every.objectCacheDir = options.objectCacheDir;
+    every.afterPass = [this](const std::string &, llvm::ArrayRef<ModuleOp> modules) { count(modules.front()); };
+    return every;
+  }
+
+  absl::Status compareWays(const differential::LevelOutcomes &a, const differential::LevelOutcomes &b) const {
+    auto located = [&](const char *level, const absl::Status &status) {
+      return status.ok() ? status
+                         : absl::DataLossError(absl::StrCat("on the ", level, " level, '",
+                                                            graph.configurations[0].text(), "' and '",
+                                                            graph.configurations[1].text(), "' differ: ", status.message()));
+    };
+    absl::Status status = located("local", differential::compare(a.local, b.local, differential::Agreement::Bits));
+    if (status.ok() && a.plan && b.plan)
+      status = located("plan", differential::compare(*a.plan, *b.plan, differential::Agreement::Bits));
+    return status;
+  }
+
+  void count(ModuleOp module) {
+    module.walk([this](Operation *op) { result.ops.insert(op->getName().getStringRef().str()); });
+  }
+
+  const GraphCheckOptions &options;
+  std::unique_ptr<MLIRContext> context;
+  GeneratedGraph graph;
+  GraphCheckResult result;
+};
+
+} // namespace
+
+GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options) {
+  GraphCheck check(seed, options);
+  GraphCheckResult result = check.run();
+  if (!result.status.ok())
+    result.status = absl::Status(result.status.code(), absl::StrCat("seed ", seed, ": ", result.status.message(),
+                                                                    "\n// the graph\n", check.text()));
+  return result;
+}
+
+} // namespace splitcast::property

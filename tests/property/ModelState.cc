@@ -1,0 +1,89 @@
+#include "tests/property/ModelState.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace splitcast::property {
+
+namespace {
+
+sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
+  using Axes = std::vector<sbp::Axis>;
+  static const std::vector<Axes> meshes = {
+      {{"dp", 2}},           {{"dp", 2}},           {{"dp", 3}},           {{"dp", 3}},
+      {{"dp", 4}},           {{"dp", 4}},           {{"dp", 2}, {"tp", 2}}, {{"dp", 2}, {"tp", 2}},
+      {{"dp", 2}, {"tp", 1}}, {{"dp", 1}, {"tp", 3}}, {{"dp", 1}}};
+  sbp::Placement placement{"cpu", random.pick(meshes), {}};
+  if (random.chance(10)) { // ranks in another order
+    placement.ranks.resize(placement.numPositions());
+    std::iota(placement.ranks.begin(), placement.ranks.end(), 0);
+    for (size_t i = placement.ranks.size(); i > 1; --i)
+      std::swap(placement.ranks[i - 1], placement.ranks[random.below(i)]);
+  }
+  return sbp::PlacementAttr::fromAlgebra(&context, placement);
+}
+
+} // namespace
+
+ModelState::ModelState(Random &random, MLIRContext &context)
+    : random(random), module(ModuleOp::create(UnknownLoc::get(&context))), placement(randomPlacement(random, context)) {
+  module.get()->setAttr("sbp.placement", placement);
+}
+
+sbp::VariableOp ModelState::variable(const sbp::Shape &shape, Type element) {
+  if (random.chance(35))
+    for (sbp::VariableOp known : variables)
+      if (sbp::shapeOf(known.getType()) == shape && known.getTensorType().getElementType() == element)
+        return known;
+  std::string name = "l" + std::to_string(layer) + ".w" + std::to_string(variables.size());
+  // The first is trainable, so that there is something to train.
+  sbp::VariableOp made = create(name, shape, element, !variables.empty() && random.chance(15));
+  variables.push_back(made);
+  return made;
+}
+
+sbp::VariableOp ModelState::counter(const sbp::Shape &shape, Type element) {
+  return create("counter" + std::to_string(initial.size()), shape, element, true);
+}
+
+sbp::VariableOp ModelState::create(const std::string &name, const sbp::Shape &shape, Type element, bool frozen) {
+  OpBuilder b = OpBuilder::atBlockBegin(module->getBody());
+  if (!module->getBody()->empty())
+    for (auto variable : module->getOps<sbp::VariableOp>())
+      b.setInsertionPointAfter(variable);
+  auto type = RankedTensorType::get(shape, element);
+  if (random.chance(60))
+    type = sbp::withSignature(type, random.chance(75) ? sbp::NdAttr::broadcast(placement) : signature(shape, false));
+  StringAttr group = random.chance(15) ? b.getStringAttr("shared") : StringAttr();
+  initial[name] = integers(shape, element, shape.empty() ? 1 : -1, 1);
+  return b.create<sbp::VariableOp>(b.getUnknownLoc(), b.getStringAttr(name), nullptr, TypeAttr::get(type), nullptr,
+                                   nullptr, nullptr, nullptr, group, nullptr, nullptr,
+                                   frozen ? b.getUnitAttr() : UnitAttr());
+}
+
+sbp::NdAttr ModelState::signature(const sbp::Shape &shape, bool mayBeNone) {
+  if (mayBeNone && random.chance(50))
+    return {};
+  sbp::NdSbp entries;
+  for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis)
+    entries.push_back(shape.empty() || random.chance(40) ? sbp::Sbp::broadcast()
+                                                         : sbp::Sbp::split(random.below(shape.size())));
+  return sbp::NdAttr::get(placement, entries);
+}
+
+RankedTensorType ModelState::typed(const sbp::Shape &shape, Type element, int percentSigned) {
+  auto type = RankedTensorType::get(shape, element);
+  return random.chance(percentSigned) ? sbp::withSignature(type, signature(shape, false)) : type;
+}
+
+differential::Tensor ModelState::integers(const sbp::Shape &shape, Type element, int64_t low, int64_t high) {
+  differential::Tensor tensor = differential::Tensor::zeros(shape, element);
+  for (double &value : tensor.floats)
+    value = random.between(low, high);
+  for (int64_t &value : tensor.integers)
+    value = random.between(low, high);
+  return tensor;
+}
+
+} // namespace splitcast::property

@@ -1,0 +1,34 @@
+//===- Random.h - Choices that depend on a seed only --------------------------------===//
+#ifndef SPLITCAST_TESTS_PROPERTY_RANDOM_H
+#define SPLITCAST_TESTS_PROPERTY_RANDOM_H
+
+#include <cstdint>
+#include <vector>
+
+namespace splitcast::property {
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the same numbers everywhere, unlike the standard library's distributions.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  /// 0 to count - 1.
+  int64_t below(int64_t count) { return next() % static_cast<uint64_t>(count); }
+  /// first to last, both included.
+  int64_t between(int64_t first, int64_t last) { return first + below(last - first + 1); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <typename T> const T &pick(const std::vector<T> &from) { return from[below(from.size())]; }
+
+private:
+  uint64_t state;
+};
+
+} // namespace splitcast::property
+
+#endif // SPLITCAST_TESTS_PROPERTY_RANDOM_H
