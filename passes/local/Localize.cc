@@ -441,8 +441,8 @@ private:
     AxisGroup group = rank.group(kind.axis);
     if (std::optional<sbp::Slot> slot = slotOf(op, kind))
       return translateBucket(op, kind, *slot, group);
-    if (group.size() == 1) {
-      values[op.getOutput()] = {tensorOf(op.getInput()), {}, 0, false};
+    if (group.size() == 1) { // another name for the same bytes
+      values[op.getOutput()] = values[op.getInput()];
       return true;
     }
     CollectiveBuilder build(builder, op.getLoc(), group, describe(op));

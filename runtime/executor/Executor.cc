@@ -24,9 +24,10 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
                                                    communicator.size(),
                                                    " are running; start as many as the placement has"));
   std::unique_ptr<Executor> executor(new Executor(device, communicator, observer));
-  if (absl::Status status = executor->allocate(plans); !status.ok())
-    return status;
+  // Kernels first: what compiling them takes is free again when the spaces are touched.
   if (absl::Status status = executor->loadKernels(plans); !status.ok())
+    return status;
+  if (absl::Status status = executor->allocate(plans); !status.ok())
     return status;
   for (auto plan : plans.getOps<exec::PlanOp>())
     if (absl::Status status = executor->bindPlan(plan); !status.ok())

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <malloc.h>
 #include <algorithm>
 #include <cstring>
 
@@ -51,7 +52,9 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
-    return jit->load(kernels);
+    absl::StatusOr<std::unique_ptr<KernelLibrary>> library = jit->load(kernels);
+    malloc_trim(0); // a compiler's memory, which nothing else will need
+    return library;
   }
 
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,

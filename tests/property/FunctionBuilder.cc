@@ -14,6 +14,14 @@ constexpr int64_t kMostElements = 300; ///< of a tensor
 sbp::Shape shapeOf(Value value) { return sbp::shapeOf(value.getType()); }
 Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
+/// Nothing that is computed from it goes anywhere but into a counter.
+bool isLoose(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return user->getNumResults() == 1 && !user->use_empty() &&
+           llvm::all_of(user->getUsers(), [](Operation *next) { return isa<sbp::AssignOp>(next); });
+  });
+}
+
 } // namespace
 
 FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
@@ -63,7 +71,8 @@ Value FunctionBuilder::addInput(const sbp::Shape &shape, Type element, int64_t l
 }
 
 FunctionBuilder::Known FunctionBuilder::readVariable(const sbp::Shape &shape, Type element) {
-  sbp::VariableOp variable = model.variable(shape, element);
+  sbp::VariableOp variable = model.variable(shape, element, /*mayBeFrozen=*/hasTrainable);
+  hasTrainable = true;
   auto type = RankedTensorType::get(shape, element);
   return {b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()), 2.0};
 }
@@ -135,7 +144,7 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   Value loss;
   for (size_t i = 0; i < pool.size(); ++i) {
     Value value = pool[i].value;
-    if (!value.use_empty())
+    if (!isLoose(value))
       continue;
     SmallVector<int64_t> dims(shapeOf(value).size());
     std::iota(dims.begin(), dims.end(), 0);

@@ -69,6 +69,7 @@ private:
   mlir::OpBuilder b;
   mlir::func::FuncOp function;
   bool ofIntegers;
+  bool hasTrainable = false; ///< something that the loss can be minimized by
   std::vector<Known> pool;
   std::vector<Input> inputs;
   std::vector<mlir::Value> returned; ///< besides what `finish` picks

@@ -31,14 +31,14 @@ ModelState::ModelState(Random &random, MLIRContext &context)
   module.get()->setAttr("sbp.placement", placement);
 }
 
-sbp::VariableOp ModelState::variable(const sbp::Shape &shape, Type element) {
+sbp::VariableOp ModelState::variable(const sbp::Shape &shape, Type element, bool mayBeFrozen) {
   if (random.chance(35))
     for (sbp::VariableOp known : variables)
-      if (sbp::shapeOf(known.getType()) == shape && known.getTensorType().getElementType() == element)
+      if (sbp::shapeOf(known.getType()) == shape && known.getTensorType().getElementType() == element &&
+          (mayBeFrozen || !known.getFrozen()))
         return known;
   std::string name = "l" + std::to_string(layer) + ".w" + std::to_string(variables.size());
-  // The first is trainable, so that there is something to train.
-  sbp::VariableOp made = create(name, shape, element, !variables.empty() && random.chance(15));
+  sbp::VariableOp made = create(name, shape, element, mayBeFrozen && random.chance(15));
   variables.push_back(made);
   return made;
 }

@@ -14,7 +14,7 @@ public:
   ModelState(Random &random, mlir::MLIRContext &context);
 
   /// A variable of this shape: one that is there, which is then shared, or a new one.
-  sbp::VariableOp variable(const sbp::Shape &shape, mlir::Type element);
+  sbp::VariableOp variable(const sbp::Shape &shape, mlir::Type element, bool mayBeFrozen);
   /// One that no other call returns, and that no gradient reaches: for assigning by hand.
   sbp::VariableOp counter(const sbp::Shape &shape, mlir::Type element);
 

@@ -8,12 +8,12 @@
 
 namespace splitcast::prediction {
 
-/// Three layers of ragged sizes, cross-entropy, and Adam, over `ranks` ranks.
-inline absl::StatusOr<std::string> modelText(int64_t ranks) {
+/// Three layers of ragged sizes, the first two about `width` wide, cross-entropy, and Adam, over `ranks` ranks.
+inline absl::StatusOr<std::string> modelText(int64_t ranks, int64_t width = 53) {
   Graph graph({.deviceKind = "cpu", .axes = {{"dp", ranks}}});
   Tensor x = graph.input("x", runtime::ElementType::F32, {22, 37}, split(0));
   Tensor labels = graph.input("labels", runtime::ElementType::I64, {22}, split(0));
-  Tensor hidden = gelu(linear(relu(linear(x, "first", 53)), "second", 41));
+  Tensor hidden = gelu(linear(relu(linear(x, "first", width)), "second", width - 12));
   Tensor loss = mean(softmaxCrossEntropy(linear(hidden, "third", 10), labels));
   graph.minimize(loss, Adam{.lr = 0.01});
   graph.output("loss", loss);

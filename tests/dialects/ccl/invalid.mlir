@@ -1,0 +1,450 @@
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// @storage_c1
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'ccl.storage' op has 1 members and 2 offsets; give one per member}}
+ccl.storage @s : tensor<4xf32> holds [@w] at [0, 4]
+
+// -----
+
+// @storage_c1
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'ccl.storage' op places a member at element 5 of 4}}
+ccl.storage @s : tensor<4xf32> holds [@w] at [5]
+
+// -----
+
+// @storage_c1
+// expected-error @below {{'ccl.storage' op has type 'tensor<?xf32>'; a storage has a static shape}}
+ccl.storage @s : tensor<?xf32> holds [] at []
+
+// -----
+
+// An empty piece may lie at the end: @storage_c1_legal
+sbp.variable @w : tensor<4xf32>
+ccl.storage @s : tensor<4xf32> holds [@w, @w] at [0, 4]
+
+// -----
+
+// @storage_c2
+// expected-error @below {{'ccl.storage' op holds @w, which is no sbp.variable of the module}}
+ccl.storage @s : tensor<4xf32> holds [@w] at [0]
+
+// -----
+
+// @storage_c2
+// expected-error @below {{'ccl.storage' op holds "w", which is no sbp.variable of the module}}
+ccl.storage @s : tensor<4xf32> holds ["w"] at [0]
+
+// -----
+
+// @storage_c2_legal
+sbp.variable @w : tensor<4xf32>
+ccl.storage @s : tensor<4xf32> holds [@w] at [0]
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @read_c1() {
+  // expected-error @below {{'ccl.read' op names @w, but the module has no such ccl.storage}}
+  %0 = ccl.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @read_c1() {
+  // expected-error @below {{'ccl.read' op has type 'tensor<5xf32>', but @s is 'tensor<4xf32>'}}
+  %0 = ccl.read @s : tensor<5xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @read_c1_legal() {
+  %0 = ccl.read @s : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @assign_c1(%v: tensor<4xf32>) {
+  // expected-error @below {{'ccl.assign' op names @s, but the module has no such ccl.storage}}
+  ccl.assign @s, %v : tensor<4xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @assign_c1(%v: tensor<4xf16>) {
+  // expected-error @below {{'ccl.assign' op assigns 'tensor<4xf16>' to @s of 'tensor<4xf32>'; element types must agree}}
+  ccl.assign @s, %v : tensor<4xf16>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @assign_c1_legal(%v: tensor<2x2xf32>) {
+  ccl.assign @s, %v : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @assign_c2(%v: tensor<2xf32>) {
+  // expected-error @below {{'ccl.assign' op assigns 2 elements from 3 on, but @s has 4}}
+  ccl.assign @s, %v {offset = 3 : i64} : tensor<2xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @assign_c2(%v: tensor<2xf32>) {
+  // expected-error @below {{'ccl.assign' op assigns 2 elements from 9223372036854775807 on, but @s has 4}}
+  ccl.assign @s, %v {offset = 9223372036854775807 : i64} : tensor<2xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<4xf32> holds [] at []
+func.func @assign_c2_legal(%v: tensor<2xf32>, %none: tensor<0xf32>) {
+  ccl.assign @s, %v {offset = 2 : i64} : tensor<2xf32>
+  ccl.assign @s, %none {offset = 4 : i64} : tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @view_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.view' op sees 'tensor<2xf32>' at element 3 of 'tensor<4xf32>'; it must lie within}}
+  %0 = ccl.view %x at 3 : tensor<4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @view_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.view' op sees 'tensor<2xf32>' at element -1 of 'tensor<4xf32>'; it must lie within}}
+  %0 = ccl.view %x at -1 : tensor<4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @view_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.view' op sees 'tensor<2xf32>' at element 9223372036854775807 of 'tensor<4xf32>'; it must lie within}}
+  %0 = ccl.view %x at 9223372036854775807 : tensor<4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @view_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.view' op sees 'tensor<2xi32>' at element 0 of 'tensor<4xf32>'; it must lie within}}
+  %0 = ccl.view %x at 0 : tensor<4xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @view_c1_legal(%x: tensor<2x2xf32>) {
+  %0 = ccl.view %x at 2 : tensor<2x2xf32> -> tensor<2xf32>
+  %1 = ccl.view %x at 4 : tensor<2x2xf32> -> tensor<0x3xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.pack' op packs 1 operands at 1 offsets into 'tensor<2x2xf32>'; give one offset per operand and a result of one dimension}}
+  %0 = ccl.pack %x at [0] : (tensor<4xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 0 of 'tensor<4xf64>', where 0 are taken; operands must not overlap and must lie within}}
+  %0 = ccl.pack %x at [0] : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @pack_c1_legal(%x: tensor<2x2xf32>) {
+  %0 = ccl.pack %x at [0] : (tensor<2x2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.pack' op packs 2 operands at 1 offsets into 'tensor<8xf32>'; give one offset per operand and a result of one dimension}}
+  %0 = ccl.pack %x, %x at [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 3 of 'tensor<8xf32>', where 4 are taken; operands must not overlap and must lie within}}
+  %0 = ccl.pack %x, %x at [0, 3] : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 5 of 'tensor<8xf32>', where 0 are taken; operands must not overlap and must lie within}}
+  %0 = ccl.pack %x at [5] : (tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c2_legal(%x: tensor<4xf32>, %none: tensor<0xf32>) {
+  %0 = ccl.pack %none, %x, %x, %none at [0, 0, 4, 8] : (tensor<0xf32>, tensor<4xf32>, tensor<4xf32>, tensor<0xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op has index 2 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 2 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op has index 0 and 3 blocks in a group of 2; the index lies within, and there is one block per rank}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4, 4] : tensor<4xf32> -> !ccl.pending<tensor<12xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<12xf32>> -> tensor<12xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op has rank 1 twice in its group}}
+  %0 = ccl.all_gather "w" %x ranks [1, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op has a block of -2 elements; it is at least 0}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, -2] : tensor<4xf32> -> !ccl.pending<tensor<2xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<2xf32>> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1_legal(%x: tensor<4xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [3, 1] index 1 blocks [0, 4] : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op turns 'tensor<4xf32>' into 'tensor<8xf32>', but its blocks give 3 elements and 8}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [3, 5] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op turns 'tensor<4xf32>' into 'tensor<8xf16>', but its blocks give 4 elements and 8}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf16>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf16>> -> tensor<8xf16>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2_legal(%x: tensor<2x2xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 5] : tensor<2x2xf32> -> !ccl.pending<tensor<9xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<9xf32>> -> tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.reduce_scatter' op has index -1 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
+  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index -1 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c1_legal(%x: tensor<8xf32>) {
+  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 1 blocks [8, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<0xf32>> -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.reduce_scatter' op turns 'tensor<8xf32>' into 'tensor<3xf32>', but its blocks give 8 elements and 4}}
+  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<3xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<3xf32>> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c2_legal(%x: tensor<8xf32>) {
+  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [5, 3] : tensor<8xf32> -> !ccl.pending<tensor<5xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<5xf32>> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_reduce' op turns 'tensor<8xf32>' into 'tensor<8xf32>', but its blocks give 7 elements and 7}}
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_reduce' op has index 2 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 2 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1_legal(%x: tensor<f32>) {
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [1, 0] : tensor<f32> -> !ccl.pending<tensor<f32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<f32>> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_reduce' op turns 'tensor<8xf32>' into 'tensor<8xi32>', but its blocks give 8 elements and 8}}
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xi32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xi32>> -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c2_legal(%x: tensor<2x4xf32>) {
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<2x4xf32> -> !ccl.pending<tensor<2x4xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<2x4xf32>> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_to_all' op sends 2 blocks and receives 1; there is one per rank on either side}}
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [8] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_to_all' op receives a block of -4 elements; it is at least 0}}
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [8, -4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1_legal(%x: tensor<8xf32>) {
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 5] : tensor<8xf32> -> !ccl.pending<tensor<9xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<9xf32>> -> tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_to_all' op turns 'tensor<8xf32>' into 'tensor<8xf32>', but its blocks give 8 elements and 7}}
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c2_legal(%x: tensor<8xf32>) {
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [8, 0] received [0, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<0xf32>> -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @wait_c1(%x: tensor<4xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.wait' op gives 'tensor<2x4xf32>' where 'tensor<8xf32>' is pending}}
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @wait_c1_legal(%x: tensor<4xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @wait_c2(%x: tensor<4xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.wait' op waits for a collective that something else uses too; it is waited for once}}
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %2 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @wait_c2_legal(%x: tensor<4xf32>) {
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %2 = ccl.wait %1 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %3 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @static_only(%x: tensor<?xf32>) {
+  // expected-error @below {{'ccl.view' op operand #0 must be a statically shaped tensor, but got 'tensor<?xf32>'}}
+  %0 = ccl.view %x at 0 : tensor<?xf32> -> tensor<2xf32>
+  return
+}

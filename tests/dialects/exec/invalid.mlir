@@ -1,0 +1,288 @@
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// @range_c1
+// expected-error @below {{range of space 'cache'; spaces are persistent and arena}}
+func.func private @f() attributes {range = #exec.range<cache, 0, 64>}
+
+// -----
+
+// @range_c1
+// expected-error @below {{range of -1 bytes at 0; neither may be negative}}
+func.func private @f() attributes {range = #exec.range<arena, 0, -1>}
+
+// -----
+
+// @range_c1
+// expected-error @below {{range of 64 bytes at -64; neither may be negative}}
+func.func private @f() attributes {range = #exec.range<arena, -64, 64>}
+
+// -----
+
+func.func private @range_c1_legal() attributes {empty = #exec.range<arena, 0, 0>, all = #exec.range<persistent, 0, 64>}
+
+// -----
+
+// @storage_c1
+// expected-error @below {{'exec.storage' op puts 'tensor<4xf32>' in #exec.range<arena, 0, 16>; the range must be persistent and as large}}
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [] at []
+
+// -----
+
+// @storage_c1
+// expected-error @below {{'exec.storage' op puts 'tensor<4xf32>' in #exec.range<persistent, 0, 12>; the range must be persistent and as large}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 12> holds [] at []
+
+// -----
+
+// @storage_c1
+// expected-error @below {{'exec.storage' op puts 'f32' in #exec.range<persistent, 0, 4>; the range must be persistent and as large}}
+exec.storage @s : f32 in <persistent, 0, 4> holds [] at []
+
+// -----
+
+// @storage_c1_legal
+exec.storage @s : tensor<4xbf16> in <persistent, 0, 8> holds [] at []
+exec.storage @t : tensor<0xf32> in <persistent, 8, 0> holds [] at []
+
+// -----
+
+// @storage_c2
+// expected-error @below {{'exec.storage' op has 1 members and 0 offsets}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at []
+
+// -----
+
+// @storage_c2_legal
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w, @b] at [0, 3]
+
+// -----
+
+exec.plan @plan_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 32, 64>, but the space has 64 bytes}}
+  exec.clear <arena, 32, 64>
+}
+
+// -----
+
+exec.plan @plan_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.copy' op uses #exec.range<persistent, 64, 4>, but the space has 64 bytes}}
+  exec.copy <persistent, 64, 4> to <arena, 0, 4>
+}
+
+// -----
+
+exec.plan @plan_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.clear <arena, 0, 64>
+  exec.clear <persistent, 64, 0>
+  exec.copy <persistent, 60, 4> to <arena, 0, 4>
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op is never waited for; end it with exec.wait}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.wait' op waits for ticket 1, which is not under way}}
+  exec.wait 1
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.wait 0
+  // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way}}
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.collective' op takes ticket 0, which is under way}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 28, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
+  exec.copy <arena, 28, 4> to <arena, 32, 4>
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 0, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
+  exec.clear <arena, 0, 4>
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 32, 4> while a collective is under way on #exec.range<arena, 32, 16>; wait for it first}}
+  exec.copy <arena, 32, 4> to <arena, 48, 4>
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_gather" "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.clear <arena, 32, 32>
+  exec.wait 7
+  exec.collective "all_to_all" "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // Reads of what a collective reads.
+  exec.copy <arena, 0, 4> to <arena, 48, 4>
+  exec.wait 7
+}
+
+// -----
+
+exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.launch' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
+  exec.launch @k::@k0 reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
+}
+
+// -----
+
+exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.launch' op writes #exec.range<arena, 8, 16> and #exec.range<arena, 0, 16>, which overlap}}
+  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
+}
+
+// -----
+
+exec.plan @launch_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.launch @k::@k0 reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
+}
+
+// -----
+
+exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
+  exec.library "matmul" {} reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
+}
+
+// -----
+
+exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op writes #exec.range<arena, 8, 16> and #exec.range<arena, 0, 16>, which overlap}}
+  exec.library "matmul" {} reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
+}
+
+// -----
+
+exec.plan @library_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.library "matmul" {} reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
+}
+
+// -----
+
+exec.plan @copy_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 16, 12>; both have as many bytes and do not overlap}}
+  exec.copy <arena, 0, 16> to <arena, 16, 12>
+}
+
+// -----
+
+exec.plan @copy_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 12, 16>; both have as many bytes and do not overlap}}
+  exec.copy <arena, 0, 16> to <arena, 12, 16>
+}
+
+// -----
+
+exec.plan @copy_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.copy <arena, 0, 16> to <arena, 16, 16>
+  exec.copy <arena, 0, 16> to <persistent, 0, 16>
+}
+
+// -----
+
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op is a 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
+  exec.collective "gossip" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has index 2 and 2 blocks among 2 ranks}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 2 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has index -1 and 2 blocks among 2 ranks}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = -1 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has index 0 and 3 blocks among 2 ranks}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 8, 0>, data = #exec.range<arena, 0, 32>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op works on #exec.range<arena, 0, 28>, but its blocks have 32 bytes}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
+}
+
+// -----
+
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, received = array<i64: 4, 4>}
+}
+
+// -----
+
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+}
+
+// -----
+
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op writes #exec.range<arena, 16, 16>, which overlaps #exec.range<arena, 0, 32>, which it reads}}
+  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
+}
+
+// -----
+
+exec.plan @collective_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
+  exec.wait 0
+  exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>}
+  exec.wait 0
+}

@@ -1,0 +1,10 @@
+// Variables are stored, saved and updated, so their elements are of the types that the runtime knows.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{'sbp.variable' op has type 'tensor<4xcomplex<f32>>'; its elements may be f16, bf16, f32, f64, i32 or i64}}
+sbp.variable @w : tensor<4xcomplex<f32>>
+
+// -----
+
+// expected-error @below {{'sbp.variable' op has type 'tensor<4xindex>'; its elements may be f16, bf16, f32, f64, i32 or i64}}
+sbp.variable @w : tensor<4xindex>

@@ -1,0 +1,8 @@
+// Names that are no identifiers survive as text.
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+
+// CHECK-DAG: #sbp.placement<"a \22kind\22 of \\ device", [dp = 2]>
+#p = #sbp.placement<"a \22kind\22 of \\ device", [dp = 2]>
+
+// CHECK-LABEL: func.func private @quoted
+func.func private @quoted(tensor<4xf32, #sbp.nd<#p, [S(@"a \22bucket\22", 0 of 64)]>>)

@@ -1,0 +1,277 @@
+#include "tests/faults/bad_input/BadInputCases.h"
+
+#include "runtime/io/Npy.h"
+#include "runtime/io/Safetensors.h"
+#include "tests/examples/Job.h"
+
+#include <cstring>
+#include <filesystem>
+
+namespace splitcast {
+namespace {
+
+using runtime::ElementType;
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+constexpr char kPlacement[] = R"(#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+)";
+
+constexpr char kVariables[] = R"(sbp.variable @fc.weight : tensor<4x3xf32, #B> init #sbp.uniform<-0.5, 0.5>
+sbp.variable @fc.bias : tensor<3xf32, #B> init #sbp.constant<0.0>
+)";
+
+constexpr char kTrain[] = R"(func.func @train(%x: tensor<8x4xf32, #S0> {sbp.name = "x"},
+                 %labels: tensor<8xi64, #S0> {sbp.name = "labels"}) -> (tensor<f32> {sbp.name = "loss"}) {
+  %w = sbp.read @fc.weight : tensor<4x3xf32>
+  %b = sbp.read @fc.bias : tensor<3xf32>
+  %0 = nn.matmul %x, %w : (tensor<8x4xf32, #S0>, tensor<4x3xf32>) -> tensor<8x3xf32>
+  %1 = nn.add %0, %b : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
+  %2 = nn.softmax_cross_entropy %1, %labels : (tensor<8x3xf32>, tensor<8xi64, #S0>) -> tensor<8xf32>
+  %3 = nn.reduce_sum %2 {dims = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+  %loss = nn.scale %3 {value = 0.125 : f64} : (tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %loss : tensor<f32>
+}
+)";
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.find(from);
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
+}
+
+void writeModules(const std::string &directory) {
+  const std::string module = std::string(kPlacement) + kVariables + kTrain;
+  auto write = [&](const char *name, const std::string &text) { writeFile(directory + "/" + name, text); };
+  write("module.mlir", module);
+  write("syntax.mlir", replaced(module, "nn.matmul %x, %w :", "nn.matmul %x %w :"));
+  write("unknown_op.mlir", replaced(module, "nn.add", "nn.addd"));
+  write("shapes.mlir", replaced(module, "tensor<4x3xf32, #B>", "tensor<5x3xf32, #B>"));
+  write("extents.mlir", replaced(replaced(replaced(module, "tensor<4x3xf32, #B>", "tensor<5x3xf32, #B>"),
+                                          "@fc.weight : tensor<4x3xf32>", "@fc.weight : tensor<5x3xf32>"),
+                                 "#S0>, tensor<4x3xf32>) ->", "#S0>, tensor<5x3xf32>) ->"));
+  write("no_variable.mlir", replaced(module, "sbp.read @fc.bias", "sbp.read @fc.bios"));
+  write("empty.mlir", "");
+  write("no_signature.mlir",
+        "func.func @train(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n");
+  write("no_split.mlir", replaced(module, "[S(0)]", "[S(3)]"));
+  write("frozen.mlir", replaced(replaced(module, "-0.5, 0.5>", "-0.5, 0.5> frozen"), "<0.0>", "<0.0> frozen"));
+  write("no_gradient.mlir",
+        replaced(module, "  %2 = nn.softmax_cross_entropy %1,",
+                 "  %g = nn.relu_grad %1, %1 : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x3xf32>\n"
+                 "  %2 = nn.softmax_cross_entropy %g,"));
+  write("cuda.mlir", replaced(module, "\"cpu\"", "\"cuda\""));
+  write("seeded.mlir", replaced(module, "lr = 0.1", "lr = 0.2"));
+  write("init_file.mlir", replaced(module, "#sbp.uniform<-0.5, 0.5>", "#sbp.file<\"missing.safetensors\", \"w\">"));
+}
+
+void writeNpy(const std::string &path, ElementType type, const std::vector<int64_t> &rowShape, int64_t rows,
+              int64_t fill) {
+  absl::StatusOr<runtime::NpyWriter> writer = runtime::NpyWriter::create(path, type, rowShape);
+  int64_t elements = rows;
+  for (int64_t extent : rowShape)
+    elements *= extent;
+  std::vector<int64_t> integers(elements, fill);
+  std::vector<float> floats(elements, static_cast<float>(fill));
+  bool isFloat = type == ElementType::F32;
+  if (writer.ok() && writer->append(rows, isFloat ? static_cast<void *>(floats.data()) : integers.data()).ok())
+    (void)writer->commit();
+}
+
+void writeInputs(const std::string &directory) {
+  auto path = [&](const char *name) { return directory + "/" + name; };
+  writeNpy(path("x.npy"), ElementType::F32, {8, 4}, 3, 1);
+  writeNpy(path("labels.npy"), ElementType::I64, {8}, 3, 2);
+  writeNpy(path("wide.npy"), ElementType::F32, {8, 5}, 3, 1);
+  writeNpy(path("flat.npy"), ElementType::F32, {4}, 8, 1);
+  writeNpy(path("integers.npy"), ElementType::I64, {8, 4}, 3, 1);
+  writeNpy(path("high.npy"), ElementType::I64, {8}, 3, 3);
+  const std::string whole = readFile(path("x.npy"));
+  writeFile(path("short.npy"), whole.substr(0, whole.size() - 10));
+  writeFile(path("header.npy"), whole.substr(0, 20));
+  writeFile(path("no.npy"), "no NumPy file");
+  writeFile(path("nothing"), "");
+  writeFile(path("text"), "As short as this.");
+  std::filesystem::create_directory(path("folder"));
+}
+
+void writeVariables(const std::string &path, const std::vector<runtime::TensorToStore> &tensors) {
+  absl::StatusOr<runtime::SafetensorsWriter> writer = runtime::SafetensorsWriter::create(path, tensors);
+  for (const runtime::TensorToStore &tensor : tensors) {
+    int64_t elements = 1;
+    for (int64_t extent : tensor.shape)
+      elements *= extent;
+    std::vector<double> zeros(elements);
+    if (!writer.ok() || !writer->write(tensor.name, 0, zeros.data(), elements).ok())
+      return;
+  }
+  (void)writer->commit();
+}
+
+} // namespace
+
+void writeFiles(const std::string &directory) {
+  writeModules(directory);
+  writeInputs(directory);
+  auto path = [&](const char *name) { return directory + "/" + name; };
+  writeVariables(path("one.safetensors"), {{"fc.bias", ElementType::F32, {3}}});
+  writeVariables(
+      path("shape.safetensors"),
+      {{"fc.bias", ElementType::F32, {3}}, {"fc.weight", ElementType::F32, {3, 4}}, {"lr", ElementType::F32, {}}});
+  writeVariables(
+      path("type.safetensors"),
+      {{"fc.bias", ElementType::F64, {3}}, {"fc.weight", ElementType::F32, {4, 3}}, {"lr", ElementType::F32, {}}});
+  const std::string whole = readFile(path("shape.safetensors"));
+  writeFile(path("short.safetensors"), whole.substr(0, whole.size() - 4));
+  writeFile(path("header.safetensors"), whole.substr(0, 30));
+  writeFile(path("no.safetensors"), "no safetensors file");
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Cases = std::vector<BadInput>;
+
+const Cases kFlags = {
+    {"UnknownFlag", {"run", "--stepz=3"}, {"unknown flag '--stepz'", "did you mean '--steps'", "--help"}},
+    {"FlagTwice", {"run", "--steps=1", "--steps=2"}, {"--steps is given twice", "give it once"}},
+    {"NotANumber", {"run", "--steps=many"}, {"--steps is 'many'", "an integer from 0 to"}},
+    {"OutOfRange", {"run", "--timeout=0"}, {"--timeout is '0'", "a number from 0.1 to"}},
+    {"NoValue", {"run", "--seed"}, {"--seed has no value", "--seed=N"}},
+    {"SwitchWithValue", {"run", "--report=3"}, {"--report takes no value", "'3'"}},
+    {"NoModule", {"bare"}, {"no MODULE.mlir is given", "usage: splitcast-run"}},
+    {"TwoModules", {"run", "seeded.mlir"}, {"unexpected argument 'seeded.mlir'"}},
+    {"Stage",
+     {"run", "--enable-zero=stage=4"},
+     {"--enable-zero is 'stage=4'", "stage is '4', which must be 0, 1, 2 or 3"}},
+    {"Strategy", {"run", "--enable-zero=stage=2,strategy=row"}, {"strategy is 'row'", "bucket or tensor"}},
+    {"ZeroOption", {"run", "--enable-zero=stag=2"}, {"no option 'stag'", "options are stage, strategy"}},
+    {"ZeroTwice", {"run", "--enable-zero=stage=2,stage=3"}, {"'stage' twice"}},
+    {"Contradiction",
+     {"run", "--enable-zero=stage=2,strategy=tensor,bucket-bytes=100"},
+     {"bucket-bytes is of strategy=bucket only", "leave one of the two out"}},
+    {"ExampleContradiction",
+     {"examples/classifier/classifier", "--strategy=tensor", "--bucket-bytes=5"},
+     {"--bucket-bytes is of --strategy=bucket only"}},
+    {"Axis", {"run", "--enable-zero=stage=2,axis=tp"}, {"tp", "dp"}},
+    {"Device", {"run", "--device=cuda"}, {"--device is 'cuda'", "it must be cpu"}},
+    {"InputSyntax", {"run", "--input=x"}, {"--input is 'x'", "NAME=FILE.npy"}},
+};
+
+const Cases kModules = {
+    {"ModuleMissing", {"bare", "missing.mlir"}, {"'missing.mlir'", "no such file"}},
+    {"ModuleIsFolder", {"bare", "folder"}, {"'folder'"}},
+    {"Syntax", {"bare", "syntax.mlir"}, {"syntax.mlir:10:", "expected ','"}},
+    {"UnknownOp", {"bare", "unknown_op.mlir"}, {"unknown_op.mlir:11:", "nn.addd"}},
+    {"VariableShape", {"bare", "shapes.mlir"}, {"shapes.mlir:8:", "'sbp.read' op", "4x3", "5x3", "must be the same"}},
+    {"Extents",
+     {"bare", "extents.mlir"},
+     {"extents.mlir:10:", "'nn.matmul' op contracts 4", "with 5", "must be equal"}},
+    {"NoVariable", {"bare", "no_variable.mlir"}, {"no_variable.mlir:9:", "@fc.bios", "no such sbp.variable"}},
+    {"EmptyModule", {"bare", "empty.mlir"}, {"empty.mlir"}},
+    {"NoSignature", {"bare", "no_signature.mlir"}, {"signature"}},
+    {"NoSuchDimension", {"bare", "no_split.mlir"}, {"no_split.mlir:", "S(3)"}},
+    {"NothingToTrain", {"bare", "frozen.mlir"}, {"'nn.minimize' op", "depends on no trainable variable"}},
+    {"NoGradient", {"bare", "no_gradient.mlir"}, {"'nn.minimize' op", "'nn.relu_grad' has no gradient", "freeze"}},
+    {"OtherDevices", {"bare", "cuda.mlir"}, {"\"cuda\"", "\"cpu\""}},
+    {"RanksTooMany", {"run"}, {"placement has 2 ranks", "3 are running", "start as many"}, 3},
+    {"RanksTooFew", {"run"}, {"placement has 2 ranks", "1 are running", "start as many"}, 0},
+    {"InitFileMissing",
+     {"bare", "init_file.mlir", "--input=x=x.npy", "--input=labels=labels.npy"},
+     {"@fc.weight", "missing.safetensors"}},
+    {"Function", {"run", "--function=predict"}, {"no function 'predict'", "train"}},
+    {"OtherModules",
+     {"run"},
+     {"different programs", "rank 0: program", "rank 1: program"},
+     2,
+     {"bare", "seeded.mlir", "--input=x=x.npy", "--input=labels=labels.npy"}},
+    {"OtherStages", {"run"}, {"different programs or options"}, 2, {"run", "--enable-zero=stage=3"}},
+    {"OtherSeeds", {"run"}, {"different programs or options", "seed 0", "seed 5"}, 2, {"run", "--seed=5"}},
+    {"OtherThreads", {"run", "--threads=1"}, {"threads 1", "threads 2"}, 2, {"run", "--threads=2"}},
+    {"OneRankWithBadFlag", {"run"}, {"unknown flag '--bad'"}, 2, {"run", "--bad"}},
+    {"OneRankWithoutModule", {"run"}, {"'missing.mlir'"}, 2, {"bare", "missing.mlir"}},
+};
+
+const Cases kFiles = {
+    {"NoInput",
+     {"bare", "module.mlir", "--input=x=x.npy"},
+     {"input 'labels'", "has no file", "--input=labels=FILE.npy"}},
+    {"UnknownInput", {"run", "--input=y=x.npy"}, {"no input 'y'", "'x' (8x4 f32)", "'labels' (8 i64)"}},
+    {"InputTwice", {"bare", "module.mlir", "--input=x=x.npy", "--input=x=x.npy"}, {"'x' is given twice"}},
+    {"InputMissing", {"run", "--input=x=missing.npy"}, {"'missing.npy'", "no such file"}},
+    {"InputIsFolder", {"run", "--input=x=folder"}, {"'folder'"}},
+    {"InputEmpty", {"run", "--input=x=nothing"}, {"'nothing'"}},
+    {"InputIsNoNpy", {"run", "--input=x=no.npy"}, {"'no.npy'", ".npy"}},
+    {"InputCutOff", {"run", "--input=x=short.npy"}, {"'short.npy'", "bytes"}},
+    {"InputHeaderCutOff", {"run", "--input=x=header.npy"}, {"'header.npy'"}},
+    {"InputType", {"run", "--input=x=integers.npy"}, {"'integers.npy'", "3x8x4 i64", "takes STEPSx8x4 f32"}},
+    {"InputShape", {"run", "--input=x=wide.npy"}, {"'wide.npy'", "3x8x5 f32", "takes STEPSx8x4 f32"}},
+    {"InputRank", {"run", "--input=x=flat.npy"}, {"'flat.npy'", "8x4 f32", "takes STEPSx8x4 f32"}},
+    {"TooManySteps", {"run", "--steps=4"}, {"--steps is 4", "has 3", "fewer steps or a longer file"}},
+    {"LabelOutOfRange", {"run", "--input=labels=high.npy"}, {"step 1", "3"}},
+    {"UnknownOutput", {"run", "--output=y=y.npy"}, {"no output 'y'", "'loss' ( f32)"}},
+    {"OutputTwice", {"run", "--output=loss=a.npy", "--output=loss=b.npy"}, {"'loss' is given twice"}},
+    {"FileTwice", {"run", "--output=loss=a", "--metrics=a"}, {"'a' is to be written twice"}},
+    {"OutputFolder", {"run", "--output=loss=missing/loss.npy"}, {"missing/loss.npy"}},
+    {"MetricsFolder", {"run", "--metrics=missing/m.jsonl", "--output=loss=loss.npy"}, {"missing/m.jsonl"}},
+    {"SaveFolder", {"run", "--save-variables=missing/v", "--metrics=m.jsonl", "--output=loss=loss.npy"}, {"missing/v"}},
+    {"LoadMissing", {"run", "--load-variables=missing.safetensors"}, {"'missing.safetensors'", "no such file"}},
+    {"LoadEmpty", {"run", "--load-variables=nothing"}, {"'nothing'"}},
+    {"LoadNoSafetensors", {"run", "--load-variables=no.safetensors"}, {"'no.safetensors'"}},
+    {"LoadCutOff", {"run", "--load-variables=short.safetensors"}, {"'short.safetensors'", "bytes"}},
+    {"LoadHeaderCutOff", {"run", "--load-variables=header.safetensors"}, {"'header.safetensors'"}},
+    {"LoadIncomplete",
+     {"run", "--load-variables=one.safetensors"},
+     {"'one.safetensors'", "no tensor 'fc.weight'", "[4, 3]"}},
+    {"LoadShape",
+     {"run", "--load-variables=shape.safetensors"},
+     {"'shape.safetensors'", "'fc.weight'", "[3, 4]", "[4, 3]", "saved from the same model"}},
+    {"LoadType", {"run", "--load-variables=type.safetensors"}, {"'type.safetensors'", "'fc.bias'", "F64", "f32"}},
+};
+
+const Cases kExamples = {
+    {"NoText", {"examples/text_model/text_model"}, {"no text is given", "--text=FILE"}},
+    {"TextMissing", {"examples/text_model/text_model", "--text=missing"}, {"'missing'", "no such file"}},
+    {"TextTooShort", {"examples/text_model/text_model", "--text=text", "--window=17"}, {"'text'", "17", "18"}},
+    {"TextEmpty", {"examples/text_model/text_model", "--text=nothing"}, {"'nothing'", "0 bytes"}},
+    {"TextOfOneRankMissing",
+     {"examples/text_model/text_model", "--text=text", "--window=3"},
+     {"'missing'"},
+     2,
+     {"examples/text_model/text_model", "--text=missing", "--window=3"}},
+    {"ExampleLoad",
+     {"examples/classifier/classifier", "--load-variables=one.safetensors"},
+     {"'one.safetensors'", "no tensor"}},
+    {"ExampleMlirFolder", {"examples/classifier/classifier", "--write-mlir=missing/m.mlir"}, {"missing/m.mlir"}},
+    {"ExampleInputsFolder", {"examples/classifier/classifier", "--write-inputs=missing"}, {"missing/"}},
+    {"ExampleLossesFolder",
+     {"examples/classifier/classifier", "--losses=missing/l", "--metrics=m.jsonl"},
+     {"missing/l"}},
+    {"ExampleFlag", {"examples/recipe/recipe", "--layers=0"}, {"--layers is '0'", "from 1 to"}},
+    {"ExampleOtherSteps",
+     {"examples/recipe/recipe", "--width=8", "--layers=2"},
+     {"different programs"},
+     2,
+     {"examples/recipe/recipe", "--width=9", "--layers=2"}},
+};
+
+} // namespace
+
+const std::vector<BadInput> &badInputs() {
+  static const std::vector<BadInput> all = [] {
+    std::vector<BadInput> cases;
+    for (const Cases *part : {&kFlags, &kModules, &kFiles, &kExamples})
+      cases.insert(cases.end(), part->begin(), part->end());
+    return cases;
+  }();
+  return all;
+}
+
+} // namespace splitcast
