@@ -3,9 +3,9 @@
 #include "compiler/Pipelines.h"
 #include "passes/local/Passes.h"
 
+#include "absl/strings/str_cat.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "absl/strings/str_cat.h"
 
 using namespace mlir;
 
@@ -42,6 +42,7 @@ void applyZero(ZeroOptions &options, const EnableZero &zero) {
   options.axis = zero.axis;
   options.strategy = zero.strategy;
   options.bucketBytes = zero.bucketBytes;
+  options.keepLast = zero.keepLast;
 }
 
 absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {

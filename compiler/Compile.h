@@ -2,9 +2,9 @@
 #ifndef SPLITCAST_COMPILER_COMPILE_H
 #define SPLITCAST_COMPILER_COMPILE_H
 
+#include "absl/status/statusor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "absl/status/statusor.h"
 
 #include <string>
 
@@ -16,6 +16,7 @@ struct EnableZero {
   std::string axis = "";
   std::string strategy = "bucket";
   int64_t bucketBytes = 0;
+  bool keepLast = true;
 };
 
 struct CompileOptions {

@@ -197,6 +197,8 @@ GraphState::GraphState(const GraphOptions &options)
   context.appendDialectRegistry(registry);
   // All of them: what a session makes of the module is in this context, too.
   context.loadAllAvailableDialects();
+  // An error in a large module does not print all of it.
+  context.printOpOnDiagnostic(false);
   module = ModuleOp::create(builder.getUnknownLoc());
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;

@@ -13,12 +13,13 @@ struct ZeroOptions : mlir::PassPipelineOptions<ZeroOptions> {
   Option<int> stage{*this, "stage",
                     llvm::cl::desc("0: none; 1: optimizer state; 2: and gradients; 3: and parameters are split"),
                     llvm::cl::init(2)};
-  Option<std::string> axis{*this, "axis", llvm::cl::desc("the placement's axis to split along; its first when not said"),
+  Option<std::string> axis{*this, "axis",
+                           llvm::cl::desc("the placement's axis to split along; its first when not said"),
                            llvm::cl::init("")};
   Option<std::string> strategy{*this, "strategy", llvm::cl::desc("bucket or tensor"), llvm::cl::init("bucket")};
-  Option<int64_t> bucketBytes{*this, "bucket-bytes",
-                              llvm::cl::desc("join groups into buckets of at least so many bytes; 0: a bucket per group"),
-                              llvm::cl::init(0)};
+  Option<int64_t> bucketBytes{
+      *this, "bucket-bytes",
+      llvm::cl::desc("join groups into buckets of at least so many bytes; 0: a bucket per group"), llvm::cl::init(0)};
   Option<bool> keepLast{*this, "keep-last", llvm::cl::desc("stage 3 keeps the last group between forward and backward"),
                         llvm::cl::init(true)};
 };

@@ -78,9 +78,9 @@ public:
       return boxed.status();
     sbp::PlacementAttr placement = sbp::placementOf(**boxed);
     if (placement.toAlgebra().numPositions() != communicator.size())
-      return absl::InvalidArgumentError(absl::StrCat("the module's placement has ", placement.toAlgebra().numPositions(),
-                                                     " ranks, but ", communicator.size(),
-                                                     " are running; start as many as the placement has"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the module's placement has ", placement.toAlgebra().numPositions(), " ranks, but ",
+                       communicator.size(), " are running; start as many as the placement has"));
     if (placement.getDeviceKind().getValue() != "cpu")
       return absl::InvalidArgumentError(absl::StrCat("the module's placement is on \"",
                                                      placement.getDeviceKind().getValue().str(),
@@ -139,7 +139,8 @@ public:
       return found.status();
     Function &function = byName[name];
     if (index >= function.inputs.size())
-      return absl::InvalidArgumentError(absl::StrCat("@", name, " has ", function.inputs.size(), " inputs, not ", index + 1));
+      return absl::InvalidArgumentError(
+          absl::StrCat("@", name, " has ", function.inputs.size(), " inputs, not ", index + 1));
     std::copy_n(static_cast<const char *>(piece), function.inputs[index].localBytes, function.inputData[index].begin());
     return absl::OkStatus();
   }
@@ -157,7 +158,8 @@ public:
     if (absl::Status status = executor->run(name); !status.ok())
       return status;
     for (auto [range, data] : llvm::zip(plan.getOutputs().getAsRange<exec::RangeAttr>(), function.outputData))
-      if (absl::Status status = data.empty() ? absl::OkStatus() : device.download(data.data(), executor->resolve(range));
+      if (absl::Status status =
+              data.empty() ? absl::OkStatus() : device.download(data.data(), executor->resolve(range));
           !status.ok())
         return status;
     return absl::OkStatus();
@@ -168,7 +170,8 @@ public:
     if (!function.ok())
       return function.status();
     if (index >= (*function)->outputs.size())
-      return absl::InvalidArgumentError(absl::StrCat("@", name, " has ", (*function)->outputs.size(), " outputs, not ", index + 1));
+      return absl::InvalidArgumentError(
+          absl::StrCat("@", name, " has ", (*function)->outputs.size(), " outputs, not ", index + 1));
     std::copy((*function)->outputData[index].begin(), (*function)->outputData[index].end(), static_cast<char *>(piece));
     return absl::OkStatus();
   }
@@ -237,9 +240,12 @@ private:
         position = p;
     std::vector<int64_t> at = placement.coordinates(position);
     sbp::NdSbp sbp = signature.toAlgebra();
-    return TensorInfo{cast<StringAttr>(name).str(), *element, sbp::shapeOf(type),
+    return TensorInfo{cast<StringAttr>(name).str(),
+                      *element,
+                      sbp::shapeOf(type),
                       sbp::localShape(sbp::shapeOf(type), sbp, placement, at),
-                      sbp::localBox(sbp::shapeOf(type), sbp, placement, at), range.getBytes()};
+                      sbp::localBox(sbp::shapeOf(type), sbp, placement, at),
+                      range.getBytes()};
   }
 
   absl::Status addFunction(exec::PlanOp plan) {
@@ -256,9 +262,11 @@ private:
       }
       return absl::OkStatus();
     };
-    absl::Status status = add(plan.getInputTypes(), plan.getInputNames(), plan.getInputs(), function.inputs, function.inputData);
+    absl::Status status =
+        add(plan.getInputTypes(), plan.getInputNames(), plan.getInputs(), function.inputs, function.inputData);
     if (status.ok())
-      status = add(plan.getOutputTypes(), plan.getOutputNames(), plan.getOutputs(), function.outputs, function.outputData);
+      status =
+          add(plan.getOutputTypes(), plan.getOutputNames(), plan.getOutputs(), function.outputs, function.outputData);
     return status;
   }
 
@@ -273,8 +281,7 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(ModuleOp global, const SessionOptions &options,
-                                                         runtime::Device &device,
-                                                         runtime::Communicator &communicator) {
+                                                         runtime::Device &device, runtime::Communicator &communicator) {
   auto session = std::make_unique<SessionImpl>(device, communicator);
   if (absl::Status status = session->init(global, options); !status.ok())
     return status;

@@ -1,24 +1,24 @@
 //===- Session.h - A compiled module, ready to run on this rank --------------------===//
 //
-// From a module at the global level to steps: compiles it for this rank (compiler/Pipelines.h), checks with the other ranks
-// that all compiled the same, binds it to a device and a communicator, makes or loads the variables, and runs functions.
-// Every rank of the placement calls the same methods in the same order.
+// From a module at the global level to steps: compiles it for this rank (compiler/Pipelines.h), checks with the other
+// ranks that all compiled the same, binds it to a device and a communicator, makes or loads the variables, and runs
+// functions. Every rank of the placement calls the same methods in the same order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_SESSION_H
 #define SPLITCAST_COMPILER_SESSION_H
 
 #include "compiler/Compile.h"
-#include "passes/plan/Reports.h"
 #include "dialects/sbp/algebra/Signature.h"
+#include "passes/plan/Reports.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include <memory>
 #include <string>
@@ -28,18 +28,18 @@ namespace splitcast {
 
 struct SessionOptions {
   CompileOptions compile;
-  uint64_t seed = 0;              ///< of the variables' initializers
-  std::string objectCacheDir;     ///< compiled kernels; empty: none are kept
-  int threads = 1;                ///< per rank; part of what ranks must agree on
+  uint64_t seed = 0;          ///< of the variables' initializers
+  std::string objectCacheDir; ///< compiled kernels; empty: none are kept
+  int threads = 1;            ///< per rank; part of what ranks must agree on
 };
 
 /// An argument or result of a function, and this rank's piece of it.
 struct TensorInfo {
   std::string name; ///< `sbp.name` of the argument or result; else "arg0", "result0" and so on
   runtime::ElementType type;
-  sbp::Shape shape;                 ///< global
-  sbp::Shape localShape;            ///< of this rank's piece
-  std::vector<sbp::Interval> box;   ///< which elements of `shape` these are, per dimension
+  sbp::Shape shape;               ///< global
+  sbp::Shape localShape;          ///< of this rank's piece
+  std::vector<sbp::Interval> box; ///< which elements of `shape` these are, per dimension
   int64_t localBytes = 0;
 };
 
@@ -47,13 +47,14 @@ class Session {
 public:
   virtual ~Session() = default;
 
-  /// Compiles `global` (left as it is). Device and communicator are borrowed and outlive the session; the communicator has
-  /// one rank per position of the placement.
-  ///   Errors  InvalidArgument: the module does not verify or compile (with the compiler's diagnostics), the placement does
-  ///           not fit the communicator. FailedPrecondition: ranks have different programs, options or CPUs; names them.
+  /// Compiles `global` (left as it is). Device and communicator are borrowed and outlive the session; the communicator
+  /// has one rank per position of the placement.
+  ///   Errors  InvalidArgument: the module does not verify or compile (with the compiler's diagnostics), the placement
+  ///   does
+  ///           not fit the communicator. FailedPrecondition: ranks have different programs, options or CPUs; names
+  ///           them.
   static absl::StatusOr<std::unique_ptr<Session>> create(mlir::ModuleOp global, const SessionOptions &options,
-                                                         runtime::Device &device,
-                                                         runtime::Communicator &communicator);
+                                                         runtime::Device &device, runtime::Communicator &communicator);
 
   //--- Functions ----------------------------------------------------------------------------------------------------//
 
@@ -83,17 +84,19 @@ public:
   virtual absl::Status readPieces(const std::string &name, void *data) = 0;
   virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
 
-  /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it all.
+  /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it
+  /// all.
   virtual absl::Status readVariable(const std::string &name, void *data) = 0;
   /// Sets the whole variable; every rank gives the same data.
   virtual absl::Status writeVariable(const std::string &name, const void *data) = 0;
 
-  /// Whole variables to and from one safetensors file; each rank moves only its own pieces. Saving writes a new file and
-  /// renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type.
+  /// Whole variables to and from one safetensors file; each rank moves only its own pieces. Saving writes a new file
+  /// and renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type.
   virtual absl::Status saveVariables(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
 
-  //--- What is known before anything runs -----------------------------------------------------------------------------//
+  //--- What is known before anything runs
+  //-----------------------------------------------------------------------------//
 
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;

@@ -155,6 +155,8 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  // An error in a large module does not print all of it.
+  context.printOpOnDiagnostic(false);
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
   absl::Status checked = module.ok() ? checkDistinctFiles(flags) : module.status();
   if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())

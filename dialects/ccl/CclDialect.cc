@@ -137,8 +137,7 @@ template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
 /// C2: element counts of operand and result.
 template <typename OpTy> static LogicalResult verifyElements(OpTy op, int64_t input, int64_t result) {
   RankedTensorType from = op.getInput().getType(), to = op.getPending().getType().getTensor();
-  if (from.getNumElements() != input || to.getNumElements() != result ||
-      from.getElementType() != to.getElementType())
+  if (from.getNumElements() != input || to.getNumElements() != result || from.getElementType() != to.getElementType())
     return op.emitOpError() << "turns " << from << " into " << to << ", but its blocks give " << input
                             << " elements and " << result;
   return success();

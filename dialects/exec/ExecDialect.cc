@@ -37,7 +37,8 @@ Attribute RangeAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || parser.parseKeyword(&space) || parser.parseComma() || parser.parseInteger(offset) ||
       parser.parseComma() || parser.parseInteger(bytes) || parser.parseGreater())
     return {};
-  return parser.getChecked<RangeAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(space), offset, bytes);
+  return parser.getChecked<RangeAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(space), offset,
+                                      bytes);
 }
 
 void RangeAttr::print(AsmPrinter &printer) const {
@@ -54,7 +55,9 @@ LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 }
 
 void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads, SmallVectorImpl<RangeAttr> &writes) {
-  auto addAll = [](ArrayAttr from, SmallVectorImpl<RangeAttr> &to) { llvm::append_range(to, from.getAsRange<RangeAttr>()); };
+  auto addAll = [](ArrayAttr from, SmallVectorImpl<RangeAttr> &to) {
+    llvm::append_range(to, from.getAsRange<RangeAttr>());
+  };
   if (auto launch = dyn_cast<LaunchOp>(op)) {
     addAll(launch.getReads(), reads);
     addAll(launch.getWrites(), writes);
@@ -80,9 +83,9 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
 
 LogicalResult StorageOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !getRange().isPersistent() ||
-      getRange().getBytes() != type.getNumElements() * sbp::elementBytes(type))
-    return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be persistent and as large";
+  if (!type || !getRange().isPersistent() || getRange().getBytes() != type.getNumElements() * sbp::elementBytes(type))
+    return emitOpError() << "puts " << getType() << " in " << getRange()
+                         << "; the range must be persistent and as large";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
   return success();
@@ -108,7 +111,8 @@ LogicalResult LibraryOp::verify() { return verifyDistinct(*this); }
 
 LogicalResult CopyOp::verify() {
   if (getFrom().getBytes() != getTo().getBytes() || getFrom().overlaps(getTo()))
-    return emitOpError() << "copies " << getFrom() << " to " << getTo() << "; both have as many bytes and do not overlap";
+    return emitOpError() << "copies " << getFrom() << " to " << getTo()
+                         << "; both have as many bytes and do not overlap";
   return success();
 }
 
@@ -120,7 +124,8 @@ LogicalResult CollectiveOp::verify() {
     return emitOpError() << "is a '" << getKind() << "'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all";
   int64_t size = getRanks().size(), index = getIndex();
   if (index < 0 || index >= size || static_cast<int64_t>(getBlocks().size()) != size)
-    return emitOpError() << "has index " << index << " and " << getBlocks().size() << " blocks among " << size << " ranks";
+    return emitOpError() << "has index " << index << " and " << getBlocks().size() << " blocks among " << size
+                         << " ranks";
   int64_t bytes = sum(getBlocks()) * sbp::elementBytes(getType());
   if (getData().getBytes() != bytes)
     return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";

@@ -107,7 +107,8 @@ void SoftmaxCrossEntropyOp::build(OpBuilder &builder, OperationState &state, Val
 
 sbp::LoopSpec SoftmaxCrossEntropyOp::getLoopSpec() {
   sbp::LoopSpec spec;
-  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()), rows(logits.begin(), logits.end() - 1);
+  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()),
+                     rows(logits.begin(), logits.end() - 1);
   spec.operands = {logits, rows};
   spec.results = {rows};
   return spec;
@@ -160,7 +161,8 @@ void SoftmaxCrossEntropyGradOp::build(OpBuilder &builder, OperationState &state,
 
 sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
   sbp::LoopSpec spec;
-  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()), rows(logits.begin(), logits.end() - 1);
+  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()),
+                     rows(logits.begin(), logits.end() - 1);
   spec.operands = {rows, logits, rows};
   spec.results = {logits};
   spec.linear = {{{0}, {}}};

@@ -41,15 +41,14 @@ using Gradients = SmallVector<Value>;
 /// The tanh approximation: gelu(x) = x/2 (1 + t), t = tanh(u), u = c (x + 0.044715 x^3), c = sqrt(2/pi).
 struct TanhGelu {
   Scalar x, t;
-  explicit TanhGelu(const Scalar &x)
-      : x(x), t(((x + x * x * x * 0.044715) * kScale).unary<math::TanhOp>()) {}
+  explicit TanhGelu(const Scalar &x) : x(x), t(((x + x * x * x * 0.044715) * kScale).unary<math::TanhOp>()) {}
   /// du/dx
   Scalar innerSlope() const { return (x * x * (3 * 0.044715) + 1.0) * kScale; }
   static constexpr double kScale = 0.7978845608028654; // sqrt(2 / pi)
 };
 
-constexpr double kInvSqrt2 = 0.7071067811865476;     // 1 / sqrt 2
-constexpr double kInvSqrt2Pi = 0.3989422804014327;   // 1 / sqrt(2 pi), of the normal density
+constexpr double kInvSqrt2 = 0.7071067811865476;   // 1 / sqrt 2
+constexpr double kInvSqrt2Pi = 0.3989422804014327; // 1 / sqrt(2 pi), of the normal density
 
 /// The normal distribution function at x.
 Scalar normalCdf(const Scalar &x) { return ((x * kInvSqrt2).unary<math::ErfOp>() + 1.0) * 0.5; }
@@ -60,7 +59,9 @@ Scalar normalCdf(const Scalar &x) { return ((x * kInvSqrt2).unary<math::ErfOp>()
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-Value AddOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} + Scalar{b, loc, x[1]}).value; }
+Value AddOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} + Scalar{b, loc, x[1]}).value;
+}
 Gradients AddOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(2);
   for (unsigned i : {0, 1})
@@ -69,7 +70,9 @@ Gradients AddOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed
   return result;
 }
 
-Value SubOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} - Scalar{b, loc, x[1]}).value; }
+Value SubOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} - Scalar{b, loc, x[1]}).value;
+}
 Gradients SubOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(2);
   if (needed[0])
@@ -79,7 +82,9 @@ Gradients SubOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed
   return result;
 }
 
-Value MulOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} * Scalar{b, loc, x[1]}).value; }
+Value MulOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} * Scalar{b, loc, x[1]}).value;
+}
 Gradients MulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(2);
   for (unsigned i : {0, 1})
@@ -88,7 +93,9 @@ Gradients MulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed
   return result;
 }
 
-Value DivOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return (Scalar{b, loc, x[0]} / Scalar{b, loc, x[1]}).value; }
+Value DivOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  return (Scalar{b, loc, x[0]} / Scalar{b, loc, x[1]}).value;
+}
 Gradients DivOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(2);
   Value overRhs = b.create<DivOp>(getLoc(), g[0], getRhs());

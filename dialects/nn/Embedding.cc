@@ -83,8 +83,8 @@ LogicalResult EmbeddingGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType
   RankedTensorType type = undecided(getResult().getType());
   auto gradient = cast<RankedTensorType>(getGradient().getType());
   if (type.getRank() != 2 || gradient.getShape() != ArrayRef<int64_t>(rowsShape(getIds(), type.getDimSize(1))))
-    return emitOpError() << "adds " << undecided(gradient) << " at " << undecided(getIds().getType()) << " into " << type
-                         << "; the gradient has the indices' dimensions and then the table's second";
+    return emitOpError() << "adds " << undecided(gradient) << " at " << undecided(getIds().getType()) << " into "
+                         << type << "; the gradient has the indices' dimensions and then the table's second";
   types.push_back(RankedTensorType::get(type.getShape(), gradient.getElementType()));
   return success();
 }
@@ -105,7 +105,8 @@ SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(loops, 0, dims, builder.getContext()); };
   return {buildGeneric(builder, getLoc(), type, operands, {map(rows), map(ids), map(table)}, iterators, 0.0,
                        [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
-                         Value row = b.create<arith::IndexCastOp>(loc, args[1].getType(), b.create<linalg::IndexOp>(loc, 0));
+                         Value row =
+                             b.create<arith::IndexCastOp>(loc, args[1].getType(), b.create<linalg::IndexOp>(loc, 0));
                          Value isRow = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, row, args[1]);
                          Value zero = scalarConstant(b, loc, args[0].getType(), 0.0);
                          Value addend = b.create<arith::SelectOp>(loc, isRow, args[0], zero);
@@ -121,10 +122,11 @@ std::optional<LibraryCall> EmbeddingGradOp::getLibraryCall() {
   Builder b(getContext());
   auto table = cast<RankedTensorType>(getResult().getType());
   int64_t rows = sbp::numElements(sbp::shapeOf(getIds().getType()));
-  return LibraryCall{"embedding_grad",
-                     b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(rows)),
-                                          b.getNamedAttr("vocabulary", b.getI64IntegerAttr(table.getDimSize(0))),
-                                          b.getNamedAttr("width", b.getI64IntegerAttr(table.getDimSize(1))),
-                                          b.getNamedAttr("type", TypeAttr::get(table.getElementType())),
-                                          b.getNamedAttr("index_type", TypeAttr::get(getIds().getType().getElementType()))})};
+  return LibraryCall{
+      "embedding_grad",
+      b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(rows)),
+                           b.getNamedAttr("vocabulary", b.getI64IntegerAttr(table.getDimSize(0))),
+                           b.getNamedAttr("width", b.getI64IntegerAttr(table.getDimSize(1))),
+                           b.getNamedAttr("type", TypeAttr::get(table.getElementType())),
+                           b.getNamedAttr("index_type", TypeAttr::get(getIds().getType().getElementType()))})};
 }

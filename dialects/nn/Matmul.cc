@@ -21,10 +21,11 @@ struct Extents {
 
 } // namespace
 
-void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeA, bool transposeB) {
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeA,
+                     bool transposeB) {
   auto a = cast<RankedTensorType>(lhs.getType()), b = cast<RankedTensorType>(rhs.getType());
-  auto type = RankedTensorType::get({a.getDimSize(transposeA ? 1 : 0), b.getDimSize(transposeB ? 0 : 1)},
-                                    a.getElementType());
+  auto type =
+      RankedTensorType::get({a.getDimSize(transposeA ? 1 : 0), b.getDimSize(transposeB ? 0 : 1)}, a.getElementType());
   build(builder, state, type, lhs, rhs, transposeA, transposeB);
 }
 
@@ -58,7 +59,8 @@ SmallVector<Value> MatmulOp::lowerToLinalg(OpBuilder &builder, ValueRange operan
   AffineExpr m, n, k;
   bindDims(builder.getContext(), m, n, k);
   auto map = [&](AffineExpr outer, AffineExpr inner, bool transposed) {
-    SmallVector<AffineExpr> dims = transposed ? SmallVector<AffineExpr>{inner, outer} : SmallVector<AffineExpr>{outer, inner};
+    SmallVector<AffineExpr> dims =
+        transposed ? SmallVector<AffineExpr>{inner, outer} : SmallVector<AffineExpr>{outer, inner};
     return AffineMap::get(3, 0, dims, builder.getContext());
   };
   auto parallel = utils::IteratorType::parallel;
@@ -78,12 +80,13 @@ int64_t MatmulOp::getFlops() {
 std::optional<LibraryCall> MatmulOp::getLibraryCall() {
   Extents extents(*this);
   Builder b(getContext());
-  return LibraryCall{"matmul", b.getDictionaryAttr({b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
-                                                    b.getNamedAttr("n", b.getI64IntegerAttr(extents.n)),
-                                                    b.getNamedAttr("k", b.getI64IntegerAttr(extents.lhsK)),
-                                                    b.getNamedAttr("transpose_a", b.getBoolAttr(getTransposeA())),
-                                                    b.getNamedAttr("transpose_b", b.getBoolAttr(getTransposeB())),
-                                                    b.getNamedAttr("type", TypeAttr::get(getLhs().getType().getElementType()))})};
+  return LibraryCall{"matmul",
+                     b.getDictionaryAttr({b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
+                                          b.getNamedAttr("n", b.getI64IntegerAttr(extents.n)),
+                                          b.getNamedAttr("k", b.getI64IntegerAttr(extents.lhsK)),
+                                          b.getNamedAttr("transpose_a", b.getBoolAttr(getTransposeA())),
+                                          b.getNamedAttr("transpose_b", b.getBoolAttr(getTransposeB())),
+                                          b.getNamedAttr("type", TypeAttr::get(getLhs().getType().getElementType()))})};
 }
 
 SmallVector<Value> MatmulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {

@@ -14,7 +14,8 @@
 
 namespace splitcast::nn {
 
-/// A call of a vendor library: its name ("matmul") and its sizes, types and flags. Operands are the op's, then its results.
+/// A call of a vendor library: its name ("matmul") and its sizes, types and flags. Operands are the op's, then its
+/// results.
 struct LibraryCall {
   std::string name;
   mlir::DictionaryAttr config;
@@ -54,19 +55,18 @@ using ScalarBuilder = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Lo
 
 // The rules that all elementwise ops share.
 sbp::LoopSpec elementwiseLoopSpec(mlir::Operation *op, std::vector<sbp::LinearSet> linear);
-/// The broadcast of the operands' shapes with the first operand's element type; what it is when they do not fit is caught
-/// by the verifier.
+/// The broadcast of the operands' shapes with the first operand's element type; what it is when they do not fit is
+/// caught by the verifier.
 mlir::RankedTensorType elementwiseResultType(mlir::ValueRange operands);
-mlir::LogicalResult inferElementwiseTypes(mlir::Operation *op,
-                                          llvm::SmallVectorImpl<mlir::RankedTensorType> &types);
+mlir::LogicalResult inferElementwiseTypes(mlir::Operation *op, llvm::SmallVectorImpl<mlir::RankedTensorType> &types);
 mlir::Value lowerElementwise(mlir::Operation *op, mlir::OpBuilder &builder, mlir::ValueRange operands,
                              ScalarBuilder scalar);
 
 } // namespace splitcast::nn
 
+#include "dialects/nn/NnAttrInterfaces.h.inc"
 #include "dialects/nn/NnDialect.h.inc"
 #include "dialects/nn/NnOpInterfaces.h.inc"
-#include "dialects/nn/NnAttrInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/nn/NnAttrs.h.inc"
 #define GET_OP_CLASSES
@@ -83,8 +83,8 @@ mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
 /// Undoes a broadcast: sums `value` over the dimensions in which `shape` is shorter or 1.
 mlir::Value sumToShape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
-/// linalg.generic with one result. `maps` has one map per input and then the result's; `init` is what a reduction starts
-/// from, absent when every loop is parallel.
+/// linalg.generic with one result. `maps` has one map per input and then the result's; `init` is what a reduction
+/// starts from, absent when every loop is parallel.
 mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                          mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
                          llvm::ArrayRef<mlir::utils::IteratorType> iterators, std::optional<double> init,

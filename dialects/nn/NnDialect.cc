@@ -77,11 +77,10 @@ Value splitcast::nn::buildGeneric(OpBuilder &builder, Location loc, RankedTensor
                                   function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
   Value output = builder.create<tensor::EmptyOp>(loc, type.getShape(), type.getElementType());
   if (init)
-    output =
-        builder.create<linalg::FillOp>(loc, scalarConstant(builder, loc, type.getElementType(), *init), output).getResult(0);
+    output = builder.create<linalg::FillOp>(loc, scalarConstant(builder, loc, type.getElementType(), *init), output)
+                 .getResult(0);
   auto generic = builder.create<linalg::GenericOp>(
-      loc, type, inputs, output, maps, iterators, [&](OpBuilder &b, Location l, ValueRange args) {
-        b.create<linalg::YieldOp>(l, body(b, l, args));
-      });
+      loc, type, inputs, output, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) { b.create<linalg::YieldOp>(l, body(b, l, args)); });
   return generic.getResult(0);
 }

@@ -1,5 +1,5 @@
-// The optimizers. Each is its update, written with elementwise ops over the variable, its gradient and its state; nothing
-// else in the project knows one by name.
+// The optimizers. Each is its update, written with elementwise ops over the variable, its gradient and its state;
+// nothing else in the project knows one by name.
 #include "dialects/nn/Nn.h"
 
 #include "mlir/IR/DialectImplementation.h"

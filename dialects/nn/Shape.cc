@@ -75,18 +75,18 @@ int64_t ConstantOp::getFlops() { return 0; }
 
 namespace {
 
-/// Matches dimensions of two shapes: walks both, and where the products meet, pairs what was passed. One dimension against
-/// several is made of these, outermost first; several against several are one whole.
+/// Matches dimensions of two shapes: walks both, and where the products meet, pairs what was passed. One dimension
+/// against several is made of these, outermost first; several against several are one whole.
 struct ReshapeFactors {
   sbp::LoopSpec spec;
   sbp::TensorFactors from, to;
 
-  ReshapeFactors(ArrayRef<int64_t> fromShape, ArrayRef<int64_t> toShape)
-      : from(fromShape.size()), to(toShape.size()) {
+  ReshapeFactors(ArrayRef<int64_t> fromShape, ArrayRef<int64_t> toShape) : from(fromShape.size()), to(toShape.size()) {
     size_t i = 0, j = 0;
     while (i < fromShape.size() || j < toShape.size()) {
       size_t fromBegin = i, toBegin = j;
-      int64_t fromProduct = i < fromShape.size() ? fromShape[i++] : 1, toProduct = j < toShape.size() ? toShape[j++] : 1;
+      int64_t fromProduct = i < fromShape.size() ? fromShape[i++] : 1,
+              toProduct = j < toShape.size() ? toShape[j++] : 1;
       while (fromProduct != toProduct) {
         bool takeFrom = (fromProduct < toProduct && i < fromShape.size()) || j == toShape.size();
         if (takeFrom && i == fromShape.size())
@@ -144,8 +144,8 @@ LogicalResult ReshapeOp::inferResultTypes(Types &types) {
 SmallVector<Value> ReshapeOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RankedTensorType type = undecided(getResult().getType());
   auto shapeType = RankedTensorType::get({type.getRank()}, builder.getIndexType());
-  Value shape = builder.create<arith::ConstantOp>(
-      getLoc(), shapeType, DenseIntElementsAttr::get(shapeType, type.getShape()));
+  Value shape =
+      builder.create<arith::ConstantOp>(getLoc(), shapeType, DenseIntElementsAttr::get(shapeType, type.getShape()));
   return {builder.create<tensor::ReshapeOp>(getLoc(), type, operands[0], shape)};
 }
 
@@ -299,7 +299,8 @@ LogicalResult ConcatOp::inferResultTypes(Types &types) {
   for (Value input : getInputs()) {
     auto type = cast<RankedTensorType>(input.getType());
     if (type.getRank() != first.getRank() || type.getElementType() != first.getElementType())
-      return emitOpError() << "joins " << undecided(first) << " and " << undecided(type) << "; ranks and types must agree";
+      return emitOpError() << "joins " << undecided(first) << " and " << undecided(type)
+                           << "; ranks and types must agree";
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (d != dim && type.getDimSize(d) != first.getDimSize(d))
         return emitOpError() << "joins " << undecided(first) << " and " << undecided(type) << " along dimension " << dim
@@ -322,8 +323,8 @@ SmallVector<Value> ConcatOp::lowerToLinalg(OpBuilder &builder, ValueRange operan
       if (extent == 0)
         continue;
       // Every operand is read at a clamped place, and the one that owns the place is kept.
-      Value relative = b.create<arith::MaxSIOp>(loc, addIndex(b, loc, position, -start),
-                                                b.create<arith::ConstantIndexOp>(loc, 0));
+      Value relative =
+          b.create<arith::MaxSIOp>(loc, addIndex(b, loc, position, -start), b.create<arith::ConstantIndexOp>(loc, 0));
       at[dim] = b.create<arith::MinSIOp>(loc, relative, b.create<arith::ConstantIndexOp>(loc, extent - 1));
       Value element = b.create<tensor::ExtractOp>(loc, operand, at);
       Value isHere = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, position,
@@ -344,8 +345,8 @@ SmallVector<Value> ConcatOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<
   int64_t start = 0;
   for (auto [index, input] : llvm::enumerate(getInputs())) {
     RankedTensorType type = undecided(input.getType());
-    result.push_back(
-        needed[index] ? b.create<SliceOp>(getLoc(), type, g[0], getDimAttr(), b.getI64IntegerAttr(start)) : Value());
+    result.push_back(needed[index] ? b.create<SliceOp>(getLoc(), type, g[0], getDimAttr(), b.getI64IntegerAttr(start))
+                                   : Value());
     start += type.getDimSize(getDim());
   }
   return result;

@@ -23,8 +23,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!variable)
     return emitOpError() << "names @" << getVariable() << ", but the module has no such sbp.variable";
   if (undecided(variable.getType()) != undecided(getGradient().getType()))
-    return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @" << getVariable()
-                         << " is " << undecided(variable.getType());
+    return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @"
+                         << getVariable() << " is " << undecided(variable.getType());
   return verifyOptimizer(*this, getOptimizer());
 }
 

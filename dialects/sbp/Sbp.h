@@ -62,8 +62,8 @@ int64_t elementBytes(mlir::Type type);
 
 Shape shapeOf(mlir::Type type);
 
-/// The placement of a module: that of the `sbp.placement` attribute, else of the first signature found in a variable or a
-/// function's type; null when there is none.
+/// The placement of a module: that of the `sbp.placement` attribute, else of the first signature found in a variable or
+/// a function's type; null when there is none.
 PlacementAttr placementOf(mlir::ModuleOp module);
 
 /// The operands and results that a LoopSpec speaks of.

@@ -43,14 +43,13 @@ Attribute PlacementAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || parser.parseString(&deviceKind) || parser.parseComma() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, axis))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("ranks") || parser.parseEqual() ||
-       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, rank)))
+  if (succeeded(parser.parseOptionalComma()) && (parser.parseKeyword("ranks") || parser.parseEqual() ||
+                                                 parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, rank)))
     return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<PlacementAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(deviceKind), names,
-                                          sizes, ranks);
+  return parser.getChecked<PlacementAttr>(loc, parser.getContext(), parser.getBuilder().getStringAttr(deviceKind),
+                                          names, sizes, ranks);
 }
 
 void PlacementAttr::print(AsmPrinter &printer) const {
@@ -68,8 +67,8 @@ void PlacementAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr, ArrayRef<StringAttr> names,
-                                    ArrayRef<int64_t> sizes, ArrayRef<int64_t> ranks) {
+LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr,
+                                    ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes, ArrayRef<int64_t> ranks) {
   llvm::StringSet<> seenNames;
   int64_t positions = 1;
   for (auto [name, size] : llvm::zip(names, sizes)) {
@@ -208,7 +207,8 @@ Attribute EntryAttr::parse(AsmParser &parser, Type) {
     return fromAlgebra(parser.getContext(), Sbp::partial());
   if (keyword == "S")
     return parseSplit(parser);
-  parser.emitError(loc) << "'" << keyword << "' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)";
+  parser.emitError(loc) << "'" << keyword
+                        << "' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)";
   return {};
 }
 
@@ -251,13 +251,14 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
   return success();
 }
 
-LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                     function_ref<InFlightDiagnostic()> emitError) const {
   NdSbp sbp = toAlgebra();
   for (auto [axis, entry] : llvm::enumerate(sbp))
     if (entry.isSplit() && entry.dim >= static_cast<int64_t>(shape.size()))
       return emitError() << "signature " << toString(sbp) << " splits dimension " << entry.dim << " on axis '"
-                         << getPlacement().getAxisNames()[axis].getValue() << "', but the tensor has "
-                         << shape.size() << " dimensions; split one of these";
+                         << getPlacement().getAxisNames()[axis].getValue() << "', but the tensor has " << shape.size()
+                         << " dimensions; split one of these";
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return emitError() << "a global tensor has a static shape";
   if (std::optional<Slot> slot = getFlatSlot()) {

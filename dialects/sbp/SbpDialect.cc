@@ -28,8 +28,7 @@ struct AliasInterface : OpAsmDialectInterface {
       return AliasResult::FinalAlias;
     }
     if (auto signature = dyn_cast<NdAttr>(attr)) {
-      llvm::interleave(
-          signature.toAlgebra(), os, [&](const Sbp &sbp) { printAlias(sbp, os); }, "_");
+      llvm::interleave(signature.toAlgebra(), os, [&](const Sbp &sbp) { printAlias(sbp, os); }, "_");
       return AliasResult::FinalAlias;
     }
     return AliasResult::NoAlias;
@@ -83,7 +82,8 @@ RankedTensorType localType(RankedTensorType type, ArrayRef<int64_t> coordinates)
   NdAttr signature = signatureOf(type);
   if (!signature)
     return type;
-  Shape shape = localShape(shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra(), coordinates.vec());
+  Shape shape =
+      localShape(shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra(), coordinates.vec());
   return RankedTensorType::get(shape, type.getElementType());
 }
 

@@ -31,8 +31,8 @@ void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
         source = operand;
     }
     if (!source) {
-      diag.attachNote(producer->getLoc()) << "it became P here: '" << producer->getName()
-                                          << "' sums over a dimension that is split along this axis";
+      diag.attachNote(producer->getLoc())
+          << "it became P here: '" << producer->getName() << "' sums over a dimension that is split along this axis";
       return;
     }
     diag.attachNote(producer->getLoc()) << "P passes through '" << producer->getName() << "' here";
@@ -84,7 +84,8 @@ struct AxisCheck {
 };
 
 /// The splits of this axis leave smaller loops for the next one.
-void shrinkFactors(LoopSpec &spec, const std::vector<Sbp> &operands, const std::vector<Sbp> &results, int64_t axisSize) {
+void shrinkFactors(LoopSpec &spec, const std::vector<Sbp> &operands, const std::vector<Sbp> &results,
+                   int64_t axisSize) {
   for (const OpSignature &row : deriveSignatures(spec, axisSize))
     if (row.factor >= 0 && row.operands == operands && row.results == results) {
       int64_t &extent = spec.factors[row.factor].extent;

@@ -23,12 +23,13 @@ public:
     if (auto known = find(name))
       return known;
     OpBuilder b(like);
-    sbp::NdAttr signature = like.getLogical() ? sbp::NdAttr::broadcast(like.getLogical().getPlacement()) : sbp::NdAttr();
+    sbp::NdAttr signature =
+        like.getLogical() ? sbp::NdAttr::broadcast(like.getLogical().getPlacement()) : sbp::NdAttr();
     auto type = RankedTensorType::get({}, element, signature);
     auto init = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(initial));
-    auto variable = b.create<sbp::VariableOp>(like.getLoc(), b.getStringAttr(name), nullptr, TypeAttr::get(type), nullptr,
-                                              nullptr, nullptr, init, b.getStringAttr("optimizer"), nullptr, nullptr,
-                                              b.getUnitAttr());
+    auto variable =
+        b.create<sbp::VariableOp>(like.getLoc(), b.getStringAttr(name), nullptr, TypeAttr::get(type), nullptr, nullptr,
+                                  nullptr, init, b.getStringAttr("optimizer"), nullptr, nullptr, b.getUnitAttr());
     symbols.insert(variable);
     return variable;
   }
@@ -39,7 +40,8 @@ public:
 
 /// `value` with the signature left out: what updates are built of is undecided until 'sbp-propagate'.
 Value read(OpBuilder &b, Location loc, sbp::VariableOp variable) {
-  return b.create<sbp::ReadOp>(loc, nn::undecided(variable.getType()), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+  return b.create<sbp::ReadOp>(loc, nn::undecided(variable.getType()),
+                               FlatSymbolRefAttr::get(variable.getSymNameAttr()));
 }
 
 class VariableUpdate : public nn::UpdateBuilder {
@@ -99,10 +101,10 @@ private:
     OpBuilder b(variable->getContext());
     b.setInsertionPointAfter(variable);
     auto zero = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(0.0));
-    auto made = b.create<sbp::VariableOp>(
-        variable.getLoc(), b.getStringAttr(name), nullptr, variable.getTypeAttr(), nullptr, nullptr, nullptr, zero,
-        b.getStringAttr(variable.getGroupOrPrefix()), FlatSymbolRefAttr::get(variable.getSymNameAttr()),
-        b.getStringAttr(role), nullptr);
+    auto made =
+        b.create<sbp::VariableOp>(variable.getLoc(), b.getStringAttr(name), nullptr, variable.getTypeAttr(), nullptr,
+                                  nullptr, nullptr, zero, b.getStringAttr(variable.getGroupOrPrefix()),
+                                  FlatSymbolRefAttr::get(variable.getSymNameAttr()), b.getStringAttr(role), nullptr);
     function.symbols.insert(made);
     return made;
   }

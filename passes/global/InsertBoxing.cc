@@ -129,7 +129,8 @@ private:
     if (assign.getValue().getType() == storage)
       return;
     OpBuilder builder(assign);
-    assign.getValueMutable().assign(builder.create<sbp::BoxingOp>(assign.getLoc(), storage, assign.getValue(), nullptr));
+    assign.getValueMutable().assign(
+        builder.create<sbp::BoxingOp>(assign.getLoc(), storage, assign.getValue(), nullptr));
   }
 
   func::FuncOp function;

@@ -42,9 +42,7 @@ public:
   }
 
 private:
-  static bool isUndecided(Value value) {
-    return isa<RankedTensorType>(value.getType()) && !sbp::signatureOf(value);
-  }
+  static bool isUndecided(Value value) { return isa<RankedTensorType>(value.getType()) && !sbp::signatureOf(value); }
 
   void decide(Value value, sbp::NdAttr signature) { value.setType(sbp::withSignature(value.getType(), signature)); }
 
@@ -73,12 +71,14 @@ private:
       return visitFence(fence);
     if (isa<sbp::ShardingOpInterface>(op))
       return visitSharding(op);
-    bool hasTensors = llvm::any_of(llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())),
-                                   [](Value v) { return isa<RankedTensorType>(v.getType()); });
+    bool hasTensors = llvm::any_of(
+        llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())),
+        [](Value v) { return isa<RankedTensorType>(v.getType()); });
     if (hasTensors)
-      return op->emitOpError() << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
-                                  "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
-                                  "'nn-expand-optimizers'";
+      return op->emitOpError()
+             << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
+                "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
+                "'nn-expand-optimizers'";
     return success();
   }
 
@@ -135,8 +135,7 @@ private:
       require(operand, wanted, {});
       results.push_back(operand.get().getType());
     }
-    function.setFunctionType(
-        FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
+    function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
     return success();
   }
 
@@ -224,8 +223,8 @@ private:
         continue;
       if (!sbp::isLegalBoxing(from, to))
         return std::nullopt;
-      cost.bytes += sbp::boxingBytes(sbp::shapeOf(operands[i].getType()), sbp::elementBytes(operands[i].getType()), from,
-                                     to, algebra);
+      cost.bytes += sbp::boxingBytes(sbp::shapeOf(operands[i].getType()), sbp::elementBytes(operands[i].getType()),
+                                     from, to, algebra);
       ++cost.changedOperands;
     }
     for (size_t i = 0; i < row.results.size(); ++i) {
@@ -277,7 +276,8 @@ private:
     if (op->getNumResults() != 1 || !isUndecided(op->getResult(0)))
       return false;
     auto isFree = [&](Value operand) {
-      return isUndecided(operand) || (sbp::signatureOf(operand) == broadcast && sbp::shapeOf(operand.getType()).empty());
+      return isUndecided(operand) ||
+             (sbp::signatureOf(operand) == broadcast && sbp::shapeOf(operand.getType()).empty());
     };
     if (!llvm::all_of(operands, isFree))
       return false;
@@ -348,7 +348,9 @@ private:
     if (sbp::signatureOf(operand.get()) != signature)
       operand.set(box(operand.get(), signature, slot, /*atDefinition=*/false, operand.getOwner()));
   }
-  void require(MutableOperandRange range, sbp::NdAttr signature, sbp::SlotAttr slot) { require(range[0], signature, slot); }
+  void require(MutableOperandRange range, sbp::NdAttr signature, sbp::SlotAttr slot) {
+    require(range[0], signature, slot);
+  }
 
   Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, bool atDefinition, Operation *user = nullptr) {
     Value &known = boxed[{value, signature}];

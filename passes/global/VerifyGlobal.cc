@@ -24,7 +24,8 @@ struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {
   }
 
   LogicalResult verifyTensors(Operation *op) {
-    for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults()))) {
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults()))) {
       if (!isa<RankedTensorType>(value.getType()))
         continue;
       sbp::NdAttr signature = sbp::signatureOf(value);

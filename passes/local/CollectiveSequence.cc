@@ -34,10 +34,11 @@ std::map<std::vector<int64_t>, std::vector<Call>> callsOf(func::FuncOp function)
   return calls;
 }
 
-LogicalResult compareGroup(const std::vector<Call> &mine, const std::vector<Call> &first, int64_t rank, int64_t firstRank,
-                           func::FuncOp function) {
+LogicalResult compareGroup(const std::vector<Call> &mine, const std::vector<Call> &first, int64_t rank,
+                           int64_t firstRank, func::FuncOp function) {
   for (size_t i = 0; i < std::max(mine.size(), first.size()); ++i) {
-    std::string here = i < mine.size() ? mine[i].agreed : "nothing", there = i < first.size() ? first[i].agreed : "nothing";
+    std::string here = i < mine.size() ? mine[i].agreed : "nothing",
+                there = i < first.size() ? first[i].agreed : "nothing";
     if (here == there)
       continue;
     Operation *at = i < mine.size() ? mine[i].op : function.getOperation();
@@ -57,7 +58,8 @@ LogicalResult splitcast::verifyCollectiveSequence(ArrayRef<ModuleOp> modules) {
       ModuleOp module = modules[rank];
       auto own = module.lookupSymbol<func::FuncOp>(function.getName());
       if (!own)
-        return module.emitError() << "rank " << rank << " has no function @" << function.getName() << ", which rank 0 has";
+        return module.emitError() << "rank " << rank << " has no function @" << function.getName()
+                                  << ", which rank 0 has";
       for (auto &[group, calls] : callsOf(own)) {
         if (!llvm::is_contained(group, static_cast<int64_t>(rank)))
           return calls.front().op->emitError() << "rank " << rank << " calls a collective of a group that it is not in";

@@ -89,11 +89,14 @@ private:
   static bool mayJoin(const Group &group, Operation *op) {
     if (group.isClosed || group.hasReduction || loopShape(op) != group.shape)
       return false;
-    bool feeds = llvm::any_of(op->getOperands(), [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
+    bool feeds = llvm::any_of(op->getOperands(),
+                              [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
     bool shares = patternOf(op) == Pattern::Elementwise && llvm::any_of(op->getOperands(), [&](Value v) {
-      bool isScalar = typeOf(v).getRank() == 0;
-      return !isScalar && llvm::any_of(group.members, [&](Operation *m) { return llvm::is_contained(m->getOperands(), v); });
-    });
+                    bool isScalar = typeOf(v).getRank() == 0;
+                    return !isScalar && llvm::any_of(group.members, [&](Operation *m) {
+                      return llvm::is_contained(m->getOperands(), v);
+                    });
+                  });
     return (feeds || shares) && !usedBetween(group, op);
   }
 

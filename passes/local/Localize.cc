@@ -14,8 +14,8 @@ namespace splitcast {
 
 namespace {
 
-/// A rank's piece of a global value. A member of a bucket is known by the bucket's range, of which `tensor` is a view that
-/// is made when something needs it.
+/// A rank's piece of a global value. A member of a bucket is known by the bucket's range, of which `tensor` is a view
+/// that is made when something needs it.
 struct LocalValue {
   Value tensor;
   Value range;        ///< the chunk of a flat split, or the whole bucket; null when the value is in no bucket
@@ -157,8 +157,9 @@ public:
     }
     if (pending.empty())
       return success();
-    return pending.front()->emitOpError() << "waits for a member of its bucket that depends on it; put its variable into "
-                                             "a bucket of its own";
+    return pending.front()->emitOpError()
+           << "waits for a member of its bucket that depends on it; put its variable into "
+              "a bucket of its own";
   }
 
 private:
@@ -175,8 +176,8 @@ private:
     for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes()))
       if (sbp::signatureOf(type).getFlatSlot())
         return source.emitOpError() << "takes or returns a slot of a bucket; use S(dim) or B there";
-    auto function = builder.create<func::FuncOp>(source.getLoc(), source.getName(),
-                                                 builder.getFunctionType(inputs, results));
+    auto function =
+        builder.create<func::FuncOp>(source.getLoc(), source.getName(), builder.getFunctionType(inputs, results));
     for (unsigned i = 0; i < source.getNumArguments(); ++i) {
       if (DictionaryAttr attributes = source.getArgAttrDict(i))
         function.setArgAttrs(i, attributes);
@@ -220,8 +221,9 @@ private:
     }
     if (isa<nn::ComputeOpInterface>(op))
       return translateCompute(op);
-    return op->emitOpError() << "has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads "
-                                "and assigns";
+    return op->emitOpError()
+           << "has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads "
+              "and assigns";
   }
 
   Value tensorOf(Value global) {
@@ -386,8 +388,11 @@ private:
     BoxingKind kind;
     for (size_t axis = 0; axis < from.size(); ++axis)
       if (from[axis] != to[axis])
-        kind = {static_cast<int64_t>(axis), from[axis], to[axis],
-                {static_cast<int64_t>(axis), sbp::singleStep(from[axis], to[axis]).value_or(sbp::Collective::Slice), from, to}};
+        kind = {static_cast<int64_t>(axis),
+                from[axis],
+                to[axis],
+                {static_cast<int64_t>(axis), sbp::singleStep(from[axis], to[axis]).value_or(sbp::Collective::Slice),
+                 from, to}};
     return kind;
   }
 
@@ -448,7 +453,9 @@ private:
     CollectiveBuilder build(builder, op.getLoc(), group, describe(op));
     values[op.getOutput()] = {localizeStep(build, tensorOf(op.getInput()), kind.step,
                                            sbp::shapeOf(op.getInput().getType()), rank.placement, group),
-                              {}, 0, false};
+                              {},
+                              0,
+                              false};
     return true;
   }
 
@@ -558,8 +565,7 @@ void splitBoxings(ModuleOp module, const sbp::Placement &placement) {
         states.push_back(last);
       }
     };
-    std::vector<sbp::BoxingStep> steps =
-        sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement);
+    std::vector<sbp::BoxingStep> steps = sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement);
     if (!steps.empty())
       relabel(from, false);
     for (const sbp::BoxingStep &step : steps)

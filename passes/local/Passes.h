@@ -21,8 +21,8 @@ namespace splitcast {
 /// What 'sbp-localize' does, leaving `global` as it is: the programs of several ranks can be made from it.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localize(mlir::ModuleOp global, int64_t rank);
 
-/// Whether all ranks start the same collectives in the same order: kinds, names, groups, blocks and types. modules[r] is the
-/// program of rank r; an error names the first difference and the ranks that differ from most.
+/// Whether all ranks start the same collectives in the same order: kinds, names, groups, blocks and types. modules[r]
+/// is the program of rank r; an error names the first difference and the ranks that differ from most.
 mlir::LogicalResult verifyCollectiveSequence(llvm::ArrayRef<mlir::ModuleOp> modules);
 
 } // namespace splitcast

@@ -20,7 +20,8 @@ struct VerifyLocal : splitcast::impl::VerifyLocalPassBase<VerifyLocal> {
   }
 
   LogicalResult verifyOp(Operation *op) {
-    for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
       if (sbp::signatureOf(value))
         return op->emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
     for (Value result : op->getResults())

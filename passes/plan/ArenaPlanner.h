@@ -17,8 +17,8 @@ struct ArenaBuffer {
   int64_t offset = 0;  ///< found by planArena: a multiple of sbp::kAlignmentBytes
 };
 
-/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena. The
-/// largest go first, each to the lowest place where it fits.
+/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena.
+/// The largest go first, each to the lowest place where it fits.
 int64_t planArena(std::vector<ArenaBuffer> &buffers);
 
 } // namespace splitcast

@@ -114,7 +114,8 @@ void BufferAssignment::findCopiedReads(Block &block) {
         copiedReads.insert(read);
     if (copiedReads.contains(read))
       continue;
-    places[read.getResult()] = {storageBuffer(read.getStorage(), bytesOf(read.getResult())), 0, bytesOf(read.getResult())};
+    places[read.getResult()] = {storageBuffer(read.getStorage(), bytesOf(read.getResult())), 0,
+                                bytesOf(read.getResult())};
     for (const Use &use : uses[read.getResult()])
       storageReads.push_back(use.value);
   }
@@ -201,8 +202,8 @@ void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
     places[root] = target;
 }
 
-/// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that the
-/// result is computed in place of; and no other assignment comes between.
+/// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that
+/// the result is computed in place of; and no other assignment comes between.
 bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {
   for (Value value : storageReads) {
     auto [readRoot, offset] = rootOf(value);
@@ -286,7 +287,8 @@ void BufferAssignment::computeLifetimes(Block &block) {
     extend(placeOf(argument), 0);
   for (Operation &op : block) {
     int64_t index = indexOf(&op);
-    for (Value value : llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
       if (isTensor(value) && !isa<ccl::ViewOp, nn::ReshapeOp>(op))
         extend(placeOf(value), index);
     if (!isCollective(&op))

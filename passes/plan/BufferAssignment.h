@@ -1,8 +1,8 @@
 //===- BufferAssignment.h - Which tensors share which buffer --------------------------===//
 //
-// Gives every tensor of a rank's program a place: a buffer and an offset in it. Views and waits are places within what they
-// look at. What is packed into a bucket, gathered, or assigned to a storage is computed where it is wanted, when nothing
-// needs what lies there; else it is copied, which the lowering sees by the two places being different.
+// Gives every tensor of a rank's program a place: a buffer and an offset in it. Views and waits are places within what
+// they look at. What is packed into a bucket, gathered, or assigned to a storage is computed where it is wanted, when
+// nothing needs what lies there; else it is copied, which the lowering sees by the two places being different.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H

@@ -300,8 +300,9 @@ private:
   /// Constants of one value are one index.
   void *keyOf(Value index) {
     if (auto constant = index.getDefiningOp<arith::ConstantIndexOp>())
-      return constant.getValueAttr().getAsOpaquePointer() ? const_cast<void *>(constant.getValueAttr().getAsOpaquePointer())
-                                                           : nullptr;
+      return constant.getValueAttr().getAsOpaquePointer()
+                 ? const_cast<void *>(constant.getValueAttr().getAsOpaquePointer())
+                 : nullptr;
     return index.getAsOpaquePointer();
   }
 
@@ -468,7 +469,8 @@ private:
     return byRows ? addLanes(generic, total) : total;
   }
 
-  Value reduceDims(linalg::GenericOp generic, SmallVector<Index> &loops, ArrayRef<unsigned> dims, Value sum, bool byRows) {
+  Value reduceDims(linalg::GenericOp generic, SmallVector<Index> &loops, ArrayRef<unsigned> dims, Value sum,
+                   bool byRows) {
     int64_t extent = generic.getStaticLoopRanges()[dims.front()];
     auto step = [&](Index index, ValueRange carried) -> SmallVector<Value> {
       loops[dims.front()] = index;
@@ -502,8 +504,8 @@ private:
       return builder.create(state)->getResult(0);
     };
     for (int64_t width = kLanes / 2; width > 1; width /= 2) {
-      Value low = builder.create<vector::ExtractStridedSliceOp>(loc, sum, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{width},
-                                                                ArrayRef<int64_t>{1});
+      Value low = builder.create<vector::ExtractStridedSliceOp>(loc, sum, ArrayRef<int64_t>{0},
+                                                                ArrayRef<int64_t>{width}, ArrayRef<int64_t>{1});
       Value high = builder.create<vector::ExtractStridedSliceOp>(loc, sum, ArrayRef<int64_t>{width},
                                                                  ArrayRef<int64_t>{width}, ArrayRef<int64_t>{1});
       sum = combine(low, high);

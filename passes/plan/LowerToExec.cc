@@ -192,11 +192,10 @@ private:
         continue;
       auto type = cast<RankedTensorType>(operand.getType());
       auto attribute = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
-      auto config = builder.getDictionaryAttr(
-          {attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
-           attribute("places", builder.getI64IntegerAttr(index.places)),
-           attribute("index_type", TypeAttr::get(type.getElementType())),
-           attribute("what", builder.getStringAttr(op->getName().getStringRef()))});
+      auto config = builder.getDictionaryAttr({attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
+                                               attribute("places", builder.getI64IntegerAttr(index.places)),
+                                               attribute("index_type", TypeAttr::get(type.getElementType())),
+                                               attribute("what", builder.getStringAttr(op->getName().getStringRef()))});
       builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr("check_indices"), config, rangesOf(operand),
                                       builder.getArrayAttr({}));
     }

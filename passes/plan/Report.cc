@@ -22,7 +22,8 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
     for (auto plan : module.getOps<exec::PlanOp>()) {
       llvm::errs() << "@" << plan.getSymName();
       if (auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"))
-        llvm::errs() << ", rank " << rank.getInt() << " of " << module->getAttrOfType<IntegerAttr>("ccl.ranks").getInt();
+        llvm::errs() << ", rank " << rank.getInt() << " of "
+                     << module->getAttrOfType<IntegerAttr>("ccl.ranks").getInt();
       llvm::errs() << "\n";
       print(reportMemory(module, plan), llvm::errs());
       print(reportCommunication(plan), llvm::errs());

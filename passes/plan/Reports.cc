@@ -95,7 +95,9 @@ CommunicationReport reportCommunication(exec::PlanOp plan) {
 }
 
 void print(const MemoryReport &report, llvm::raw_ostream &os) {
-  auto line = [&](const char *name, int64_t bytes) { os << llvm::format("  %-18s %12.3f MB\n", name, megabytes(bytes)); };
+  auto line = [&](const char *name, int64_t bytes) {
+    os << llvm::format("  %-18s %12.3f MB\n", name, megabytes(bytes));
+  };
   os << "memory per rank, persistent:\n";
   line("parameters", report.parameters);
   line("optimizer state", report.optimizerState);

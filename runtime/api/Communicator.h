@@ -7,15 +7,16 @@
 //            of one communicator complete in that order.
 // Blocking   No call waits for another rank, save barrier and exchange. The event says when the data may be read, and
 //            when the buffers may be reused.
-// Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a binary
+// Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a
+// binary
 //            counter in which partial sums of equal height merge, and leftovers fold from the right.
 //            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
 // Errors     Once a collective has failed, the communicator is dead: every later call returns the same status.
-//            InvalidArgument  the call itself is wrong; nothing was sent, and the communicator lives. Remedy: the caller.
-//            DeadlineExceeded a rank, named, has not answered within the timeout. Remedy: end the job; look at that rank.
-//            Unavailable      the transport failed, a rank was lost, or this process was told to end. Remedy: restart.
-//            FailedPrecondition a rank sent a message of another length: the ranks run different programs.
-//            The message names the collective (CallSite) and the ranks that have not answered.
+//            InvalidArgument  the call itself is wrong; nothing was sent, and the communicator lives. Remedy: the
+//            caller. DeadlineExceeded a rank, named, has not answered within the timeout. Remedy: end the job; look at
+//            that rank. Unavailable      the transport failed, a rank was lost, or this process was told to end.
+//            Remedy: restart. FailedPrecondition a rank sent a message of another length: the ranks run different
+//            programs. The message names the collective (CallSite) and the ranks that have not answered.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_COMMUNICATOR_H
@@ -32,7 +33,8 @@
 
 namespace splitcast::runtime {
 
-/// Which collective of the program this is, for error messages: "all-gather of bucket 'layer3' (collective 17 of @train)".
+/// Which collective of the program this is, for error messages: "all-gather of bucket 'layer3' (collective 17 of
+/// @train)".
 struct CallSite {
   std::string what;
 };
@@ -53,24 +55,28 @@ public:
                                           const CallSite &site) = 0;
 
   /// Sums `data` over the ranks in the fixed tree; rank r gets block r of the sum.
-  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal). output: this
+  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal). output:
+  ///   this
   ///              rank's block, outside of data, or that block of data itself.
   ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
-  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than sbp::reduceScatterWorkspace, or a
+  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than sbp::reduceScatterWorkspace,
+  ///   or a
   ///              type other than f32 and f64.
   ///   Cost       each rank sends every block but its own once.
-  virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
-                                              ElementType type, Buffer output, Buffer workspace, Stream &stream,
+  virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
+                                              Buffer output, Buffer workspace, Stream &stream,
                                               const CallSite &site) = 0;
 
   /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
   ///   Errors     as reduceScatter, with sbp::allReduceWorkspace.
-  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the whole tensor
+  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the whole
+  ///   tensor
   ///              to every other rank.
   virtual absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
                                           Stream &stream, const CallSite &site) = 0;
 
-  /// Block s of `input` goes to rank s, and block r of `output` comes from rank r; both lie in rank order, with no gaps.
+  /// Block s of `input` goes to rank s, and block r of `output` comes from rank r; both lie in rank order, with no
+  /// gaps.
   virtual absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                          absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                          const CallSite &site) = 0;
@@ -82,8 +88,8 @@ public:
   /// tensors.
   virtual absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) = 0;
 
-  /// A communicator of the given ranks of this one (in this order; rank() is among them). Every rank of this communicator
-  /// calls it at the same point, each with its own group; the groups do not overlap.
+  /// A communicator of the given ranks of this one (in this order; rank() is among them). Every rank of this
+  /// communicator calls it at the same point, each with its own group; the groups do not overlap.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks,
                                                               const CallSite &site) = 0;
 };

@@ -11,10 +11,10 @@
 #ifndef SPLITCAST_RUNTIME_API_DEVICE_H
 #define SPLITCAST_RUNTIME_API_DEVICE_H
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <cstddef>
 #include <cstdint>

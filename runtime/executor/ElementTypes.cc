@@ -2,9 +2,9 @@
 
 #include "runtime/api/ElementTypeOf.h"
 
+#include "absl/strings/str_cat.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "absl/strings/str_cat.h"
 
 #include <string>
 
@@ -16,7 +16,8 @@ absl::StatusOr<ElementType> storedTypeOf(mlir::Type type) {
     return *known;
   std::string name;
   llvm::raw_string_ostream(name) << element;
-  return absl::InvalidArgumentError(absl::StrCat("element type ", name, " cannot be stored; use f32, f64, bf16, f16, i32, "
+  return absl::InvalidArgumentError(absl::StrCat("element type ", name,
+                                                 " cannot be stored; use f32, f64, bf16, f16, i32, "
                                                  "i64, i8 or i1"));
 }
 

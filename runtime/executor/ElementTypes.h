@@ -4,8 +4,8 @@
 
 #include "runtime/api/ElementType.h"
 
-#include "mlir/IR/Types.h"
 #include "absl/status/statusor.h"
+#include "mlir/IR/Types.h"
 
 namespace splitcast::runtime {
 

@@ -119,8 +119,7 @@ absl::StatusOr<Communicator *> Executor::communicatorOf(llvm::ArrayRef<int64_t> 
 
 absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
   if (auto launch = mlir::dyn_cast<exec::LaunchOp>(op)) {
-    absl::StatusOr<std::unique_ptr<Launchable>> kernel =
-        kernels->kernel(launch.getKernel().getLeafReference().str());
+    absl::StatusOr<std::unique_ptr<Launchable>> kernel = kernels->kernel(launch.getKernel().getLeafReference().str());
     if (!kernel.ok())
       return kernel.status();
     return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
@@ -167,7 +166,8 @@ absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable,
     for (auto range : ranges.getAsRange<exec::RangeAttr>())
       buffers.push_back(resolve(range));
   launchables.push_back(std::move(launchable));
-  return asRun([launch = launchables.back().get(), buffers, stream = *stream] { return launch->launch(buffers, *stream); });
+  return asRun(
+      [launch = launchables.back().get(), buffers, stream = *stream] { return launch->launch(buffers, *stream); });
 }
 
 absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
@@ -204,7 +204,8 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
   std::vector<int64_t> received;
   for (int64_t block : *op.getReceived())
     received.push_back(block * bytesOf(*type));
-  return asRun([=, output = resolve(*op.getOutput())] { return keep(c->allToAll(data, bytes, output, received, *s, site)); });
+  return asRun(
+      [=, output = resolve(*op.getOutput())] { return keep(c->allToAll(data, bytes, output, received, *s, site)); });
 }
 
 absl::Status Executor::run(const std::string &function) {

@@ -1,8 +1,8 @@
 //===- Executor.h - Walks a plan --------------------------------------------------------===//
 //
-// Binds the plans of a module to a device and a communicator: kernels loaded, library calls prepared, every range an address.
-// A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does nothing that
-// the plan does not say: all copies, waits and collectives are ops of it.
+// Binds the plans of a module to a device and a communicator: kernels loaded, library calls prepared, every range an
+// address. A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does
+// nothing that the plan does not say: all copies, waits and collectives are ops of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
@@ -29,11 +29,11 @@ struct ExecutorObserver {
 
 class Executor {
 public:
-  /// `plans` is a module at the plan level; it is read here and no more. Allocates the persistent space, zeroed, and one
-  /// arena for the function that needs most. Every rank of the communicator calls this at the same point.
+  /// `plans` is a module at the plan level; it is read here and no more. Allocates the persistent space, zeroed, and
+  /// one arena for the function that needs most. Every rank of the communicator calls this at the same point.
   ///   Errors  those of the device; InvalidArgument: the plan is for another number of ranks.
-  static absl::StatusOr<std::unique_ptr<Executor>> bind(mlir::ModuleOp plans, Device &device, Communicator &communicator,
-                                                        ExecutorObserver *observer = nullptr);
+  static absl::StatusOr<std::unique_ptr<Executor>>
+  bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
   ~Executor();
 
   /// One run of a function. NotFound: no such function. After an error the executor is only good for being destroyed.
@@ -57,8 +57,8 @@ private:
   absl::Status loadKernels(mlir::ModuleOp plans);
   absl::Status bindPlan(exec::PlanOp plan);
   absl::StatusOr<std::function<absl::Status()>> bindOp(mlir::Operation *op);
-  absl::StatusOr<std::function<absl::Status()>> bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads,
-                                                           mlir::ArrayAttr writes);
+  absl::StatusOr<std::function<absl::Status()>> bindLaunch(std::unique_ptr<Launchable> launchable,
+                                                           mlir::ArrayAttr reads, mlir::ArrayAttr writes);
   absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
   absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks);
   absl::StatusOr<Stream *> streamOf(llvm::StringRef name);

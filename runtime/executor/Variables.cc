@@ -95,8 +95,7 @@ namespace {
 double number(mlir::FloatAttr attr) { return attr.getValueAsDouble(); }
 
 /// Elements [begin, begin + count) of the variable's order, as its initializer says.
-template <typename T>
-absl::Status generate(mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, T *out) {
+template <typename T> absl::Status generate(mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, T *out) {
   if (auto constant = mlir::dyn_cast<sbp::ConstantInitAttr>(init)) {
     fillConstant(count, number(constant.getValue()), out);
     return absl::OkStatus();
@@ -171,11 +170,12 @@ absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) 
   }
   for (const sbp::Run &run : variable.pieces) {
     void *out = data.data() + run.local * bytes;
-    absl::Status status = file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
-                               : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical,
-                                          run.count, out);
+    absl::Status status =
+        file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
+             : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical, run.count, out);
     if (!status.ok())
-      return absl::Status(status.code(), absl::StrCat("variable @", variable.name, ": ", std::string(status.message())));
+      return absl::Status(status.code(),
+                          absl::StrCat("variable @", variable.name, ": ", std::string(status.message())));
   }
   return writePieces(variable, data.data());
 }
@@ -189,14 +189,15 @@ absl::Status Variables::readWhole(const VariableInfo &variable, void *data) {
   std::string mine(variable.pieceElements() * bytes, '\0');
   if (absl::Status status = readPieces(variable, mine.data()); !status.ok())
     return status;
-  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {absl::StrCat("reading @", variable.name)});
+  absl::StatusOr<std::vector<std::string>> all =
+      communicator.exchange(mine, {absl::StrCat("reading @", variable.name)});
   if (!all.ok())
     return all.status();
   for (int64_t position = 0; position < variable.placement.numPositions(); ++position) {
     int64_t rank = variable.placement.ranks.empty() ? position : variable.placement.ranks[position];
     const std::string &piece = (*all)[rank];
-    for (const sbp::Run &run : sbp::pieces(variable.shape, variable.storage, variable.placement,
-                                           variable.placement.coordinates(position)))
+    for (const sbp::Run &run :
+         sbp::pieces(variable.shape, variable.storage, variable.placement, variable.placement.coordinates(position)))
       std::memcpy(static_cast<char *>(data) + run.logical * bytes, piece.data() + run.local * bytes, run.count * bytes);
   }
   return absl::OkStatus();
@@ -206,7 +207,8 @@ absl::Status Variables::writeWhole(const VariableInfo &variable, const void *dat
   int64_t bytes = bytesOf(variable.type);
   std::vector<char> mine(variable.pieceElements() * bytes);
   for (const sbp::Run &run : variable.pieces)
-    std::memcpy(mine.data() + run.local * bytes, static_cast<const char *>(data) + run.logical * bytes, run.count * bytes);
+    std::memcpy(mine.data() + run.local * bytes, static_cast<const char *>(data) + run.logical * bytes,
+                run.count * bytes);
   return writePieces(variable, mine.data());
 }
 
@@ -226,7 +228,8 @@ absl::Status Variables::agree(const absl::Status &mine, const std::string &what)
       size_t space = error.find(' ');
       int code = 0;
       (void)absl::SimpleAtoi(error.substr(0, space), &code);
-      return absl::Status(static_cast<absl::StatusCode>(code), absl::StrCat("rank ", rank, ": ", error.substr(space + 1)));
+      return absl::Status(static_cast<absl::StatusCode>(code),
+                          absl::StrCat("rank ", rank, ": ", error.substr(space + 1)));
     }
   return absl::OkStatus();
 }
@@ -289,9 +292,10 @@ absl::Status Variables::load(const std::string &path) {
       status = checkStored(*file, variable.name, variable);
   for (const StoredTensor &stored : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (status.ok() && !find(stored.name).ok())
-      status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", stored.name,
-                                                       "', which is no variable of the module; load a file that was saved "
-                                                       "from the same model"));
+      status =
+          absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", stored.name,
+                                                  "', which is no variable of the module; load a file that was saved "
+                                                  "from the same model"));
   // Nothing has been changed so far, and will be only if no rank has an error.
   if (status = agree(status, "loading variables"); !status.ok())
     return status;

@@ -1,7 +1,7 @@
 //===- Variables.h - Variables of a bound plan -------------------------------------------===//
 //
-// Where a rank's pieces of the variables lie in the persistent space; initializing, reading, writing, saving and loading
-// them. No rank ever holds a whole variable, unless asked for one by name.
+// Where a rank's pieces of the variables lie in the persistent space; initializing, reading, writing, saving and
+// loading them. No rank ever holds a whole variable, unless asked for one by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_VARIABLES_H
@@ -23,8 +23,8 @@ struct VariableInfo {
   sbp::Shape shape;
   sbp::Placement placement;
   sbp::NdSbp storage;
-  int64_t position = 0;          ///< of this rank in the placement
-  std::vector<sbp::Run> pieces;  ///< of this rank; `local` counts from the first element of its piece
+  int64_t position = 0;         ///< of this rank in the placement
+  std::vector<sbp::Run> pieces; ///< of this rank; `local` counts from the first element of its piece
   bool ownsPieces = true;
   int64_t offsetBytes = 0; ///< of the piece in the persistent space
   mlir::Attribute init;

@@ -162,8 +162,9 @@ absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<co
     return status;
   int64_t own = elementsPerRank[rank()] * bytesOf(type);
   if (output.bytes < own || (own > 0 && !isAligned(output, bytesOf(type))))
-    return invalid(site, absl::StrCat("the output has ", output.bytes, " bytes at ", absl::Hex(reinterpret_cast<uintptr_t>(output.data)), "; it needs ",
-                                      own, ", aligned to its elements"));
+    return invalid(site, absl::StrCat("the output has ", output.bytes, " bytes at ",
+                                      absl::Hex(reinterpret_cast<uintptr_t>(output.data)), "; it needs ", own,
+                                      ", aligned to its elements"));
   std::vector<int64_t> blockBytes;
   for (int64_t elements : elementsPerRank)
     blockBytes.push_back(elements * bytesOf(type));

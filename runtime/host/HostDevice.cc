@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <malloc.h>
 #include <algorithm>
 #include <cstring>
+#include <malloc.h>
 
 namespace splitcast::runtime {
 namespace {

@@ -18,8 +18,7 @@ constexpr char kName[] = "check_indices";
 
 template <typename Index> class CheckIndices : public Launchable {
 public:
-  CheckIndices(int64_t count, int64_t places, std::string what)
-      : count(count), places(places), what(std::move(what)) {}
+  CheckIndices(int64_t count, int64_t places, std::string what) : count(count), places(places), what(std::move(what)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(kName, {count * static_cast<int64_t>(sizeof(Index))}, buffers); !status.ok())

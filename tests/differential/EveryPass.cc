@@ -178,7 +178,7 @@ private:
   absl::Status located(const absl::Status &status) const {
     std::string text = absl::StrCat("after '", pass, "' (", configuration.text(), "): ", status.message(), "\n");
     for (auto [rank, module] : llvm::enumerate(borrowed(modules)))
-      absl::StrAppend(&text, "// what it made, module ", rank, "\n", reference::printed(module), "\n");
+      absl::StrAppend(&text, "// what it made, module ", rank, "\n", textOf(module), "\n");
     return absl::Status(status.code(), text);
   }
 

@@ -87,12 +87,6 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-std::string printed(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
-}
-
 } // namespace
 
 std::string Configuration::text() const {
@@ -141,14 +135,21 @@ absl::Status runPass(ModuleOp module, const std::string &pass) {
   return failed(manager.run(module)) ? diagnostics.error(absl::StrCat("'", pass, "' failed")) : absl::OkStatus();
 }
 
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return text;
+}
+
 absl::StatusOr<OwningOpRef<ModuleOp>> reparse(ModuleOp module) {
-  std::string text = printed(module);
+  std::string text = textOf(module);
   DiagnosticText diagnostics(module.getContext());
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, module.getContext());
   if (!parsed)
     return diagnostics.error("what is printed does not parse or verify");
-  if (printed(*parsed) != text)
-    return absl::InvalidArgumentError(absl::StrCat("what is printed parses as something else:\n", printed(*parsed)));
+  if (textOf(*parsed) != text)
+    return absl::InvalidArgumentError(absl::StrCat("what is printed parses as something else:\n", textOf(*parsed)));
   return parsed;
 }
 

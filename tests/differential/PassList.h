@@ -36,6 +36,9 @@ std::unique_ptr<mlir::MLIRContext> createContext();
 /// InvalidArgument, with the diagnostics, when the pass fails.
 absl::Status runPass(mlir::ModuleOp module, const std::string &pass);
 
+/// As splitcast-opt prints it, with aliases.
+std::string textOf(mlir::ModuleOp module);
+
 /// The module, printed and parsed again. InvalidArgument: its text does not parse or verify, or prints as something else.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> reparse(mlir::ModuleOp module);
 

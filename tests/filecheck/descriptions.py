@@ -95,12 +95,15 @@ def sameForm(line):
 
 
 def linesOf(text):
-    """(lines of the input, lines that the output is checked for) of a test, FileCheck's variables by their names."""
+    """(lines of the input, lines that the output is checked for) of a test, FileCheck's variables by their names.
+
+    A variable's name cannot begin with a digit: [[_0]] stands for 0.
+    """
     given, checked = [], []
     for line in text.splitlines():
         match = re.match(r"\s*//\s*[A-Z0-9_-]+:(.*)$", line)
         if match:
-            plain = re.sub(r"\[\[([$\w]+)(:.*?)?\]\]", r"\1", match.group(1).replace("[[[", "[ [["))
+            plain = re.sub(r"\[\[_?(\w+?)(:.*?)?\]\]", r"\1", match.group(1))
             checked.append(sameForm(re.sub(r"\{\{.*?\}\}", "...", plain)))
         elif line.strip():
             given.append(sameForm(line.split(" //")[0]))

@@ -11,7 +11,7 @@ static void print(uint64_t seed) {
   splitcast::property::GeneratedGraph graph = splitcast::property::generateGraph(seed, *context);
   for (const splitcast::differential::Configuration &configuration : graph.configurations)
     std::printf("// %s\n", configuration.text().c_str());
-  std::printf("%s\n", splitcast::reference::printed(*graph.module).c_str());
+  std::printf("%s\n", splitcast::differential::textOf(*graph.module).c_str());
 }
 
 int main(int argc, char **argv) {

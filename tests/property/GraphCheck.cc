@@ -5,6 +5,7 @@
 #include "tests/property/GraphGenerator.h"
 
 #include "absl/strings/str_cat.h"
+#include "llvm/Support/PrettyStackTrace.h"
 
 using namespace mlir;
 
@@ -43,7 +44,7 @@ public:
     result.status = check();
     return std::move(result);
   }
-  std::string text() const { return reference::printed(const_cast<OwningOpRef<ModuleOp> &>(graph.module).get()); }
+  std::string text() const { return differential::textOf(const_cast<OwningOpRef<ModuleOp> &>(graph.module).get()); }
 
 private:
   absl::Status check() {
@@ -104,6 +105,8 @@ private:
 } // namespace
 
 GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options) {
+  llvm::EnablePrettyStackTrace(); // should a pass crash
+  llvm::PrettyStackTraceFormat crash("checking the graph of seed %llu", static_cast<unsigned long long>(seed));
   GraphCheck check(seed, options);
   GraphCheckResult result = check.run();
   if (!result.status.ok())

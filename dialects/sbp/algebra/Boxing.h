@@ -10,9 +10,9 @@
 //   S(@bucket)   all-gather   two                        - if the same   no
 //   P            all-reduce   reduce-scatter             reduce-scatter  -
 //
-// On several axes a boxing is a sequence of such steps, one axis at a time, found by search for the fewest bytes. A step
-// along an axis may split or join a dimension only while no later axis splits it too, and only while no other axis has a
-// flat split: pieces are nested in the order of the axes, flat ones innermost.
+// On several axes a boxing is a sequence of such steps, one axis at a time, found by search for the fewest bytes. A
+// step along an axis may split or join a dimension only while no later axis splits it too, and only while no other axis
+// has a flat split: pieces are nested in the order of the axes, flat ones innermost.
 //
 // Bytes are those of the algorithms in runtime/host, which are those of any algorithm that sends no byte twice.
 //
@@ -65,8 +65,8 @@ inline constexpr int64_t kSmallAllReduceBytes = 4096;
 /// Every buffer, slot and chunk starts at a multiple of this: a cache line, and a vector of AVX-512.
 inline constexpr int64_t kAlignmentBytes = 64;
 
-/// Rank `rank` of blocks.size() ranks; blocks[r] is the bytes that rank r holds (before an all-gather) or keeps (after a
-/// reduce-scatter). Empty blocks send no message.
+/// Rank `rank` of blocks.size() ranks; blocks[r] is the bytes that rank r holds (before an all-gather) or keeps (after
+/// a reduce-scatter). Empty blocks send no message.
 Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank);
 Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank);
 /// `elements` of `elementBytes` each, cut by pieceOf when they are many.

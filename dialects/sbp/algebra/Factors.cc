@@ -39,8 +39,8 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
   const Factor &split = spec.factors[factor];
   if (split.kind == FactorKind::Whole)
     return std::nullopt;
-  OpSignature row{broadcasts(spec.operands.size()), broadcasts(spec.results.size()),
-                  OpSignature::Reason::FactorSplit, factor};
+  OpSignature row{broadcasts(spec.operands.size()), broadcasts(spec.results.size()), OpSignature::Reason::FactorSplit,
+                  factor};
   bool carried = false, needsDivision = false, legal = true;
   auto place = [&](const TensorFactors &tensor, Sbp &entry) {
     Carry carry = carryOf(spec, tensor, factor);

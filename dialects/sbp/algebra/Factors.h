@@ -39,8 +39,8 @@ struct Factor {
   FactorKind kind = FactorKind::Parallel;
 };
 
-/// Per dimension, the factors it runs over, the outermost first. Most dimensions have one; a reshape's may have several;
-/// a dimension of extent 1 that is broadcast has none.
+/// Per dimension, the factors it runs over, the outermost first. Most dimensions have one; a reshape's may have
+/// several; a dimension of extent 1 that is broadcast has none.
 using TensorFactors = std::vector<std::vector<int>>;
 
 /// Operands in which the op is linear together. `results` empty: in all results; else the results that depend on these
@@ -74,8 +74,7 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot);
 
 /// Whether entries, operands first, are one of the rows above.
-bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
-             const std::vector<Sbp> &results);
+bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands, const std::vector<Sbp> &results);
 
 } // namespace splitcast::sbp
 

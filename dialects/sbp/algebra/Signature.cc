@@ -178,8 +178,7 @@ std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &p
   int64_t axis = flatAxis(sbp);
   if (axis < 0)
     return runs;
-  SlotPiece piece =
-      slotPiece(sbp[axis].slot, numElements(extents(box)), placement.axes[axis].size, coordinates[axis]);
+  SlotPiece piece = slotPiece(sbp[axis].slot, numElements(extents(box)), placement.axes[axis].size, coordinates[axis]);
   return clip(runs, piece.elementBegin, piece.count);
 }
 

@@ -1,7 +1,7 @@
 //===- Signature.h - Placements, signatures and where bytes lie -----------===//
 //
-// The vocabulary of Splitcast in plain C++, with no MLIR: what a placement is, how a tensor is laid out on it, and which
-// elements a rank then holds. Everything that needs to know where bytes lie (boxing, initialization, checkpoints,
+// The vocabulary of Splitcast in plain C++, with no MLIR: what a placement is, how a tensor is laid out on it, and
+// which elements a rank then holds. Everything that needs to know where bytes lie (boxing, initialization, checkpoints,
 // reports) asks `pieces`; nothing else may compute it again.
 //
 // A worked example. A variable of 10 rows of 4 lies on a mesh of 4 ranks, [dp = 4]:
@@ -37,8 +37,8 @@ struct Axis {
   bool operator==(const Axis &other) const { return name == other.name && size == other.size; }
 };
 
-/// A mesh of ranks of one kind of device. Position p of the mesh (row-major over the axes) is held by rank ranks[p], or by
-/// rank p when `ranks` is empty.
+/// A mesh of ranks of one kind of device. Position p of the mesh (row-major over the axes) is held by rank ranks[p], or
+/// by rank p when `ranks` is empty.
 struct Placement {
   std::string deviceKind;
   std::vector<Axis> axes;
@@ -101,8 +101,8 @@ struct Interval {
   bool operator==(const Interval &other) const { return begin == other.begin && count == other.count; }
 };
 
-/// Piece `index` of `extent` elements cut into `parts`: the first extent % parts pieces have one element more. The pieces
-/// are disjoint, ordered and cover everything; a piece is empty when extent < parts and index >= extent.
+/// Piece `index` of `extent` elements cut into `parts`: the first extent % parts pieces have one element more. The
+/// pieces are disjoint, ordered and cover everything; a piece is empty when extent < parts and index >= extent.
 ///
 ///   extent parts -> pieces
 ///   10     4        [0,3) [3,6) [6,8) [8,10)
@@ -140,8 +140,8 @@ struct Run {
   }
 };
 
-/// Where the elements of a tensor lie on the rank at `coordinates`, as runs in ascending order of both ends, none empty,
-/// neighbours joined. For P, the addends' places.
+/// Where the elements of a tensor lie on the rank at `coordinates`, as runs in ascending order of both ends, none
+/// empty, neighbours joined. For P, the addends' places.
 std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                         const std::vector<int64_t> &coordinates);
 

@@ -170,7 +170,7 @@ const ErrorCase kErrorCases[] = {
     {"MatmulRank", [](Graph &, Tensor x, Tensor) { matmul(x, sum(x)); },
      "matmul(x: 8x4xf32, f32) multiplies matrices, which have two dimensions"},
     {"MatmulInteger", [](Graph &, Tensor, Tensor ids) { matmul(reshape(ids, {2, 4}), reshape(ids, {4, 2})); },
-     "must be a ranked tensor of floating-point elements"},
+     "matmul(2x4xi64, 4x2xi64) operand #0 must be a"},
     {"Broadcast", [](Graph &graph, Tensor x, Tensor) { add(x, graph.input("y", ElementType::F32, {3})); },
      "add(x: 8x4xf32, y: 3xf32) operands"},
     {"ElementTypes", [](Graph &, Tensor x, Tensor ids) { add(reshape(x, {4, 8}), ids); }, "use nn.cast"},

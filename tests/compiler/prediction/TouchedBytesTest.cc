@@ -1,7 +1,7 @@
 //===- TouchedBytesTest.cc - Bytes that ops really touch, and messages really sent -===//
 //
-// Measured by others than the predictor: every byte of both spaces is compared around every op, the arena ends at a guard
-// page, and the transport counts.
+// Measured by others than the predictor: every byte of both spaces is compared around every op, the arena ends at a
+// guard page, and the transport counts.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"
@@ -101,7 +101,8 @@ private:
         return range.getSpace() == space && range.getOffset() <= i && i < range.getEnd();
       });
       if (!isDeclared)
-        return fail(op, "touches byte " + std::to_string(i) + " of the " + space.str() + " space, which it does not name");
+        return fail(op,
+                    "touches byte " + std::to_string(i) + " of the " + space.str() + " space, which it does not name");
     }
   }
 

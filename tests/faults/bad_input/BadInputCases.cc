@@ -166,17 +166,17 @@ const Cases kFlags = {
 };
 
 const Cases kModules = {
-    {"ModuleMissing", {"bare", "missing.mlir"}, {"'missing.mlir'", "no such file"}},
+    {"ModuleMissing", {"bare", "missing.mlir"}, {"'missing.mlir'", "No such file"}},
     {"ModuleIsFolder", {"bare", "folder"}, {"'folder'"}},
-    {"Syntax", {"bare", "syntax.mlir"}, {"syntax.mlir:10:", "expected ','"}},
+    {"Syntax", {"bare", "syntax.mlir"}, {"syntax.mlir:10:", "expected ':'"}},
     {"UnknownOp", {"bare", "unknown_op.mlir"}, {"unknown_op.mlir:11:", "nn.addd"}},
     {"VariableShape", {"bare", "shapes.mlir"}, {"shapes.mlir:8:", "'sbp.read' op", "4x3", "5x3", "must be the same"}},
     {"Extents",
      {"bare", "extents.mlir"},
      {"extents.mlir:10:", "'nn.matmul' op contracts 4", "with 5", "must be equal"}},
     {"NoVariable", {"bare", "no_variable.mlir"}, {"no_variable.mlir:9:", "@fc.bios", "no such sbp.variable"}},
-    {"EmptyModule", {"bare", "empty.mlir"}, {"empty.mlir"}},
-    {"NoSignature", {"bare", "no_signature.mlir"}, {"signature"}},
+    {"EmptyModule", {"bare", "empty.mlir"}, {"empty.mlir", "no placement", "sbp.placement"}},
+    {"NoSignature", {"bare", "no_signature.mlir"}, {"no_signature.mlir", "no placement", "a signature"}},
     {"NoSuchDimension", {"bare", "no_split.mlir"}, {"no_split.mlir:", "S(3)"}},
     {"NothingToTrain", {"bare", "frozen.mlir"}, {"'nn.minimize' op", "depends on no trainable variable"}},
     {"NoGradient", {"bare", "no_gradient.mlir"}, {"'nn.minimize' op", "'nn.relu_grad' has no gradient", "freeze"}},
@@ -185,7 +185,7 @@ const Cases kModules = {
     {"RanksTooFew", {"run"}, {"placement has 2 ranks", "1 are running", "start as many"}, 0},
     {"InitFileMissing",
      {"bare", "init_file.mlir", "--input=x=x.npy", "--input=labels=labels.npy"},
-     {"@fc.weight", "missing.safetensors"}},
+     {"'missing.safetensors'", "No such file"}},
     {"Function", {"run", "--function=predict"}, {"no function 'predict'", "train"}},
     {"OtherModules",
      {"run"},
@@ -205,7 +205,7 @@ const Cases kFiles = {
      {"input 'labels'", "has no file", "--input=labels=FILE.npy"}},
     {"UnknownInput", {"run", "--input=y=x.npy"}, {"no input 'y'", "'x' (8x4 f32)", "'labels' (8 i64)"}},
     {"InputTwice", {"bare", "module.mlir", "--input=x=x.npy", "--input=x=x.npy"}, {"'x' is given twice"}},
-    {"InputMissing", {"run", "--input=x=missing.npy"}, {"'missing.npy'", "no such file"}},
+    {"InputMissing", {"run", "--input=x=missing.npy"}, {"'missing.npy'", "No such file"}},
     {"InputIsFolder", {"run", "--input=x=folder"}, {"'folder'"}},
     {"InputEmpty", {"run", "--input=x=nothing"}, {"'nothing'"}},
     {"InputIsNoNpy", {"run", "--input=x=no.npy"}, {"'no.npy'", ".npy"}},
@@ -216,13 +216,13 @@ const Cases kFiles = {
     {"InputRank", {"run", "--input=x=flat.npy"}, {"'flat.npy'", "8x4 f32", "takes STEPSx8x4 f32"}},
     {"TooManySteps", {"run", "--steps=4"}, {"--steps is 4", "has 3", "fewer steps or a longer file"}},
     {"LabelOutOfRange", {"run", "--input=labels=high.npy"}, {"step 1", "3"}},
-    {"UnknownOutput", {"run", "--output=y=y.npy"}, {"no output 'y'", "'loss' ( f32)"}},
+    {"UnknownOutput", {"run", "--output=y=y.npy"}, {"no output 'y'", "'loss' (f32)"}},
     {"OutputTwice", {"run", "--output=loss=a.npy", "--output=loss=b.npy"}, {"'loss' is given twice"}},
     {"FileTwice", {"run", "--output=loss=a", "--metrics=a"}, {"'a' is to be written twice"}},
     {"OutputFolder", {"run", "--output=loss=missing/loss.npy"}, {"missing/loss.npy"}},
     {"MetricsFolder", {"run", "--metrics=missing/m.jsonl", "--output=loss=loss.npy"}, {"missing/m.jsonl"}},
     {"SaveFolder", {"run", "--save-variables=missing/v", "--metrics=m.jsonl", "--output=loss=loss.npy"}, {"missing/v"}},
-    {"LoadMissing", {"run", "--load-variables=missing.safetensors"}, {"'missing.safetensors'", "no such file"}},
+    {"LoadMissing", {"run", "--load-variables=missing.safetensors"}, {"'missing.safetensors'", "No such file"}},
     {"LoadEmpty", {"run", "--load-variables=nothing"}, {"'nothing'"}},
     {"LoadNoSafetensors", {"run", "--load-variables=no.safetensors"}, {"'no.safetensors'"}},
     {"LoadCutOff", {"run", "--load-variables=short.safetensors"}, {"'short.safetensors'", "bytes"}},
@@ -238,9 +238,9 @@ const Cases kFiles = {
 
 const Cases kExamples = {
     {"NoText", {"examples/text_model/text_model"}, {"no text is given", "--text=FILE"}},
-    {"TextMissing", {"examples/text_model/text_model", "--text=missing"}, {"'missing'", "no such file"}},
+    {"TextMissing", {"examples/text_model/text_model", "--text=missing"}, {"'missing'", "No such file"}},
     {"TextTooShort", {"examples/text_model/text_model", "--text=text", "--window=17"}, {"'text'", "17", "18"}},
-    {"TextEmpty", {"examples/text_model/text_model", "--text=nothing"}, {"'nothing'", "0 bytes"}},
+    {"TextEmpty", {"examples/text_model/text_model", "--text=nothing"}, {"'nothing'", "is empty", "at least 17 bytes"}},
     {"TextOfOneRankMissing",
      {"examples/text_model/text_model", "--text=text", "--window=3"},
      {"'missing'"},
@@ -263,6 +263,8 @@ const Cases kExamples = {
 };
 
 } // namespace
+
+void PrintTo(const BadInput &input, std::ostream *out) { *out << input.name; }
 
 const std::vector<BadInput> &badInputs() {
   static const std::vector<BadInput> all = [] {

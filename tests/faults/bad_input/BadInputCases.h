@@ -3,6 +3,7 @@
 #define SPLITCAST_TESTS_FAULTS_BAD_INPUT_BADINPUTCASES_H
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct BadInput {
   /// What rank 1 runs instead, where ranks differ.
   std::vector<std::string> commandOfRank1 = {};
 };
+
+/// Its name, for gtest.
+void PrintTo(const BadInput &input, std::ostream *out);
 
 const std::vector<BadInput> &badInputs();
 

@@ -1,0 +1,106 @@
+// Which gradients 'nn-differentiate' makes, and in which order it adds them.
+// RUN: splitcast-opt %s -nn-differentiate | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32, #B>
+sbp.variable @v : tensor<2xf32, #B>
+sbp.variable @ice : tensor<4x4xf32, #B> frozen
+sbp.variable @unused : tensor<4xf32, #B>
+
+// A value with two uses: the later one's contribution comes first, and both are added once.
+// CHECK-LABEL: func.func @two_contributions
+// CHECK: %[[Y:.*]] = nn.matmul
+// CHECK: %[[E:.*]] = nn.exp %[[Y]]
+// CHECK: %[[T:.*]] = nn.tanh %[[Y]]
+// CHECK: %[[DM:.*]] = nn.broadcast
+// CHECK-NEXT: %[[DE:.*]] = nn.mul %[[DM]], %[[T]]
+// CHECK-NEXT: %[[DT:.*]] = nn.mul %[[DM]], %[[E]]
+// CHECK-NEXT: %[[GY:.*]] = nn.mul %[[DT]], %[[T]]
+// CHECK-NEXT: %[[GYY:.*]] = nn.mul %[[GY]], %[[T]]
+// CHECK-NEXT: %[[FROM_TANH:.*]] = nn.sub %[[DT]], %[[GYY]]
+// CHECK-NEXT: %[[FROM_EXP:.*]] = nn.mul %[[DE]], %[[E]]
+// CHECK-NEXT: %[[DY:.*]] = nn.add %[[FROM_TANH]], %[[FROM_EXP]]
+// CHECK-NEXT: %[[DW:.*]] = nn.matmul %{{.*}}, %[[DY]] {transpose_a}
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @w
+// CHECK-NEXT: nn.update @w, %[[DW]] in %[[S]]
+// CHECK-NEXT: return
+func.func @two_contributions(%x: tensor<8x4xf32>) {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %1 = nn.exp %0 : (tensor<8x2xf32>) -> tensor<8x2xf32>
+  %2 = nn.tanh %0 : (tensor<8x2xf32>) -> tensor<8x2xf32>
+  %3 = nn.mul %1, %2 : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+  %4 = nn.reduce_sum %3 {dims = array<i64: 0, 1>} : (tensor<8x2xf32>) -> tensor<f32>
+  nn.minimize %4 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// A variable that is read twice gets one update, of the sum.
+// CHECK-LABEL: func.func @read_twice
+// CHECK: %[[D:.*]] = nn.broadcast
+// CHECK-NEXT: %[[N:.*]] = nn.neg %[[D]]
+// CHECK-NEXT: %[[SUM:.*]] = nn.add %[[D]], %[[N]]
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @v
+// CHECK-NEXT: nn.update @v, %[[SUM]] in %[[S]]
+// CHECK-NEXT: return
+func.func @read_twice() {
+  %0 = sbp.read @v : tensor<2xf32>
+  %1 = nn.neg %0 : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = sbp.read @v : tensor<2xf32>
+  %3 = nn.add %1, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = nn.reduce_sum %3 {dims = array<i64: 0>} : (tensor<2xf32>) -> tensor<f32>
+  nn.minimize %4 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// Nothing flows below the first trainable variable: one product in backward. What the loss does not use stays as it is.
+// CHECK-LABEL: func.func @frozen
+// CHECK: sbp.scope "backward"
+// CHECK: %[[DY:.*]] = nn.broadcast
+// CHECK-NEXT: %[[DW:.*]] = nn.matmul %{{.*}}, %[[DY]] {transpose_a}
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @w
+// CHECK-NEXT: nn.update @w, %[[DW]] in %[[S]]
+// CHECK-NEXT: return
+func.func @frozen(%x: tensor<8x4xf32>) {
+  %f = sbp.read @ice : tensor<4x4xf32>
+  %0 = nn.matmul %x, %f : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %w = sbp.read @w : tensor<4x2xf32>
+  %u = sbp.read @unused : tensor<4xf32>
+  %1 = nn.matmul %0, %w : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %2 = nn.reduce_sum %1 {dims = array<i64: 0, 1>} : (tensor<8x2xf32>) -> tensor<f32>
+  nn.minimize %2 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// Boxings and fences change no value, so gradients pass by them; their own signature is chosen later.
+// CHECK-LABEL: func.func @pass_through
+// CHECK: sbp.scope "backward"
+// CHECK: %[[DY:.*]] = nn.broadcast
+// CHECK-NEXT: %[[DW:.*]] = nn.matmul %{{.*}}, %[[DY]] {transpose_a} : (tensor<2x4xf32, #S0_>, tensor<2x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @w
+// CHECK-NEXT: nn.update @w, %[[DW]] in %[[S]] : tensor<4x2xf32>
+// CHECK-NEXT: return
+func.func @pass_through(%x: tensor<2x4xf32, #S0>) {
+  %t = sbp.scope "forward"
+  %w = sbp.read @w : tensor<4x2xf32, #B>
+  %0 = sbp.fence %w in %t : tensor<4x2xf32, #B>
+  %1 = sbp.boxing %0 : tensor<4x2xf32, #B> -> tensor<4x2xf32, #S0>
+  %2 = sbp.boxing %1 : tensor<4x2xf32, #S0> -> tensor<4x2xf32, #B>
+  %3 = nn.matmul %x, %2 : (tensor<2x4xf32, #S0>, tensor<4x2xf32, #B>) -> tensor<2x2xf32>
+  %4 = nn.reduce_sum %3 {dims = array<i64: 0, 1>} : (tensor<2x2xf32>) -> tensor<f32>
+  nn.minimize %4 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// A function without nn.minimize is left alone.
+// CHECK-LABEL: func.func @predict
+// CHECK-NEXT: sbp.read
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: return
+func.func @predict(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  return %0 : tensor<8x2xf32>
+}

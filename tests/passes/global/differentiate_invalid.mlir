@@ -1,0 +1,39 @@
+// RUN: splitcast-opt %s -nn-differentiate -split-input-file -verify-diagnostics
+
+sbp.variable @w : tensor<4xf32>
+// All ops without a gradient at once, and only those that the loss depends on a variable through.
+func.func @without_gradient(%x: tensor<4xf32>) {
+  %w = sbp.read @w : tensor<4xf32>
+  %unrelated = nn.relu_grad %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @below {{'nn.relu_grad' has no gradient}}
+  %0 = nn.relu_grad %w, %unrelated : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // expected-note @below {{'nn.gelu_grad' has no gradient}}
+  %1 = nn.gelu_grad %w, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = nn.reduce_sum %1 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op depends on variables through 2 op(s) without a gradient; replace them, or freeze the variables before them}}
+  nn.minimize %2 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32> frozen
+func.func @nothing_trainable() {
+  %w = sbp.read @w : tensor<4xf32>
+  %0 = nn.reduce_sum %w {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable; nothing can be minimized}}
+  nn.minimize %0 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @w.m : tensor<4xf32> state_of @w role "momentum"
+func.func @state_is_not_trained() {
+  %w = sbp.read @w.m : tensor<4xf32>
+  %0 = nn.reduce_sum %w {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable; nothing can be minimized}}
+  nn.minimize %0 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}

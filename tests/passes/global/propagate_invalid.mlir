@@ -1,0 +1,46 @@
+// RUN: splitcast-opt %s -sbp-propagate -split-input-file -verify-diagnostics
+// RUN: not splitcast-opt %s -sbp-propagate=reduce=never 2>&1 | FileCheck-19 %s
+// CHECK: error: 'sbp-propagate' got reduce=never; it is early or late
+
+// expected-error @below {{'sbp-propagate' found no placement; give a variable or an argument a signature, or the module an attribute sbp.placement}}
+module {
+  sbp.variable @w : tensor<4xf32>
+}
+
+// -----
+
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
+  func.func @minimize(%loss: tensor<f32>) {
+    // expected-error @below {{'nn.minimize' op does not say which signatures it may have (ShardingOpInterface), or belongs to a pass that has not run: nn.minimize needs 'nn-differentiate', nn.update 'nn-expand-optimizers'}}
+    nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+    return
+  }
+}
+
+// -----
+
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
+  func.func @unknown(%x: tensor<4xf32>) {
+    // expected-error @below {{'tensor.cast' op does not say which signatures it may have (ShardingOpInterface), or belongs to a pass that has not run}}
+    %0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
+  // expected-error @below {{'func.func' op must have a body of one block}}
+  func.func private @external(tensor<f32>)
+}
+
+// -----
+
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
+  // expected-error @below {{'func.func' op must have a body of one block}}
+  func.func @two_blocks(%loss: tensor<f32>) {
+    cf.br ^bb1
+  ^bb1:
+    return
+  }
+}
