@@ -139,6 +139,14 @@ private:
     return success();
   }
 
+  sbp::NdAttr splitsOf(sbp::NdAttr signature) {
+    sbp::NdSbp sbp = signature.toAlgebra();
+    for (sbp::Sbp &entry : sbp)
+      if (!entry.isSplit())
+        entry = sbp::Sbp::broadcast();
+    return sbp::NdAttr::get(placement, sbp);
+  }
+
   sbp::NdAttr withoutPartial(sbp::NdAttr signature) {
     sbp::NdSbp sbp = signature.toAlgebra();
     for (sbp::Sbp &entry : sbp)
@@ -303,8 +311,9 @@ private:
   void resolve(Value value, sbp::NdAttr signature) {
     if (!isUndecided(value))
       return;
-    if (signature.hasPartial())
-      signature = withoutPartial(signature);
+    // Neither P, whose sum would be as many times too large, nor a slot, whose padding is zero: these are boxed from B.
+    if (signature.hasPartial() || signature.getFlatSlot())
+      signature = splitsOf(signature);
     Operation *op = value.getDefiningOp();
     decide(value, signature);
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();

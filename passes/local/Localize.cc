@@ -203,7 +203,7 @@ private:
     if (isa<sbp::ScopeOp>(op))
       return true;
     if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
-      values[fence.getOutput()] = values[fence.getInput()];
+      sameValue(fence.getInput(), fence.getOutput());
       return true;
     }
     if (auto read = dyn_cast<sbp::ReadOp>(op))
@@ -224,6 +224,11 @@ private:
     return op->emitOpError()
            << "has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads "
               "and assigns";
+  }
+
+  void sameValue(Value from, Value to) {
+    LocalValue value = values.lookup(from);
+    values[to] = value;
   }
 
   Value tensorOf(Value global) {
@@ -414,7 +419,18 @@ private:
     if (auto fence = op.getInput().getDefiningOp<sbp::FenceOp>())
       if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
         key += "|" + (scope.getPhase() + "|" + scope.getGroup().value_or("")).str();
-    return key;
+    // A boxing of several steps may take the bucket's more than once.
+    int64_t earlier = 0;
+    for (auto before = op.getInput().getDefiningOp<sbp::BoxingOp>(); before;
+         before = before.getInput().getDefiningOp<sbp::BoxingOp>())
+      earlier += slotOf(before, kindOf(before)).has_value();
+    return key + "|" + std::to_string(earlier) + (isStored(op.getInput()) ? "|stored" : "");
+  }
+
+  static bool isStored(Value value) {
+    while (auto fence = value.getDefiningOp<sbp::FenceOp>())
+      value = fence.getInput();
+    return value.getDefiningOp<sbp::ReadOp>() != nullptr;
   }
 
   void countMembers() {
@@ -440,14 +456,14 @@ private:
   bool translateBoxing(sbp::BoxingOp op) {
     BoxingKind kind = kindOf(op);
     if (kind.axis < 0) {
-      values[op.getOutput()] = values[op.getInput()];
+      sameValue(op.getInput(), op.getOutput());
       return true;
     }
     AxisGroup group = rank.group(kind.axis);
     if (std::optional<sbp::Slot> slot = slotOf(op, kind))
       return translateBucket(op, kind, *slot, group);
     if (group.size() == 1) { // another name for the same bytes
-      values[op.getOutput()] = values[op.getInput()];
+      sameValue(op.getInput(), op.getOutput());
       return true;
     }
     CollectiveBuilder build(builder, op.getLoc(), group, describe(op));

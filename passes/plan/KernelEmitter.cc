@@ -381,6 +381,8 @@ private:
     SmallVector<Value> arguments;
     for (OpOperand *input : generic.getDpsInputOperands())
       arguments.push_back(evaluate(input->get(), apply(generic.getMatchingIndexingMap(input), indices)));
+    if (!generic.getRegionOutputArgs().front().use_empty()) // a reduction over no dimension
+      arguments.push_back(evaluate(generic.getDpsInits().front(), indices));
     return inlineBody(generic, arguments, indices);
   }
 

@@ -1,0 +1,117 @@
+// What 'sbp-verify-global' lets pass and what not.
+// RUN: splitcast-opt %s -sbp-verify-global -split-input-file -verify-diagnostics
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @verify_global_c1(%x: tensor<4xf32, #B>) {
+  // expected-error @below {{'nn.relu' op has a tensor of type 'tensor<4xf32>' without a signature; run 'sbp-propagate'}}
+  %0 = nn.relu %x : (tensor<4xf32, #B>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#q = #sbp.placement<"cpu", [dp = 4]>
+func.func @verify_global_c1(%x: tensor<4xf32, #sbp.nd<#p, [B]>>, %y: tensor<4xf32, #sbp.nd<#q, [B]>>) {
+  // expected-error @below {{'nn.relu' op has a tensor on another placement than the module's}}
+  %0 = nn.relu %y : (tensor<4xf32, #sbp.nd<#q, [B]>>) -> tensor<4xf32, #sbp.nd<#q, [B]>>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @verify_global_c1_legal(%x: tensor<4xf32, #B>) {
+  %0 = nn.relu %x : (tensor<4xf32, #B>) -> tensor<4xf32, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4xf32, #B> storage #S0
+func.func @verify_global_c2() {
+  // expected-error @below {{'sbp.read' op has signature [B], which is not the storage of @w; run 'sbp-insert-boxing'}}
+  %0 = sbp.read @w : tensor<4xf32, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4xf32, #B> storage #S0
+func.func @verify_global_c2(%x: tensor<4xf32, #B>) {
+  // expected-error @below {{'sbp.assign' op has signature [B], which is not the storage of @w; run 'sbp-insert-boxing'}}
+  sbp.assign @w, %x : tensor<4xf32, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4xf32, #B> storage #S0
+func.func @verify_global_c2_legal() {
+  %0 = sbp.read @w : tensor<4xf32, #S0>
+  sbp.assign @w, %0 : tensor<4xf32, #S0>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @verify_global_c3(%x: tensor<f32, #sbp.nd<#p, [B]>>) {
+  // expected-error @below {{'nn.minimize' op is left at the end of the global level; run 'nn-differentiate' and 'nn-expand-optimizers' first}}
+  nn.minimize %x : tensor<f32, #sbp.nd<#p, [B]>> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<f32, #sbp.nd<#p, [B]>>
+func.func @verify_global_c3(%x: tensor<f32, #sbp.nd<#p, [B]>>) {
+  %0 = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op is left at the end of the global level; run 'nn-differentiate' and 'nn-expand-optimizers' first}}
+  nn.update @w, %x in %0 : tensor<f32, #sbp.nd<#p, [B]>> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<f32, #sbp.nd<#p, [B]>>
+func.func @verify_global_c3_legal(%x: tensor<f32, #sbp.nd<#p, [B]>>) {
+  sbp.assign @w, %x : tensor<f32, #sbp.nd<#p, [B]>>
+  return
+}
+
+// -----
+
+// @verify_global_c4
+// expected-error @below {{'func.func' op must have a body of one block}}
+func.func private @external()
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+func.func @verify_global_c4(%x: tensor<f32, #P>) -> tensor<f32, #P> {
+  // expected-error @below {{'func.return' op lets a P out; box it to B or S}}
+  return %x : tensor<f32, #P>
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+func.func @verify_global_c4_legal(%x: tensor<4xf32, #S0>) -> tensor<4xf32, #S0> {
+  return %x : tensor<4xf32, #S0>
+}
