@@ -121,7 +121,7 @@ absl::Status Flags::parse(int argc, const char *const *argv) {
   helpWanted = std::find(arguments.begin(), arguments.end(), "--help") != arguments.end();
   size_t positional = 0;
   for (size_t next = 0; next < arguments.size() && !helpWanted;) {
-    std::string argument = arguments[next++];
+    const std::string &argument = arguments[next++];
     if (argument.rfind("--", 0) == 0) {
       if (absl::Status status = parseFlag(argument, arguments, next); !status.ok())
         return status;

@@ -6,6 +6,7 @@
 #include "runtime/executor/Variables.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/TargetParser/Host.h"
@@ -57,6 +58,42 @@ absl::Status compareFingerprints(const std::string &mine, runtime::Communicator 
   return absl::FailedPreconditionError(message);
 }
 
+/// The collectives that this rank calls in a group, in order, as one line each: what members must agree on.
+std::map<std::vector<int64_t>, std::string> collectivesByGroup(ModuleOp plans) {
+  std::map<std::vector<int64_t>, std::string> byGroup;
+  plans.walk([&](exec::CollectiveOp op) {
+    llvm::raw_string_ostream os(byGroup[op.getRanks().vec()]);
+    os << op->getParentOfType<exec::PlanOp>().getSymName() << " " << op.getKind() << " " << op.getWhat() << " "
+       << op.getType();
+    if (!op.getReceived()) // blocks of an all-to-all differ from rank to rank
+      llvm::interleaveComma(op.getBlocks(), os << " ");
+    os << "\n";
+  });
+  return byGroup;
+}
+
+/// Ranks compile each for themselves: that their programs fit together is not taken for granted.
+absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communicator) {
+  std::string mine;
+  auto describe = [](const std::vector<int64_t> &group, const std::string &calls) {
+    return absl::StrCat("|", absl::StrJoin(group, ","), ":", digest(calls), "|");
+  };
+  auto byGroup = collectivesByGroup(plans);
+  for (const auto &[group, calls] : byGroup)
+    mine += describe(group, calls);
+  absl::StatusOr<std::vector<std::string>> all =
+      communicator.exchange(mine, {"comparison of collectives before step 1"});
+  if (!all.ok())
+    return all.status();
+  for (const auto &[group, calls] : byGroup)
+    for (int64_t rank : group)
+      if ((*all)[rank].find(describe(group, calls)) == std::string::npos)
+        return absl::InternalError(absl::StrCat("ranks ", communicator.rank(), " and ", rank,
+                                                " were compiled to different collectives in their group ",
+                                                absl::StrJoin(group, " "), "; please report this with the module"));
+  return absl::OkStatus();
+}
+
 //===----------------------------------------------------------------------===//
 // The session
 //===----------------------------------------------------------------------===//
@@ -91,6 +128,8 @@ public:
     if (!compiled.ok())
       return compiled.status();
     plans = std::move(*compiled);
+    if (absl::Status status = compareCollectives(*plans, communicator); !status.ok())
+      return status;
     return bind(options);
   }
 

@@ -113,9 +113,10 @@ private:
     if (absl::Status status = checkWritable(flags.saveVariables); !status.ok() || flags.metrics.empty())
       return status;
     absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
-    if (writer.ok())
-      metrics.emplace(*std::move(writer));
-    return writer.status();
+    if (!writer.ok())
+      return writer.status();
+    metrics.emplace(*std::move(writer));
+    return absl::OkStatus();
   }
 
   absl::Status runStep(int64_t step) {

@@ -85,9 +85,10 @@ absl::Status Training::openFiles(Graph &graph) {
   if (flags.metrics.empty())
     return absl::OkStatus();
   absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
-  if (writer.ok())
-    metrics.emplace(*std::move(writer));
-  return writer.status();
+  if (!writer.ok())
+    return writer.status();
+  metrics.emplace(*std::move(writer));
+  return absl::OkStatus();
 }
 
 absl::Status Training::writeInputs() {

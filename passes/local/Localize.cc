@@ -424,13 +424,7 @@ private:
     for (auto before = op.getInput().getDefiningOp<sbp::BoxingOp>(); before;
          before = before.getInput().getDefiningOp<sbp::BoxingOp>())
       earlier += slotOf(before, kindOf(before)).has_value();
-    return key + "|" + std::to_string(earlier) + (isStored(op.getInput()) ? "|stored" : "");
-  }
-
-  static bool isStored(Value value) {
-    while (auto fence = value.getDefiningOp<sbp::FenceOp>())
-      value = fence.getInput();
-    return value.getDefiningOp<sbp::ReadOp>() != nullptr;
+    return key + "|" + std::to_string(earlier);
   }
 
   void countMembers() {
@@ -508,6 +502,8 @@ private:
       Value whole = values[op.getInput()].range; // lies in the bucket already
       Value chunk = hashed("chunk", whole, [&] { return chunkOf(build, whole, group); });
       values[op.getOutput()] = {{}, chunk, 0, true};
+      --memberCounts[key]; // the others need not wait for it
+      packIfComplete(kind, slot, group, build, key);
       return true;
     }
     return collectMember(op, kind, slot, group, build, key);
@@ -528,10 +524,16 @@ private:
   /// Gathers the members of a bucket; when the last is there, lays them side by side and communicates once.
   bool collectMember(sbp::BoxingOp op, const BoxingKind &kind, const sbp::Slot &slot, const AxisGroup &group,
                      CollectiveBuilder &build, const std::string &key) {
+    bucketMembers[key].emplace_back(slot.offset, op);
+    packIfComplete(kind, slot, group, build, key);
+    return true;
+  }
+
+  void packIfComplete(const BoxingKind &kind, const sbp::Slot &slot, const AxisGroup &group, CollectiveBuilder &build,
+                      const std::string &key) {
     auto &members = bucketMembers[key];
-    members.emplace_back(slot.offset, op);
-    if (static_cast<int64_t>(members.size()) < memberCounts[key])
-      return true;
+    if (members.empty() || static_cast<int64_t>(members.size()) < memberCounts[key])
+      return;
     llvm::sort(members, [](const auto &a, const auto &b) { return a.first < b.first; });
     SmallVector<Value> inputs;
     SmallVector<int64_t> offsets;
@@ -548,7 +550,6 @@ private:
       result = chunkOf(build, whole, group);
     for (auto &[offset, member] : members)
       values[member.getOutput()] = {{}, result, isChunk ? 0 : offset, isChunk};
-    return true;
   }
 
   func::FuncOp source;

@@ -25,6 +25,43 @@ namespace {
 
 using namespace mlir;
 
+/// bf16 and f16 functions in f32. (Upstream's math-legalize-to-f32 narrows vectors of f64, too.)
+struct WidenMathPass : PassWrapper<WidenMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenMathPass)
+  StringRef getArgument() const override { return "splitcast-host-widen-math"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<arith::ArithDialect>(); }
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) && isSmall(op->getResult(0).getType()))
+        widen(op);
+    });
+  }
+
+private:
+  static bool isSmall(Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return element.isBF16() || element.isF16();
+  }
+  static Type wide(Type type) {
+    Type f32 = Float32Type::get(type.getContext());
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(f32)) : f32;
+  }
+  static void widen(Operation *op) {
+    OpBuilder b(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isSmall(operand.getType())
+                             ? b.create<arith::ExtFOp>(op->getLoc(), wide(operand.getType()), operand).getResult()
+                             : operand);
+    Type type = op->getResult(0).getType();
+    OperationState state(op->getLoc(), op->getName(), operands, wide(type), op->getAttrs());
+    Value result = b.create<arith::TruncFOp>(op->getLoc(), type, b.create(state)->getResult(0));
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+};
+
 /// Removes the flags that upstream's emulation of small floats puts on its casts: with them, a rounding to bf16 between
 /// two ops would be folded away.
 struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp>> {
@@ -48,7 +85,10 @@ struct PolynomialMathPass : PassWrapper<PolynomialMathPass, OperationPass<Module
     RewritePatternSet polynomials(&getContext()), calls(&getContext());
     populateMathPolynomialApproximationPatterns(polynomials);
     populateMathToLibmConversionPatterns(calls);
-    apply(std::move(polynomials), [](Operation *op) { return !isa<math::SinOp, math::CosOp>(op); });
+    // f64 keeps its precision in libm; upstream would compute it in f32.
+    apply(std::move(polynomials), [](Operation *op) {
+      return !isa<math::SinOp, math::CosOp>(op) && !getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+    });
     apply(std::move(calls), [](Operation *op) { return isa<math::ExpM1Op>(op); });
   }
 
@@ -107,7 +147,7 @@ void buildMathPipeline(OpPassManager &passes) {
   std::string small[] = {"bf16", "f16"};
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = small;
-  passes.addPass(math::createMathLegalizeToF32());
+  passes.addPass(std::make_unique<WidenMathPass>());
   passes.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
   passes.addPass(std::make_unique<StripFastMathPass>());
   passes.addPass(std::make_unique<PolynomialMathPass>());
@@ -138,6 +178,7 @@ void buildLlvmPipeline(OpPassManager &passes) {
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createConvertMathToLLVMPass(math));
   passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createConvertVectorToLLVMPass()); // calls for vectors take them apart
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createFinalizeMemRefToLLVMConversionPass(memrefs));
   passes.addPass(createConvertFuncToLLVMPass(functions));

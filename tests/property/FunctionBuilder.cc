@@ -414,7 +414,8 @@ void FunctionBuilder::assignByHand() {
   sbp::VariableOp variable = model.counter(shape, elementOf(x->value));
   auto type = RankedTensorType::get(shape, elementOf(x->value));
   Value before = b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName());
-  Value next = make<nn::AddOp>(make<nn::ScaleOp>(before, 0.5), x->value);
+  // With no signature of its own, which must be the variable's.
+  Value next = b.create<nn::AddOp>(b.getUnknownLoc(), make<nn::ScaleOp>(before, 0.5), x->value);
   b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), next);
   if (random.chance(50))
     returned.push_back(b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()));

@@ -1,0 +1,130 @@
+#include "compiler/LaunchFlags.h"
+
+#include "compiler/tools/RunFlags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace splitcast {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status parse(Flags &flags, std::vector<const char *> arguments) {
+  arguments.insert(arguments.begin(), "program");
+  return flags.parse(static_cast<int>(arguments.size()), arguments.data());
+}
+
+struct Values {
+  std::string name = "none", kind = "a", file;
+  int64_t count = 7;
+  double rate = 0.5;
+  bool isOn = false;
+  std::vector<std::string> list;
+  Flags flags{"program", "FILE [flags]\nDoes nothing."};
+
+  Values() {
+    flags.addString("name", &name, "NAME", "a name");
+    flags.addChoice("kind", &kind, {"a", "b"}, "a kind");
+    flags.addInteger("count", &count, -1, 10, "a count");
+    flags.addNumber("rate", &rate, 0, 1, "a rate");
+    flags.addSwitch("on", &isOn, "a switch");
+    flags.addParsed("item", "ITEM", "an item", true, [this](const std::string &text) {
+      list.push_back(text);
+      return absl::OkStatus();
+    });
+    flags.addPositional("FILE", &file);
+  }
+};
+
+TEST(Flags, BothForms) {
+  Values v;
+  ASSERT_TRUE(parse(v.flags, {"--name=x=y", "--kind", "b", "file", "--count=-1", "--rate", "0.25", "--on", "--item=1",
+                              "--item", "2"})
+                  .ok());
+  EXPECT_EQ(v.name, "x=y");
+  EXPECT_EQ(v.kind, "b");
+  EXPECT_EQ(v.file, "file");
+  EXPECT_EQ(v.count, -1);
+  EXPECT_EQ(v.rate, 0.25);
+  EXPECT_TRUE(v.isOn);
+  EXPECT_THAT(v.list, ::testing::ElementsAre("1", "2"));
+  EXPECT_TRUE(v.flags.isGiven("name"));
+}
+
+TEST(Flags, DefaultsStay) {
+  Values v;
+  ASSERT_TRUE(parse(v.flags, {"file", "--name="}).ok());
+  EXPECT_EQ(v.name, "");
+  EXPECT_EQ(v.count, 7);
+  EXPECT_FALSE(v.flags.isGiven("count"));
+}
+
+TEST(Flags, Errors) {
+  struct Case {
+    std::vector<const char *> arguments;
+    const char *expected;
+  };
+  for (const Case &c : {Case{{"file", "--nam=x"}, "unknown flag '--nam'; did you mean '--name'? --help lists all"},
+                        Case{{"file", "--completelyother"}, "unknown flag '--completelyother'; --help lists all"},
+                        Case{{"file", "--count=11"}, "--count is '11'; it must be an integer from -1 to 10"},
+                        Case{{"file", "--count=-2"}, "integer from -1 to 10"},
+                        Case{{"file", "--count=1x"}, "--count is '1x'"}, Case{{"file", "--count="}, "--count is ''"},
+                        Case{{"file", "--rate=nan"}, "--rate is 'nan'; it must be a number from 0 to 1"},
+                        Case{{"file", "--rate=1.01"}, "a number from 0 to 1"},
+                        Case{{"file", "--kind=c"}, "--kind is 'c'; it must be a or b"},
+                        Case{{"file", "--on", "--on"}, "--on is given twice"},
+                        Case{{"file", "--on=yes"}, "--on takes no value, but has 'yes'"},
+                        Case{{"file", "--name"}, "--name has no value; write --name=NAME"},
+                        Case{{}, "no FILE is given; usage: program FILE [flags]"},
+                        Case{{"file", "other"}, "unexpected argument 'other'"}}) {
+    Values v;
+    absl::Status status = parse(v.flags, c.arguments);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.expected));
+  }
+}
+
+TEST(Flags, HelpListsAll) {
+  Values v;
+  ASSERT_TRUE(parse(v.flags, {"--wrong", "--help"}).ok());
+  EXPECT_TRUE(v.flags.isHelpWanted());
+  for (const char *expected : {"usage: program FILE [flags]", "--name=NAME", "--kind=a|b", "a count (7)", "  --on "})
+    EXPECT_THAT(v.flags.help(), HasSubstr(expected));
+}
+
+TEST(RunFlags, EnableZero) {
+  EnableZero zero;
+  ASSERT_TRUE(parseEnableZero("stage=3,strategy=bucket,bucket-bytes=4096,axis=tp", &zero).ok());
+  EXPECT_EQ(zero.stage, 3);
+  EXPECT_EQ(zero.strategy, "bucket");
+  EXPECT_EQ(zero.bucketBytes, 4096);
+  EXPECT_EQ(zero.axis, "tp");
+  ASSERT_TRUE(parseEnableZero("strategy=tensor", &zero).ok());
+  EXPECT_EQ(zero.stage, 2);
+  EXPECT_EQ(zero.bucketBytes, 0);
+  for (const char *wrong : {"", "stage", "stage=", "stage=-1", "stage=2,", "stage=1,stage=1", "3", "bucket-bytes=-1",
+                            "strategy=tensor,bucket-bytes=0"})
+    EXPECT_FALSE(parseEnableZero(wrong, &zero).ok()) << wrong;
+}
+
+TEST(RunFlags, NamedFiles) {
+  RunFlags run;
+  Flags flags("splitcast-run", "");
+  run.addTo(flags);
+  ASSERT_TRUE(parse(flags, {"m.mlir", "--input=x=a=b.npy", "--input", "y=c.npy", "--output=loss=l.npy"}).ok());
+  ASSERT_EQ(run.inputs.size(), 2u);
+  EXPECT_EQ(run.inputs[0].name, "x");
+  EXPECT_EQ(run.inputs[0].path, "a=b.npy");
+  EXPECT_EQ(run.outputs.size(), 1u);
+  EXPECT_EQ(run.zero.stage, 0);
+  for (const char *wrong : {"--input=x", "--input==f", "--input=x="}) {
+    RunFlags other;
+    Flags otherFlags("splitcast-run", "");
+    other.addTo(otherFlags);
+    EXPECT_THAT(std::string(parse(otherFlags, {"m.mlir", wrong}).message()), HasSubstr("NAME=FILE.npy"));
+  }
+}
+
+} // namespace
+} // namespace splitcast

@@ -1,0 +1,93 @@
+// Each step of boxing on ragged pieces, at the first and the last rank: 10 rows over 4 ranks are 3, 3, 2 and 2; 6 columns
+// 2, 2, 1 and 1.
+// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck-19 %s --check-prefixes=ALL,FIRST
+// RUN: splitcast-opt %s -sbp-localize=rank=3 | FileCheck-19 %s --check-prefixes=ALL,LAST
+// RUN: splitcast-opt %s -sbp-localize=rank=3 -ccl-verify-local | FileCheck-19 %s --check-prefix=LAST
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#P = #sbp.nd<#p, [P]>
+// Variables stay, for those that initialize, save and load them.
+// FIRST: module attributes {ccl.rank = 0 : i64, ccl.ranks = 4 : i64}
+// LAST: module attributes {ccl.rank = 3 : i64, ccl.ranks = 4 : i64}
+// ALL: sbp.variable @w : tensor<10x4xf32, #B> storage #S0_
+// FIRST: ccl.storage @storage.w : tensor<3x4xf32> holds [@w] at [0]
+// LAST: ccl.storage @storage.w : tensor<2x4xf32> holds [@w] at [0]
+sbp.variable @w : tensor<10x4xf32, #B> storage #S0
+
+// Columns do not lie one after the other: they are put side by side.
+// ALL-LABEL: func.func @gather_columns
+// FIRST-SAME: %[[X:.*]]: tensor<3x2xf32> {ccl.global = tensor<3x6xf32, #S1_>}) -> (tensor<3x6xf32> {ccl.global = tensor<3x6xf32, #B>})
+// FIRST: ccl.all_gather "argument 0" %[[X]] ranks [0, 1, 2, 3] index 0 blocks [6, 6, 3, 3] : tensor<3x2xf32> -> <tensor<18xf32>>
+// LAST: ccl.all_gather "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [6, 6, 3, 3] : tensor<3x1xf32> -> <tensor<18xf32>>
+// ALL: %[[V0:.*]] = ccl.view %{{.*}} at 0 : tensor<18xf32> -> tensor<3x2xf32>
+// ALL: %[[V1:.*]] = ccl.view %{{.*}} at 6 : tensor<18xf32> -> tensor<3x2xf32>
+// ALL: %[[V2:.*]] = ccl.view %{{.*}} at 12 : tensor<18xf32> -> tensor<3x1xf32>
+// ALL: %[[V3:.*]] = ccl.view %{{.*}} at 15 : tensor<18xf32> -> tensor<3x1xf32>
+// ALL: nn.concat %[[V0]], %[[V1]], %[[V2]], %[[V3]] {dim = 1 : i64} : {{.*}} -> tensor<3x6xf32>
+func.func @gather_columns(%x: tensor<3x6xf32, #S1>) -> tensor<3x6xf32, #B> {
+  %0 = sbp.boxing %x : tensor<3x6xf32, #S1> -> tensor<3x6xf32, #B>
+  return %0 : tensor<3x6xf32, #B>
+}
+
+// Nothing moves: rows are seen where they lie, columns are cut out.
+// ALL-LABEL: func.func @slice
+// FIRST: ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<3x6xf32>
+// FIRST: nn.slice %{{.*}} {dim = 1 : i64, start = 0 : i64} : (tensor<10x6xf32>) -> tensor<10x2xf32>
+// LAST: ccl.view %{{.*}} at 48 : tensor<10x6xf32> -> tensor<2x6xf32>
+// LAST: nn.slice %{{.*}} {dim = 1 : i64, start = 5 : i64} : (tensor<10x6xf32>) -> tensor<10x1xf32>
+func.func @slice(%x: tensor<10x6xf32, #B>) -> (tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>) {
+  %0 = sbp.boxing %x : tensor<10x6xf32, #B> -> tensor<10x6xf32, #S0>
+  %1 = sbp.boxing %x : tensor<10x6xf32, #B> -> tensor<10x6xf32, #S1>
+  return %0, %1 : tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>
+}
+
+// ALL-LABEL: func.func @reduce
+// FIRST: ccl.all_reduce "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [15, 15, 15, 15] : tensor<10x6xf32> -> <tensor<10x6xf32>>
+// FIRST: %[[ROWS:.*]] = ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<60xf32>
+// FIRST: ccl.reduce_scatter "argument 0" %[[ROWS]] ranks [0, 1, 2, 3] index 0 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<18xf32>>
+// FIRST: %[[COLUMNS:.*]] = ccl.pack {{.*}} at [0, 20, 40, 50] : (tensor<10x2xf32>, tensor<10x2xf32>, tensor<10x1xf32>, tensor<10x1xf32>) -> tensor<60xf32>
+// FIRST: ccl.reduce_scatter "argument 0" %[[COLUMNS]] ranks [0, 1, 2, 3] index 0 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<20xf32>>
+// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
+// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<10xf32>>
+// LAST: ccl.view %{{.*}} at 0 : tensor<10xf32> -> tensor<10x1xf32>
+func.func @reduce(%x: tensor<10x6xf32, #P>) -> (tensor<10x6xf32, #B>, tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>) {
+  %0 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #B>
+  %1 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #S0>
+  %2 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #S1>
+  return %0, %1, %2 : tensor<10x6xf32, #B>, tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>
+}
+
+// What rank 0 sends to rank 3 (3 rows of 1 column) is not what it receives from it (2 rows of 2 columns).
+// ALL-LABEL: func.func @exchange
+// FIRST: ccl.pack {{.*}} at [0, 6, 12, 15]
+// FIRST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [6, 6, 3, 3] received [6, 6, 4, 4] : tensor<18xf32> -> <tensor<20xf32>>
+// FIRST: nn.concat {{.*}} {dim = 0 : i64} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<10x2xf32>
+// LAST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [4, 4, 2, 2] received [3, 3, 2, 2] : tensor<12xf32> -> <tensor<10xf32>>
+func.func @exchange(%x: tensor<10x6xf32, #S0>) -> tensor<10x6xf32, #S1> {
+  %0 = sbp.boxing %x : tensor<10x6xf32, #S0> -> tensor<10x6xf32, #S1>
+  return %0 : tensor<10x6xf32, #S1>
+}
+
+// Two rows over 4 ranks: two pieces are empty, and take part.
+// ALL-LABEL: func.func @empty
+// FIRST: %[[Y:.*]] = nn.relu %{{.*}} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+// LAST: %[[Y:.*]] = nn.relu %{{.*}} : (tensor<0x2xf32>) -> tensor<0x2xf32>
+// ALL: ccl.all_gather "result of nn.relu" %[[Y]] ranks [0, 1, 2, 3] index {{[03]}} blocks [2, 2, 0, 0] : {{.*}} -> <tensor<4xf32>>
+func.func @empty(%x: tensor<2x2xf32, #S0>) -> tensor<2x2xf32, #B> {
+  %0 = nn.relu %x : (tensor<2x2xf32, #S0>) -> tensor<2x2xf32, #S0>
+  %1 = sbp.boxing %0 : tensor<2x2xf32, #S0> -> tensor<2x2xf32, #B>
+  return %1 : tensor<2x2xf32, #B>
+}
+
+// Scopes and fences are gone; names of arguments stay.
+// ALL-LABEL: func.func @names
+// ALL-SAME: sbp.name = "x"
+// ALL-NEXT: return
+func.func @names(%x: tensor<8xf32, #S0> {sbp.name = "x"}) -> tensor<8xf32, #S0> {
+  %t = sbp.scope "forward"
+  %0 = sbp.fence %x in %t : tensor<8xf32, #S0>
+  return %0 : tensor<8xf32, #S0>
+}

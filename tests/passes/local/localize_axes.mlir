@@ -1,0 +1,57 @@
+// Two axes: groups, boxings of several steps, axes of size 1, and ranks that are not 0 and up.
+// RUN: splitcast-opt %s -sbp-localize=rank=11 -split-input-file | FileCheck-19 %s
+
+// Positions (dp, tp) of ranks: 10 is (0, 0), 11 (0, 1), 12 (1, 0), 13 (1, 1).
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2], ranks = [10, 11, 12, 13]>
+#S0B = #sbp.nd<#p, [S(0), B]>
+#BS0 = #sbp.nd<#p, [B, S(0)]>
+#S0S0 = #sbp.nd<#p, [S(0), S(0)]>
+#BS1 = #sbp.nd<#p, [B, S(1)]>
+#BB = #sbp.nd<#p, [B, B]>
+#PB = #sbp.nd<#p, [P, B]>
+#BP = #sbp.nd<#p, [B, P]>
+
+// CHECK-LABEL: func.func @along_dp
+// CHECK: ccl.all_gather "argument 0" %{{.*}} ranks [11, 13] index 0 blocks [6, 6]
+func.func @along_dp(%x: tensor<6x2xf32, #S0B>) -> tensor<6x2xf32, #BB> {
+  %0 = sbp.boxing %x : tensor<6x2xf32, #S0B> -> tensor<6x2xf32, #BB>
+  return %0 : tensor<6x2xf32, #BB>
+}
+
+// CHECK-LABEL: func.func @along_tp
+// CHECK: ccl.all_reduce "argument 0" %{{.*}} ranks [10, 11] index 1 blocks [6, 6]
+func.func @along_tp(%x: tensor<6x2xf32, #BP>) -> tensor<6x2xf32, #BB> {
+  %0 = sbp.boxing %x : tensor<6x2xf32, #BP> -> tensor<6x2xf32, #BB>
+  return %0 : tensor<6x2xf32, #BB>
+}
+
+// Rows over dp and within these over tp: 5 rows are 3 and 2, and then 2 and 1, 1 and 1. Gathered inside out.
+// CHECK-LABEL: func.func @nested
+// CHECK-SAME: %[[X:.*]]: tensor<1x2xf32>
+// CHECK: ccl.all_gather "argument 0" %[[X]] ranks [10, 11] index 1 blocks [4, 2] : tensor<1x2xf32> -> <tensor<6xf32>>
+// CHECK: ccl.all_gather "result of sbp.boxing" %{{.*}} ranks [11, 13] index 0 blocks [6, 4] : tensor<3x2xf32> -> <tensor<10xf32>>
+func.func @nested(%x: tensor<5x2xf32, #S0S0>) -> tensor<5x2xf32, #BB> {
+  %0 = sbp.boxing %x : tensor<5x2xf32, #S0S0> -> tensor<5x2xf32, #BB>
+  return %0 : tensor<5x2xf32, #BB>
+}
+
+// Slices first, which cost nothing, so that less is gathered.
+// CHECK-LABEL: func.func @rows_to_columns
+// CHECK: nn.slice
+// CHECK: ccl.all_gather {{.*}} ranks [11, 13] index 0 blocks [6, 6] : tensor<3x2xf32>
+func.func @rows_to_columns(%x: tensor<6x4xf32, #S0B>) -> tensor<6x4xf32, #BS1> {
+  %0 = sbp.boxing %x : tensor<6x4xf32, #S0B> -> tensor<6x4xf32, #BS1>
+  return %0 : tensor<6x4xf32, #BS1>
+}
+
+// -----
+
+// An axis of size 1 costs nothing: S, B and P of it are the same bytes.
+#p = #sbp.placement<"cpu", [dp = 1, tp = 1], ranks = [11]>
+// CHECK-LABEL: func.func @alone
+// CHECK-SAME: %[[X:.*]]: tensor<6x2xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @alone(%x: tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>) -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>> {
+  %0 = sbp.boxing %x : tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>> -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
+  return %0 : tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
+}

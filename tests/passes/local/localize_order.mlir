@@ -1,0 +1,41 @@
+// Assignments of a bucket wait for its last member, but not past a read: what a function reads after it assigned is new.
+// RUN: splitcast-opt %s -sbp-localize=rank=0 -split-input-file | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
+#Sc = #sbp.nd<#p, [S(@l, 16 of 64)]>
+sbp.variable @a : tensor<6xf32, #B> storage #Sa slot #sbp.slot<@l, 0 of 64>
+sbp.variable @c : tensor<6xf32, #B> storage #Sc slot #sbp.slot<@l, 16 of 64>
+
+// CHECK-LABEL: func.func @read_between
+// CHECK: %[[NEG:.*]] = nn.neg
+// CHECK: ccl.assign @bucket.l.parameter,
+// CHECK: %[[NEW:.*]] = ccl.read @bucket.l.parameter
+// CHECK: ccl.assign @bucket.l.parameter,
+// CHECK: ccl.all_gather "bucket l" %[[NEW]]
+func.func @read_between() -> tensor<6xf32, #B> {
+  %0 = sbp.read @a : tensor<6xf32, #Sa>
+  %1 = nn.neg %0 : (tensor<6xf32, #Sa>) -> tensor<6xf32, #Sa>
+  sbp.assign @a, %1 : tensor<6xf32, #Sa>
+  %2 = sbp.read @a : tensor<6xf32, #Sa>
+  %3 = sbp.read @c : tensor<6xf32, #Sc>
+  %4 = nn.exp %3 : (tensor<6xf32, #Sc>) -> tensor<6xf32, #Sc>
+  sbp.assign @c, %4 : tensor<6xf32, #Sc>
+  %5 = sbp.boxing %2 : tensor<6xf32, #Sa> -> tensor<6xf32, #B>
+  return %5 : tensor<6xf32, #B>
+}
+
+// One member that is assigned twice is not two members: the other one keeps its value.
+// CHECK-LABEL: func.func @assigned_twice
+// CHECK: %[[NEG:.*]] = nn.neg {{.*}} : (tensor<32xf32>) -> tensor<32xf32>
+// CHECK-NOT: ccl.assign @bucket.l.parameter, %[[NEG]]
+// CHECK: ccl.view %[[NEG]] at 0 : tensor<32xf32> -> tensor<6xf32>
+// CHECK: return
+func.func @assigned_twice() {
+  %0 = sbp.read @a : tensor<6xf32, #Sa>
+  %1 = nn.neg %0 : (tensor<6xf32, #Sa>) -> tensor<6xf32, #Sa>
+  sbp.assign @a, %1 : tensor<6xf32, #Sa>
+  sbp.assign @a, %1 : tensor<6xf32, #Sa>
+  return
+}
