@@ -111,7 +111,7 @@ def Sbp_BoxingOp : Sbp_Op<"boxing", [Pure]> {
 
 def Sbp_ScopeResource : Resource<"::splitcast::sbp::ScopeResource">;
 
-def Sbp_ScopeOp : Sbp_Op<"scope"> {
+def Sbp_ScopeOp : Sbp_Op<"scope", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Names a phase of the step, so that equal work in two phases stays apart";
   let description = [{
     ```mlir
@@ -121,6 +121,7 @@ def Sbp_ScopeOp : Sbp_Op<"scope"> {
     Costs nothing. A scope of phase "update" names the variable whose update stands in it, `of @w`: what is fenced there has
     that variable's update signature.
     - C1: The phase is "forward", "backward" or "update".
+    - C2: A variable that is named exists.
   }];
   let arguments = (ins StrAttr:$phase, OptionalAttr<StrAttr>:$group, OptionalAttr<FlatSymbolRefAttr>:$variable);
   let results = (outs Res<Sbp_TokenType, "", [MemAlloc<Sbp_ScopeResource>]>:$token);

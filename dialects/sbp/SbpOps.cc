@@ -150,6 +150,12 @@ LogicalResult ScopeOp::verify() {
   return success();
 }
 
+LogicalResult ScopeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getVariable() && !symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr()))
+    return emitOpError() << "names @" << *getVariable() << ", but the module has no such sbp.variable";
+  return success();
+}
+
 LoopSpec FenceOp::getLoopSpec() {
   LoopSpec spec;
   TensorFactors dims;

@@ -38,7 +38,7 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
 class GraphCheck {
 public:
   GraphCheck(uint64_t seed, const GraphCheckOptions &options)
-      : options(options), context(differential::createContext()), graph(generateGraph(seed, *context)) {}
+      : seed(seed), options(options), context(differential::createContext()), graph(generateGraph(seed, *context)) {}
 
   GraphCheckResult run() {
     result.status = check();
@@ -51,7 +51,6 @@ private:
     absl::StatusOr<OwningOpRef<ModuleOp>> source = differential::reparse(*graph.module);
     if (!source.ok())
       return source.status();
-    count(**source);
     absl::StatusOr<bool> exact = isExact(graph);
     if (!exact.ok())
       return exact.status();
@@ -74,8 +73,8 @@ private:
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
     every.checksGradients = isFirst; // before what the configuration says
+    every.cleansBetween = !isFirst && seed % 4 == 0;
     every.objectCacheDir = options.objectCacheDir;
-    every.afterPass = [this](const std::string &, llvm::ArrayRef<ModuleOp> modules) { count(modules.front()); };
     return every;
   }
 
@@ -92,10 +91,7 @@ private:
     return status;
   }
 
-  void count(ModuleOp module) {
-    module.walk([this](Operation *op) { result.ops.insert(op->getName().getStringRef().str()); });
-  }
-
+  uint64_t seed;
   const GraphCheckOptions &options;
   std::unique_ptr<MLIRContext> context;
   GeneratedGraph graph;
@@ -113,6 +109,35 @@ GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options) {
     result.status = absl::Status(result.status.code(), absl::StrCat("seed ", seed, ": ", result.status.message(),
                                                                     "\n// the graph\n", check.text()));
   return result;
+}
+
+absl::StatusOr<std::set<std::string>> opsOf(uint64_t seed) {
+  std::unique_ptr<MLIRContext> context = differential::createContext();
+  GeneratedGraph graph = generateGraph(seed, *context);
+  const differential::Configuration &configuration = graph.configurations.front();
+  std::set<std::string> ops;
+  auto runAll = [&](ModuleOp module, const std::vector<std::string> &passes) {
+    absl::Status status;
+    for (const std::string &pass : passes) {
+      module.walk([&](Operation *op) { ops.insert(op->getName().getStringRef().str()); });
+      if (status.ok())
+        status = differential::runPass(module, pass);
+    }
+    module.walk([&](Operation *op) { ops.insert(op->getName().getStringRef().str()); });
+    return status;
+  };
+  absl::Status status = runAll(*graph.module, differential::globalPasses(configuration));
+  if (!status.ok())
+    return status;
+  absl::StatusOr<std::vector<OwningOpRef<ModuleOp>>> local = differential::localizeAll(*graph.module);
+  if (!local.ok())
+    return local.status();
+  status = runAll(*local->front(), differential::localPasses(configuration));
+  if (status.ok())
+    status = runAll(*local->front(), differential::planPasses());
+  if (!status.ok())
+    return status;
+  return ops;
 }
 
 } // namespace splitcast::property

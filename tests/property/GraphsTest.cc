@@ -1,1 +1,33 @@
+// Random graphs through every pass. The seeds of this binary: FIRST to FIRST + GRAPHS - 1, as its BUILD rule says.
+#include "tests/property/GraphCheck.h"
+
 #include "gtest/gtest.h"
+
+#include <cstdlib>
+
+namespace splitcast::property {
+namespace {
+
+constexpr int64_t kGraphsPerTest = 10;
+
+/// Ten graphs a test, so that Bazel can spread them over shards.
+class GraphsTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(GraphsTest, EveryPassKeepsWhatTheyMean) {
+  GraphCheckOptions options;
+  options.objectCacheDir = testing::TempDir() + "/objects";
+  int64_t exact = 0;
+  for (int64_t seed = GetParam(); seed < GetParam() + kGraphsPerTest; ++seed) {
+    options.runsPlan = seed % PLAN_EVERY == 0;
+    GraphCheckResult result = checkGraph(seed, options);
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    exact += result.isExact;
+  }
+  // Else the comparison would be with a tolerance nearly everywhere.
+  EXPECT_GE(exact, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, GraphsTest, testing::Range<int64_t>(FIRST, FIRST + GRAPHS, kGraphsPerTest));
+
+} // namespace
+} // namespace splitcast::property

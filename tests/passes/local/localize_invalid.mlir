@@ -34,8 +34,8 @@ module {
 #B = #sbp.nd<#p, [B]>
 module attributes {sbp.placement = #p} {
   func.func @unknown(%x: tensor<4xf32, #B>) {
-    // expected-error @below {{'tensor.cast' op has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads and assigns}}
-    %0 = tensor.cast %x : tensor<4xf32, #B> to tensor<?xf32, #B>
+    // expected-error @below {{'arith.negf' op has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads and assigns}}
+    %0 = arith.negf %x : tensor<4xf32, #B>
     return
   }
 }

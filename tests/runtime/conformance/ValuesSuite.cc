@@ -148,7 +148,8 @@ template <typename T> static void treeOrderOf(RankContext &context) {
       reduced.as<T>()[i] = scattered.as<T>()[i] = static_cast<T>(roughAt(context.rank(), i));
     finish(context, communicator->allReduce(reduced.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
                                             {"all-reduce"}));
-    Buffer block = scattered.buffer().slice(beginOf(blocks, context.rank()) * sizeof(T), blocks[context.rank()] * sizeof(T));
+    Buffer block =
+        scattered.buffer().slice(beginOf(blocks, context.rank()) * sizeof(T), blocks[context.rank()] * sizeof(T));
     finish(context, communicator->reduceScatter(scattered.buffer(), blocks, elementType<T>(), block, workspace.buffer(),
                                                 stream, {"reduce-scatter"}));
     auto expected = [&](int64_t i) { return roughSum<T>(size, i, false); };

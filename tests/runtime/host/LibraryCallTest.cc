@@ -201,7 +201,8 @@ TEST_F(LibraryCallTest, CheckIndicesRefusesWhatIsOutside) {
     ids[2] = bad;
     absl::Status status = (*check)->launch({bufferOf(ids)}, *stream);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("'nn.embedding': index 2 of its input is " + std::to_string(bad)));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("'nn.embedding': index 2 of its input is " + std::to_string(bad)));
   }
 }
 

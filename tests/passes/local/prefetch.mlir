@@ -1,0 +1,126 @@
+// What 'ccl-prefetch' moves. The order of the collectives stays: '--check-prefix=ORDER' holds for every depth.
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s --check-prefixes=ORDER,CHECK
+// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefixes=ORDER,ZERO
+// RUN: splitcast-opt %s | FileCheck-19 %s --check-prefixes=ORDER,ZERO
+
+ccl.storage @s1 : tensor<4xf32> holds [] at []
+ccl.storage @s2 : tensor<4xf32> holds [] at []
+ccl.storage @s3 : tensor<4xf32> holds [] at []
+
+// Three gathers, of which two at most are open: the third starts when the second has been waited for.
+// ORDER-LABEL: func.func @gathers
+// ORDER: ccl.all_gather "one"
+// ORDER: ccl.all_gather "two"
+// ORDER: ccl.all_gather "three"
+func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = ccl.read @s1 : tensor<4xf32>
+  %1 = ccl.read @s2 : tensor<4xf32>
+  %2 = ccl.read @s3 : tensor<4xf32>
+  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
+  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
+  %c = ccl.all_gather "three" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
+  return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+// In two blocks, since the lines above are in the order of the input.
+// CHECK-LABEL: func.func @gathers_again
+// CHECK: %[[A:.*]] = ccl.all_gather "one"
+// CHECK-NEXT: ccl.wait %[[A]]
+// CHECK-NEXT: %[[B:.*]] = ccl.all_gather "two"
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: ccl.wait %[[B]]
+// CHECK-NEXT: %[[C:.*]] = ccl.all_gather "three"
+// CHECK-NEXT: nn.tanh
+// CHECK-NEXT: ccl.wait %[[C]]
+// CHECK-NEXT: nn.exp
+// ZERO-LABEL: func.func @gathers_again
+// ZERO: ccl.all_gather "one"
+// ZERO-NEXT: ccl.wait
+// ZERO-NEXT: nn.relu
+// ZERO-NEXT: ccl.all_gather "two"
+// ZERO-NEXT: ccl.wait
+// ZERO-NEXT: nn.tanh
+// ZERO-NEXT: ccl.all_gather "three"
+func.func @gathers_again() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = ccl.read @s1 : tensor<4xf32>
+  %1 = ccl.read @s2 : tensor<4xf32>
+  %2 = ccl.read @s3 : tensor<4xf32>
+  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
+  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
+  %c = ccl.all_gather "three" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
+  return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// A gather of what was computed cannot start before; one behind an assignment stays behind it.
+// ORDER-LABEL: func.func @stays
+// CHECK: ccl.all_gather "one"
+// CHECK-NEXT: ccl.wait
+// CHECK-NEXT: %[[X:.*]] = nn.relu
+// CHECK-NEXT: ccl.assign @s1
+// CHECK-NEXT: ccl.read @s1
+// CHECK-NEXT: ccl.all_gather "two"
+// CHECK-NEXT: ccl.wait
+// CHECK-NEXT: %[[Y:.*]] = nn.tanh
+// CHECK-NEXT: ccl.all_gather "three" %[[Y]]
+func.func @stays(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
+  %0 = ccl.read @s1 : tensor<4xf32>
+  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %x = nn.relu %1 : (tensor<8xf32>) -> tensor<8xf32>
+  ccl.assign @s1, %v : tensor<4xf32>
+  %2 = ccl.read @s1 : tensor<4xf32>
+  %b = ccl.all_gather "two" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %3 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %y = nn.tanh %3 : (tensor<8xf32>) -> tensor<8xf32>
+  %c = ccl.all_gather "three" %y ranks [0, 1] index 0 blocks [8, 8] : tensor<8xf32> -> !ccl.pending<tensor<16xf32>>
+  %4 = ccl.wait %c : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
+  return %x, %4 : tensor<8xf32>, tensor<16xf32>
+}
+
+// Another collective between keeps its place in the order.
+// ORDER-LABEL: func.func @order
+// ORDER: ccl.all_gather "one"
+// ORDER: ccl.all_reduce "sum"
+// ORDER: ccl.all_gather "two"
+func.func @order() -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = ccl.read @s1 : tensor<4xf32>
+  %1 = ccl.read @s2 : tensor<4xf32>
+  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %2 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %s = ccl.all_reduce "sum" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %x = ccl.wait %s : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %y = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return %x, %y : tensor<8xf32>, tensor<8xf32>
+}
+
+// A reduction is waited for where the next one starts, or where its result is used.
+// ORDER-LABEL: func.func @reductions
+// CHECK-NEXT: %[[A:.*]] = ccl.reduce_scatter "one"
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: ccl.wait %[[A]]
+// CHECK-NEXT: %[[B:.*]] = ccl.all_reduce "two"
+// CHECK-NEXT: nn.tanh
+// CHECK-NEXT: %[[W:.*]] = ccl.wait %[[B]]
+// CHECK-NEXT: nn.neg %[[W]]
+func.func @reductions(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>) {
+  %a = ccl.reduce_scatter "one" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %0 = ccl.wait %a : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  %1 = nn.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %b = ccl.all_reduce "two" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %2 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %3 = nn.tanh %x : (tensor<8xf32>) -> tensor<8xf32>
+  %4 = nn.neg %2 : (tensor<8xf32>) -> tensor<8xf32>
+  return %1, %3, %4, %0 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
+}
