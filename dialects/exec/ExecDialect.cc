@@ -129,10 +129,22 @@ LogicalResult CollectiveOp::verify() {
   int64_t bytes = sum(getBlocks()) * sbp::elementBytes(getType());
   if (getData().getBytes() != bytes)
     return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
+  for (int64_t block : getBlocks())
+    if (block < 0)
+      return emitOpError() << "has a block of " << block << " elements; it is at least 0";
   bool hasOutput = isAllToAll || getKind() == "reduce_scatter";
   if (hasOutput != getOutput().has_value() || isAllToAll != getReceived().has_value())
     return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
                          << "received blocks; reduce_scatter has an output, all_to_all both, others none";
+  if (isAllToAll && getReceived()->size() != getBlocks().size())
+    return emitOpError() << "has " << getBlocks().size() << " blocks and receives " << getReceived()->size()
+                         << "; there is one per rank on either side";
+  if (hasOutput) {
+    int64_t elements = isAllToAll ? sum(*getReceived()) : getBlocks()[index];
+    if (getOutput()->getBytes() != elements * sbp::elementBytes(getType()))
+      return emitOpError() << "receives into " << *getOutput() << ", but its blocks have "
+                           << elements * sbp::elementBytes(getType()) << " bytes";
+  }
   return verifyDistinct(*this);
 }
 
@@ -159,6 +171,9 @@ public:
   explicit PlanVerifier(PlanOp plan) : plan(plan) {}
 
   LogicalResult run() {
+    if (failed(verifyInterface("inputs", plan.getInputs(), plan.getInputTypes(), plan.getInputNames())) ||
+        failed(verifyInterface("outputs", plan.getOutputs(), plan.getOutputTypes(), plan.getOutputNames())))
+      return failure();
     for (Operation &op : plan.getBody().front())
       if (failed(verifyRanges(&op)) || failed(verifyUnderWay(&op)) || failed(follow(&op)))
         return failure();
@@ -168,9 +183,20 @@ public:
   }
 
 private:
+  LogicalResult verifyInterface(StringRef what, ArrayAttr ranges, ArrayAttr types, ArrayAttr names) {
+    if (ranges.size() != types.size() || ranges.size() != names.size())
+      return plan.emitOpError() << "has " << ranges.size() << " " << what << ", " << types.size() << " types and "
+                                << names.size() << " names of them; give one of each";
+    return verifyWithinSpaces(plan, llvm::to_vector(ranges.getAsRange<RangeAttr>()));
+  }
+
   LogicalResult verifyRanges(Operation *op) {
     SmallVector<RangeAttr> ranges;
     rangesOf(op, ranges, ranges);
+    return verifyWithinSpaces(op, ranges);
+  }
+
+  LogicalResult verifyWithinSpaces(Operation *op, ArrayRef<RangeAttr> ranges) {
     for (RangeAttr range : ranges) {
       int64_t size = range.isPersistent() ? plan.getPersistentBytes() : plan.getArenaBytes();
       if (range.getEnd() > size)

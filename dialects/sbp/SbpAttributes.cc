@@ -53,7 +53,9 @@ Attribute PlacementAttr::parse(AsmParser &parser, Type) {
 }
 
 void PlacementAttr::print(AsmPrinter &printer) const {
-  printer << "<\"" << getDeviceKind().getValue() << "\", [";
+  printer << "<";
+  printer.printString(getDeviceKind().getValue());
+  printer << ", [";
   llvm::interleaveComma(llvm::zip(getAxisNames(), getAxisSizes()), printer, [&](auto axis) {
     printer.printKeywordOrString(std::get<0>(axis).getValue());
     printer << " = " << std::get<1>(axis);

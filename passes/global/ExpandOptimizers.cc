@@ -36,6 +36,7 @@ public:
 
   SymbolTable &symbols;
   llvm::StringMap<Value> shared; ///< scalar values of this step, by the name of the variable
+  llvm::StringMap<double> factors;
 };
 
 /// `value` with the signature left out: what updates are built of is undecided until 'sbp-propagate'.
@@ -49,13 +50,16 @@ public:
   VariableUpdate(nn::UpdateOp op, sbp::VariableOp variable, FunctionUpdates &function)
       : op(op), variable(variable), function(function), opBuilder(op) {}
 
-  void expand() {
+  LogicalResult expand() {
     auto optimizer = cast<nn::OptimizerAttrInterface>(op.getOptimizer());
     Value parameter = fenced(read(opBuilder, loc(), variable));
     Value gradient = fenced(op.getGradient());
     Value result = optimizer.expand(*this, parameter, gradient);
+    if (isWrong)
+      return failure();
     opBuilder.create<sbp::AssignOp>(loc(), op.getVariableAttr(), result);
     op.erase();
+    return success();
   }
 
   OpBuilder &builder() override { return opBuilder; }
@@ -70,6 +74,10 @@ public:
   Value sharedPower(StringRef role, double initial, double factor) override {
     std::string name = ("optimizer." + role).str();
     Value &value = function.shared[name];
+    auto [known, isNew] = function.factors.try_emplace(name, factor);
+    if (!isNew && known->second != factor)
+      fail() << "multiplies @" << name << " by " << factor << " where another update multiplies it by " << known->second
+             << "; give both one";
     if (!value) {
       sbp::VariableOp power = function.scalarVariable(name, opBuilder.getF64Type(), initial, variable);
       value = opBuilder.create<nn::ScaleOp>(loc(), read(opBuilder, loc(), power), factor);
@@ -81,8 +89,9 @@ public:
   Value learningRate() override {
     Type element = variable.getTensorType().getElementType();
     Value &rate = function.shared["optimizer.learning_rate"];
+    double initial = cast<nn::OptimizerAttrInterface>(op.getOptimizer()).getInitialLearningRate();
+    checkLearningRate(initial);
     if (!rate) {
-      double initial = cast<nn::OptimizerAttrInterface>(op.getOptimizer()).getInitialLearningRate();
       rate = read(opBuilder, loc(),
                   function.scalarVariable("optimizer.learning_rate", opBuilder.getF32Type(), initial, variable));
     }
@@ -92,12 +101,31 @@ public:
   }
 
 private:
+  InFlightDiagnostic fail() {
+    isWrong = true;
+    return op.emitOpError();
+  }
+
+  void checkLearningRate(double initial) {
+    sbp::VariableOp known = function.find("optimizer.learning_rate");
+    auto init = known ? dyn_cast_or_null<sbp::ConstantInitAttr>(known.getInitAttr()) : sbp::ConstantInitAttr();
+    if (init && init.getValue().getValueAsDouble() != initial)
+      fail() << "starts @optimizer.learning_rate at " << initial << ", but it is there with "
+             << init.getValue().getValueAsDouble() << "; one module has one learning rate";
+  }
+
   Value fenced(Value value) { return opBuilder.create<sbp::FenceOp>(loc(), value, op.getScope()); }
 
   sbp::VariableOp state(StringRef role) {
     std::string name = (variable.getSymName() + "." + role).str();
-    if (sbp::VariableOp known = function.find(name))
-      return known;
+    if (sbp::VariableOp known = function.find(name)) {
+      bool isOurs = known.getStateOf() == variable.getSymName() && known.getRole() == role &&
+                    nn::undecided(known.getType()) == nn::undecided(variable.getType());
+      if (isOurs)
+        return known;
+      fail() << "keeps its state in @" << name << ", but that is another variable; rename it";
+      return variable; // of the right type, for what is built before the error is seen
+    }
     OpBuilder b(variable->getContext());
     b.setInsertionPointAfter(variable);
     auto zero = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(0.0));
@@ -113,6 +141,7 @@ private:
   sbp::VariableOp variable;
   FunctionUpdates &function;
   OpBuilder opBuilder;
+  bool isWrong = false;
 };
 
 struct ExpandOptimizers : splitcast::impl::ExpandOptimizersPassBase<ExpandOptimizers> {
@@ -121,7 +150,8 @@ struct ExpandOptimizers : splitcast::impl::ExpandOptimizersPassBase<ExpandOptimi
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       FunctionUpdates shared(symbols);
       for (auto op : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>()))
-        VariableUpdate(op, shared.find(op.getVariable()), shared).expand();
+        if (failed(VariableUpdate(op, shared.find(op.getVariable()), shared).expand()))
+          return signalPassFailure();
     }
   }
 };

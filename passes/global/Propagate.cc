@@ -391,7 +391,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (reduce != "early" && reduce != "late") {
-      module.emitError() << "'sbp-propagate' got reduce=" << reduce << "; it is early or late";
+      module.emitError() << "'sbp-propagate' got reduce=" << reduce.getValue() << "; it is early or late";
       return signalPassFailure();
     }
     sbp::PlacementAttr placement = sbp::placementOf(module);

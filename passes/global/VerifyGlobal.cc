@@ -23,17 +23,40 @@ struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {
       signalPassFailure();
   }
 
+  LogicalResult verifyType(Operation *op, Type type) {
+    if (!isa<RankedTensorType>(type))
+      return success();
+    sbp::NdAttr signature = sbp::signatureOf(type);
+    if (!signature)
+      return op->emitOpError() << "has a tensor of type " << type << " without a signature; run 'sbp-propagate'";
+    if (signature.getPlacement() != placement)
+      return op->emitOpError() << "has a tensor on another placement than the module's";
+    return success();
+  }
+
+  /// Types that no value has: of functions, whose arguments may be unused, and of variables.
+  LogicalResult verifyDeclaredTypes(Operation *op) {
+    if (auto variable = dyn_cast<sbp::VariableOp>(op))
+      return verifyType(op, variable.getType());
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function)
+      return success();
+    for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes())) {
+      if (!isa<RankedTensorType>(type))
+        return op->emitOpError() << "takes or returns " << type << "; functions of the global level have tensors only";
+      if (failed(verifyType(op, type)))
+        return failure();
+    }
+    return success();
+  }
+
   LogicalResult verifyTensors(Operation *op) {
+    if (failed(verifyDeclaredTypes(op)))
+      return failure();
     for (Value value :
          llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults()))) {
-      if (!isa<RankedTensorType>(value.getType()))
-        continue;
-      sbp::NdAttr signature = sbp::signatureOf(value);
-      if (!signature)
-        return op->emitOpError() << "has a tensor of type " << value.getType()
-                                 << " without a signature; run 'sbp-propagate'";
-      if (signature.getPlacement() != placement)
-        return op->emitOpError() << "has a tensor on another placement than the module's";
+      if (failed(verifyType(op, value.getType())))
+        return failure();
     }
     return success();
   }

@@ -34,6 +34,8 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       return; // no global tensor, nothing to store
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
+      if (!variable.getLogical()) // what nobody said is B
+        variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
       if (variable.getStateOf())
         states[variable.getStateOf().value()].push_back(variable);
       else if (isSplittable(variable))
@@ -50,11 +52,13 @@ private:
   LogicalResult checkOptions() {
     ModuleOp module = getOperation();
     if (stage < 0 || stage > 3)
-      return module.emitError() << "'sbp-zero-storage' got stage=" << stage << "; stages are 0, 1, 2 and 3";
+      return module.emitError() << "'sbp-zero-storage' got stage=" << stage.getValue() << "; stages are 0, 1, 2 and 3";
     if (strategy != "bucket" && strategy != "tensor")
-      return module.emitError() << "'sbp-zero-storage' got strategy=" << strategy << "; it is bucket or tensor";
+      return module.emitError() << "'sbp-zero-storage' got strategy=" << strategy.getValue()
+                                << "; it is bucket or tensor";
     if (bucketBytes < 0)
-      return module.emitError() << "'sbp-zero-storage' got bucket-bytes=" << bucketBytes << "; it is at least 0";
+      return module.emitError() << "'sbp-zero-storage' got bucket-bytes=" << bucketBytes.getValue()
+                                << "; it is at least 0";
     placement = sbp::placementOf(module);
     if (!placement)
       return success();
@@ -64,7 +68,8 @@ private:
     zeroAxis = axis.empty() ? 0 : algebra.axisIndex(axis);
     if (zeroAxis >= 0)
       return success();
-    InFlightDiagnostic diag = module.emitError() << "'sbp-zero-storage' got axis=" << axis << "; the placement has";
+    InFlightDiagnostic diag = module.emitError()
+                              << "'sbp-zero-storage' got axis=" << axis.getValue() << "; the placement has";
     for (const sbp::Axis &known : algebra.axes)
       diag << " " << known.name;
     return diag;

@@ -16,7 +16,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
 
   void runOnOperation() override {
     if (depth < 0 || depth > 1) {
-      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth << "; it is 0 or 1";
+      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is 0 or 1";
       return signalPassFailure();
     }
     if (depth == 0)

@@ -1,4 +1,4 @@
-// What 'ccl-prefetch' moves. The order of the collectives stays: '--check-prefix=ORDER' holds for every depth.
+// What 'ccl-prefetch' moves, and (ORDER) that the order of the collectives is the same at every depth and without it.
 // RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s --check-prefixes=ORDER,CHECK
 // RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefixes=ORDER,ZERO
 // RUN: splitcast-opt %s | FileCheck-19 %s --check-prefixes=ORDER,ZERO
@@ -8,27 +8,7 @@ ccl.storage @s2 : tensor<4xf32> holds [] at []
 ccl.storage @s3 : tensor<4xf32> holds [] at []
 
 // Three gathers, of which two at most are open: the third starts when the second has been waited for.
-// ORDER-LABEL: func.func @gathers
-// ORDER: ccl.all_gather "one"
-// ORDER: ccl.all_gather "two"
-// ORDER: ccl.all_gather "three"
-func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
-  %0 = ccl.read @s1 : tensor<4xf32>
-  %1 = ccl.read @s2 : tensor<4xf32>
-  %2 = ccl.read @s3 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
-  %c = ccl.all_gather "three" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
-  return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
-}
-// In two blocks, since the lines above are in the order of the input.
-// CHECK-LABEL: func.func @gathers_again
+// CHECK-LABEL: func.func @gathers
 // CHECK: %[[A:.*]] = ccl.all_gather "one"
 // CHECK-NEXT: ccl.wait %[[A]]
 // CHECK-NEXT: %[[B:.*]] = ccl.all_gather "two"
@@ -38,7 +18,7 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
 // CHECK-NEXT: nn.tanh
 // CHECK-NEXT: ccl.wait %[[C]]
 // CHECK-NEXT: nn.exp
-// ZERO-LABEL: func.func @gathers_again
+// ZERO-LABEL: func.func @gathers
 // ZERO: ccl.all_gather "one"
 // ZERO-NEXT: ccl.wait
 // ZERO-NEXT: nn.relu
@@ -46,7 +26,7 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
 // ZERO-NEXT: ccl.wait
 // ZERO-NEXT: nn.tanh
 // ZERO-NEXT: ccl.all_gather "three"
-func.func @gathers_again() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
   %2 = ccl.read @s3 : tensor<4xf32>

@@ -1,0 +1,28 @@
+// The module of the README: six lines, an MLP layer and its step, through every stage.
+// RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+
+// Every variable is split, the gather stands before its use, the gradient goes to the shard, and the update stays there.
+// CHECK: sbp.variable @w : tensor<10x4xf32, #B> storage #S_w_0_ update #S_w_0_ slot #sbp.slot<@w, 0 of 64>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[SHARD:.*]] = sbp.read @w : tensor<10x4xf32, #S_w_0_>
+// CHECK: %[[FENCED:.*]] = sbp.fence %[[SHARD]] in
+// CHECK: %[[W:.*]] = sbp.boxing %[[FENCED]] : tensor<10x4xf32, #S_w_0_> -> tensor<10x4xf32, #B>
+// CHECK: nn.matmul %{{.*}}, %[[W]]
+// CHECK: %[[DW:.*]] = sbp.boxing %{{.*}} : tensor<10x4xf32, #P> -> tensor<10x4xf32, #S_w_0_>
+// CHECK: sbp.assign @w, %{{.*}} : tensor<10x4xf32, #S_w_0_>
+// CHECK: return %{{.*}} : tensor<f32, #B>
+// PLAN: exec.plan @train
+#p = #sbp.placement<"cpu", [dp = 4]>
+sbp.variable @w : tensor<10x4xf32, #sbp.nd<#p, [B]>> init #sbp.normal<mean = 0.0, stddev = 0.1>
+func.func @train(%x: tensor<8x10xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<10x4xf32>
+  %h = nn.matmul %x, %w : (tensor<8x10xf32, #sbp.nd<#p, [S(0)]>>, tensor<10x4xf32>) -> tensor<8x4xf32>
+  %a = nn.gelu %h : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %loss = nn.reduce_sum %a {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %loss : tensor<f32>
+}

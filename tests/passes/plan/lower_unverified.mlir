@@ -1,0 +1,32 @@
+// 'exec-lower' on modules that 'ccl-verify-local' refuses: its words, and no crash.
+// RUN: splitcast-opt %s -exec-lower -split-input-file -verify-diagnostics
+
+func.func @lower_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; once is right}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  return
+}
+
+// -----
+
+// @lower_c1
+// expected-error @below {{'func.func' op must have a body of one block}}
+func.func private @external(tensor<4xf32>)
+
+// -----
+
+// @lower_c1: no global type, which plans keep for those that bind inputs.
+// expected-error @below {{'func.func' op has an argument without ccl.global; run 'sbp-localize'}}
+func.func @without_global(%x: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+// @lower_c1
+func.func @global(%x: tensor<4x4xf32, #B>) {
+  // expected-error @below {{'nn.matmul' op has a tensor with a signature; run 'sbp-localize'}}
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32, #B>, tensor<4x4xf32, #B>) -> tensor<4x4xf32, #B>
+  return
+}
