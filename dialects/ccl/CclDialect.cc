@@ -143,14 +143,29 @@ template <typename OpTy> static LogicalResult verifyElements(OpTy op, int64_t in
   return success();
 }
 
+/// Blocks lie one after the other.
+static LogicalResult verifyFlatOperand(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (type.getRank() != 1)
+    return op->emitOpError() << "takes " << type << "; its operand has one dimension";
+  return success();
+}
+
+static LogicalResult verifyFlatResult(Operation *op) {
+  RankedTensorType type = cast<PendingType>(op->getResult(0).getType()).getTensor();
+  if (type.getRank() != 1)
+    return op->emitOpError() << "gives " << type << "; its result has one dimension";
+  return success();
+}
+
 LogicalResult AllGatherOp::verify() {
-  if (failed(verifyGroup(*this)))
+  if (failed(verifyGroup(*this)) || failed(verifyFlatResult(*this)))
     return failure();
   return verifyElements(*this, getBlocks()[getIndex()], sum(getBlocks()));
 }
 
 LogicalResult ReduceScatterOp::verify() {
-  if (failed(verifyGroup(*this)))
+  if (failed(verifyGroup(*this)) || failed(verifyFlatOperand(*this)))
     return failure();
   return verifyElements(*this, sum(getBlocks()), getBlocks()[getIndex()]);
 }
@@ -158,11 +173,16 @@ LogicalResult ReduceScatterOp::verify() {
 LogicalResult AllReduceOp::verify() {
   if (failed(verifyGroup(*this)))
     return failure();
-  return verifyElements(*this, sum(getBlocks()), sum(getBlocks()));
+  if (failed(verifyElements(*this, sum(getBlocks()), sum(getBlocks()))))
+    return failure();
+  if (getInput().getType() != getPending().getType().getTensor())
+    return emitOpError() << "turns " << getInput().getType() << " into " << getPending().getType().getTensor()
+                         << "; both have one type";
+  return success();
 }
 
 LogicalResult AllToAllOp::verify() {
-  if (failed(verifyGroup(*this)))
+  if (failed(verifyGroup(*this)) || failed(verifyFlatOperand(*this)) || failed(verifyFlatResult(*this)))
     return failure();
   if (getReceived().size() != getBlocks().size())
     return emitOpError() << "sends " << getBlocks().size() << " blocks and receives " << getReceived().size()

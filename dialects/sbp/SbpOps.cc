@@ -28,6 +28,11 @@ LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
   if (!type.hasStaticShape())
     return emitOpError() << "has type " << type << "; a variable has a static shape";
+  Type element = type.getElementType();
+  bool isKnown = element.isF16() || element.isBF16() || element.isF32() || element.isF64() || element.isInteger(32) ||
+                 element.isInteger(64);
+  if (!isKnown)
+    return emitOpError() << "has type " << type << "; its elements may be f16, bf16, f32, f64, i32 or i64";
   NdAttr logical = getLogical();
   std::pair<StringRef, NdAttr> signatures[] = {
       {"type", logical}, {"storage", getStorage().value_or(NdAttr())}, {"update", getUpdate().value_or(NdAttr())}};

@@ -16,6 +16,9 @@ namespace splitcast {
 #define GEN_PASS_REGISTRATION
 #include "passes/global/Passes.h.inc"
 
+/// What 'sbp-verify-global' checks.
+mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
+
 } // namespace splitcast
 
 #endif // SPLITCAST_PASSES_GLOBAL_PASSES_H

@@ -304,7 +304,8 @@ private:
       return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() <= 1; });
     };
     return llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; }) &&
-           llvm::all_of(spec.operands, hasOneEach) && hasOneEach(spec.results.front());
+           llvm::all_of(spec.operands, hasOneEach) &&
+           llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
   }
 
   /// Gives an undecided value, and what it is made of, the signature that its first user wants.

@@ -11,18 +11,20 @@ namespace splitcast {
 
 namespace {
 
-struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {
-  void runOnOperation() override {
-    placement = sbp::placementOf(getOperation());
-    SymbolTable symbols(getOperation());
-    WalkResult walk = getOperation().walk([&](Operation *op) {
+class GlobalVerifier {
+public:
+  explicit GlobalVerifier(ModuleOp module) : module(module), placement(sbp::placementOf(module)) {}
+
+  LogicalResult run() {
+    SymbolTable symbols(module);
+    WalkResult walk = module.walk([&](Operation *op) {
       return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyVariables(op, symbols)) &&
                                 succeeded(verifyLevel(op))));
     });
-    if (walk.wasInterrupted())
-      signalPassFailure();
+    return failure(walk.wasInterrupted());
   }
 
+private:
   LogicalResult verifyType(Operation *op, Type type) {
     if (!isa<RankedTensorType>(type))
       return success();
@@ -90,7 +92,17 @@ struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {
     return success();
   }
 
+  ModuleOp module;
   sbp::PlacementAttr placement;
 };
 
+struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {
+  void runOnOperation() override {
+    if (failed(verifyGlobal(getOperation())))
+      signalPassFailure();
+  }
+};
+
 } // namespace
+
+LogicalResult splitcast::verifyGlobal(ModuleOp module) { return GlobalVerifier(module).run(); }

@@ -1,6 +1,9 @@
 // Do all ranks call the same collectives in the same order?
 #include "passes/local/Passes.h"
 
+#include <map>
+#include <set>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -48,26 +51,74 @@ LogicalResult compareGroup(const std::vector<Call> &mine, const std::vector<Call
   return success();
 }
 
+using CallsByGroup = std::map<std::vector<int64_t>, std::vector<Call>>;
+
+/// The function of that name in each rank's program.
+struct RankFunction {
+  func::FuncOp function;
+  CallsByGroup calls;
+};
+
+/// Block for block, what one member sends is what the other receives.
+LogicalResult compareExchanges(const std::vector<int64_t> &group, std::map<int64_t, RankFunction> &ranks, size_t call) {
+  auto blocksOf = [&](int64_t rank, StringRef name) {
+    return ranks[rank].calls[group][call].op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef();
+  };
+  for (size_t from = 0; from < group.size(); ++from)
+    for (size_t to = 0; to < group.size(); ++to) {
+      int64_t sent = blocksOf(group[from], "blocks")[to], received = blocksOf(group[to], "received")[from];
+      if (sent != received)
+        return ranks[group[to]].calls[group][call].op->emitError()
+               << "rank " << group[to] << " receives " << received << " elements where rank " << group[from]
+               << " sends " << sent;
+    }
+  return success();
+}
+
+LogicalResult compareMembers(const std::vector<int64_t> &group, std::map<int64_t, RankFunction> &ranks) {
+  for (int64_t rank : group) {
+    if (!ranks.count(rank))
+      continue;
+    int64_t firstRank = group.front();
+    if (failed(compareGroup(ranks[rank].calls[group], ranks[firstRank].calls[group], rank, firstRank,
+                            ranks[rank].function)))
+      return failure();
+  }
+  for (size_t call = 0; call < ranks[group.front()].calls[group].size(); ++call)
+    if (ranks[group.front()].calls[group][call].op->hasAttr("received") && failed(compareExchanges(group, ranks, call)))
+      return failure();
+  return success();
+}
+
+int64_t rankOf(ModuleOp module, int64_t index) {
+  auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank");
+  return rank ? rank.getInt() : index;
+}
+
 } // namespace
 
 LogicalResult splitcast::verifyCollectiveSequence(ArrayRef<ModuleOp> modules) {
   ModuleOp first = modules.front();
   for (auto function : first.getOps<func::FuncOp>()) {
-    std::map<std::vector<int64_t>, std::pair<int64_t, std::vector<Call>>> firstOf;
-    for (size_t rank = 0; rank < modules.size(); ++rank) {
-      ModuleOp module = modules[rank];
+    std::map<int64_t, RankFunction> ranks;
+    std::set<std::vector<int64_t>> groups;
+    for (size_t index = 0; index < modules.size(); ++index) {
+      ModuleOp module = modules[index];
+      int64_t rank = rankOf(module, index);
       auto own = module.lookupSymbol<func::FuncOp>(function.getName());
       if (!own)
-        return module.emitError() << "rank " << rank << " has no function @" << function.getName()
-                                  << ", which rank 0 has";
-      for (auto &[group, calls] : callsOf(own)) {
-        if (!llvm::is_contained(group, static_cast<int64_t>(rank)))
+        return module.emitError() << "rank " << rank << " has no function @" << function.getName() << ", which rank "
+                                  << rankOf(first, 0) << " has";
+      ranks[rank] = {own, callsOf(own)};
+      for (auto &[group, calls] : ranks[rank].calls) {
+        if (!llvm::is_contained(group, rank))
           return calls.front().op->emitError() << "rank " << rank << " calls a collective of a group that it is not in";
-        auto [known, isNew] = firstOf.try_emplace(group, rank, calls);
-        if (!isNew && failed(compareGroup(calls, known->second.second, rank, known->second.first, own)))
-          return failure();
+        groups.insert(group);
       }
     }
+    for (const std::vector<int64_t> &group : groups)
+      if (failed(compareMembers(group, ranks)))
+        return failure();
   }
   return success();
 }

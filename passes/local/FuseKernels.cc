@@ -81,8 +81,18 @@ private:
     for (Group &group : groups)
       for (Operation *member : group.members)
         for (Value operand : member->getOperands())
-          if (auto read = operand.getDefiningOp<ccl::ReadOp>(); read && read.getStorage() == storage)
+          if (auto read = sourceOf(operand).getDefiningOp<ccl::ReadOp>(); read && read.getStorage() == storage)
             group.isClosed = true;
+  }
+
+  /// What a view looks at.
+  static Value sourceOf(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<ccl::ViewOp, nn::ReshapeOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    return value;
   }
 
   /// The same loops, a value in common, and nothing outside that uses a member's result before.
@@ -162,7 +172,15 @@ private:
 };
 
 struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
-  void runOnOperation() override { Fuser(getOperation().getBody().front()).run(); }
+  void runOnOperation() override {
+    if (failed(verifyStraightLine(getOperation())))
+      return signalPassFailure();
+    Block &block = getOperation().getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op)) // no kernel would compute it
+        op.erase();
+    Fuser(block).run();
+  }
 };
 
 } // namespace

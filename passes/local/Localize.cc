@@ -1,8 +1,10 @@
 // The program of one rank.
+#include "passes/global/Passes.h"
 #include "passes/local/LocalizeBoxing.h"
 #include "passes/local/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -327,6 +329,9 @@ private:
   bool translateRead(sbp::ReadOp read) {
     sbp::VariableOp from = variable(read.getVariable());
     const std::string &name = storages.names[read.getVariable()];
+    auto isAssigned = [&](sbp::AssignOp assign) { return assign.getVariable() == read.getVariable(); };
+    if (llvm::any_of(readyAssigns[name], isAssigned)) // what was assigned is to be seen
+      emitAssigns(name);
     Value whole = hashed("read " + name + " " + std::to_string(versions[name]), {}, [&]() -> Value {
       return builder.create<ccl::ReadOp>(read.getLoc(), storages.types[name], name);
     });
@@ -341,23 +346,32 @@ private:
     const std::string &name = storages.names[assign.getVariable()];
     std::vector<sbp::AssignOp> &ready = readyAssigns[name];
     ready.push_back(assign);
-    if (static_cast<int64_t>(ready.size()) < assignCounts[name])
-      return true; // the last one assigns them all
+    if (static_cast<int64_t>(ready.size()) == assignCounts[name]) // the last one assigns them all
+      emitAssigns(name);
+    return true;
+  }
+
+  void emitAssigns(const std::string &name) {
+    std::vector<sbp::AssignOp> &ready = readyAssigns[name];
+    assignCounts[name] -= ready.size();
     if (Value whole = commonRange(ready, name)) {
-      builder.create<ccl::AssignOp>(assign.getLoc(), name, whole);
+      builder.create<ccl::AssignOp>(ready.front().getLoc(), name, whole);
     } else {
       for (sbp::AssignOp member : ready)
         assignMember(member, name);
     }
     ready.clear();
     ++versions[name];
-    return true;
   }
 
   /// The range of which all members of the storage are assigned their own part, or null.
   Value commonRange(std::vector<sbp::AssignOp> &assigns, const std::string &name) {
     if (assigns.size() != storages.members[name].size())
       return {};
+    llvm::StringSet<> assigned;
+    for (sbp::AssignOp assign : assigns)
+      if (!assigned.insert(assign.getVariable()).second)
+        return {};
     Value range = values[assigns.front().getValue()].range;
     for (sbp::AssignOp assign : assigns) {
       LocalValue &value = values[assign.getValue()];
@@ -653,7 +667,7 @@ struct Localize : splitcast::impl::LocalizePassBase<Localize> {
 
 FailureOr<OwningOpRef<ModuleOp>> splitcast::localize(ModuleOp global, int64_t rank) {
   FailureOr<RankView> view = findRank(global, rank);
-  if (failed(view))
+  if (failed(view) || failed(verifyGlobal(global)))
     return failure();
   global.getContext()->loadDialect<ccl::CclDialect, nn::NnDialect>();
   OwningOpRef<ModuleOp> prepared = cast<ModuleOp>(global->clone());

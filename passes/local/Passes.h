@@ -21,6 +21,12 @@ namespace splitcast {
 /// What 'sbp-localize' does, leaving `global` as it is: the programs of several ranks can be made from it.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localize(mlir::ModuleOp global, int64_t rank);
 
+/// What 'ccl-verify-local' checks of one function.
+mlir::LogicalResult verifyLocal(mlir::func::FuncOp function);
+
+/// C2 alone, and that the function has a body of one block: what every pass of this level relies on.
+mlir::LogicalResult verifyStraightLine(mlir::func::FuncOp function);
+
 /// Whether all ranks start the same collectives in the same order: kinds, names, groups, blocks and types. modules[r]
 /// is the program of rank r; an error names the first difference and the ranks that differ from most.
 mlir::LogicalResult verifyCollectiveSequence(llvm::ArrayRef<mlir::ModuleOp> modules);

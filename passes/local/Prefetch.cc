@@ -19,6 +19,8 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
       getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is 0 or 1";
       return signalPassFailure();
     }
+    if (failed(verifyStraightLine(getOperation())))
+      return signalPassFailure();
     if (depth == 0)
       return;
     startGathersEarly();

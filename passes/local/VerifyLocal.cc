@@ -11,29 +11,47 @@ namespace splitcast {
 
 namespace {
 
+LogicalResult verifyOp(Operation *op) {
+  for (Value value :
+       llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
+    if (sbp::signatureOf(value))
+      return op->emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
+  bool isKnown = isa<nn::ComputeOpInterface, nn::FusionOp, func::ReturnOp>(op) ||
+                 isa_and_nonnull<ccl::CclDialect>(op->getDialect());
+  if (!isKnown)
+    return op->emitOpError() << "does not say what it computes on one rank";
+  return success();
+}
+
 struct VerifyLocal : splitcast::impl::VerifyLocalPassBase<VerifyLocal> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Operation &op : function.getBody().front())
-        if (failed(verifyOp(&op)))
-          return signalPassFailure();
-  }
-
-  LogicalResult verifyOp(Operation *op) {
-    for (Value value :
-         llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
-      if (sbp::signatureOf(value))
-        return op->emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
-    for (Value result : op->getResults())
-      if (isa<ccl::PendingType>(result.getType()) && !result.hasOneUse())
-        return op->emitOpError() << "starts a collective that is waited for "
-                                 << std::distance(result.use_begin(), result.use_end()) << " times; once is right";
-    bool isKnown = isa<nn::ComputeOpInterface, nn::FusionOp, func::ReturnOp>(op) ||
-                   isa_and_nonnull<ccl::CclDialect>(op->getDialect());
-    if (!isKnown)
-      return op->emitOpError() << "does not say what it computes on one rank";
-    return success();
+      if (failed(verifyLocal(function)))
+        return signalPassFailure();
   }
 };
 
 } // namespace
+
+LogicalResult splitcast::verifyStraightLine(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError() << "must have a body of one block";
+  for (Operation &op : function.getBody().front())
+    for (Value result : op.getResults())
+      if (isa<ccl::PendingType>(result.getType()) && !result.hasOneUse())
+        return op.emitOpError() << "starts a collective that is waited for "
+                                << std::distance(result.use_begin(), result.use_end()) << " times; once is right";
+  return success();
+}
+
+LogicalResult splitcast::verifyLocal(func::FuncOp function) {
+  if (failed(verifyStraightLine(function)))
+    return failure();
+  for (Operation &op : function.getBody().front())
+    if (failed(verifyOp(&op)))
+      return failure();
+  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
+    if (sbp::signatureOf(type))
+      return function.emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
+  return success();
+}

@@ -112,8 +112,10 @@ void BufferAssignment::findCopiedReads(Block &block) {
     for (const Use &use : uses[read.getResult()])
       if (indexOf(use.op) > firstAssign)
         copiedReads.insert(read);
-    if (copiedReads.contains(read))
+    if (copiedReads.contains(read)) {
+      storageBuffer(read.getStorage(), bytesOf(read.getResult()));
       continue;
+    }
     places[read.getResult()] = {storageBuffer(read.getStorage(), bytesOf(read.getResult())), 0,
                                 bytesOf(read.getResult())};
     for (const Use &use : uses[read.getResult()])
@@ -223,6 +225,16 @@ bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value ro
       return false;
     }
   }
+  for (Operation *read : copiedReads) // reads what lies there when it runs
+    if (storages.at(cast<ccl::ReadOp>(read).getStorage().str()) == target.buffer && indexOf(read) >= indexOf(writer) &&
+        !(assign && indexOf(read) > indexOf(assign)))
+      return false;
+  for (const auto &[other, place] : places) // made there later: until then this value is needed no more
+    if (place.overlaps(target) && writerOf(other) && !isa<ccl::ReadOp>(writerOf(other)) &&
+        indexOf(writerOf(other)) > indexOf(writer))
+      for (const Use &use : uses.lookup(root))
+        if (indexOf(use.op) >= indexOf(writerOf(other)))
+          return false;
   for (ccl::AssignOp other : assigns)
     if (assign && other != assign && other.getStorage() == assign.getStorage() && indexOf(other) > indexOf(writer) &&
         indexOf(other) < indexOf(assign))

@@ -1,4 +1,5 @@
 // A rank's program as a plan.
+#include "passes/local/Passes.h"
 #include "passes/plan/BufferAssignment.h"
 #include "passes/plan/KernelEmitter.h"
 #include "passes/plan/Passes.h"
@@ -299,6 +300,9 @@ private:
 struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(verifyLocal(function)) || failed(verifyHaveKernels(function)) || failed(verifyGlobalTypes(function)))
+        return signalPassFailure();
     PersistentSpace persistent(module);
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -312,6 +316,24 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     }
     for (auto storage : llvm::make_early_inc_range(module.getOps<ccl::StorageOp>()))
       lowerStorage(storage, persistent);
+  }
+
+  static LogicalResult verifyHaveKernels(func::FuncOp function) {
+    for (auto op : function.getBody().front().getOps<nn::ComputeOpInterface>())
+      if (!isa<nn::ReshapeOp>(op.getOperation()) && !op.getLibraryCall())
+        return op.emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
+    return success();
+  }
+
+  /// Plans keep the global types for those that bind inputs and outputs.
+  static LogicalResult verifyGlobalTypes(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!function.getArgAttr(i, "ccl.global"))
+        return function.emitOpError() << "has an argument without ccl.global; run 'sbp-localize'";
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (!function.getResultAttr(i, "ccl.global"))
+        return function.emitOpError() << "has a result without ccl.global; run 'sbp-localize'";
+    return success();
   }
 
   static void lowerStorage(ccl::StorageOp storage, const PersistentSpace &persistent) {

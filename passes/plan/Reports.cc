@@ -13,10 +13,13 @@ namespace {
 /// Persistent bytes by the role of the first member: a parameter has none.
 void addStorages(ModuleOp plans, MemoryReport &report) {
   for (auto storage : plans.getOps<exec::StorageOp>()) {
-    auto first = cast<FlatSymbolRefAttr>(storage.getMembers()[0]);
-    auto variable = plans.lookupSymbol<sbp::VariableOp>(first.getValue());
-    bool isScalar = variable.getTensorType().getRank() == 0;
-    int64_t &bytes = variable.getStateOf() ? report.optimizerState : isScalar ? report.otherState : report.parameters;
+    auto first =
+        storage.getMembers().empty() ? FlatSymbolRefAttr() : dyn_cast<FlatSymbolRefAttr>(storage.getMembers()[0]);
+    auto variable = first ? plans.lookupSymbol<sbp::VariableOp>(first.getValue()) : sbp::VariableOp();
+    bool isParameter = variable && variable.getTensorType().getRank() > 0;
+    int64_t &bytes = variable && variable.getStateOf() ? report.optimizerState
+                     : isParameter                     ? report.parameters
+                                                       : report.otherState;
     bytes += storage.getRange().getBytes();
   }
 }
@@ -70,7 +73,7 @@ MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
                                           {"activations", &report.activations}};
   for (size_t i = 0; i < buffers.size(); ++i)
     if (buffers.begin(i) <= at && at <= buffers.end(i))
-      *terms.at(buffers.purpose(i)) += buffers.bytes(i);
+      *(terms.count(buffers.purpose(i)) ? terms[buffers.purpose(i)] : &report.activations) += buffers.bytes(i);
   report.persistentBytes = plan.getPersistentBytes();
   report.arenaBytes = plan.getArenaBytes();
   return report;

@@ -8,7 +8,8 @@ import os
 import re
 import sys
 
-import descriptions
+sys.dont_write_bytecode = True
+import descriptions  # noqa: E402
 
 
 def sectionsOf(texts):

@@ -8,7 +8,8 @@ their names, '...' for anything. Every pass has such an example, but for those t
 import os
 import sys
 
-import descriptions
+sys.dont_write_bytecode = True
+import descriptions  # noqa: E402
 
 WITHOUT_EXAMPLE = {"verify_global", "verify_local", "report"}
 

@@ -1,12 +1,22 @@
 #!/usr/bin/env python3
-"""Feeds run_filecheck.py tests that must not pass. The tool under test is a script that prints a line."""
+"""Feeds run_filecheck.py, constraints_test.py and examples_test.py what must not pass.
+
+The tool that the tests run is a script that prints a line.
+"""
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 
-RUNNER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "run_filecheck.py")
+HERE = os.path.dirname(os.path.realpath(__file__))
+RUNNER = os.path.join(HERE, "run_filecheck.py")
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import constraints_test  # noqa: E402
+import descriptions  # noqa: E402
+import examples_test  # noqa: E402
 
 
 class RunnerTest(unittest.TestCase):
@@ -73,6 +83,114 @@ class RunnerTest(unittest.TestCase):
     def testEveryRunLineCounts(self):
         text = "// RUN: splitcast-opt fail -verify-diagnostics\n// RUN: splitcast-opt | FileCheck-19 %s\n"
         self.expectFailure(text + "// CHECK: the line\n// expected-error\n", "exit status 3")
+
+
+DIALECT = '''
+def A_BoxOp : A_Op<"box", [Pure]> {
+  let description = [{
+    ```mlir
+    %1 = a.box %0 {value = 0.5 : f64} : tensor<4xf32>
+    ```
+    - C1: One constraint.
+    - C2: Another one.
+  }];
+}
+class Other<string name> : A_Op<name> {}
+def A_SlotAttr : A_Attr<"Slot", "slot"> {
+  let description = "None.";
+}
+'''
+
+PASS = '''
+def MovePass : Pass<"a-move-it", "mlir::ModuleOp"> {
+  let description = [{
+    Moves. From tests/passes/a/move_it_example.mlir:
+    ```mlir
+    %w = a.read @w : tensor<4xf32>          // before: one line
+    %0 = a.read @w : tensor<4xf32, #S>      // after
+    %w = a.box %0 {value = 0.5, ...}
+    ```
+  }];
+}
+def VerifyPass : Pass<"a-verify-local", "mlir::ModuleOp"> {}
+'''
+
+EXAMPLE = """// The example.
+%w = a.read @w : tensor<4xf32>
+// CHECK: %[[_0:.*]] = a.read @w : tensor<4xf32, #S>
+// CHECK-NEXT: %[[w:.*]] = a.box %[[_0]] {value = 5.000000e-01 : f64, {{.*}}}
+"""
+
+
+class DescriptionsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.write("dialects/a/A.td", DIALECT)
+        self.write("passes/a/Passes.td", PASS)
+        self.write("tests/passes/a/move_it_example.mlir", EXAMPLE)
+        self.write(
+            "tests/dialects/a/box.mlir",
+            "@box_c1 expected-error\n// -----\n@box_c1_legal\n// -----\n@box_c2 expected-error\n"
+            "// -----\n@box_c2_legal\n%1 = a.box %0 {value = 5.0e-1 : f64} : tensor<4xf32>\n",
+        )
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, path, text):
+        full = os.path.join(self.folder.name, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def replace(self, path, old, new):
+        full = os.path.join(self.folder.name, path)
+        with open(full, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        self.write(path, text.replace(old, new))
+
+    def expectOne(self, module, words):
+        count, findings = module.findingsIn(self.folder.name)
+        self.assertGreater(count, 0)
+        self.assertEqual(len(findings), 1, findings)
+        self.assertIn(words, findings[0])
+
+    def testNames(self):
+        names = [entry.name for entry in descriptions.entries(self.folder.name)]
+        self.assertEqual(names, ["box", "slot", "move_it", "verify_local"])
+
+    def testNothingIsMissing(self):
+        self.assertEqual(constraints_test.findingsIn(self.folder.name), (2, []))
+        self.assertEqual(examples_test.findingsIn(self.folder.name), (4, []))
+
+    def testBothSidesOfABound(self):
+        self.replace("tests/dialects/a/box.mlir", "@box_c2 expected-error", "@box_c2")
+        self.expectOne(constraints_test, "@box_c2: no section")
+
+    def testLegalSideExpectsNothing(self):
+        self.replace("tests/dialects/a/box.mlir", "@box_c1_legal", "@box_c1_legal expected-error")
+        self.expectOne(constraints_test, "@box_c1_legal: no section")
+
+    def testNewLabel(self):
+        self.replace("dialects/a/A.td", "- C2: Another one.", "- C2: Another one.\n    - C3: A third.")
+        self.assertEqual(len(constraints_test.findingsIn(self.folder.name)[1]), 2)
+
+    def testChangedSnippet(self):
+        self.replace("dialects/a/A.td", "value = 0.5", "value = 0.25")
+        self.expectOne(examples_test, "value = 0.25")
+
+    def testInputIsNoOutput(self):
+        self.replace("tests/passes/a/move_it_example.mlir", "// CHECK: %[[_0:.*]]", "%0")
+        self.expectOne(examples_test, "shows, after")
+
+    def testPassWithoutExample(self):
+        self.replace("passes/a/Passes.td", "a-verify-local", "a-other")
+        self.expectOne(examples_test, "shows no example")
+
+    def testExampleOfNoFile(self):
+        self.replace("passes/a/Passes.td", "move_it_example", "gone_example")
+        self.expectOne(examples_test, "does not exist")
 
 
 if __name__ == "__main__":

@@ -229,16 +229,18 @@ void FunctionBuilder::smooth() {
   std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!x)
     return;
+  // Where tanh is flat, 1 - tanh^2 has no correct digit.
+  auto flattened = [&] { return make<nn::TanhOp>(make<nn::ScaleOp>(x->value, 0.0625)); };
   auto positive = [&] { return make<nn::ShiftOp>(make<nn::MulOp>(x->value, x->value), 1.0); };
   switch (random.below(6)) {
   case 0:
-    return know(make<nn::ExpOp>(make<nn::TanhOp>(x->value)), 3);
+    return know(make<nn::ExpOp>(flattened()), 3);
   case 1:
     return know(make<nn::LogOp>(positive()), 8);
   case 2:
     return know(make<nn::SqrtOp>(positive()), x->bound + 1);
   case 3:
-    return know(make<nn::TanhOp>(x->value), 1);
+    return know(flattened(), 1);
   default:
     return know(make<nn::GeluOp>(x->value, /*tanh=*/random.chance(50)), x->bound);
   }

@@ -39,3 +39,30 @@ func.func @assigned_twice() {
   sbp.assign @a, %1 : tensor<6xf32, #Sa>
   return
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
+#Sc = #sbp.nd<#p, [S(@l, 16 of 64)]>
+sbp.variable @a : tensor<6xf32, #B> storage #Sa slot #sbp.slot<@l, 0 of 64>
+sbp.variable @c : tensor<6xf32, #B> storage #Sc slot #sbp.slot<@l, 16 of 64>
+
+// The assignment waits for the bucket's second gradient, and so does the read behind it.
+// CHECK-LABEL: func.func @read_behind_one_that_waits
+// CHECK: ccl.reduce_scatter "bucket l"
+// CHECK: ccl.assign @bucket.l.parameter,
+// CHECK: %[[NEW:.*]] = ccl.read @bucket.l.parameter
+// CHECK: ccl.all_gather "bucket l" %[[NEW]]
+func.func @read_behind_one_that_waits(%ga: tensor<6xf32, #P>, %gc: tensor<6xf32, #P>) -> tensor<6xf32, #B> {
+  %0 = sbp.boxing %ga : tensor<6xf32, #P> -> tensor<6xf32, #Sa>
+  %1 = nn.neg %0 : (tensor<6xf32, #Sa>) -> tensor<6xf32, #Sa>
+  sbp.assign @a, %1 : tensor<6xf32, #Sa>
+  %2 = sbp.read @a : tensor<6xf32, #Sa>
+  %3 = sbp.boxing %2 : tensor<6xf32, #Sa> -> tensor<6xf32, #B>
+  %4 = sbp.boxing %gc : tensor<6xf32, #P> -> tensor<6xf32, #Sc>
+  sbp.assign @c, %4 : tensor<6xf32, #Sc>
+  return %3 : tensor<6xf32, #B>
+}

@@ -2,9 +2,9 @@
 // RUN: splitcast-opt %s -ccl-verify-local -split-input-file -verify-diagnostics
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
-func.func @verify_local_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.relu' op has a tensor with a signature; run 'sbp-localize'}}
-  %0 = nn.relu %x : (tensor<4xf32, #B>) -> tensor<4xf32, #B>
+func.func @verify_local_c1() {
+  // expected-error @below {{'nn.constant' op has a tensor with a signature; run 'sbp-localize'}}
+  %0 = nn.constant 1.0 : tensor<4xf32, #B>
   return
 }
 

@@ -1,7 +1,7 @@
 // What 'exec-lower' refuses: modules that 'ccl-verify-local' would, with its words, and ops that no kernel computes.
 // RUN: splitcast-opt %s -exec-lower -split-input-file -verify-diagnostics
 
-func.func @lower_c1(%x: tensor<4xf32>) {
+func.func @lower_c1(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   // expected-error @below {{'nn.relu' op is in no fusion and no library call; run 'nn-fuse-kernels'}}
   %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return

@@ -1,7 +1,7 @@
 // 'exec-lower' on modules that 'ccl-verify-local' refuses: its words, and no crash.
 // RUN: splitcast-opt %s -exec-lower -split-input-file -verify-diagnostics
 
-func.func @lower_c1(%x: tensor<4xf32>) {
+func.func @lower_c1(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; once is right}}
   %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   return
@@ -25,8 +25,8 @@ func.func @without_global(%x: tensor<4xf32>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 // @lower_c1
-func.func @global(%x: tensor<4x4xf32, #B>) {
-  // expected-error @below {{'nn.matmul' op has a tensor with a signature; run 'sbp-localize'}}
-  %0 = nn.matmul %x, %x : (tensor<4x4xf32, #B>, tensor<4x4xf32, #B>) -> tensor<4x4xf32, #B>
+func.func @global() {
+  // expected-error @below {{'nn.constant' op has a tensor with a signature; run 'sbp-localize'}}
+  %0 = nn.constant 1.0 : tensor<4xf32, #B>
   return
 }

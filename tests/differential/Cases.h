@@ -1,0 +1,39 @@
+//===- Cases.h - Models that are compiled in every way ------------------------------===//
+#ifndef SPLITCAST_TESTS_DIFFERENTIAL_CASES_H
+#define SPLITCAST_TESTS_DIFFERENTIAL_CASES_H
+
+#include "tests/differential/Oracle.h"
+#include "tests/differential/PassList.h"
+
+namespace splitcast::differential {
+
+/// A model that trains in @train: MLIR, and what its inputs may be.
+struct Case {
+  std::string name;
+  std::string text;
+  int64_t mostId = 0; ///< inputs of integers are 0 to mostId
+};
+
+/// Two linear layers with ReLU, squared error, Adam; on [dp = ranks], batch 8.
+Case mlp(int64_t ranks);
+/// 256-128-10, softmax cross-entropy, SGD.
+Case classifier(int64_t ranks);
+/// Embedding, reshape, linear, GELU, linear, cross-entropy per byte, AdamW.
+Case languageModel(int64_t ranks);
+/// The MLP on [dp = 2, tp = 2]: the first weight split by columns along tp, the second by rows.
+Case tensorParallelMlp();
+/// The MLP's loss as the sum over two halves of the batch, with weights read for each.
+Case microBatches(int64_t ranks);
+
+/// Calls of @train with random inputs, floats in [-1, 1).
+std::vector<Call> randomSteps(mlir::ModuleOp module, const Case &of, int64_t steps);
+
+/// Random values for the variables of the module that have no constant initializer.
+Variables randomVariables(mlir::ModuleOp module);
+
+/// Every stage with every strategy, and a few bucket sizes and depths.
+std::vector<Configuration> allConfigurations();
+
+} // namespace splitcast::differential
+
+#endif // SPLITCAST_TESTS_DIFFERENTIAL_CASES_H

@@ -1,0 +1,118 @@
+// Models in every stage and strategy, on 1 to 4 ranks, as a user runs them: 20 steps whose losses are the interpreter's, and
+// whose bits no stage, strategy, bucket size or depth changes.
+#include "tests/differential/Cases.h"
+#include "tests/differential/EveryPass.h"
+#include "tests/differential/SessionRun.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include "gtest/gtest.h"
+
+namespace splitcast::differential {
+namespace {
+
+using CaseMaker = Case (*)(int64_t);
+
+class ModelTest : public testing::Test {
+protected:
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const Case &of) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(of.text, context.get());
+    EXPECT_TRUE(module) << of.name;
+    return module;
+  }
+
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+};
+
+class FixedCasesTest : public ModelTest, public testing::WithParamInterface<std::tuple<CaseMaker, int64_t>> {
+protected:
+  static constexpr int64_t kSteps = 20;
+
+  /// What the interpreter gives from these values on.
+  Outcome interpret(mlir::ModuleOp source, const Experiment &experiment) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::cast<mlir::ModuleOp>(source->clone());
+    for (const char *pass : {"nn-differentiate", "nn-expand-optimizers"})
+      EXPECT_TRUE(runPass(*module, pass).ok());
+    absl::StatusOr<Outcome> outcome = runGlobal(*module, experiment);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    return outcome.ok() ? *std::move(outcome) : Outcome();
+  }
+
+};
+
+TEST_P(FixedCasesTest, StagesAndStrategiesTrainAsTheInterpreterDoes) {
+  auto [make, ranks] = GetParam();
+  Case of = make(ranks);
+  mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+  ASSERT_TRUE(module);
+  std::vector<Call> calls = randomSteps(*module, of, kSteps);
+  std::optional<SessionOutcome> first;
+  for (const Configuration &configuration : allConfigurations()) {
+    absl::StatusOr<SessionOutcome> run =
+        runSessions(*module, calls, configuration, testing::TempDir() + "/objects");
+    ASSERT_TRUE(run.ok()) << of.name << ", " << configuration.text() << ": " << run.status();
+    if (!first) {
+      first = *std::move(run);
+      continue;
+    }
+    absl::Status same = compare({{}, first->initial}, {{}, run->initial}, Agreement::Bits);
+    EXPECT_TRUE(same.ok()) << "initial values, " << configuration.text() << ": " << same;
+    same = compare(first->outcome, run->outcome, Agreement::Bits);
+    EXPECT_TRUE(same.ok()) << of.name << ", " << configuration.text() << ": " << same;
+  }
+  EXPECT_EQ(first->outcome.results.size(), static_cast<size_t>(kSteps));
+  Outcome expected = interpret(*module, {calls, first->initial});
+  expected.variables.clear(); // losses; variables differ where Adam divides by what is nearly zero
+  absl::Status close = compare(expected, first->outcome, Agreement::Close);
+  EXPECT_TRUE(close.ok()) << of.name << ": " << close;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, FixedCasesTest,
+                         testing::Combine(testing::Values(&mlp, &classifier, &languageModel, &microBatches),
+                                          testing::Values(1, 2, 3, 4)));
+
+//===----------------------------------------------------------------------===//
+// Pass by pass
+//===----------------------------------------------------------------------===//
+
+class EveryPassOfFixedCasesTest : public ModelTest {
+protected:
+  void check(const Case &of) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+    ASSERT_TRUE(module);
+    Experiment experiment{randomSteps(*module, of, 2), randomVariables(*module)};
+    EveryPassOptions options;
+    options.objectCacheDir = testing::TempDir() + "/objects";
+    options.checksGradients = true;
+    std::optional<LevelOutcomes> first;
+    for (const Configuration &configuration : allConfigurations())
+      for (bool cleans : {false, true}) {
+        options.cleansBetween = cleans;
+        absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, configuration, options);
+        ASSERT_TRUE(outcomes.ok()) << of.name << (cleans ? ", --cse --canonicalize between all passes: " : ": ")
+                                   << outcomes.status();
+        options.checksGradients = false;
+        if (first)
+          expectSame(*first, *outcomes, configuration, cleans);
+        else
+          first = *std::move(outcomes);
+      }
+  }
+
+  void expectSame(const LevelOutcomes &a, const LevelOutcomes &b, const Configuration &configuration, bool cleans) {
+    for (auto [x, y] : {std::pair(&a.global, &b.global), {&a.local, &b.local}, {&*a.plan, &*b.plan}}) {
+      absl::Status same = compare(*x, *y, Agreement::Bits);
+      EXPECT_TRUE(same.ok()) << configuration.text() << ", cleans " << cleans << ": " << same;
+    }
+  }
+};
+
+TEST_F(EveryPassOfFixedCasesTest, Mlp) { check(mlp(3)); }
+TEST_F(EveryPassOfFixedCasesTest, LanguageModel) { check(languageModel(2)); }
+/// Weights split along tp, and along dp by ZeRO.
+TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlp) { check(tensorParallelMlp()); }
+/// Weights that are read for each half: gradients with two contributions.
+TEST_F(EveryPassOfFixedCasesTest, MicroBatches) { check(microBatches(4)); }
+
+} // namespace
+} // namespace splitcast::differential
