@@ -51,7 +51,7 @@ private:
     }
   }
 
-  /// The group whose first use in forward comes last is the one that backward begins with.
+  /// The group that forward uses last is the one that backward begins with.
   void findLastGroup(Block &body) {
     for (Operation &op : body)
       for (Value operand : op.getOperands())
@@ -146,6 +146,11 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.getBody().hasOneBlock()) {
+        function.emitOpError() << "must have a body of one block";
+        return signalPassFailure();
+      }
     for (auto function : getOperation().getOps<func::FuncOp>())
       FunctionBoxing(function, symbols, keepLast).run();
     foldRoundTrips();

@@ -30,6 +30,8 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
   void runOnOperation() override {
     if (failed(checkOptions()))
       return signalPassFailure();
+    states.clear();
+    names.clear();
     if (!placement)
       return; // no global tensor, nothing to store
     SmallVector<sbp::VariableOp> parameters;

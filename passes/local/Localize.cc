@@ -146,13 +146,17 @@ public:
       for (bool progress = true; progress;) {
         progress = false;
         SmallVector<Operation *> blocked;
+        llvm::StringSet<> assigned; // by assignments that wait
         for (Operation *next : pending) {
-          FailureOr<bool> done = translate(next);
+          FailureOr<bool> done = assigned.contains(variableOf(next)) ? FailureOr<bool>(false) : translate(next);
           if (failed(done))
             return failure();
           progress |= *done;
-          if (!*done)
-            blocked.push_back(next);
+          if (*done)
+            continue;
+          blocked.push_back(next);
+          if (isa<sbp::AssignOp>(next))
+            assigned.insert(variableOf(next));
         }
         pending = blocked;
       }
@@ -195,6 +199,15 @@ private:
       values[from] = {to, {}, 0, false};
     builder.setInsertionPointToEnd(body);
     return success();
+  }
+
+  /// The variable that an op reads or assigns; "" for others.
+  static StringRef variableOf(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return read.getVariable();
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      return assign.getVariable();
+    return "";
   }
 
   /// True when done, false when an operand is not there yet.

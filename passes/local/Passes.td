@@ -31,6 +31,17 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
     under way while the group before is computed. A reduction is waited for when the next one starts, or where its result is
     used. With `depth=0`, each collective is waited for where it starts. The order of the collectives does not change, and at
     most one gather and one reduction are under way.
+    From tests/passes/local/prefetch_example.mlir:
+    ```mlir
+    %a = ccl.all_gather "one" %0 ...   // before
+    %one = ccl.wait %a : ...
+    %x = nn.relu %one : ...
+    %1 = ccl.read @s2 : tensor<4xf32>
+    %b = ccl.all_gather "two" %1 ...
+    %one = ccl.wait %a : ...           // after
+    %b = ccl.all_gather "two" %1 ...
+    %x = nn.relu %one : ...
+    ```
   }];
   let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead: 0 or 1">];
   let dependentDialects = ["splitcast::ccl::CclDialect"];
@@ -42,6 +53,11 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
     Each op that runs in no vendor library becomes part of a fusion: elementwise ops of one shape join (several results
     included), and a reduction takes in the elementwise ops that feed it. A fusion stands where its last member stood; no op
     moves past one that uses its result, or past an assignment of what it reads.
+    From tests/passes/local/fuse_kernels_example.mlir:
+    ```mlir
+    %0 = nn.tanh %x : (tensor<8x4xf32>) -> tensor<8x4xf32>                    // before
+    %s = nn.fusion(%x) : (tensor<8x4xf32>) -> tensor<8xf32> {                 // after
+    ```
   }];
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }

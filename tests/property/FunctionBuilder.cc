@@ -14,14 +14,6 @@ constexpr int64_t kMostElements = 300; ///< of a tensor
 sbp::Shape shapeOf(Value value) { return sbp::shapeOf(value.getType()); }
 Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
-/// Nothing that is computed from it goes anywhere but into a counter.
-bool isLoose(Value value) {
-  return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return user->getNumResults() == 1 && !user->use_empty() &&
-           llvm::all_of(user->getUsers(), [](Operation *next) { return isa<sbp::AssignOp>(next); });
-  });
-}
-
 } // namespace
 
 FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
@@ -140,12 +132,25 @@ void FunctionBuilder::addRandomOp() {
   (this->*random.pick(!ofIntegers && random.chance(35) ? inexact : exact))();
 }
 
+/// Whether something that is known has been computed from the results of the op.
+bool FunctionBuilder::leadsOn(Operation *op) {
+  for (Value result : op->getResults()) {
+    if (llvm::any_of(pool, [&](const Known &known) { return known.value == result; }))
+      return true;
+    if (llvm::any_of(result.getUsers(), [&](Operation *user) { return leadsOn(user); }))
+      return true;
+  }
+  return false;
+}
+
 void FunctionBuilder::minimize(Attribute optimizer) {
   Value loss;
-  for (size_t i = 0; i < pool.size(); ++i) {
-    Value value = pool[i].value;
-    if (!isLoose(value))
-      continue;
+  std::vector<Known> ends;
+  llvm::copy_if(pool, std::back_inserter(ends), [&](const Known &known) {
+    return llvm::none_of(known.value.getUsers(), [&](Operation *user) { return leadsOn(user); });
+  });
+  for (const Known &end : ends) {
+    Value value = end.value;
     SmallVector<int64_t> dims(shapeOf(value).size());
     std::iota(dims.begin(), dims.end(), 0);
     Value sum = dims.empty() ? value : make<nn::ReduceSumOp>(value, dims);

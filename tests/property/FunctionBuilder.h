@@ -17,7 +17,7 @@ public:
 
   /// Inputs, then `ops` random ops.
   void build(int64_t ops);
-  /// Reduces all that nothing uses to a scalar, and minimizes it.
+  /// Reduces all that nothing else was computed from to a scalar, and minimizes it.
   void minimize(mlir::Attribute optimizer);
   /// Returns some values; the function is complete.
   void finish();
@@ -54,6 +54,7 @@ private:
   void quotient();
   void crossEntropy();
 
+  bool leadsOn(mlir::Operation *op);
   using Condition = llvm::function_ref<bool(const Known &)>;
   std::optional<Known> any(Condition condition);
   std::optional<Known> anyOf(int64_t rank);

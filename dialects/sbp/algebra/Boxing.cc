@@ -70,12 +70,28 @@ std::vector<Sbp> entriesOf(const Shape &shape, const Sbp &from, const Sbp &to) {
   return entries;
 }
 
+/// Whether addends along a later axis are still to be summed: those come first, so that a sum over two axes has one
+/// order whatever the result's signature is.
+bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
+  for (size_t later = axis + 1; later < state.size(); ++later)
+    if (state[axis].isPartial() && state[later].isPartial() && !to[later].isPartial())
+      return true;
+  return false;
+}
+
+/// A slot has room for the piece that the other axes leave in the end, and for no larger one.
+bool othersAreAt(NdSbp state, size_t axis, const NdSbp &to) {
+  state[axis] = to[axis];
+  return state == to;
+}
+
 std::vector<BoxingStep> nextSteps(const Shape &shape, const NdSbp &state, const NdSbp &from, const NdSbp &to) {
   std::vector<BoxingStep> steps;
   for (size_t axis = 0; axis < state.size(); ++axis)
     for (const Sbp &entry : entriesOf(shape, from[axis], to[axis])) {
       std::optional<Collective> collective = singleStep(state[axis], entry);
-      if (!collective || !mayChange(state, axis, entry))
+      if (!collective || !mayChange(state, axis, entry) || mustWait(state, axis, to) ||
+          (entry.isFlat() && !othersAreAt(state, axis, to)))
         continue;
       BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
       step.to[axis] = entry;
