@@ -164,9 +164,9 @@ Case tensorParallelMlp() { return {"tensor-parallel mlp", kTensorParallel, 0}; }
 Case microBatches(int64_t ranks) {
   std::string text = onRanks(kMicroBatches, ranks);
   for (const char *half : {"a", "b"})
-    text = absl::StrReplaceAll(text, {{half == std::string("a") ? "HALF_A" : "HALF_B",
-                                       absl::StrReplaceAll(kHalf, {{"N ", absl::StrCat(half, " ")},
-                                                                   {"N,", absl::StrCat(half, ",")}})}});
+    text = absl::StrReplaceAll(
+        text, {{half == std::string("a") ? "HALF_A" : "HALF_B",
+                absl::StrReplaceAll(kHalf, {{"N ", absl::StrCat(half, " ")}, {"N,", absl::StrCat(half, ",")}})}});
   return {"micro-batches", text, 0};
 }
 

@@ -34,8 +34,8 @@ public:
       : source(source), experiment(experiment), configuration(configuration), options(options) {}
 
   absl::StatusOr<LevelOutcomes> run() {
-    for (const auto &level : {&EveryPassCheck::runGlobalLevel, &EveryPassCheck::runLocalLevel,
-                              &EveryPassCheck::runPlanLevel})
+    for (const auto &level :
+         {&EveryPassCheck::runGlobalLevel, &EveryPassCheck::runLocalLevel, &EveryPassCheck::runPlanLevel})
       if (absl::Status status = (this->*level)(); !status.ok())
         return located(status);
     return std::move(outcomes);
@@ -105,7 +105,10 @@ private:
     outcomes.local = *std::move(first);
     if (absl::Status status = compare(outcomes.global, outcomes.local, acrossLevels()); !status.ok())
       return status;
-    for (const std::string &name : withCleaning(localPasses(configuration))) {
+    std::vector<std::string> passes = withCleaning(localPasses(configuration));
+    if (options.cleansBetween) // after 'sbp-localize'
+      passes.insert(passes.begin(), {"cse", "canonicalize"});
+    for (const std::string &name : passes) {
       absl::Status status = runOnAll(name);
       if (!status.ok())
         return status;
@@ -158,7 +161,7 @@ private:
   std::vector<std::string> withCleaning(const std::vector<std::string> &passes) const {
     if (!options.cleansBetween)
       return passes;
-    std::vector<std::string> result = {"cse", "canonicalize"};
+    std::vector<std::string> result;
     for (const std::string &name : passes)
       for (const std::string &next : {name, std::string("cse"), std::string("canonicalize")})
         result.push_back(next);

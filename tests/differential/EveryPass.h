@@ -15,13 +15,14 @@ struct EveryPassOptions {
   bool isExact = false;
   /// Also compiles plans and runs them.
   bool runsPlan = true;
-  /// Runs --cse and --canonicalize between all passes, too.
+  /// Runs --cse and --canonicalize after each pass, too. (Not before the first: values that are one have another
+  /// gradient, to the bit, than two equal ones.)
   bool cleansBetween = false;
   /// Gradients and updates against finite differences and the optimizers' formulas (GradientCheck.h).
   bool checksGradients = false;
   std::string objectCacheDir;
-  /// Called after each pass with its text, before what it made is run: the global module, or the modules of all ranks. May
-  /// change them, to see whether it is noticed.
+  /// Called after each pass with its text, before what it made is run: the global module, or the modules of all ranks.
+  /// May change them, to see whether it is noticed.
   std::function<void(const std::string &pass, llvm::ArrayRef<mlir::ModuleOp> modules)> afterPass;
 };
 
@@ -39,7 +40,8 @@ struct LevelOutcomes {
 absl::StatusOr<LevelOutcomes> checkEveryPass(mlir::ModuleOp source, const Experiment &experiment,
                                              const Configuration &configuration, const EveryPassOptions &options);
 
-/// Whether every sum in `source` that its experiment does is exact: the interpreter gives the same numbers in f32 and f64.
+/// Whether every sum in `source` that its experiment does is exact: the interpreter gives the same numbers in f32 and
+/// f64.
 absl::StatusOr<bool> isExactInF32(mlir::ModuleOp source, const Experiment &experiment);
 
 } // namespace splitcast::differential

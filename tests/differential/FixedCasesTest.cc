@@ -1,5 +1,5 @@
-// Models in every stage and strategy, on 1 to 4 ranks, as a user runs them: 20 steps whose losses are the interpreter's, and
-// whose bits no stage, strategy, bucket size or depth changes.
+// Models in every stage and strategy, on 1 to 4 ranks, as a user runs them: 20 steps whose losses are the
+// interpreter's, and whose bits no stage, strategy, bucket size or depth changes.
 #include "tests/differential/Cases.h"
 #include "tests/differential/EveryPass.h"
 #include "tests/differential/SessionRun.h"
@@ -39,7 +39,6 @@ protected:
     EXPECT_TRUE(outcome.ok()) << outcome.status();
     return outcome.ok() ? *std::move(outcome) : Outcome();
   }
-
 };
 
 TEST_P(FixedCasesTest, StagesAndStrategiesTrainAsTheInterpreterDoes) {
@@ -50,8 +49,7 @@ TEST_P(FixedCasesTest, StagesAndStrategiesTrainAsTheInterpreterDoes) {
   std::vector<Call> calls = randomSteps(*module, of, kSteps);
   std::optional<SessionOutcome> first;
   for (const Configuration &configuration : allConfigurations()) {
-    absl::StatusOr<SessionOutcome> run =
-        runSessions(*module, calls, configuration, testing::TempDir() + "/objects");
+    absl::StatusOr<SessionOutcome> run = runSessions(*module, calls, configuration, testing::TempDir() + "/objects");
     ASSERT_TRUE(run.ok()) << of.name << ", " << configuration.text() << ": " << run.status();
     if (!first) {
       first = *std::move(run);

@@ -83,7 +83,8 @@ double uniform(std::mt19937_64 &random) { return static_cast<double>(random() >>
 class SlopeCheck {
 public:
   SlopeCheck(ModuleOp source, ModuleOp losses, ModuleOp gradients,
-             const std::map<std::string, std::vector<std::string>> &updates, const Experiment &experiment, uint64_t seed)
+             const std::map<std::string, std::vector<std::string>> &updates, const Experiment &experiment,
+             uint64_t seed)
       : losses(losses), gradients(gradients), updates(updates), random(seed) {
     for (auto variable : source.getOps<sbp::VariableOp>()) {
       std::string name = variable.getSymName().str();
@@ -107,8 +108,8 @@ public:
     double quotient = (*after - *before) / (2 * kStep), scale = 1.0 + std::abs(quotient) + magnitude;
     if (std::abs(quotient - *slope) <= kTolerance * scale)
       return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat("@", call.function, ": the loss has slope ", quotient,
-                                            " where the gradients give ", *slope));
+    return absl::DataLossError(
+        absl::StrCat("@", call.function, ": the loss has slope ", quotient, " where the gradients give ", *slope));
   }
 
 private:

@@ -11,12 +11,12 @@
 
 namespace splitcast::differential {
 
-/// `source` has nn.minimize where `differentiated` has nn.update. Along a random direction of all trainable variables, the
-/// slope of each loss is the product of direction and gradients; in f64. DataLoss where it is not.
+/// `source` has nn.minimize where `differentiated` has nn.update. Along a random direction of all trainable variables,
+/// the slope of each loss is the product of direction and gradients; in f64. DataLoss where it is not.
 absl::Status checkGradients(mlir::ModuleOp source, mlir::ModuleOp differentiated, const Experiment &experiment);
 
-/// `differentiated` has nn.update where `expanded` has what it means. After the experiment's calls, in f64, the variables
-/// are what gradients and formulas give. DataLoss where they are not.
+/// `differentiated` has nn.update where `expanded` has what it means. After the experiment's calls, in f64, the
+/// variables are what gradients and formulas give. DataLoss where they are not.
 absl::Status checkUpdates(mlir::ModuleOp differentiated, mlir::ModuleOp expanded, const Experiment &experiment);
 
 } // namespace splitcast::differential

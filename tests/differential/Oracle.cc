@@ -39,7 +39,8 @@ bool agree(const Tensor &expected, const Tensor &actual, int64_t i, Agreement ag
   return a == b || (agreement == Agreement::Close && std::abs(a - b) <= kTolerance * scale);
 }
 
-absl::Status compareTensors(const Tensor &expected, const Tensor &actual, Agreement agreement, const std::string &what) {
+absl::Status compareTensors(const Tensor &expected, const Tensor &actual, Agreement agreement,
+                            const std::string &what) {
   if (expected.shape != actual.shape || expected.elementType != actual.elementType)
     return absl::DataLossError(absl::StrCat(what, " has another shape or type"));
   double scale = largestMagnitude(expected);

@@ -1,7 +1,7 @@
 //===- Oracle.h - Runs a module at any level, and compares ----------------------===//
 //
-// A pass is right when what it made gives what it was given gave. So every level can be run on the same whole inputs and
-// variables, and gives whole results and variables back:
+// A pass is right when what it made gives what it was given gave. So every level can be run on the same whole inputs
+// and variables, and gives whole results and variables back:
 //
 //   level    run by                                            inputs and results
 //   global   reference::GlobalInterpreter, one process         whole
@@ -63,8 +63,8 @@ absl::StatusOr<Outcome> runGlobal(mlir::ModuleOp module, const Experiment &exper
 /// modules[r] is the local program of rank r; all are of one context.
 absl::StatusOr<Outcome> runLocal(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment);
 
-/// modules[r] is the plan of rank r. Arenas are filled with NaN before each call, so that what a plan forgets to write is
-/// seen.
+/// modules[r] is the plan of rank r. Arenas are filled with NaN before each call, so that what a plan forgets to write
+/// is seen.
 absl::StatusOr<Outcome> runPlans(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment,
                                  const std::string &objectCacheDir);
 

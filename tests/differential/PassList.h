@@ -24,8 +24,8 @@ struct Configuration {
   std::string text() const;
 };
 
-/// The passes of the compiler's pipelines, in order, each as splitcast-opt takes it. Taken from compiler/Pipelines.h: a pass
-/// that is added there is run here.
+/// The passes of the compiler's pipelines, in order, each as splitcast-opt takes it. Taken from compiler/Pipelines.h: a
+/// pass that is added there is run here.
 std::vector<std::string> globalPasses(const Configuration &configuration);
 std::vector<std::string> localPasses(const Configuration &configuration);
 std::vector<std::string> planPasses();
@@ -39,7 +39,8 @@ absl::Status runPass(mlir::ModuleOp module, const std::string &pass);
 /// As splitcast-opt prints it, with aliases.
 std::string textOf(mlir::ModuleOp module);
 
-/// The module, printed and parsed again. InvalidArgument: its text does not parse or verify, or prints as something else.
+/// The module, printed and parsed again. InvalidArgument: its text does not parse or verify, or prints as something
+/// else.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> reparse(mlir::ModuleOp module);
 
 /// The program of every rank of the placement; `global` stays.

@@ -1,5 +1,5 @@
-// The plan level: one thread per rank, each with a context, an executor and a communicator of its own, so that ranks share
-// nothing but messages, as processes do.
+// The plan level: one thread per rank, each with a context, an executor and a communicator of its own, so that ranks
+// share nothing but messages, as processes do.
 #include "tests/differential/Oracle.h"
 
 #include "compiler/Pipelines.h"
@@ -183,8 +183,8 @@ absl::StatusOr<Tensor> assembleVariable(const std::vector<RankWork> &works, sbp:
     int64_t rank = reference::rankAt(placement, position);
     const std::string &bytes = works[rank].variables.at(name);
     Tensor piece = fromBytes({static_cast<int64_t>(bytes.size()) / sbp::elementBytes(element)}, element, bytes);
-    std::vector<sbp::Run> runs = sbp::pieces(shape, variable.getStorageOrLogical().toAlgebra(), placement,
-                                             placement.coordinates(position));
+    std::vector<sbp::Run> runs =
+        sbp::pieces(shape, variable.getStorageOrLogical().toAlgebra(), placement, placement.coordinates(position));
     if (absl::Status status = gather.add(rank, piece, 0, runs); !status.ok())
       return status;
   }
@@ -220,10 +220,10 @@ absl::StatusOr<Outcome> runPlans(ArrayRef<ModuleOp> modules, const Experiment &e
   absl::StatusOr<std::vector<RankWork>> works = workOf(modules, experiment);
   if (!works.ok())
     return works.status();
-  absl::Status status = onRanks(modules.size(), objectCacheDir,
-                                [&](runtime::Device &device, runtime::Communicator &communicator) {
-                                  return RankRun((*works)[communicator.rank()], device, communicator).run();
-                                });
+  absl::Status status =
+      onRanks(modules.size(), objectCacheDir, [&](runtime::Device &device, runtime::Communicator &communicator) {
+        return RankRun((*works)[communicator.rank()], device, communicator).run();
+      });
   if (!status.ok())
     return status;
   return outcomeOf(*works, modules.front());

@@ -324,8 +324,7 @@ protected:
                           {"a.v", integers(*context, {4, 4}, 2)},
                           {"b.u", integers(*context, {4, 3}, 5)}};
     for (uint32_t step : {10, 20})
-      experiment.calls.push_back(
-          {"train", {integers(*context, {5, 4}, step), integers(*context, {5, 3}, step + 3)}});
+      experiment.calls.push_back({"train", {integers(*context, {5, 4}, step), integers(*context, {5, 3}, step + 3)}});
     options.isExact = true;
     options.checksGradients = true;
     options.objectCacheDir = testing::TempDir() + "/objects";

@@ -37,8 +37,7 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
     return transport.status();
   runtime::HostCommunicatorOptions options;
   options.timeout = absl::Seconds(60);
-  std::unique_ptr<runtime::Communicator> communicator =
-      runtime::createHostCommunicator(*std::move(transport), options);
+  std::unique_ptr<runtime::Communicator> communicator = runtime::createHostCommunicator(*std::move(transport), options);
   runtime::HostDeviceOptions deviceOptions;
   deviceOptions.objectCacheDir = objectCacheDir;
   std::unique_ptr<runtime::Device> device = runtime::createHostDevice(deviceOptions);

@@ -111,7 +111,8 @@ Variables tensorsOf(const std::map<std::string, std::string> &bytes, ModuleOp mo
   Variables variables;
   for (const auto &[name, data] : bytes)
     if (auto variable = module.lookupSymbol<sbp::VariableOp>(name))
-      variables.emplace(name, fromBytes(sbp::shapeOf(variable.getType()), variable.getTensorType().getElementType(), data));
+      variables.emplace(name,
+                        fromBytes(sbp::shapeOf(variable.getType()), variable.getTensorType().getElementType(), data));
   return variables;
 }
 

@@ -17,7 +17,8 @@ TEST(CoverageTest, EveryOpOccursInTwentyGraphs) {
       ++graphs[op];
   }
   int64_t registered = 0;
-  for (mlir::RegisteredOperationName name : differential::createContext()->getRegisteredOperations()) {
+  std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+  for (mlir::RegisteredOperationName name : context->getRegisteredOperations()) {
     std::string dialect = name.getDialectNamespace().str();
     if (dialect != "sbp" && dialect != "nn" && dialect != "ccl" && dialect != "exec")
       continue;

@@ -32,7 +32,8 @@ template <typename OpT, typename... Args> Value FunctionBuilder::make(Args &&...
   auto op = b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...);
   Value result = op->getResult(0);
   // A signature that the user asks for; where those of all operands are said, the op's own rules leave little choice.
-  bool isOpen = op->getNumOperands() == 0 || llvm::any_of(op->getOperands(), [](Value v) { return !sbp::signatureOf(v); });
+  bool isOpen =
+      op->getNumOperands() == 0 || llvm::any_of(op->getOperands(), [](Value v) { return !sbp::signatureOf(v); });
   if (isOpen && random.chance(4))
     result.setType(sbp::withSignature(result.getType(), model.signature(shapeOf(result), false)));
   return result;
@@ -110,8 +111,9 @@ void FunctionBuilder::build(int64_t ops) {
     matmul();
   }
   if (random.chance(30))
-    know(addInput({batch, random.between(1, 6)}, random.chance(80) ? Type(b.getF32Type()) : Type(b.getF64Type()), -2, 2),
-         2);
+    know(
+        addInput({batch, random.between(1, 6)}, random.chance(80) ? Type(b.getF32Type()) : Type(b.getF64Type()), -2, 2),
+        2);
   for (int64_t i = 0; i < ops; ++i) {
     if (random.chance(25))
       model.startLayer();
@@ -122,11 +124,11 @@ void FunctionBuilder::build(int64_t ops) {
 void FunctionBuilder::addRandomOp() {
   using Maker = void (FunctionBuilder::*)();
   static const std::vector<Maker> exact = {
-      &FunctionBuilder::unary,    &FunctionBuilder::unary,     &FunctionBuilder::binary,   &FunctionBuilder::binary,
-      &FunctionBuilder::binary,   &FunctionBuilder::matmul,    &FunctionBuilder::matmul,   &FunctionBuilder::matmul,
-      &FunctionBuilder::cast,     &FunctionBuilder::reduceSum, &FunctionBuilder::broadcast, &FunctionBuilder::reshape,
-      &FunctionBuilder::slice,    &FunctionBuilder::concat,    &FunctionBuilder::constant, &FunctionBuilder::embedding,
-      &FunctionBuilder::boxing,   &FunctionBuilder::assignByHand};
+      &FunctionBuilder::unary,  &FunctionBuilder::unary,       &FunctionBuilder::binary,    &FunctionBuilder::binary,
+      &FunctionBuilder::binary, &FunctionBuilder::matmul,      &FunctionBuilder::matmul,    &FunctionBuilder::matmul,
+      &FunctionBuilder::cast,   &FunctionBuilder::reduceSum,   &FunctionBuilder::broadcast, &FunctionBuilder::reshape,
+      &FunctionBuilder::slice,  &FunctionBuilder::concat,      &FunctionBuilder::constant,  &FunctionBuilder::embedding,
+      &FunctionBuilder::boxing, &FunctionBuilder::assignByHand};
   static const std::vector<Maker> inexact = {&FunctionBuilder::smooth, &FunctionBuilder::smooth,
                                              &FunctionBuilder::quotient, &FunctionBuilder::crossEntropy};
   (this->*random.pick(!ofIntegers && random.chance(35) ? inexact : exact))();
@@ -308,8 +310,9 @@ void FunctionBuilder::embedding() {
 }
 
 void FunctionBuilder::crossEntropy() {
-  std::optional<Known> x =
-      any([](const Known &k) { return !shapeOf(k.value).empty() && elementOf(k.value).isF32() && k.bound <= kLargestBound; });
+  std::optional<Known> x = any([](const Known &k) {
+    return !shapeOf(k.value).empty() && elementOf(k.value).isF32() && k.bound <= kLargestBound;
+  });
   if (!x)
     return;
   sbp::Shape rows = shapeOf(x->value);

@@ -81,9 +81,9 @@ private:
   absl::Status compareWays(const differential::LevelOutcomes &a, const differential::LevelOutcomes &b) const {
     auto located = [&](const char *level, const absl::Status &status) {
       return status.ok() ? status
-                         : absl::DataLossError(absl::StrCat("on the ", level, " level, '",
-                                                            graph.configurations[0].text(), "' and '",
-                                                            graph.configurations[1].text(), "' differ: ", status.message()));
+                         : absl::DataLossError(
+                               absl::StrCat("on the ", level, " level, '", graph.configurations[0].text(), "' and '",
+                                            graph.configurations[1].text(), "' differ: ", status.message()));
     };
     absl::Status status = located("local", differential::compare(a.local, b.local, differential::Agreement::Bits));
     if (status.ok() && a.plan && b.plan)

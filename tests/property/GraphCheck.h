@@ -21,8 +21,8 @@ struct GraphCheckResult {
   bool isExact = false; ///< levels gave the same numbers; else nearly the same
 };
 
-/// Generates the graph of this seed and compiles it in its ways: every pass is checked (EveryPass.h), and all ways must give
-/// the same bits on each level. For every fourth graph, one way has --cse and --canonicalize between all passes.
+/// Generates the graph of this seed and compiles it in its ways: every pass is checked (EveryPass.h), and all ways must
+/// give the same bits on each level. For every fourth graph, one way has --cse and --canonicalize between all passes.
 GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options);
 
 /// The names of the ops that occur in the graph of this seed, or after a pass in its first way (rank 0). Runs nothing.

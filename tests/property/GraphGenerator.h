@@ -1,14 +1,13 @@
 //===- GraphGenerator.h - Random training graphs ------------------------------------===//
 //
-// A seed gives a module at the global level, as a user would write it, and an experiment: inputs, variables, calls. All data
-// are small integers. Over the seeds there are
+// A seed gives a module at the global level, as a user would write it, and an experiment: inputs, variables, calls. All
+// data are small integers. Over the seeds there are
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order
 //   shapes       extents 1 to 9: ragged on the mesh, and smaller than it, so that shards are empty
 //   signatures   of inputs, results, variables and boxings: none, or any that has no P
-//   variables    frozen, scalar, f64, read several times (tied), shared by functions, split by the user, assigned by hand
-//   functions    one or two that train, one that only evaluates
-//   optimizers   sgd, momentum, adam, adamw
+//   variables    frozen, scalar, f64, read several times (tied), shared by functions, split by the user, assigned by
+//   hand functions    one or two that train, one that only evaluates optimizers   sgd, momentum, adam, adamw
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_GRAPHGENERATOR_H

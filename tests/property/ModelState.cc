@@ -10,10 +10,17 @@ namespace {
 
 sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
   using Axes = std::vector<sbp::Axis>;
-  static const std::vector<Axes> meshes = {
-      {{"dp", 2}},           {{"dp", 2}},           {{"dp", 3}},           {{"dp", 3}},
-      {{"dp", 4}},           {{"dp", 4}},           {{"dp", 2}, {"tp", 2}}, {{"dp", 2}, {"tp", 2}},
-      {{"dp", 2}, {"tp", 1}}, {{"dp", 1}, {"tp", 3}}, {{"dp", 1}}};
+  static const std::vector<Axes> meshes = {{{"dp", 2}},
+                                           {{"dp", 2}},
+                                           {{"dp", 3}},
+                                           {{"dp", 3}},
+                                           {{"dp", 4}},
+                                           {{"dp", 4}},
+                                           {{"dp", 2}, {"tp", 2}},
+                                           {{"dp", 2}, {"tp", 2}},
+                                           {{"dp", 2}, {"tp", 1}},
+                                           {{"dp", 1}, {"tp", 3}},
+                                           {{"dp", 1}}};
   sbp::Placement placement{"cpu", random.pick(meshes), {}};
   if (random.chance(10)) { // ranks in another order
     placement.ranks.resize(placement.numPositions());
