@@ -621,8 +621,11 @@ void splitBoxings(ModuleOp module, const sbp::Placement &placement) {
     Value value = op.getInput();
     for (const sbp::NdSbp &state : states) {
       auto signature = sbp::NdAttr::get(sbp::signatureOf(op.getOutput()).getPlacement(), state);
+      bool fitsSlot = true; // the slot is one of the piece that there is in the end
+      for (size_t axis = 0; axis < to.size(); ++axis)
+        fitsSlot &= state[axis] == to[axis] || (state[axis].isPartial() && to[axis].isBroadcast());
       value = builder.create<sbp::BoxingOp>(op.getLoc(), sbp::withSignature(op.getType(), signature), value,
-                                            op.getBucketAttr());
+                                            fitsSlot ? op.getBucketAttr() : sbp::SlotAttr());
     }
     op.replaceAllUsesWith(value);
     op.erase();
