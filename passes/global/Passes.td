@@ -63,10 +63,11 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
   let description = [{
     In the order of the ops, each gets the legal signature for which the fewest bytes move; among equals, the one that
     changes fewest operands, then the one that splits its result. Signatures that the user wrote stay. What is made from
-    nothing (constants, broadcasts of scalars) takes the signature that its first user wants. P stays P until an op needs
+    nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. P stays P until an op needs
     more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
     signature of its variable: gradients before the fence, right after their last contribution (`reduce=early`), or behind
-    it, when backward has ended (`reduce=late`, ZeRO 1).
+    it, when backward has ended (`reduce=late`, ZeRO 1). Ops that are more than elementwise see what comes out of an update
+    in the signature that it would have had without one, so that no sum depends on the stage.
     From tests/passes/global/propagate_example.mlir:
     ```mlir
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32>         // before

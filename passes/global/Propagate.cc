@@ -13,6 +13,11 @@ namespace splitcast {
 
 namespace {
 
+/// Signatures of an op's tensors, operands as they are wanted.
+struct Choice {
+  std::vector<sbp::NdSbp> operands, results;
+};
+
 /// How much a row asks for along one axis; less is better, field by field.
 struct Cost {
   int64_t bytes = 0;
@@ -38,7 +43,9 @@ public:
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
       if (failed(visit(&op)))
         return failure();
-    return visitReturn(cast<func::ReturnOp>(body.getTerminator()));
+    visitReturn(cast<func::ReturnOp>(body.getTerminator()));
+    eraseUnused(body);
+    return success();
   }
 
 private:
@@ -59,12 +66,12 @@ private:
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
       if (sbp::signatureOf(assign.getValue()) != variable.getStorageOrLogical())
-        require(assign.getValueMutable(), logical(assign.getVariable()), variable.getSlotAttr());
+        require(assign->getOpOperand(0), logical(assign.getVariable()), variable.getSlotAttr());
       return success();
     }
     if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
-      if (isUndecided(boxing.getInput()))
-        resolve(boxing.getInput(), boxing.getType().getEncoding() ? sbp::signatureOf(boxing.getOutput()) : broadcast);
+      resolve(boxing->getOpOperand(0),
+              boxing.getType().getEncoding() ? sbp::signatureOf(boxing.getOutput()) : broadcast);
       return success();
     }
     if (auto fence = dyn_cast<sbp::FenceOp>(op))
@@ -90,26 +97,26 @@ private:
   /// In the scope of an update, values take the update signature of its variable; elsewhere, a fence changes nothing.
   LogicalResult visitFence(sbp::FenceOp fence) {
     auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+    OpOperand &input = fence->getOpOperand(0);
     if (!scope || !scope.getVariable()) {
-      if (isUndecided(fence.getInput()))
-        resolve(fence.getInput(), broadcast);
+      resolve(input, broadcast);
       decide(fence.getOutput(), sbp::signatureOf(fence.getInput()));
       return success();
     }
     auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
     sbp::NdAttr update = variable.getUpdate().value_or(logical(*scope.getVariable()));
-    if (isUndecided(fence.getInput()))
-      resolve(fence.getInput(), update);
+    resolve(input, update);
     sbp::NdAttr current = sbp::signatureOf(fence.getInput());
     if (current == update || reduceEarly || !current.hasPartial()) {
       // A gradient is boxed where it is made, so that a bucket is reduced as soon as backward has filled it.
       if (current != update && current.hasPartial() && fence.getInput().getDefiningOp()) {
         Value boxed = box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true);
-        fence.getInputMutable().assign(boxed);
+        input.set(boxed);
       } else {
-        require(fence.getInputMutable(), update, variable.getSlotAttr());
+        require(input, update, variable.getSlotAttr());
       }
       decide(fence.getOutput(), update);
+      noteUnsharded(fence.getOutput(), logical(*scope.getVariable()));
       return success();
     }
     decide(fence.getOutput(), current);
@@ -118,17 +125,17 @@ private:
     auto boxed = builder.create<sbp::BoxingOp>(fence.getLoc(), sbp::withSignature(fence.getType(), update),
                                                fence.getOutput(), variable.getSlotAttr());
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
+    noteUnsharded(boxed, logical(*scope.getVariable()));
     return success();
   }
 
-  LogicalResult visitReturn(func::ReturnOp op) {
+  void visitReturn(func::ReturnOp op) {
     SmallVector<Type> results;
     for (auto [operand, declared] : llvm::zip(op->getOpOperands(), function.getResultTypes())) {
       sbp::NdAttr wanted = sbp::signatureOf(declared);
       if (!wanted) {
-        if (isUndecided(operand.get()))
-          resolve(operand.get(), broadcast);
-        wanted = sbp::signatureOf(operand.get());
+        resolve(operand, broadcast);
+        wanted = unshardedOf(operand.get());
         if (wanted.hasPartial())
           wanted = withoutPartial(wanted);
       }
@@ -136,7 +143,13 @@ private:
       results.push_back(operand.get().getType());
     }
     function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
-    return success();
+  }
+
+  /// What nobody uses was never decided.
+  void eraseUnused(Block &body) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (op.use_empty() && llvm::any_of(op.getResults(), isUndecided))
+        op.erase();
   }
 
   sbp::NdAttr splitsOf(sbp::NdAttr signature) {
@@ -160,35 +173,57 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult visitSharding(Operation *op) {
+    if (isMadeFromNothing(op, sbp::tensorOperands(op)))
+      return success(); // its users say
+    if (!isElementwiseOrBroadcast(op))
+      useUnsharded(op);
     SmallVector<Value> operands = sbp::tensorOperands(op);
-    if (isMadeFromNothing(op, operands))
-      return success(); // its first user says
-    std::vector<sbp::NdSbp> current;
-    for (Value operand : operands)
+    bool isUpdate = llvm::any_of(operands, [&](Value operand) { return unsharded.contains(operand); });
+    std::vector<sbp::NdSbp> current, stageless, pinned(op->getNumResults());
+    for (Value operand : operands) {
       current.push_back(isUndecided(operand) ? sbp::NdSbp() : sbp::signatureOf(operand).toAlgebra());
-    std::vector<sbp::NdSbp> wanted = current, pinned(op->getNumResults()), results(op->getNumResults());
+      stageless.push_back(isUndecided(operand) ? sbp::NdSbp() : unshardedOf(operand).toAlgebra());
+    }
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       if (sbp::NdAttr signature = sbp::signatureOf(result))
         pinned[index] = signature.toAlgebra();
-    for (sbp::NdSbp &entries : wanted)
+    std::optional<Choice> choice = choose(op, operands, current, pinned);
+    if (!choice)
+      return failure();
+    std::optional<Choice> without;
+    if (isUpdate && !(without = choose(op, operands, stageless, pinned)))
+      return failure();
+    apply(op, *choice, pinned);
+    for (auto [index, result] : llvm::enumerate(op->getResults()))
+      if (without && pinned[index].empty())
+        noteUnsharded(result, sbp::NdAttr::get(placement, without->results[index]));
+    return success();
+  }
+
+  /// The cheapest signature of the op, axis by axis; nothing, after an error, when there is none.
+  std::optional<Choice> choose(Operation *op, ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
+                               const std::vector<sbp::NdSbp> &pinned) {
+    Choice choice{current, std::vector<sbp::NdSbp>(op->getNumResults())};
+    for (sbp::NdSbp &entries : choice.operands)
       entries.resize(algebra.axes.size());
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
     for (size_t axis = 0; axis < algebra.axes.size(); ++axis) {
-      std::optional<sbp::OpSignature> row = cheapestRow(op, spec, axis, operands, current, wanted, pinned);
-      if (!row)
-        return op->emitOpError() << "has no signature along axis \"" << algebra.axes[axis].name
-                                 << "\" that its operands can be boxed to; box its operands to B";
+      std::optional<sbp::OpSignature> row = cheapestRow(op, spec, axis, operands, current, choice.operands, pinned);
+      if (!row) {
+        op->emitOpError() << "has no signature along axis \"" << algebra.axes[axis].name
+                          << "\" that its operands can be boxed to; box its operands to B";
+        return std::nullopt;
+      }
       for (size_t i = 0; i < operands.size(); ++i)
-        wanted[i][axis] = row->operands[i];
-      for (size_t i = 0; i < results.size(); ++i)
-        results[i].push_back(row->results[i]);
+        choice.operands[i][axis] = row->operands[i];
+      for (size_t i = 0; i < choice.results.size(); ++i)
+        choice.results[i].push_back(row->results[i]);
       if (row->factor >= 0) {
         int64_t &extent = spec.factors[row->factor].extent;
         extent = (extent + algebra.axes[axis].size - 1) / algebra.axes[axis].size;
       }
     }
-    apply(op, operands, wanted, results, pinned);
-    return success();
+    return choice;
   }
 
   std::optional<sbp::OpSignature> cheapestRow(Operation *op, const sbp::LoopSpec &spec, size_t axis,
@@ -251,27 +286,44 @@ private:
     return cost;
   }
 
-  void apply(Operation *op, ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &wanted,
-             const std::vector<sbp::NdSbp> &results, const std::vector<sbp::NdSbp> &pinned) {
+  void apply(Operation *op, const Choice &choice, const std::vector<sbp::NdSbp> &pinned) {
     size_t index = 0;
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<RankedTensorType>(operand.get().getType()))
-        continue;
-      sbp::NdAttr signature = sbp::NdAttr::get(placement, wanted[index++]);
-      if (isUndecided(operand.get()))
-        resolve(operand.get(), signature);
-      require(operand, signature, {});
-    }
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()))
+        require(operand, sbp::NdAttr::get(placement, choice.operands[index++]), {});
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       Type declared = result.getType();
-      decide(result, sbp::NdAttr::get(placement, results[i]));
-      if (pinned[i].empty() || pinned[i] == results[i])
+      decide(result, sbp::NdAttr::get(placement, choice.results[i]));
+      if (pinned[i].empty() || pinned[i] == choice.results[i])
         continue;
       auto boxed = builder.create<sbp::BoxingOp>(op->getLoc(), declared, result, nullptr);
       result.replaceAllUsesExcept(boxed, boxed);
     }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What comes out of an update
+  //===--------------------------------------------------------------------===//
+
+  // A stage may not change a bit, so it may not change what an op sums over: an op that is more than elementwise gets
+  // the signatures that it would have had at stage 0.
+
+  sbp::NdAttr unshardedOf(Value value) {
+    auto known = unsharded.find(value);
+    return known == unsharded.end() ? sbp::signatureOf(value) : known->second;
+  }
+
+  void noteUnsharded(Value value, sbp::NdAttr signature) {
+    if (signature != sbp::signatureOf(value))
+      unsharded[value] = signature;
+  }
+
+  void useUnsharded(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (unsharded.contains(operand.get()))
+        require(operand, unshardedOf(operand.get()), {});
   }
 
   //===--------------------------------------------------------------------===//
@@ -308,25 +360,30 @@ private:
            llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
   }
 
-  /// Gives an undecided value, and what it is made of, the signature that its first user wants.
-  void resolve(Value value, sbp::NdAttr signature) {
-    if (!isUndecided(value))
+  /// Gives an undecided operand, and what it is made of, the signature that this use wants; other uses keep a copy of
+  /// their own to decide.
+  void resolve(OpOperand &use, sbp::NdAttr signature) {
+    if (!isUndecided(use.get()))
       return;
     // Neither P, whose sum would be as many times too large, nor a slot, whose padding is zero: these are boxed from B.
     if (signature.hasPartial() || signature.getFlatSlot())
       signature = splitsOf(signature);
-    Operation *op = value.getDefiningOp();
-    decide(value, signature);
+    Operation *op = use.get().getDefiningOp();
+    if (!use.get().hasOneUse()) {
+      op = OpBuilder(op).clone(*op);
+      use.set(op->getResult(0));
+    }
+    decide(use.get(), signature);
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
     size_t index = 0;
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()))
         continue;
       sbp::NdAttr wanted = operandSignature(spec, index++, signature);
-      resolve(operand.get(), wanted);
+      resolve(operand, wanted);
       if (sbp::signatureOf(operand.get()) == wanted)
         continue;
-      OpBuilder builder(op); // another user was first, and wanted it otherwise
+      OpBuilder builder(op);
       operand.set(builder.create<sbp::BoxingOp>(op->getLoc(), sbp::withSignature(operand.get().getType(), wanted),
                                                 operand.get(), nullptr));
     }
@@ -353,13 +410,9 @@ private:
   //===--------------------------------------------------------------------===//
 
   void require(OpOperand &operand, sbp::NdAttr signature, sbp::SlotAttr slot) {
-    if (isUndecided(operand.get()))
-      resolve(operand.get(), signature);
+    resolve(operand, signature);
     if (sbp::signatureOf(operand.get()) != signature)
       operand.set(box(operand.get(), signature, slot, /*atDefinition=*/false, operand.getOwner()));
-  }
-  void require(MutableOperandRange range, sbp::NdAttr signature, sbp::SlotAttr slot) {
-    require(range[0], signature, slot);
   }
 
   Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, bool atDefinition, Operation *user = nullptr) {
@@ -384,6 +437,7 @@ private:
   bool reduceEarly;
   sbp::NdAttr broadcast;
   DenseMap<std::pair<Value, Attribute>, Value> boxed;
+  DenseMap<Value, sbp::NdAttr> unsharded; ///< of values that an update's signature was given to, at stage 0
 };
 
 struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {

@@ -166,6 +166,15 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer);
 }
 
+void FunctionBuilder::useUpdated(int64_t ops) {
+  for (; ops > 0; --ops) {
+    sbp::VariableOp variable = model.known();
+    auto type = RankedTensorType::get(sbp::shapeOf(variable.getType()), variable.getTensorType().getElementType());
+    know(b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()), 4);
+    addRandomOp();
+  }
+}
+
 void FunctionBuilder::finish() {
   SmallVector<Value> results = {pool.back().value};
   llvm::append_range(results, returned);
@@ -228,6 +237,8 @@ void FunctionBuilder::constant() {
   sbp::Shape shape = {batch, random.between(1, 6)};
   double number = random.between(-2, 2);
   Value value = make<nn::ConstantOp>(RankedTensorType::get(shape, b.getF32Type()), b.getF64FloatAttr(number));
+  if (random.chance(50)) // for several users, which may each want it otherwise
+    return know(value, 2);
   know(make<nn::MulOp>(value, readVariable(shape, b.getF32Type()).value), 4);
 }
 
@@ -426,6 +437,10 @@ void FunctionBuilder::assignByHand() {
   Value before = b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName());
   // With no signature of its own, which must be the variable's.
   Value next = b.create<nn::AddOp>(b.getUnknownLoc(), make<nn::ScaleOp>(before, 0.5), x->value);
+  if (random.chance(25)) // what nothing that is known goes into
+    next = make<nn::ConstantOp>(type, b.getF64FloatAttr(random.between(-2, 2)));
+  else if (random.chance(25))
+    know(next, x->bound + 1);
   b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), next);
   if (random.chance(50))
     returned.push_back(b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()));

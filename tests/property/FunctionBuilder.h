@@ -19,6 +19,8 @@ public:
   void build(int64_t ops);
   /// Reduces all that nothing else was computed from to a scalar, and minimizes it.
   void minimize(mlir::Attribute optimizer);
+  /// Random ops on variables as they are now.
+  void useUpdated(int64_t ops);
   /// Returns some values; the function is complete.
   void finish();
 

@@ -59,6 +59,8 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
   FunctionBuilder train(model, "train", graph.isOfIntegers);
   train.build(random.between(2, 12));
   train.minimize(optimizer);
+  if (random.chance(40))
+    train.useUpdated(random.between(1, 3));
   train.finish();
   auto &calls = graph.experiment.calls;
   calls.push_back(train.call());

@@ -15,6 +15,8 @@ public:
 
   /// A variable of this shape: one that is there, which is then shared, or a new one.
   sbp::VariableOp variable(const sbp::Shape &shape, mlir::Type element, bool mayBeFrozen);
+  /// One of those that `variable` has made, of which there must be some.
+  sbp::VariableOp known() { return random.pick(variables); }
   /// One that no other call returns, and that no gradient reaches: for assigning by hand.
   sbp::VariableOp counter(const sbp::Shape &shape, mlir::Type element);
 
