@@ -164,6 +164,7 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   loss = make<nn::ScaleOp>(loss, ofIntegers ? 0.5 : 0.0625);
   know(loss, 1);
   b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer);
+  isMinimized = true;
 }
 
 void FunctionBuilder::useUpdated(int64_t ops) {
@@ -426,7 +427,8 @@ void FunctionBuilder::boxing() {
 /// counter = counter / 2 + something, read before and sometimes after; what is read after goes into no loss, since no
 /// gradient goes through a variable.
 void FunctionBuilder::assignByHand() {
-  if (random.chance(60))
+  // Where gradients are checked, nothing is minimized, and so nothing that is assigned may depend on it.
+  if (isMinimized || random.chance(60))
     return;
   std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!x)

@@ -73,6 +73,7 @@ private:
   mlir::func::FuncOp function;
   bool ofIntegers;
   bool hasTrainable = false; ///< something that the loss can be minimized by
+  bool isMinimized = false;
   std::vector<Known> pool;
   std::vector<Input> inputs;
   std::vector<mlir::Value> returned; ///< besides what `finish` picks

@@ -17,14 +17,17 @@ namespace {
 absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>((*graph.module)->clone());
   bool isAdam = false;
+  bool usesUpdated = false;
   module->walk([&](nn::MinimizeOp op) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      usesUpdated |= isa<sbp::ReadOp>(next);
     isAdam |= isa<nn::AdamAttr, nn::AdamWAttr>(op.getOptimizer());
     auto rate = FloatAttr::get(Float64Type::get(op.getContext()), 0.5);
     if (isAdam)
       op.setOptimizerAttr(nn::SgdAttr::get(op.getContext(), rate));
   });
   auto &calls = graph.experiment.calls;
-  if (!graph.isOfIntegers)
+  if (!graph.isOfIntegers || (isAdam && usesUpdated))
     return false;
   if (isAdam)
     calls.resize(1);
