@@ -440,7 +440,7 @@ void FunctionBuilder::assignByHand() {
   // With no signature of its own, which must be the variable's.
   Value next = b.create<nn::AddOp>(b.getUnknownLoc(), make<nn::ScaleOp>(before, 0.5), x->value);
   if (random.chance(25)) // what nothing that is known goes into
-    next = make<nn::ConstantOp>(type, b.getF64FloatAttr(random.between(-2, 2)));
+    next = b.create<nn::ConstantOp>(b.getUnknownLoc(), type, b.getF64FloatAttr(random.between(-2, 2)));
   else if (random.chance(25))
     know(next, x->bound + 1);
   b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), next);
