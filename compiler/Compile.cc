@@ -43,6 +43,7 @@ void applyZero(ZeroOptions &options, const EnableZero &zero) {
   options.strategy = zero.strategy;
   options.bucketBytes = zero.bucketBytes;
   options.keepLast = zero.keepLast;
+  options.holdGathersBytes = zero.holdGathersBytes;
 }
 
 absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {

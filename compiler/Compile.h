@@ -17,6 +17,8 @@ struct EnableZero {
   std::string strategy = "bucket";
   int64_t bucketBytes = 0;
   bool keepLast = true;
+  /// A function that assigns nothing keeps what it gathers, up to so many bytes in all, between its runs.
+  int64_t holdGathersBytes = int64_t{256} << 20;
 };
 
 struct CompileOptions {

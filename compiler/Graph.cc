@@ -372,6 +372,8 @@ static void complete(GraphState &state, GraphFunction &function) {
   SmallVector<Value> results;
   for (const auto &[name, value] : function.outputs)
     results.push_back(value);
+  if (function.drawsRandom)
+    GraphBuilder::countStep(state, function);
   state.builder.setInsertionPointToEnd(&body);
   state.builder.create<func::ReturnOp>(function.op.getLoc(), results);
   function.op.setType(state.builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));

@@ -186,6 +186,7 @@ private:
 struct MatmulOptions {
   bool transposeA = false, transposeB = false;
 };
+/// Of matrices, or of equally many: dimensions before the last two are equal.
 Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options = {});
 
 // Shapes broadcast, aligned at the right.
@@ -199,24 +200,50 @@ Tensor exp(const Tensor &x);
 Tensor log(const Tensor &x);
 Tensor sqrt(const Tensor &x);
 Tensor tanh(const Tensor &x);
+Tensor sin(const Tensor &x);
+Tensor cos(const Tensor &x);
 Tensor relu(const Tensor &x);
 /// `approximate`: by tanh, else by erf.
 Tensor gelu(const Tensor &x, bool approximate = false);
 Tensor scale(const Tensor &x, double factor);
 Tensor shift(const Tensor &x, double addend);
 Tensor cast(const Tensor &x, ElementType type);
+/// 1 of type f32 where an integer of `x` is not `value`, else 0.
+Tensor notEqual(const Tensor &x, int64_t value);
 
 /// Rows of `table`, which has two dimensions, at integer `ids`.
 Tensor embedding(const Tensor &table, const Tensor &ids);
 Tensor reshape(const Tensor &x, const sbp::Shape &shape);
+/// Dimension i of the result is dimension permutation[i] of `x`.
+Tensor transpose(const Tensor &x, std::vector<int64_t> permutation);
+/// The `count` elements from `start` on along dimension `dim`.
+Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count);
+/// One after the other along dimension `dim`; at least one.
+Tensor concat(const std::vector<Tensor> &parts, int64_t dim);
 /// Over the dimensions given, or over all.
 Tensor sum(const Tensor &x);
 Tensor sum(const Tensor &x, std::vector<int64_t> dims);
 /// The sum, divided by the global number of elements that were added.
 Tensor mean(const Tensor &x);
 Tensor mean(const Tensor &x, std::vector<int64_t> dims);
-/// Per row of `logits`; `labels` are integers and lack the last dimension, the classes.
-Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels);
+/// Along the last dimension.
+Tensor softmax(const Tensor &x);
+/// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.
+Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt);
+/// Its mean over the rows whose label is not `ignored`: the sum divided by their global number.
+Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt);
+/// Rows along the last dimension with mean 0 and variance 1, times weight, plus bias.
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon = 1e-5);
+struct AttentionOptions {
+  bool causal = false;
+  Tensor mask; ///< none: invalid; else integers [samples, keys], 0 where a key is not seen
+};
+/// softmax(query key^T / sqrt(width)) value per sample and head. Query [samples, positions, heads, width]; key and
+/// value [samples, keys, heads, width].
+Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {});
+/// 0 with probability `rate`, else x / (1 - rate); other elements in each step, the same for any number of ranks. The
+/// variables random.seed and random.step, which it makes, say which.
+Tensor dropout(const Tensor &x, double rate);
 /// Mean over all elements of (x - target)^2.
 Tensor mse(const Tensor &x, const Tensor &target);
 /// Asks for a signature; the value stays.
@@ -233,6 +260,9 @@ struct LinearOptions {
 };
 /// x weight + bias, with `name`.weight [inputs, outputs] and `name`.bias [outputs].
 Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {});
+
+/// Over the last dimension, with `name`.weight of ones and `name`.bias of zeros.
+Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5);
 
 /// Rows of `name`.weight [rows, width], standard normal at first, at integer `ids`.
 Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width);

@@ -1,4 +1,4 @@
-// The ops and layers of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the
+// The ops of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the
 // rest is the op's own verifier.
 #include "compiler/GraphState.h"
 
@@ -52,8 +52,9 @@ Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("matmul", {a, b});
   if (!builder)
     return invalidOf({a, b});
-  if (a.shape().size() != 2 || b.shape().size() != 2)
-    return builder->fail("multiplies matrices, which have two dimensions; reshape the operands");
+  if (a.shape().size() < 2 || b.shape().size() != a.shape().size())
+    return builder->fail(
+        "multiplies matrices, which have two dimensions, or equally many of them; reshape the operands");
   return builder->make<nn::MatmulOp>(valueOf(a), valueOf(b), options.transposeA, options.transposeB);
 }
 
@@ -66,6 +67,8 @@ Tensor exp(const Tensor &x) { return unary<nn::ExpOp>("exp", x); }
 Tensor log(const Tensor &x) { return unary<nn::LogOp>("log", x); }
 Tensor sqrt(const Tensor &x) { return unary<nn::SqrtOp>("sqrt", x); }
 Tensor tanh(const Tensor &x) { return unary<nn::TanhOp>("tanh", x); }
+Tensor sin(const Tensor &x) { return unary<nn::SinOp>("sin", x); }
+Tensor cos(const Tensor &x) { return unary<nn::CosOp>("cos", x); }
 Tensor relu(const Tensor &x) { return unary<nn::ReluOp>("relu", x); }
 Tensor gelu(const Tensor &x, bool approximate) { return unary<nn::GeluOp>("gelu", x, approximate); }
 Tensor scale(const Tensor &x, double factor) { return unary<nn::ScaleOp>("scale", x, factor); }
@@ -74,6 +77,12 @@ Tensor shift(const Tensor &x, double addend) { return unary<nn::ShiftOp>("shift"
 Tensor cast(const Tensor &x, ElementType type) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("cast", x);
   return builder ? builder->make<nn::CastOp>(valueOf(x), toMlir(&builder->state.context, type)) : invalidOf(x);
+}
+
+Tensor notEqual(const Tensor &x, int64_t value) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("notEqual", x);
+  return builder ? builder->make<nn::NotEqualOp>(valueOf(x), toMlir(&builder->state.context, ElementType::F32), value)
+                 : invalidOf(x);
 }
 
 Tensor embedding(const Tensor &table, const Tensor &ids) {
@@ -95,6 +104,44 @@ Tensor reshape(const Tensor &x, const sbp::Shape &shape) {
                                       " elements, as the operand"));
   auto element = mlir::getElementTypeOrSelf(valueOf(x).getType());
   return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(shape, element), valueOf(x));
+}
+
+Tensor transpose(const Tensor &x, std::vector<int64_t> permutation) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("transpose", x);
+  return builder ? builder->make<nn::TransposeOp>(valueOf(x), llvm::ArrayRef<int64_t>(permutation)) : invalidOf(x);
+}
+
+Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("slice", x);
+  if (!builder)
+    return invalidOf(x);
+  sbp::Shape shape = x.shape();
+  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) || count < 0)
+    return builder->fail(absl::StrCat("takes ", count, " elements along dimension ", dim,
+                                      "; that must be one of the operand's, and a count is at least 0"));
+  shape[dim] = count;
+  auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(valueOf(x).getType()));
+  mlir::OpBuilder &b = builder->state.builder;
+  return builder->make<nn::SliceOp>(type, valueOf(x), b.getI64IntegerAttr(dim), b.getI64IntegerAttr(start));
+}
+
+Tensor concat(const std::vector<Tensor> &parts, int64_t dim) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("concat", parts);
+  if (!builder)
+    return invalidOf(parts);
+  sbp::Shape shape = parts.front().shape();
+  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()))
+    return builder->fail(absl::StrCat("joins along dimension ", dim, "; that must be one of its operands'"));
+  llvm::SmallVector<mlir::Value> values;
+  shape[dim] = 0;
+  for (const Tensor &part : parts) {
+    if (part.shape().size() != shape.size())
+      return builder->fail("joins tensors of different numbers of dimensions; these must be equal");
+    shape[dim] += part.shape()[dim];
+    values.push_back(valueOf(part));
+  }
+  auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(values.front().getType()));
+  return builder->make<nn::ConcatOp>(type, values, builder->state.builder.getI64IntegerAttr(dim));
 }
 
 Tensor sum(const Tensor &x) { return sum(x, allDims(x)); }
@@ -124,8 +171,47 @@ Tensor mean(const Tensor &x, std::vector<int64_t> dims) {
   return scale(total, 1.0 / static_cast<double>(count));
 }
 
-Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels) {
-  return binary<nn::SoftmaxCrossEntropyOp>("softmaxCrossEntropy", logits, labels);
+Tensor softmax(const Tensor &x) { return unary<nn::SoftmaxOp>("softmax", x); }
+
+Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("softmaxCrossEntropy", {logits, labels});
+  if (!builder)
+    return invalidOf({logits, labels});
+  mlir::IntegerAttr none = ignored ? builder->state.builder.getI64IntegerAttr(*ignored) : mlir::IntegerAttr();
+  return builder->make<nn::SoftmaxCrossEntropyOp>(valueOf(logits), valueOf(labels), none);
+}
+
+Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored) {
+  Tensor losses = softmaxCrossEntropy(logits, labels, ignored);
+  return ignored ? div(sum(losses), sum(notEqual(labels, *ignored))) : mean(losses);
+}
+
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias});
+  return builder ? builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon)
+                 : invalidOf({x, weight, bias});
+}
+
+Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options) {
+  std::vector<Tensor> operands = {query, key, value};
+  if (GraphBuilder::stateOf(options.mask))
+    operands.push_back(options.mask);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", operands);
+  if (!builder)
+    return invalidOf(operands);
+  if (query.shape().size() != 4 || query.shape()[3] < 1)
+    return builder->fail("has a query that is not [samples, positions, heads, width]; reshape it");
+  const double scale = 1.0 / std::sqrt(static_cast<double>(query.shape()[3]));
+  return builder->make<nn::AttentionOp>(valueOf(query), valueOf(key), valueOf(value), valueOf(options.mask), scale,
+                                        options.causal);
+}
+
+Tensor dropout(const Tensor &x, double rate) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("dropout", x);
+  if (!builder)
+    return invalidOf(x);
+  Tensor key = builder->randomKey();
+  return key.isValid() ? builder->make<nn::DropoutOp>(valueOf(x), valueOf(key), rate) : key;
 }
 
 Tensor mse(const Tensor &x, const Tensor &target) {
@@ -143,47 +229,6 @@ Tensor boxTo(const Tensor &x, const Layout &layout) {
     return invalidOf(x);
   auto type = sbp::withSignature(valueOf(x).getType(), signature);
   return builder->make<sbp::BoxingOp>(type, valueOf(x), sbp::SlotAttr());
-}
-
-//===----------------------------------------------------------------------===//
-// Layers
-//===----------------------------------------------------------------------===//
-
-/// A variable of the function that `x` is of.
-static Tensor layerVariable(GraphBuilder &builder, const std::string &name, const sbp::Shape &shape, const Init &init,
-                            ElementType type) {
-  VariableOptions options;
-  options.type = type;
-  return builder.variable(builder.operandFunction(), name, shape, init, options);
-}
-
-Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("linear '", name, "'"), x);
-  if (!builder)
-    return invalidOf(x);
-  if (x.shape().size() != 2 || x.shape()[1] < 1 || outputs < 1 || !isFloat(x))
-    return builder->fail(absl::StrCat("gives ", outputs,
-                                      " outputs; its operand must be floats of two dimensions, samples "
-                                      "and inputs, and there is at least one input and one output"));
-  const int64_t inputs = x.shape()[1];
-  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
-  const Init init = options.init.value_or(Init::uniform(-bound, bound));
-  Tensor weight = layerVariable(*builder, absl::StrCat(name, ".weight"), {inputs, outputs}, init, x.type());
-  Tensor product = matmul(x, weight);
-  if (!options.bias)
-    return product;
-  return add(product, layerVariable(*builder, absl::StrCat(name, ".bias"), {outputs}, init, x.type()));
-}
-
-Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("embeddingTable '", name, "'"), ids);
-  if (!builder)
-    return invalidOf(ids);
-  if (rows < 1 || width < 1)
-    return builder->fail(absl::StrCat("has ", rows, " rows of ", width, "; both are at least 1"));
-  Tensor table =
-      layerVariable(*builder, absl::StrCat(name, ".weight"), {rows, width}, Init::normal(0.0, 1.0), ElementType::F32);
-  return embedding(table, ids);
 }
 
 } // namespace splitcast

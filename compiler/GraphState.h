@@ -23,6 +23,7 @@ struct GraphFunction {
   llvm::StringMap<mlir::Value> reads; ///< by variable
   mlir::Operation *lastRead = nullptr;
   bool isMinimized = false;
+  bool drawsRandom = false; ///< its end counts the step on
 };
 
 struct GraphState {
@@ -37,6 +38,7 @@ struct GraphState {
   llvm::StringMap<sbp::VariableOp> variables;
   std::vector<std::string> variableNames;
   llvm::DenseMap<mlir::Value, std::string> valueNames; ///< for messages
+  int64_t draws = 0;                                   ///< ops that draw random numbers, each with a number of its own
   std::vector<std::string> errors;
   bool isFinished = false;
 };
@@ -76,6 +78,10 @@ public:
   /// A variable as `function` reads it; see Graph::variable.
   Tensor variable(GraphFunction &function, const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options);
+  /// An i64 that differs for each call and each step, and depends on the session's seed.
+  Tensor randomKey();
+  /// Ends a step of `function`: what it drew will be drawn no more.
+  static void countStep(GraphState &state, GraphFunction &function);
   mlir::Location location();
   /// The signature, or null with an error when it does not fit the shape.
   sbp::NdAttr signature(const Layout &layout, const sbp::Shape &shape);

@@ -39,6 +39,9 @@ void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
   // Two reads of a variable, or equal constants, are one from here on; boxings in a row are composed.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  MarkHeldGathersPassOptions hold;
+  hold.limitBytes = options.holdGathersBytes;
+  manager.addPass(createMarkHeldGathersPass(hold));
   manager.addPass(createVerifyGlobalPass());
 }
 
@@ -48,8 +51,10 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   PrefetchPassOptions prefetch;
   prefetch.depth = options.prefetch;
   manager.addNestedPass<func::FuncOp>(createPrefetchPass(prefetch));
-  // Last: kernels do not cross collectives, whose places are now final.
+  // Kernels do not cross collectives, whose places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
+  // Moves whole kernels, and what prefetch has started early.
+  manager.addNestedPass<func::FuncOp>(createHoldGathersPass());
   manager.addPass(createVerifyLocalPass());
 }
 

@@ -22,6 +22,10 @@ struct ZeroOptions : mlir::PassPipelineOptions<ZeroOptions> {
       llvm::cl::desc("join groups into buckets of at least so many bytes; 0: a bucket per group"), llvm::cl::init(0)};
   Option<bool> keepLast{*this, "keep-last", llvm::cl::desc("stage 3 keeps the last group between forward and backward"),
                         llvm::cl::init(true)};
+  Option<int64_t> holdGathersBytes{
+      *this, "hold-gathers-bytes",
+      llvm::cl::desc("a function that assigns nothing keeps what it gathers between its runs, up to so many bytes"),
+      llvm::cl::init(int64_t{256} << 20)};
 };
 
 /// The global level, up to explicit boxing.

@@ -230,6 +230,7 @@ public:
   }
   absl::Status writePieces(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    executor->forgetHeld();
     return info.ok() ? state->writePieces(**info, data) : info.status();
   }
   absl::Status readVariable(const std::string &name, void *data) override {
@@ -238,10 +239,14 @@ public:
   }
   absl::Status writeVariable(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    executor->forgetHeld();
     return info.ok() ? state->writeWhole(**info, data) : info.status();
   }
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
-  absl::Status loadVariables(const std::string &path) override { return state->load(path); }
+  absl::Status loadVariables(const std::string &path) override {
+    executor->forgetHeld();
+    return state->load(path);
+  }
 
   //--- Reports ------------------------------------------------------------------------------------------------------//
 

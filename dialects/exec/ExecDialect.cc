@@ -179,7 +179,7 @@ public:
         return failure();
     if (!underWay.empty())
       return underWay.begin()->second.emitOpError() << "is never waited for; end it with exec.wait";
-    return success();
+    return verifyHeld();
   }
 
 private:
@@ -220,6 +220,36 @@ private:
     };
     return success(succeeded(clash(reads, busyWrites)) && succeeded(clash(writes, busyWrites)) &&
                    succeeded(clash(writes, busyReads)));
+  }
+
+  LogicalResult verifyHeld() {
+    int64_t heldOps = plan.getHeldOps(), ops = llvm::range_size(plan.getBody().front());
+    if (heldOps < 0 || heldOps > ops)
+      return plan.emitOpError() << "holds " << heldOps << " of its " << ops << " ops; hold none to all";
+    if (heldOps == 0)
+      return success();
+    SmallVector<RangeAttr> held;
+    int64_t index = 0;
+    for (Operation &op : plan.getBody().front()) {
+      SmallVector<RangeAttr> reads, writes;
+      rangesOf(&op, reads, writes);
+      bool isHeld = index++ < heldOps;
+      for (RangeAttr range : writes)
+        if (range.isPersistent() || (!isHeld && overlapsAny(range, held)))
+          return op.emitOpError() << "writes " << range << ", which the plan holds between runs; write elsewhere";
+      if (!isHeld)
+        continue;
+      held.append(writes);
+      for (RangeAttr range : reads)
+        if (!range.isPersistent() && !overlapsAny(range, held))
+          return op.emitOpError() << "is held, but reads " << range
+                                  << ", which is neither persistent nor written by a held op";
+    }
+    return success();
+  }
+
+  static bool overlapsAny(RangeAttr range, ArrayRef<RangeAttr> others) {
+    return llvm::any_of(others, [&](RangeAttr other) { return range.overlaps(other); });
   }
 
   LogicalResult follow(Operation *op) {

@@ -1,7 +1,5 @@
 // Softmax cross-entropy with integer labels, and its gradient.
-#include "dialects/nn/Nn.h"
-
-#include <limits>
+#include "dialects/nn/Rows.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -9,80 +7,19 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// linalg over the rows of logits: the row's statistics have all dimensions but the last.
-class RowBuilder {
-public:
-  RowBuilder(OpBuilder &builder, Location loc, Value logits)
-      : builder(builder), loc(loc), logits(logits), type(cast<RankedTensorType>(logits.getType())),
-        rank(type.getRank()), identity(builder.getMultiDimIdentityMap(rank)), row(identity.dropResult(rank - 1)) {}
+/// Whether the element's class is `label`.
+Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label) {
+  Value position = b.create<arith::IndexCastOp>(l, label.getType(), b.create<linalg::IndexOp>(l, rows.rank() - 1));
+  return b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, position, label);
+}
 
-  using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-  /// One value per row, from logits and per-row values; the body's last argument is the accumulator.
-  Value reduce(ValueRange perRow, double init, Body body) {
-    SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-    iterators.back() = utils::IteratorType::reduction;
-    auto result = RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
-    return buildGeneric(builder, loc, result, inputsWith(perRow), mapsWith(perRow.size(), row), iterators, init, body);
-  }
-
-  /// One value per element.
-  Value map(ValueRange perRow, Body body) {
-    SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-    return buildGeneric(builder, loc, type, inputsWith(perRow), mapsWith(perRow.size(), identity), iterators,
-                        std::nullopt, body);
-  }
-
-  Value rowMax() {
-    return reduce({}, -std::numeric_limits<double>::infinity(), [](OpBuilder &b, Location l, ValueRange x) -> Value {
-      return b.create<arith::MaximumFOp>(l, x[1], x[0]);
-    });
-  }
-
-  /// Sum of exp(logit - max).
-  Value rowSumExp(Value max) {
-    return reduce(max, 0.0, [](OpBuilder &b, Location l, ValueRange x) -> Value {
-      Value shifted = b.create<arith::SubFOp>(l, x[0], x[1]);
-      return b.create<arith::AddFOp>(l, x[2], b.create<math::ExpOp>(l, shifted));
-    });
-  }
-
-  /// Whether the element's class is `label`.
-  Value isLabel(OpBuilder &b, Location l, Value label) {
-    Value position = b.create<arith::IndexCastOp>(l, label.getType(), b.create<linalg::IndexOp>(l, rank - 1));
-    return b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, position, label);
-  }
-
-  RankedTensorType rowType() { return RankedTensorType::get(type.getShape().drop_back(), type.getElementType()); }
-
-private:
-  SmallVector<Value> inputsWith(ValueRange perRow) {
-    SmallVector<Value> inputs = {logits};
-    llvm::append_range(inputs, perRow);
-    return inputs;
-  }
-  SmallVector<AffineMap> mapsWith(size_t perRow, AffineMap result) {
-    SmallVector<AffineMap> maps = {identity};
-    maps.append(perRow, row);
-    maps.push_back(result);
-    return maps;
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  Value logits;
-  RankedTensorType type;
-  int64_t rank;
-  AffineMap identity, row;
-};
-
-/// Factors of logits; the classes are needed whole.
-sbp::TensorFactors logitsFactors(sbp::LoopSpec &spec, ArrayRef<int64_t> shape) {
-  sbp::TensorFactors dims;
-  for (int64_t extent : shape.drop_back())
-    dims.push_back({spec.addFactor(extent)});
-  dims.push_back({spec.addFactor(shape.back(), sbp::FactorKind::Whole)});
-  return dims;
+/// 0 where the label is `ignored`, if any is; else `value`.
+Value unlessIgnored(OpBuilder &b, Location l, std::optional<int64_t> ignored, Value label, Value value) {
+  if (!ignored)
+    return value;
+  Value none = b.create<arith::ConstantOp>(l, b.getIntegerAttr(label.getType(), *ignored));
+  Value isIgnored = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, label, none);
+  return b.create<arith::SelectOp>(l, isIgnored, scalarConstant(b, l, value.getType(), 0.0), value);
 }
 
 LogicalResult verifyRows(Operation *op, Value logits, Value labels) {
@@ -99,15 +36,16 @@ LogicalResult verifyRows(Operation *op, Value logits, Value labels) {
 // Forward
 //===----------------------------------------------------------------------===//
 
-void SoftmaxCrossEntropyOp::build(OpBuilder &builder, OperationState &state, Value logits, Value labels) {
+void SoftmaxCrossEntropyOp::build(OpBuilder &builder, OperationState &state, Value logits, Value labels,
+                                  IntegerAttr ignored) {
   auto type = cast<RankedTensorType>(logits.getType());
   ArrayRef<int64_t> rows = type.getRank() ? type.getShape().drop_back() : type.getShape();
-  build(builder, state, RankedTensorType::get(rows, type.getElementType()), logits, labels);
+  build(builder, state, RankedTensorType::get(rows, type.getElementType()), logits, labels, ignored);
 }
 
 sbp::LoopSpec SoftmaxCrossEntropyOp::getLoopSpec() {
   sbp::LoopSpec spec;
-  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()),
+  sbp::TensorFactors logits = rowFactors(spec, getLogits().getType().getShape()),
                      rows(logits.begin(), logits.end() - 1);
   spec.operands = {logits, rows};
   spec.results = {rows};
@@ -124,30 +62,27 @@ LogicalResult SoftmaxCrossEntropyOp::inferResultTypes(SmallVectorImpl<RankedTens
 
 SmallVector<Value> SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[0]);
-  Value max = rows.rowMax(), sum = rows.rowSumExp(max);
-  Value picked = rows.reduce(operands[1], 0.0, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
-    Value zero = scalarConstant(b, loc, x[0].getType(), 0.0);
-    Value own = b.create<arith::SelectOp>(loc, rows.isLabel(b, loc, x[1]), x[0], zero);
-    return b.create<arith::AddFOp>(loc, x[2], own);
-  });
-  RankedTensorType type = rows.rowType();
-  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> parallel(type.getRank(), utils::IteratorType::parallel);
-  return {buildGeneric(builder, getLoc(), type, {max, sum, picked}, {identity, identity, identity, identity}, parallel,
-                       std::nullopt, [](OpBuilder &b, Location loc, ValueRange x) -> Value {
-                         Value logSum = b.create<arith::AddFOp>(loc, x[0], b.create<math::LogOp>(loc, x[1]));
-                         return b.create<arith::SubFOp>(loc, logSum, x[2]);
-                       })};
+  Value max = rows.rowMax(operands[0]), sum = rows.rowSumExp(operands[0], max), labels = operands[1];
+  Value picked =
+      rows.reduce({{operands[0]}, {labels}, {}}, 0.0, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+        Value zero = scalarConstant(b, loc, x[0].getType(), 0.0);
+        Value own = b.create<arith::SelectOp>(loc, isLabel(rows, b, loc, x[1]), x[0], zero);
+        return b.create<arith::AddFOp>(loc, x[2], own);
+      });
+  return {rows.mapRows({max, sum, picked, labels}, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+    Value logSum = b.create<arith::AddFOp>(loc, x[0], b.create<math::LogOp>(loc, x[1]));
+    return unlessIgnored(b, loc, getIgnored(), x[3], b.create<arith::SubFOp>(loc, logSum, x[2]));
+  })};
 }
 
 SmallVector<IndexOperand> SoftmaxCrossEntropyOp::getIndexOperands() {
-  return {{1, getLogits().getType().getShape().back()}};
+  return {{1, getLogits().getType().getShape().back(), getIgnored()}};
 }
 
 int64_t SoftmaxCrossEntropyOp::getFlops() { return 5 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }
 
 SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  return {b.create<SoftmaxCrossEntropyGradOp>(getLoc(), g[0], getLogits(), getLabels()), Value()};
+  return {b.create<SoftmaxCrossEntropyGradOp>(getLoc(), g[0], getLogits(), getLabels(), getIgnoredAttr()), Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,13 +90,13 @@ SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange
 //===----------------------------------------------------------------------===//
 
 void SoftmaxCrossEntropyGradOp::build(OpBuilder &builder, OperationState &state, Value gradient, Value logits,
-                                      Value labels) {
-  build(builder, state, undecided(logits.getType()), gradient, logits, labels);
+                                      Value labels, IntegerAttr ignored) {
+  build(builder, state, undecided(logits.getType()), gradient, logits, labels, ignored);
 }
 
 sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
   sbp::LoopSpec spec;
-  sbp::TensorFactors logits = logitsFactors(spec, getLogits().getType().getShape()),
+  sbp::TensorFactors logits = rowFactors(spec, getLogits().getType().getShape()),
                      rows(logits.begin(), logits.end() - 1);
   spec.operands = {rows, logits, rows};
   spec.results = {logits};
@@ -181,19 +116,21 @@ LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<Ranked
 
 SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[1]);
-  Value max = rows.rowMax(), sum = rows.rowSumExp(max);
-  return {rows.map({max, sum, operands[0], operands[2]}, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+  Value max = rows.rowMax(operands[1]), sum = rows.rowSumExp(operands[1], max);
+  RowBuilder::Inputs inputs{{operands[1]}, {max, sum, operands[0], operands[2]}, {}};
+  return {rows.map(inputs, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Type type = x[0].getType();
     Value shifted = b.create<arith::SubFOp>(loc, x[0], x[1]);
     Value softmax = b.create<arith::DivFOp>(loc, b.create<math::ExpOp>(loc, shifted), x[2]);
-    Value oneHot = b.create<arith::SelectOp>(loc, rows.isLabel(b, loc, x[4]), scalarConstant(b, loc, type, 1.0),
+    Value oneHot = b.create<arith::SelectOp>(loc, isLabel(rows, b, loc, x[4]), scalarConstant(b, loc, type, 1.0),
                                              scalarConstant(b, loc, type, 0.0));
-    return b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, softmax, oneHot), x[3]);
+    Value slope = b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, softmax, oneHot), x[3]);
+    return unlessIgnored(b, loc, getIgnored(), x[4], slope);
   })};
 }
 
 SmallVector<IndexOperand> SoftmaxCrossEntropyGradOp::getIndexOperands() {
-  return {{2, getLogits().getType().getShape().back()}};
+  return {{2, getLogits().getType().getShape().back(), getIgnored()}};
 }
 
 int64_t SoftmaxCrossEntropyGradOp::getFlops() { return 7 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }

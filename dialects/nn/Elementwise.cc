@@ -149,6 +149,17 @@ Gradients TanhOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { //
   return {b.create<SubOp>(getLoc(), g[0], b.create<MulOp>(getLoc(), gy, getResult()))};
 }
 
+Value SinOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::SinOp>(loc, x[0]); }
+Gradients SinOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  return {b.create<MulOp>(getLoc(), g[0], b.create<CosOp>(getLoc(), getInput()))};
+}
+
+Value CosOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::CosOp>(loc, x[0]); }
+Gradients CosOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  Value product = b.create<MulOp>(getLoc(), g[0], b.create<SinOp>(getLoc(), getInput()));
+  return {b.create<NegOp>(getLoc(), product)};
+}
+
 Value ReluOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   return b.create<arith::MaximumFOp>(loc, x[0], scalarConstant(b, loc, x[0].getType(), 0.0));
 }
@@ -186,6 +197,13 @@ Value GeluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
 //===----------------------------------------------------------------------===//
 // Casts
 //===----------------------------------------------------------------------===//
+
+Value NotEqualOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  Type type = getResult().getType().getElementType();
+  Value value = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(x[0].getType(), getValue()));
+  Value differs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, x[0], value);
+  return b.create<arith::SelectOp>(loc, differs, scalarConstant(b, loc, type, 1.0), scalarConstant(b, loc, type, 0.0));
+}
 
 Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Type from = x[0].getType(), to = getResult().getType().getElementType();

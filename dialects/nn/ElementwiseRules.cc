@@ -38,7 +38,7 @@ LogicalResult splitcast::nn::inferElementwiseTypes(Operation *op, SmallVectorImp
                              << " do not broadcast; aligned at the right, extents are equal or one of them is 1";
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = result.getElementType();
-  if (!isa<CastOp>(op)) {
+  if (!op->hasTrait<ConvertsElements>()) {
     element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
     for (Value operand : op->getOperands())
       if (cast<RankedTensorType>(operand.getType()).getElementType() != element)

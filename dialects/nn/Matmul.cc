@@ -7,16 +7,21 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// C[m, n] = sum_k A[m, k] B[k, n], whatever the transposes.
+/// C[m, n] = sum_k A[m, k] B[k, n] for each index of the batch dimensions, whatever the transposes.
 struct Extents {
+  ArrayRef<int64_t> batch;
   int64_t m, n, lhsK, rhsK;
   explicit Extents(MatmulOp op) {
     ArrayRef<int64_t> a = op.getLhs().getType().getShape(), b = op.getRhs().getType().getShape();
+    batch = a.drop_back(2);
+    a = a.take_back(2);
+    b = b.take_back(2);
     m = a[op.getTransposeA() ? 1 : 0];
     lhsK = a[op.getTransposeA() ? 0 : 1];
     rhsK = b[op.getTransposeB() ? 1 : 0];
     n = b[op.getTransposeB() ? 0 : 1];
   }
+  int64_t products() const { return sbp::numElements(batch); }
 };
 
 } // namespace
@@ -24,9 +29,10 @@ struct Extents {
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeA,
                      bool transposeB) {
   auto a = cast<RankedTensorType>(lhs.getType()), b = cast<RankedTensorType>(rhs.getType());
-  auto type =
-      RankedTensorType::get({a.getDimSize(transposeA ? 1 : 0), b.getDimSize(transposeB ? 0 : 1)}, a.getElementType());
-  build(builder, state, type, lhs, rhs, transposeA, transposeB);
+  SmallVector<int64_t> shape(a.getShape().drop_back(2));
+  shape.push_back(a.getShape().take_back(2)[transposeA ? 1 : 0]);
+  shape.push_back(b.getShape().take_back(2)[transposeB ? 0 : 1]);
+  build(builder, state, RankedTensorType::get(shape, a.getElementType()), lhs, rhs, transposeA, transposeB);
 }
 
 sbp::LoopSpec MatmulOp::getLoopSpec() {
@@ -34,8 +40,14 @@ sbp::LoopSpec MatmulOp::getLoopSpec() {
   sbp::LoopSpec spec;
   int m = spec.addFactor(extents.m), n = spec.addFactor(extents.n),
       k = spec.addFactor(extents.lhsK, sbp::FactorKind::Sum);
-  auto pair = [](int outer, int inner, bool transposed) {
-    return transposed ? sbp::TensorFactors{{inner}, {outer}} : sbp::TensorFactors{{outer}, {inner}};
+  sbp::TensorFactors batch;
+  for (int64_t extent : extents.batch)
+    batch.push_back({spec.addFactor(extent)});
+  auto pair = [&](int outer, int inner, bool transposed) {
+    sbp::TensorFactors dims = batch;
+    dims.push_back({transposed ? inner : outer});
+    dims.push_back({transposed ? outer : inner});
+    return dims;
   };
   spec.operands = {pair(m, k, getTransposeA()), pair(k, n, getTransposeB())};
   spec.results = {pair(m, n, false)};
@@ -45,28 +57,38 @@ sbp::LoopSpec MatmulOp::getLoopSpec() {
 
 LogicalResult MatmulOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   RankedTensorType a = undecided(getLhs().getType()), b = undecided(getRhs().getType());
-  if (a.getRank() != 2 || b.getRank() != 2 || a.getElementType() != b.getElementType())
-    return emitOpError() << "multiplies " << a << " and " << b << "; both must be matrices of one element type";
+  bool fits = a.getRank() >= 2 && b.getRank() == a.getRank() && a.getElementType() == b.getElementType() &&
+              a.getShape().drop_back(2) == b.getShape().drop_back(2);
+  if (!fits)
+    return emitOpError() << "multiplies " << a << " and " << b
+                         << "; both must be matrices of one element type, or equally many of them";
   Extents extents(*this);
   if (extents.lhsK != extents.rhsK)
     return emitOpError() << "contracts " << extents.lhsK << " of " << a << " with " << extents.rhsK << " of " << b
                          << "; these extents must be equal (transpose_a and transpose_b choose them)";
-  types.push_back(RankedTensorType::get({extents.m, extents.n}, a.getElementType()));
+  SmallVector<int64_t> shape(extents.batch);
+  shape.append({extents.m, extents.n});
+  types.push_back(RankedTensorType::get(shape, a.getElementType()));
   return success();
 }
 
 SmallVector<Value> MatmulOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
-  AffineExpr m, n, k;
-  bindDims(builder.getContext(), m, n, k);
+  unsigned batch = Extents(*this).batch.size();
+  SmallVector<AffineExpr> batchDims;
+  for (unsigned dim = 0; dim < batch; ++dim)
+    batchDims.push_back(builder.getAffineDimExpr(dim));
+  AffineExpr m = builder.getAffineDimExpr(batch), n = builder.getAffineDimExpr(batch + 1),
+             k = builder.getAffineDimExpr(batch + 2);
   auto map = [&](AffineExpr outer, AffineExpr inner, bool transposed) {
-    SmallVector<AffineExpr> dims =
-        transposed ? SmallVector<AffineExpr>{inner, outer} : SmallVector<AffineExpr>{outer, inner};
-    return AffineMap::get(3, 0, dims, builder.getContext());
+    SmallVector<AffineExpr> dims(batchDims);
+    dims.push_back(transposed ? inner : outer);
+    dims.push_back(transposed ? outer : inner);
+    return AffineMap::get(batch + 3, 0, dims, builder.getContext());
   };
-  auto parallel = utils::IteratorType::parallel;
+  SmallVector<utils::IteratorType> iterators(batch + 2, utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
   return {buildGeneric(builder, getLoc(), undecided(getResult().getType()), operands,
-                       {map(m, k, getTransposeA()), map(k, n, getTransposeB()), map(m, n, false)},
-                       {parallel, parallel, utils::IteratorType::reduction}, 0.0,
+                       {map(m, k, getTransposeA()), map(k, n, getTransposeB()), map(m, n, false)}, iterators, 0.0,
                        [](OpBuilder &b, Location loc, ValueRange args) -> Value {
                          return b.create<arith::AddFOp>(loc, args[2], b.create<arith::MulFOp>(loc, args[0], args[1]));
                        })};
@@ -74,14 +96,15 @@ SmallVector<Value> MatmulOp::lowerToLinalg(OpBuilder &builder, ValueRange operan
 
 int64_t MatmulOp::getFlops() {
   Extents extents(*this);
-  return 2 * extents.m * extents.n * extents.lhsK;
+  return 2 * extents.products() * extents.m * extents.n * extents.lhsK;
 }
 
 std::optional<LibraryCall> MatmulOp::getLibraryCall() {
   Extents extents(*this);
   Builder b(getContext());
   return LibraryCall{"matmul",
-                     b.getDictionaryAttr({b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
+                     b.getDictionaryAttr({b.getNamedAttr("products", b.getI64IntegerAttr(extents.products())),
+                                          b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
                                           b.getNamedAttr("n", b.getI64IntegerAttr(extents.n)),
                                           b.getNamedAttr("k", b.getI64IntegerAttr(extents.lhsK)),
                                           b.getNamedAttr("transpose_a", b.getBoolAttr(getTransposeA())),

@@ -14,18 +14,26 @@
 
 namespace splitcast::nn {
 
+/// Positions that a library's attention works on at once, at most: its workspace holds two rows of scores for each.
+inline constexpr int64_t kAttentionBlock = 64;
+
 /// A call of a vendor library: its name ("matmul") and its sizes, types and flags. Operands are the op's, then its
-/// results.
+/// results, then `workspaceBytes` of memory that it may use as it likes, unless they are 0.
 struct LibraryCall {
   std::string name;
   mlir::DictionaryAttr config;
+  int64_t workspaceBytes = 0;
 };
 
-/// Operand `operand` holds indices into `places` places.
+/// Operand `operand` holds indices into `places` places, or `ignored`.
 struct IndexOperand {
   unsigned operand = 0;
   int64_t places = 0;
+  std::optional<int64_t> ignored;
 };
+
+template <typename ConcreteOp>
+class ConvertsElements : public mlir::OpTrait::TraitBase<ConcreteOp, ConvertsElements> {};
 
 /// What an optimizer builds its update with. All values are undecided tensors.
 class UpdateBuilder {

@@ -53,6 +53,8 @@ class Nn_ComputeOp<string mnemonic, list<Trait> traits = []>
 defvar Differentiable = DeclareOpInterfaceMethods<GradientOpInterface>;
 defvar Library = DeclareOpInterfaceMethods<ComputeOpInterface, ["getLibraryCall"]>;
 defvar Indexed = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands"]>;
+/// The element type of an elementwise op's result is not its operands'.
+def ConvertsElements : NativeOpTrait<"ConvertsElements"> { let cppNamespace = "::splitcast::nn"; }
 defvar IndexedLibrary = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands", "getLibraryCall"]>;
 
 //===----------------------------------------------------------------------===//
@@ -107,6 +109,8 @@ def Nn_ExpOp : Nn_Unary<"exp", "{}"> { let summary = "e to the x"; }
 def Nn_LogOp : Nn_Unary<"log", "{}"> { let summary = "natural logarithm"; }
 def Nn_SqrtOp : Nn_Unary<"sqrt", "{}"> { let summary = "square root"; }
 def Nn_TanhOp : Nn_Unary<"tanh", "{}"> { let summary = "hyperbolic tangent"; }
+def Nn_SinOp : Nn_Unary<"sin", "{}"> { let summary = "sine of x radians, right for large x too"; }
+def Nn_CosOp : Nn_Unary<"cos", "{}"> { let summary = "cosine of x radians, right for large x too"; }
 def Nn_ReluOp : Nn_Unary<"relu", "{}"> { let summary = "max(x, 0); its gradient at 0 is 0"; }
 
 class Nn_ScalarAttrOp<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
@@ -146,7 +150,16 @@ def Nn_GeluGradOp : Nn_Elementwise<"gelu_grad", "{{{0}, {}}}"> {
   }]>];
 }
 
-def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable]> {
+def Nn_NotEqualOp : Nn_Elementwise<"not_equal", "{}", [ConvertsElements]> {
+  let summary = "1 where an integer is another than `value`, else 0; in the result's element type";
+  let arguments = (ins Nn_IndexTensor:$input, I64Attr:$value);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType, "int64_t":$value), [{
+    build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({input})).clone(elementType), input,
+          $_builder.getI64IntegerAttr(value));
+  }]>];
+}
+
+def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable, ConvertsElements]> {
   let summary = "The same numbers in another element type, rounded to nearest even";
   let description = "Not linear: rounding a sum is not the sum of what was rounded, so P does not pass.";
   let arguments = (ins Nn_Tensor:$input);
@@ -200,6 +213,16 @@ def Nn_SliceOp : Nn_ComputeOp<"slice", [Differentiable]> {
   let results = (outs Nn_Tensor:$result);
 }
 
+def Nn_TransposeOp : Nn_ComputeOp<"transpose", [Differentiable]> {
+  let summary = "The dimensions in another order: the result's dimension i is the operand's permutation[i]";
+  let description = [{
+    - C1: `permutation` names each dimension of the operand once.
+  }];
+  let arguments = (ins Nn_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Nn_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$permutation)>];
+}
+
 def Nn_ConcatOp : Nn_ComputeOp<"concat", [Differentiable]> {
   let summary = "Tensors one after the other along one dimension";
   let description = [{
@@ -225,12 +248,13 @@ def Nn_ReduceSumOp : Nn_ComputeOp<"reduce_sum", [Differentiable]> {
 }
 
 def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library]> {
-  let summary = "Matrix product, either operand transposed if asked for";
+  let summary = "Matrix products, either operand transposed if asked for";
   let description = [{
     ```mlir
     %c = nn.matmul %a, %b {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
     ```
-    - C1: Both operands have two dimensions and one element type.
+    Dimensions before the last two count products: one for each of their indices.
+    - C1: Both operands have one element type, as many dimensions, two or more, and equal extents before the last two.
     - C2: The contracted extents agree.
   }];
   let arguments = (ins Nn_FloatTensor:$lhs, Nn_FloatTensor:$rhs, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
@@ -265,20 +289,143 @@ def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differenti
     ```mlir
     %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
     ```
-    The row's largest logit is subtracted first, so nothing overflows.
+    The row's largest logit is subtracted first, so nothing overflows. A row whose label is `ignored` gives 0, and so does
+    its gradient; divide the sum by nn.not_equal's, the global count, for a mean over the others.
     - C1: The last dimension of the logits is the classes; labels and result have the others.
-    A label outside of the classes is an error when the step runs.
+    Any other label outside of the classes is an error when the step runs.
   }];
-  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
+  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels, OptionalAttr<I64Attr>:$ignored);
   let results = (outs Nn_FloatTensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels,
+                             CArg<"::mlir::IntegerAttr", "{}">:$ignored)>];
 }
 
 def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed]> {
-  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient";
-  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels);
+  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient; 0 where the label is `ignored`";
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels,
+                       OptionalAttr<I64Attr>:$ignored);
   let results = (outs Nn_FloatTensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$logits, "::mlir::Value":$labels)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$logits, "::mlir::Value":$labels,
+                             "::mlir::IntegerAttr":$ignored)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable]> {
+  let summary = "Along the last dimension: exp(x - the largest) over its sum";
+  let description = [{
+    - C1: The operand has a dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
+def Nn_SoftmaxGradOp : Nn_ComputeOp<"softmax_grad"> {
+  let summary = "y (g - sum over the last dimension of g y), with the softmax y and its gradient g";
+  let description = [{
+    - C1: Gradient and softmax have one shape, of a dimension or more.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$softmax);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$softmax)>];
+}
+
+def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable]> {
+  let summary = "Rows with mean 0 and variance 1, times weight, plus bias";
+  let description = [{
+    (x - mean) / sqrt(variance + epsilon) weight + bias, over the last dimension; the variance divides by its extent (Ba, Kiros and
+    Hinton 2016, arXiv:1607.06450).
+    ```mlir
+    %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+    ```
+    - C1: Weight and bias have the operand's last dimension, and its element type.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Nn_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "double":$epsilon)>];
+}
+
+def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments"> {
+  let summary = "Per row along the last dimension: its mean, and 1 / sqrt(variance + epsilon)";
+  let description = [{
+    - C1: The operand has a dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$mean, Nn_FloatTensor:$scale);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$epsilon)>];
+}
+
+def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad"> {
+  let summary = "The gradient of a layer norm's operand";
+  let description = [{
+    s (h - mean(h) - z mean(h z)) with h = gradient * weight, z = (x - mean) s and s = 1 / sqrt(variance + epsilon) of the row.
+    - C1: Gradient and operand have one shape; the weight has its last dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, Nn_FloatTensor:$weight, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$input, "::mlir::Value":$weight,
+                             "double":$epsilon)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library]> {
+  let summary = "Scaled dot-product attention, per sample and head";
+  let description = [{
+    softmax(scale query key^T) value, where query [samples, positions, heads, width] and key and value [samples, keys, heads, width]
+    (Vaswani et al. 2017, arXiv:1706.03762). With `causal`, position i sees the keys 0 to i; with a mask [samples, keys], only keys
+    whose entry is not 0. A position that sees no key gives 0.
+    ```mlir
+    %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
+    ```
+    Nothing of size positions x keys is kept for the gradient, which computes it again.
+    - C1: Query, key and value have four dimensions and one element type; key and value have one shape; the query has their
+      samples, heads and width.
+    - C2: A mask has the key's samples and keys.
+  }];
+  let arguments = (ins Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value, Optional<Nn_IndexTensor>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask,
+                             "double":$scale, "bool":$causal)>];
+}
+
+def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library]> {
+  let summary = "The gradients of query, key and value";
+  let description = [{
+    With p = softmax(scale q k^T) and dp = g v^T: dv = p^T g, ds = p (dp - sum over keys of p dp) scale, dq = ds k, dk = ds^T q.
+    - C1: As nn.attention's; the gradient has the query's shape.
+    - C2: As nn.attention's.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
+                       Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Nn_FloatTensor:$query_grad, Nn_FloatTensor:$key_grad, Nn_FloatTensor:$value_grad);
+}
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMethods<PlacedOpInterface>]> {
+  let summary = "0 with probability `rate`, else x / (1 - rate)";
+  let description = [{
+    Which elements are dropped depends on the key and on the element's index in the *global* tensor only (its gradient uses the
+    same op), so it is the same however the tensor is split, and whether or not the op is computed twice. The key is an operand
+    that differs for each step and each op.
+    `offsets` and `global_shape` are set by 'sbp-localize': where the piece begins, and in which shape.
+    - C1: 0 <= rate < 1.
+    - C2: The key is one i64.
+    - C3: `offsets` and `global_shape`, if there, have an entry per dimension, and the operand lies within.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, Nn_IndexTensor:$key, F64Attr:$rate, OptionalAttr<DenseI64ArrayAttr>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$global_shape);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$key, "double":$rate)>];
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,4 +45,16 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   ];
 }
 
+def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
+  let description = [{
+    Ops whose elements depend on where in the global tensor they lie. Their loop specs are `positional`.
+  }];
+  let cppNamespace = "::splitcast::nn";
+  let methods = [
+    InterfaceMethod<[{
+      Makes the op, whose types are a rank's piece, compute the piece that begins at `offsets` of a tensor of `globalShape`.
+    }], "void", "setPlace", (ins "::llvm::ArrayRef<int64_t>":$offsets, "::llvm::ArrayRef<int64_t>":$globalShape)>,
+  ];
+}
+
 #endif // SPLITCAST_DIALECTS_NN_NNINTERFACES_TD

@@ -70,6 +70,62 @@ SmallVector<Value> ConstantOp::lowerToLinalg(OpBuilder &builder, ValueRange) {
 int64_t ConstantOp::getFlops() { return 0; }
 
 //===----------------------------------------------------------------------===//
+// Transpose
+//===----------------------------------------------------------------------===//
+
+void TransposeOp::build(OpBuilder &builder, OperationState &state, Value input, ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(dim >= 0 && dim < type.getRank() ? type.getDimSize(dim) : 1); // the verifier refuses others
+  build(builder, state, RankedTensorType::get(shape, type.getElementType()), input, permutation);
+}
+
+sbp::LoopSpec TransposeOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors input = addLoops(spec, getInput().getType().getShape()), result;
+  for (int64_t dim : getPermutation())
+    result.push_back(input[dim]);
+  spec.operands = {input};
+  spec.results = {result};
+  spec.linear = {{{0}, {}}};
+  return spec;
+}
+
+LogicalResult TransposeOp::inferResultTypes(Types &types) {
+  RankedTensorType type = undecided(getInput().getType());
+  SmallVector<int64_t> sorted(getPermutation()), shape;
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, type.getRank())))
+    return emitOpError() << "orders the dimensions of " << type << " as [" << getPermutation()
+                         << "]; each must be named once";
+  for (int64_t dim : getPermutation())
+    shape.push_back(type.getDimSize(dim));
+  types.push_back(RankedTensorType::get(shape, type.getElementType()));
+  return success();
+}
+
+SmallVector<Value> TransposeOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  RankedTensorType type = undecided(getResult().getType());
+  SmallVector<AffineExpr> dims(type.getRank());
+  for (auto [to, from] : llvm::enumerate(getPermutation()))
+    dims[from] = builder.getAffineDimExpr(to);
+  AffineMap input = AffineMap::get(type.getRank(), 0, dims, builder.getContext());
+  return {buildGeneric(builder, getLoc(), type, operands, {input, builder.getMultiDimIdentityMap(type.getRank())},
+                       parallelLoops(type.getRank()), std::nullopt,
+                       [](OpBuilder &, Location, ValueRange args) { return args[0]; })};
+}
+
+int64_t TransposeOp::getFlops() { return 0; }
+
+SmallVector<Value> TransposeOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(getPermutation()))
+    inverse[from] = to;
+  return {b.create<TransposeOp>(getLoc(), g[0], inverse)};
+}
+
+//===----------------------------------------------------------------------===//
 // Reshape
 //===----------------------------------------------------------------------===//
 

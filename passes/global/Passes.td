@@ -114,6 +114,22 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
   ];
 }
 
+def MarkHeldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
+  let summary = "Chooses the functions that keep what they gather between their runs";
+  let description = [{
+    A function that assigns nothing (evaluates, or writes a sample token by token) reads the same variables in each run. Where
+    what it gathers, whole, has `limit-bytes` or less, it gets the attribute `sbp.hold_gathers`: its gathers then run first
+    ('ccl-hold-gathers'), keep their place to its end, and are left out of the next run if no other function ran and no variable
+    was set since. The choice depends on global shapes only, so all ranks make the same.
+    From tests/passes/global/hold_gathers_example.mlir:
+    ```mlir
+    func.func @predict(%x: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {                                   // before
+    func.func @predict(%arg0: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> attributes {sbp.hold_gathers} {   // after
+    ```
+  }];
+  let options = [Option<"limitBytes", "limit-bytes", "int64_t", "268435456", "What a function may hold; 0: nothing">];
+}
+
 def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
   let description = [{

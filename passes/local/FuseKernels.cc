@@ -31,8 +31,7 @@ Pattern patternOf(Operation *op) {
 
 bool isFusible(Operation *op) {
   auto compute = dyn_cast<nn::ComputeOpInterface>(op);
-  return compute && isa<sbp::ShardingOpInterface>(op) && op->getNumResults() == 1 && !compute.getLibraryCall() &&
-         !isa<nn::ReshapeOp>(op);
+  return compute && isa<sbp::ShardingOpInterface>(op) && !compute.getLibraryCall() && !isa<nn::ReshapeOp>(op);
 }
 
 struct Group {

@@ -1,5 +1,6 @@
 // The program of one rank.
 #include "passes/global/Passes.h"
+#include "passes/local/LocalStorages.h"
 #include "passes/local/LocalizeBoxing.h"
 #include "passes/local/Passes.h"
 
@@ -23,104 +24,6 @@ struct LocalValue {
   Value range;        ///< the chunk of a flat split, or the whole bucket; null when the value is in no bucket
   int64_t offset = 0; ///< of the tensor in a whole bucket
   bool isChunk = false;
-};
-
-/// Where this rank stands.
-struct RankView {
-  sbp::Placement placement;
-  int64_t position = 0;
-  std::vector<int64_t> coordinates;
-
-  AxisGroup group(int64_t axis) const {
-    AxisGroup group;
-    group.axis = axis;
-    group.positions = placement.groupAlong(axis, position);
-    group.index = coordinates[axis];
-    for (int64_t member : group.positions)
-      group.ranks.push_back(placement.ranks.empty() ? member : placement.ranks[member]);
-    return group;
-  }
-};
-
-/// The storages of the module: each bucket and role, each other variable, is one.
-class Storages {
-public:
-  Storages(ModuleOp module, const RankView &rank) {
-    for (auto variable : module.getOps<sbp::VariableOp>()) {
-      std::string name = nameOf(variable);
-      members[name].push_back(variable);
-      names[variable.getSymName()] = name;
-    }
-    for (auto variable : module.getOps<sbp::VariableOp>())
-      if (!types.count(names[variable.getSymName()]))
-        define(variable, rank);
-  }
-
-  void emit(OpBuilder &builder, const RankView &rank) {
-    for (const std::string &name : order) {
-      SmallVector<Attribute> symbols;
-      SmallVector<int64_t> offsets;
-      for (sbp::VariableOp member : members[name]) {
-        symbols.push_back(FlatSymbolRefAttr::get(member.getSymNameAttr()));
-        offsets.push_back(offsetOf(member, rank));
-      }
-      builder.create<ccl::StorageOp>(members[name].front().getLoc(), builder.getStringAttr(name), nullptr,
-                                     TypeAttr::get(types.at(name)), builder.getArrayAttr(symbols),
-                                     builder.getDenseI64ArrayAttr(offsets));
-    }
-  }
-
-  static bool isChunk(sbp::VariableOp variable) { return variable.getStorageOrLogical().getFlatSlot().has_value(); }
-
-  /// The first element of the variable's piece in its storage.
-  static int64_t offsetOf(sbp::VariableOp variable, const RankView &rank) {
-    sbp::SlotAttr slot = variable.getSlotAttr();
-    if (!slot)
-      return 0;
-    return isChunk(variable) ? pieceOf(variable, rank).chunkBegin : slot.getOffset();
-  }
-
-  static sbp::SlotPiece pieceOf(sbp::VariableOp variable, const RankView &rank) {
-    sbp::NdSbp storage = variable.getStorageOrLogical().toAlgebra();
-    for (size_t axis = 0; axis < storage.size(); ++axis)
-      if (storage[axis].isFlat()) {
-        sbp::NdSbp box = storage;
-        box[axis] = sbp::Sbp::broadcast();
-        int64_t elements =
-            sbp::numElements(sbp::localShape(sbp::shapeOf(variable.getType()), box, rank.placement, rank.coordinates));
-        return sbp::slotPiece(storage[axis].slot, elements, rank.placement.axes[axis].size, rank.coordinates[axis]);
-      }
-    return {};
-  }
-
-  llvm::StringMap<std::string> names; ///< of the storage that holds a variable
-  llvm::StringMap<RankedTensorType> types;
-  llvm::StringMap<SmallVector<sbp::VariableOp>> members;
-
-private:
-  static std::string nameOf(sbp::VariableOp variable) {
-    sbp::SlotAttr slot = variable.getSlotAttr();
-    if (!slot)
-      return "storage." + variable.getSymName().str();
-    return "bucket." + slot.getBucket().str() + "." + variable.getRole().value_or("parameter").str();
-  }
-
-  void define(sbp::VariableOp variable, const RankView &rank) {
-    std::string name = names[variable.getSymName()];
-    RankedTensorType type = sbp::localType(variable.getStorageType(), rank.coordinates);
-    if (sbp::SlotAttr slot = variable.getSlotAttr()) {
-      int64_t elements = slot.getTotal();
-      sbp::NdSbp storage = variable.getStorageOrLogical().toAlgebra();
-      for (size_t axis = 0; axis < storage.size(); ++axis)
-        if (storage[axis].isFlat())
-          elements /= rank.placement.axes[axis].size;
-      type = RankedTensorType::get({elements}, type.getElementType());
-    }
-    types[name] = type;
-    order.push_back(name);
-  }
-
-  std::vector<std::string> order;
 };
 
 /// The one step that a boxing is, once longer ones have been cut up. `collective` is nothing on an axis of size 1.
@@ -194,6 +97,8 @@ private:
         function.setResultAttrs(i, attributes);
       function.setResultAttr(i, "ccl.global", TypeAttr::get(source.getResultTypes()[i]));
     }
+    if (source->hasAttr("sbp.hold_gathers"))
+      function->setAttr("ccl.hold_gathers", builder.getUnitAttr());
     Block *body = function.addEntryBlock();
     for (auto [from, to] : llvm::zip(source.getArguments(), body->getArguments()))
       values[from] = {to, {}, 0, false};
@@ -289,9 +194,20 @@ private:
     for (Type type : op->getResultTypes())
       types.push_back(sbp::localType(cast<RankedTensorType>(type), rank.coordinates));
     Operation *local = create(op, operands, types);
+    if (auto placed = dyn_cast<nn::PlacedOpInterface>(local))
+      place(placed, op->getResult(0));
     for (auto [from, to] : llvm::zip(op->getResults(), local->getResults()))
       values[from] = {to, {}, 0, false};
     return true;
+  }
+
+  void place(nn::PlacedOpInterface op, Value global) {
+    sbp::Shape shape = sbp::shapeOf(global.getType());
+    SmallVector<int64_t> offsets;
+    for (const sbp::Interval &interval :
+         sbp::localBox(shape, sbp::signatureOf(global).toAlgebra(), rank.placement, rank.coordinates))
+      offsets.push_back(interval.begin);
+    op.setPlace(offsets, shape);
   }
 
   Operation *create(Operation *op, ArrayRef<Value> operands, ArrayRef<Type> types) {

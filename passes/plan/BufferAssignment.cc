@@ -46,6 +46,8 @@ BufferAssignment::BufferAssignment(func::FuncOp function) {
   placeWanted(block);
   placeRest(block);
   computeLifetimes(block);
+  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
+    holdFirst(block, held.getInt());
 }
 
 int64_t BufferAssignment::bytesOf(Value tensor) {
@@ -275,8 +277,8 @@ Place BufferAssignment::placeOf(Value tensor) const {
   return {place.buffer, place.offset + offset, bytesOf(tensor)};
 }
 
-std::optional<Place> BufferAssignment::collectiveWorkspace(Operation *collective) const {
-  auto known = workspaces.find(collective);
+std::optional<Place> BufferAssignment::workspaceOf(Operation *op) const {
+  auto known = workspaces.find(op);
   return known == workspaces.end() ? std::nullopt : std::optional<Place>(known->second);
 }
 
@@ -294,6 +296,23 @@ void BufferAssignment::extend(Place place, int64_t index) {
   arena.end = std::max(arena.end, index);
 }
 
+/// What the leading ops of a function make keeps its place to the function's end.
+void BufferAssignment::holdFirst(Block &block, int64_t ops) {
+  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops)))
+    for (Value result : op.getResults())
+      if (isTensor(result))
+        extend(placeOf(result), indexOf(block.getTerminator()));
+}
+
+void BufferAssignment::addLibraryWorkspace(Operation *op) {
+  auto compute = dyn_cast<nn::ComputeOpInterface>(op);
+  std::optional<nn::LibraryCall> call = compute ? compute.getLibraryCall() : std::nullopt;
+  if (!call || call->workspaceBytes == 0)
+    return;
+  workspaces[op] = {newBuffer(call->workspaceBytes, "library workspaces"), 0, call->workspaceBytes};
+  extend(workspaces[op], indexOf(op));
+}
+
 void BufferAssignment::computeLifetimes(Block &block) {
   for (BlockArgument argument : block.getArguments())
     extend(placeOf(argument), 0);
@@ -303,6 +322,7 @@ void BufferAssignment::computeLifetimes(Block &block) {
          llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
       if (isTensor(value) && !isa<ccl::ViewOp, nn::ReshapeOp>(op))
         extend(placeOf(value), index);
+    addLibraryWorkspace(&op);
     if (!isCollective(&op))
       continue;
     int64_t end = indexOf(waitOf(&op));

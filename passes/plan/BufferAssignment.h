@@ -43,7 +43,8 @@ public:
   Place placeOf(mlir::Value tensor) const;
   /// Where a collective works: all its blocks (of an all-to-all, what it receives).
   Place collectiveData(mlir::Operation *collective) const { return data.lookup(collective); }
-  std::optional<Place> collectiveWorkspace(mlir::Operation *collective) const;
+  /// What a collective or a library call works in besides, if anything.
+  std::optional<Place> workspaceOf(mlir::Operation *op) const;
   /// The operand in whose place a fusion's result is computed, or -1.
   int64_t tiedOperand(nn::FusionOp fusion, unsigned result) const;
   /// Whether a read copies the storage, since something uses its value after an assignment.
@@ -63,6 +64,8 @@ private:
   void placeWanted(mlir::Block &block);
   void placeRest(mlir::Block &block);
   void computeLifetimes(mlir::Block &block);
+  void addLibraryWorkspace(mlir::Operation *op);
+  void holdFirst(mlir::Block &block, int64_t ops);
 
   /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;

@@ -73,9 +73,14 @@ public:
     exec::PlanOp plan = createPlan(arenaBytes, arena);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
-    for (Operation &op : function.getBody().front())
+    auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
+    int64_t heldLeft = held ? held.getInt() : 0;
+    for (Operation &op : function.getBody().front()) {
       if (failed(lower(&op)))
         return failure();
+      if (heldLeft > 0 && --heldLeft == 0)
+        plan.setHeldOps(llvm::range_size(plan.getBody().front()));
+    }
     return success();
   }
 
@@ -127,7 +132,7 @@ private:
         function.getLoc(), function.getNameAttr(), nullptr, builder.getI64IntegerAttr(arenaBytes),
         builder.getI64IntegerAttr(persistent.bytes), builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
         rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes), builder.getArrayAttr(outputNames),
-        rangesOf(terminator->getOperands()));
+        rangesOf(terminator->getOperands()), builder.getI64IntegerAttr(0));
     plan.getBody().emplaceBlock();
     attachBuffers(plan, arena);
     return plan;
@@ -178,8 +183,11 @@ private:
     if (auto compute = dyn_cast<nn::ComputeOpInterface>(op))
       if (std::optional<nn::LibraryCall> call = compute.getLibraryCall()) {
         checkIndices(compute, [](Value operand) { return operand; });
+        SmallVector<Attribute> outputs(rangesOf(op->getResults()).getValue());
+        if (std::optional<Place> workspace = assignment.workspaceOf(op))
+          outputs.push_back(rangeOf(*workspace));
         builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr(call->name), call->config,
-                                        rangesOf(op->getOperands()), rangesOf(op->getResults()));
+                                        rangesOf(op->getOperands()), builder.getArrayAttr(outputs));
         return success();
       }
     return op->emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
@@ -189,16 +197,19 @@ private:
   void checkIndices(nn::ComputeOpInterface op, function_ref<Value(Value)> outside) {
     for (nn::IndexOperand index : op.getIndexOperands()) {
       Value operand = outside(op->getOperand(index.operand));
-      if (!operand || !checked.insert({operand, index.places}).second)
+      std::pair<int64_t, int64_t> allowed = {index.places, index.ignored.value_or(0)};
+      if (!operand || !checked.insert({operand, allowed}).second)
         continue;
       auto type = cast<RankedTensorType>(operand.getType());
       auto attribute = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
-      auto config = builder.getDictionaryAttr({attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
-                                               attribute("places", builder.getI64IntegerAttr(index.places)),
-                                               attribute("index_type", TypeAttr::get(type.getElementType())),
-                                               attribute("what", builder.getStringAttr(op->getName().getStringRef()))});
-      builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr("check_indices"), config, rangesOf(operand),
-                                      builder.getArrayAttr({}));
+      SmallVector<NamedAttribute> config = {attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
+                                            attribute("places", builder.getI64IntegerAttr(index.places)),
+                                            attribute("index_type", TypeAttr::get(type.getElementType())),
+                                            attribute("what", builder.getStringAttr(op->getName().getStringRef()))};
+      if (index.ignored)
+        config.push_back(attribute("ignored", builder.getI64IntegerAttr(*index.ignored)));
+      builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr("check_indices"),
+                                      builder.getDictionaryAttr(config), rangesOf(operand), builder.getArrayAttr({}));
     }
   }
 
@@ -277,7 +288,7 @@ private:
       if (isa<ccl::ReduceScatterOp>(op)) // the block of the sum leaves the bucket, which is then free
         output = rangeOf((*op->getResult(0).getUsers().begin())->getResult(0));
     }
-    std::optional<Place> workspace = assignment.collectiveWorkspace(op);
+    std::optional<Place> workspace = assignment.workspaceOf(op);
     tickets[op] = nextTicket;
     builder.create<exec::CollectiveOp>(
         op->getLoc(), builder.getStringAttr(op->getName().stripDialect()), op->getAttrOfType<StringAttr>("what"),
@@ -292,7 +303,7 @@ private:
   PersistentSpace &persistent;
   KernelTable &kernels;
   OpBuilder &builder;
-  DenseSet<std::pair<Value, int64_t>> checked;
+  DenseSet<std::pair<Value, std::pair<int64_t, int64_t>>> checked;
   DenseMap<Operation *, int64_t> tickets;
   int64_t nextTicket = 0;
 };

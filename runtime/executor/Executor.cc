@@ -72,12 +72,13 @@ absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
 }
 
 absl::Status Executor::bindPlan(exec::PlanOp plan) {
-  std::vector<Step> &steps = functions[plan.getSymName().str()];
+  Function &function = functions[plan.getSymName().str()];
+  function.heldOps = plan.getHeldOps();
   for (mlir::Operation &op : plan.getBody().front()) {
     absl::StatusOr<Run> run = bindOp(&op);
     if (!run.ok())
       return run.status();
-    steps.push_back({std::move(*run), &op});
+    function.steps.push_back({std::move(*run), &op});
   }
   return absl::OkStatus();
 }
@@ -209,11 +210,14 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
 }
 
 absl::Status Executor::run(const std::string &function) {
-  auto steps = functions.find(function);
-  if (steps == functions.end())
+  auto found = functions.find(function);
+  if (found == functions.end())
     return absl::NotFoundError(absl::StrCat("the module has no function @", function));
-  for (size_t i = 0; i < steps->second.size(); ++i) {
-    const Step &step = steps->second[i];
+  const auto &[steps, heldOps] = found->second;
+  const size_t first = heldOf == function ? heldOps : 0;
+  heldOf.clear();
+  for (size_t i = first; i < steps.size(); ++i) {
+    const Step &step = steps[i];
     if (observer)
       observer->before(step.op, i);
     if (absl::Status status = step.run(); !status.ok())
@@ -221,6 +225,8 @@ absl::Status Executor::run(const std::string &function) {
     if (observer)
       observer->after(step.op, i);
   }
+  if (heldOps > 0)
+    heldOf = function;
   absl::StatusOr<Stream *> stream = streamOf("compute");
   return stream.ok() ? (*stream)->synchronize() : stream.status();
 }

@@ -36,8 +36,11 @@ public:
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
   ~Executor();
 
-  /// One run of a function. NotFound: no such function. After an error the executor is only good for being destroyed.
+  /// One run of a function; without its held ops, if the run before was of the same function and nothing was forgotten.
+  /// NotFound: no such function. After an error the executor is only good for being destroyed.
   absl::Status run(const std::string &function);
+  /// To be called when the persistent space was changed from outside.
+  void forgetHeld() { heldOf.clear(); }
 
   /// The bytes of a range, as the last run or the caller left them.
   Buffer resolve(exec::RangeAttr range) const;
@@ -72,7 +75,12 @@ private:
   std::map<std::string, std::unique_ptr<Stream>> streams;
   std::map<std::vector<int64_t>, std::unique_ptr<Communicator>> groups;
   std::map<int64_t, Event> underWay; ///< by ticket
-  std::map<std::string, std::vector<Step>> functions;
+  struct Function {
+    std::vector<Step> steps;
+    size_t heldOps = 0;
+  };
+  std::map<std::string, Function> functions;
+  std::string heldOf; ///< the function whose held ops need not run again; empty: none
 };
 
 } // namespace splitcast::runtime

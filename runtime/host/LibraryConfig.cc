@@ -29,6 +29,30 @@ int64_t LibraryConfig::count(const std::string &key) {
   return integer && integer.getType().isSignlessInteger(64) ? integer.getInt() : 0;
 }
 
+int64_t LibraryConfig::countOr(const std::string &key, int64_t otherwise) {
+  known.insert(key);
+  return has(key) ? count(key) : otherwise;
+}
+
+std::optional<int64_t> LibraryConfig::optionalNumber(const std::string &key) {
+  known.insert(key);
+  if (!has(key))
+    return std::nullopt;
+  auto integer = llvm::dyn_cast<mlir::IntegerAttr>(config.get(key));
+  if (integer && integer.getType().isSignlessInteger(64))
+    return integer.getInt();
+  fail(absl::StrCat("'", key, "' must be an i64"));
+  return std::nullopt;
+}
+
+double LibraryConfig::real(const std::string &key) {
+  mlir::Attribute value = find(key, "a number (f64)");
+  auto number = llvm::dyn_cast_or_null<mlir::FloatAttr>(value);
+  if (value && (!number || !number.getType().isF64()))
+    fail(absl::StrCat("'", key, "' must be an f64"));
+  return number && number.getType().isF64() ? number.getValueAsDouble() : 0.0;
+}
+
 bool LibraryConfig::flag(const std::string &key) {
   known.insert(key);
   mlir::Attribute value = config ? config.get(key) : mlir::Attribute();
@@ -55,10 +79,14 @@ std::string LibraryConfig::text(const std::string &key) {
   return attribute ? attribute.str() : "";
 }
 
-int64_t LibraryConfig::bytes(int64_t a, int64_t b, ElementType type) {
-  int64_t bytes = 0;
-  if (__builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, bytesOf(type), &bytes))
-    fail(absl::StrCat("an operand of ", a, " x ", b, " ", nameOf(type), " has more bytes than 64 bits count"));
+int64_t LibraryConfig::bytes(llvm::ArrayRef<int64_t> shape, ElementType type) {
+  int64_t bytes = bytesOf(type);
+  bool overflows = false;
+  for (int64_t extent : shape)
+    overflows |= __builtin_mul_overflow(bytes, extent, &bytes);
+  if (overflows)
+    fail(absl::StrCat("an operand of ", absl::StrJoin(shape, " x "), " ", nameOf(type),
+                      " has more bytes than 64 bits count"));
   return bytes;
 }
 

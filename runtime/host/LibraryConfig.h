@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -19,12 +20,19 @@ public:
 
   /// An i64 of at least 0.
   int64_t count(const std::string &key);
+  /// As count, or `otherwise` when missing.
+  int64_t countOr(const std::string &key, int64_t otherwise);
+  /// An i64, or nothing when missing.
+  std::optional<int64_t> optionalNumber(const std::string &key);
+  /// An f64.
+  double real(const std::string &key);
   /// A boolean; false when missing.
   bool flag(const std::string &key);
   ElementType type(const std::string &key);
+  bool has(const std::string &key) const { return config && config.get(key); }
   std::string text(const std::string &key);
-  /// The bytes of a x b elements.
-  int64_t bytes(int64_t a, int64_t b, ElementType type);
+  /// The bytes of a tensor of this shape.
+  int64_t bytes(llvm::ArrayRef<int64_t> shape, ElementType type);
 
   /// InvalidArgument, naming call and key: a key that is missing, has another type, or that the call does not know.
   absl::Status status();

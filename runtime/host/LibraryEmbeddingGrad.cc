@@ -74,8 +74,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribut
   int64_t width = config.count("width");
   ElementType type = config.type("type");
   ElementType indexType = config.type("index_type");
-  std::vector<int64_t> argumentBytes = {config.bytes(rows, width, type), config.bytes(rows, 1, indexType),
-                                        config.bytes(vocabulary, width, type)};
+  std::vector<int64_t> argumentBytes = {config.bytes({rows, width}, type), config.bytes({rows}, indexType),
+                                        config.bytes({vocabulary, width}, type)};
   if (absl::Status status = config.status(); !status.ok())
     return status;
   if (type != ElementType::F32 && type != ElementType::F64)

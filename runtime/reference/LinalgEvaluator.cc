@@ -41,7 +41,7 @@ absl::Status checkOperands(Operation *op, ArrayRef<TensorRef> operands) {
 absl::Status checkIndices(nn::ComputeOpInterface op, ArrayRef<TensorRef> operands) {
   for (const nn::IndexOperand &indexed : op.getIndexOperands())
     for (auto [element, index] : llvm::enumerate(operands[indexed.operand]->integers))
-      if (index < 0 || index >= indexed.places)
+      if ((index < 0 || index >= indexed.places) && index != indexed.ignored)
         return absl::OutOfRangeError(absl::StrCat("element ", element, " of operand ", indexed.operand,
                                                   " is the index ", index, "; it must lie in [0, ", indexed.places,
                                                   ")"));

@@ -51,6 +51,7 @@ const llvm::StringMap<Code> &codes() {
       {"arith.andi", Code::AndI},
       {"arith.ori", Code::OrI},
       {"arith.xori", Code::XorI},
+      {"arith.shrui", Code::ShiftRightUnsigned},
       {"arith.cmpi", Code::CompareI},
       {"arith.index_cast", Code::Resize},
       {"arith.extsi", Code::Resize},
@@ -254,6 +255,8 @@ int64_t integerResult(const Instruction &i, const Register *r) {
     return a | b;
   case Code::XorI:
     return a ^ b;
+  case Code::ShiftRightUnsigned:
+    return b >= i.bits ? 0 : static_cast<int64_t>(zeroExtend(a, i.bits) >> b);
   case Code::CompareI:
     return compare(static_cast<arith::CmpIPredicate>(i.predicate), a, b, i.operandBits);
   case Code::CompareF:

@@ -43,6 +43,7 @@ enum class Code : uint8_t {
   AndI,
   OrI,
   XorI,
+  ShiftRightUnsigned,
   CompareI,
   Resize,         ///< sign-extends or truncates
   ResizeUnsigned, ///< zero-extends

@@ -54,6 +54,7 @@ struct LoopSpec {
   std::vector<Factor> factors;
   std::vector<TensorFactors> operands, results;
   std::vector<LinearSet> linear;
+  bool positional = false; ///< elements depend on where in the tensor they lie, so a flat piece would be another
 
   int addFactor(int64_t extent, FactorKind kind = FactorKind::Parallel);
 };

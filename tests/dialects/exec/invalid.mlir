@@ -149,6 +149,44 @@ exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+// expected-error @below {{'exec.plan' op holds 2 of its 1 ops; hold none to all}}
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 2 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.clear <arena, 0, 4>
+}
+
+// -----
+
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 4> to <arena, 0, 4>
+  // expected-error @below {{'exec.clear' op writes #exec.range<arena, 0, 8>, which the plan holds between runs; write elsewhere}}
+  exec.clear <arena, 0, 8>
+}
+
+// -----
+
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 4> to <arena, 0, 4>
+  // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 4, 4>, which the plan holds between runs; write elsewhere}}
+  exec.copy <arena, 0, 4> to <persistent, 4, 4>
+}
+
+// -----
+
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither persistent nor written by a held op}}
+  exec.copy <arena, 8, 4> to <arena, 0, 4>
+}
+
+// -----
+
+exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 2 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 4> to <arena, 0, 4>
+  exec.copy <arena, 0, 4> to <arena, 4, 4>
+  exec.copy <arena, 4, 4> to <arena, 8, 4>
+}
+
+// -----
+
 exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
   exec.launch @k::@k0 reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]

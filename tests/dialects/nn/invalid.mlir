@@ -145,6 +145,64 @@ func.func @slice_c2_legal(%x: tensor<4x3xf32>) {
 
 // -----
 
+func.func @transpose_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.transpose' op orders the dimensions of 'tensor<4x3xf32>' as [0]; each must be named once}}
+  %0 = nn.transpose %x {permutation = array<i64: 0>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.transpose' op orders the dimensions of 'tensor<4x3xf32>' as [1, 1]; each must be named once}}
+  %0 = nn.transpose %x {permutation = array<i64: 1, 1>} : (tensor<4x3xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.transpose' op orders the dimensions of 'tensor<4x3xf32>' as [0, 1, 2]; each must be named once}}
+  %0 = nn.transpose %x {permutation = array<i64: 0, 1, 2>} : (tensor<4x3xf32>) -> tensor<4x3x1xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.transpose' op orders the dimensions of 'tensor<4x3xf32>' as [-1, 0]; each must be named once}}
+  %0 = nn.transpose %x {permutation = array<i64: -1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @transpose_c1(%x: tensor<4x3xf32, #B>) {
+  // expected-error @below {{'nn.transpose' op orders the dimensions of 'tensor<4x3xf32>' as [2, 0]; each must be named once}}
+  %0 = nn.transpose %x {permutation = array<i64: 2, 0>} : (tensor<4x3xf32, #B>) -> tensor<3x4xf32, #B>
+  return
+}
+
+// -----
+
+func.func @transpose_c1_legal(%x: tensor<4x3xf32>, %y: tensor<f32>, %z: tensor<2x0x3x1xi64>) {
+  %0 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %1 = nn.transpose %y {permutation = array<i64>} : (tensor<f32>) -> tensor<f32>
+  %2 = nn.transpose %z {permutation = array<i64: 2, 0, 3, 1>} : (tensor<2x0x3x1xi64>) -> tensor<3x2x1x0xi64>
+  return
+}
+
+// -----
+
+func.func @transpose_result(%x: tensor<4x3xf32>) {
+  // expected-error @below {{'nn.transpose' op result 0 has type 'tensor<4x3xf32>', but its operands give 'tensor<3x4xf32>'; change the type}}
+  %0 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
 func.func @concat_c1() {
   // expected-error @below {{'nn.concat' op has no operand; give at least one}}
   %0 = nn.concat {dim = 0 : i64} : () -> tensor<4xf32>
@@ -217,7 +275,7 @@ func.func @reduce_sum_c1_legal(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
-  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3xf32>'; both must be matrices of one element type}}
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3xf32>'; both must be matrices of one element type, or equally many of them}}
   %0 = nn.matmul %x, %y : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4xf32>
   return
 }
@@ -225,7 +283,7 @@ func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
 // -----
 
 func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3x2xf16>) {
-  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3x2xf16>'; both must be matrices of one element type}}
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4x3xf32>' and 'tensor<3x2xf16>'; both must be matrices of one element type, or equally many of them}}
   %0 = nn.matmul %x, %y : (tensor<4x3xf32>, tensor<3x2xf16>) -> tensor<4x2xf32>
   return
 }
@@ -234,15 +292,43 @@ func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3x2xf16>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @matmul_c1(%x: tensor<4xf32, #B>, %y: tensor<3x2xf32, #B>) {
-  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4xf32>' and 'tensor<3x2xf32>'; both must be matrices of one element type}}
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<4xf32>' and 'tensor<3x2xf32>'; both must be matrices of one element type, or equally many of them}}
   %0 = nn.matmul %x, %y : (tensor<4xf32, #B>, tensor<3x2xf32, #B>) -> tensor<4x2xf32, #B>
   return
 }
 
 // -----
 
-func.func @matmul_c1_legal(%x: tensor<4x3xbf16>, %y: tensor<3x0xbf16>) {
+func.func @matmul_c1(%x: tensor<2x4x3xf32>, %y: tensor<3x3x5xf32>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<2x4x3xf32>' and 'tensor<3x3x5xf32>'; both must be matrices of one element type, or equally many of them}}
+  %0 = nn.matmul %x, %y : (tensor<2x4x3xf32>, tensor<3x3x5xf32>) -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+// Neither one matrix nor a dimension of extent 1 is repeated.
+func.func @matmul_c1(%x: tensor<1x4x3xf32>, %y: tensor<3x5xf32>, %z: tensor<2x3x5xf32>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<1x4x3xf32>' and 'tensor<3x5xf32>'; both must be matrices of one element type, or equally many of them}}
+  %0 = nn.matmul %x, %y : (tensor<1x4x3xf32>, tensor<3x5xf32>) -> tensor<1x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<1x4x3xf32>, %y: tensor<3x5xf32>, %z: tensor<2x3x5xf32>) {
+  // expected-error @below {{'nn.matmul' op multiplies 'tensor<1x4x3xf32>' and 'tensor<2x3x5xf32>'; both must be matrices of one element type, or equally many of them}}
+  %0 = nn.matmul %x, %z : (tensor<1x4x3xf32>, tensor<2x3x5xf32>) -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_legal(%x: tensor<4x3xbf16>, %y: tensor<3x0xbf16>, %a: tensor<2x3x4x3xf32>, %b: tensor<2x3x3x5xf32>,
+                           %none: tensor<0x4x3xf32>) {
   %0 = nn.matmul %x, %y : (tensor<4x3xbf16>, tensor<3x0xbf16>) -> tensor<4x0xbf16>
+  %1 = nn.matmul %a, %b : (tensor<2x3x4x3xf32>, tensor<2x3x3x5xf32>) -> tensor<2x3x4x5xf32>
+  %2 = nn.matmul %none, %none {transpose_b} : (tensor<0x4x3xf32>, tensor<0x4x3xf32>) -> tensor<0x4x4xf32>
   return
 }
 
@@ -256,8 +342,18 @@ func.func @matmul_c2(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>) {
 
 // -----
 
-func.func @matmul_c2_legal(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>) {
+// The last two dimensions are the matrix: extents before them that are equal make no product.
+func.func @matmul_c2(%x: tensor<3x4x2xf32>, %y: tensor<3x3x5xf32>) {
+  // expected-error @below {{'nn.matmul' op contracts 2 of 'tensor<3x4x2xf32>' with 3 of 'tensor<3x3x5xf32>'; these extents must be equal (transpose_a and transpose_b choose them)}}
+  %0 = nn.matmul %x, %y : (tensor<3x4x2xf32>, tensor<3x3x5xf32>) -> tensor<3x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2_legal(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>, %z: tensor<5x3x4xf32>, %u: tensor<5x3x2xf32>) {
   %0 = nn.matmul %x, %y {transpose_b} : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %1 = nn.matmul %z, %u {transpose_a} : (tensor<5x3x4xf32>, tensor<5x3x2xf32>) -> tensor<5x4x2xf32>
   return
 }
 
@@ -314,6 +410,15 @@ func.func @softmax_cross_entropy_c1(%logits: tensor<f32, #B>, %labels: tensor<i6
 func.func @softmax_cross_entropy_c1_legal(%logits: tensor<2x4x3xf32>, %labels: tensor<2x4xi32>, %row: tensor<5xf32>, %label: tensor<i32>) {
   %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<2x4x3xf32>, tensor<2x4xi32>) -> tensor<2x4xf32>
   %1 = nn.softmax_cross_entropy %row, %label : (tensor<5xf32>, tensor<i32>) -> tensor<f32>
+  %2 = nn.softmax_cross_entropy %row, %label {ignored = -100 : i64} : (tensor<5xf32>, tensor<i32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_ignored(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy' op attribute 'ignored' failed to satisfy constraint: 64-bit signless integer attribute}}
+  %0 = nn.softmax_cross_entropy %logits, %labels {ignored = -100 : i32} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
 
@@ -453,6 +558,23 @@ func.func @elementwise_result(%x: tensor<4x1xf32>, %y: tensor<3xf32>) {
 func.func @elementwise_types(%x: tensor<4xf32>, %y: tensor<4xf64>) {
   // expected-error @below {{'nn.sub' op operands have element types 'f32' and 'f64'; use nn.cast to make them equal}}
   %0 = nn.sub %x, %y : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// The label is compared with an integer, and counts in whatever type the result says.
+func.func @not_equal(%x: tensor<4xf32>, %i: tensor<4xi64>) {
+  // expected-error @below {{'nn.not_equal' op operand #0 must be a statically shaped tensor of i32 or i64, but got 'tensor<4xf32>'}}
+  %0 = nn.not_equal %x {value = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @not_equal(%x: tensor<4xf32>, %i: tensor<4xi64>) {
+  // expected-error @below {{'nn.not_equal' op result 0 has type 'tensor<2xf32>', but its operands give 'tensor<4xf32>'; change the type}}
+  %0 = nn.not_equal %i {value = 0 : i64} : (tensor<4xi64>) -> tensor<2xf32>
   return
 }
 

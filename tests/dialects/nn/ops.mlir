@@ -45,6 +45,14 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %15 = nn.gelu_grad %x, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.cast %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xbf16>
   %16 = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
+  // CHECK-NEXT: nn.sin %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %17 = nn.sin %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.cos %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %18 = nn.cos %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.not_equal %[[I]] {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
+  %19 = nn.not_equal %i {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.not_equal %[[I]] {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
+  %20 = nn.not_equal %i {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
   return
 }
 
@@ -63,12 +71,15 @@ func.func @shape(%x: tensor<4x3xf32>) {
   %4 = nn.concat %x, %x {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
   // CHECK-NEXT: nn.reduce_sum %[[X]] {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
   %5 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: nn.transpose %[[X]] {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %6 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
   return
 }
 
 // CHECK-LABEL: func.func @products
 func.func @products(%a: tensor<32x64xf32>, %b: tensor<128x64xf32>, %table: tensor<256x64xf32>, %ids: tensor<32x8xi64>,
-                    %logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %rows: tensor<32x8x64xf32>, %l: tensor<32xf32>) {
+                    %logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %rows: tensor<32x8x64xf32>, %l: tensor<32xf32>,
+                    %p: tensor<2x3x4x5xf32>, %q: tensor<2x3x5x6xf32>) {
   // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
   %c = nn.matmul %a, %b {transpose_b} : (tensor<32x64xf32>, tensor<128x64xf32>) -> tensor<32x128xf32>
   // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} {transpose_a} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
@@ -81,12 +92,59 @@ func.func @products(%a: tensor<32x64xf32>, %b: tensor<128x64xf32>, %table: tenso
   %e = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
   // CHECK-NEXT: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}} : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
   %h = nn.softmax_cross_entropy_grad %l, %logits, %labels : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  // CHECK-NEXT: nn.softmax_cross_entropy %{{.*}}, %{{.*}} {ignored = -100 : i64} : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  %i = nn.softmax_cross_entropy %logits, %labels {ignored = -100 : i64} : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  // CHECK-NEXT: nn.softmax_cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}} {ignored = 3 : i64} : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  %j = nn.softmax_cross_entropy_grad %l, %logits, %labels {ignored = 3 : i64} : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  %k = nn.matmul %p, %q : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<8x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) {
+  // CHECK-NEXT: nn.softmax %{{.*}} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %0 = nn.softmax %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: nn.softmax_grad %{{.*}}, %{{.*}} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  %1 = nn.softmax_grad %x, %0 : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: nn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: nn.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  %2 = nn.layer_norm_grad %y, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: nn.row_moments %{{.*}} {epsilon = 1.250000e-01 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %3:2 = nn.row_moments %x {epsilon = 0.125 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME: %[[Q:.*]]: tensor<4x32x2x64xf32>, %[[K:.*]]: tensor<4x16x2x64xf32>, %[[M:.*]]: tensor<4x16xi32>
+func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask: tensor<4x16xi32>) {
+  // CHECK-NEXT: nn.attention %[[Q]], %[[K]], %[[K]] {scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
+  %0 = nn.attention %q, %k, %k {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
+  // CHECK-NEXT: nn.attention %[[Q]], %[[K]], %[[K]], %[[M]] {causal, scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
+  %1 = nn.attention %q, %k, %k, %mask {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
+  // CHECK-NEXT: nn.attention_grad %[[Q]], %[[Q]], %[[K]], %[[K]] {causal, scale = 1.250000e-01 : f64} :
+  // CHECK-SAME: (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  %2:3 = nn.attention_grad %q, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  // CHECK-NEXT: nn.attention_grad %[[Q]], %[[Q]], %[[K]], %[[K]], %[[M]] {scale = 1.250000e-01 : f64} :
+  %3:3 = nn.attention_grad %q, %q, %k, %k, %mask {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @dropout
+func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+  // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %0 = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, offsets = array<i64: 4, 0>, rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %1 = nn.dropout %x, %key {rate = 0.125 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
 }
 
 // The values that descriptions show.
-func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %loss: tensor<f32>) {
+func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %loss: tensor<f32>, %q: tensor<4x32x2x64xf32>,
+                        %k: tensor<4x32x2x64xf32>, %v: tensor<4x32x2x64xf32>) {
   %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
+  %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
   return
 }

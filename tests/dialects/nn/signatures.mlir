@@ -7,9 +7,12 @@
 #S0 = #sbp.nd<#p, [S(0)]>
 #S1 = #sbp.nd<#p, [S(1)]>
 #S2 = #sbp.nd<#p, [S(2)]>
+#S3 = #sbp.nd<#p, [S(3)]>
 #Sf = #sbp.nd<#p, [S(@b, 0 of 64)]>
 #mesh = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 #S0_S1 = #sbp.nd<#mesh, [S(0), S(1)]>
+#S1_S0 = #sbp.nd<#mesh, [S(1), S(0)]>
+#S0_S2 = #sbp.nd<#mesh, [S(0), S(2)]>
 #S0_B = #sbp.nd<#mesh, [S(0), B]>
 #S0_P = #sbp.nd<#mesh, [S(0), P]>
 #B_S0 = #sbp.nd<#mesh, [B, S(0)]>
@@ -116,5 +119,101 @@ func.func @lookups(%tb: tensor<8x4xf32, #B>, %tc: tensor<8x4xf32, #S1>, %tp: ten
   %4 = nn.embedding_grad %1, %ib : (tensor<6x4xf32, #S1>, tensor<6xi64, #B>) -> tensor<8x4xf32, #S1>
   %5 = nn.softmax_cross_entropy %logits, %is : (tensor<6x3xf32, #S0>, tensor<6xi64, #S0>) -> tensor<6xf32, #S0>
   %6 = nn.softmax_cross_entropy_grad %gb, %lb, %ib : (tensor<6xf32, #P>, tensor<6x3xf32, #B>, tensor<6xi64, #B>) -> tensor<6x3xf32, #P>
+  return
+}
+
+// Each product of several stands alone, so they can be split among ranks, besides all that one product allows.
+// CHECK-LABEL: func.func @products
+// CHECK-COUNT-7: nn.matmul
+func.func @products(%b: tensor<5x2x4x3xf32, #B>, %s0: tensor<5x2x4x3xf32, #S0>, %s1: tensor<5x2x4x3xf32, #S1>, %s2: tensor<5x2x4x3xf32, #S2>,
+                    %s3: tensor<5x2x4x3xf32, #S3>, %p: tensor<5x2x4x3xf32, #P>) {
+  %0 = nn.matmul %b, %b {transpose_b} : (tensor<5x2x4x3xf32, #B>, tensor<5x2x4x3xf32, #B>) -> tensor<5x2x4x4xf32, #B>
+  %1 = nn.matmul %s0, %s0 {transpose_b} : (tensor<5x2x4x3xf32, #S0>, tensor<5x2x4x3xf32, #S0>) -> tensor<5x2x4x4xf32, #S0>
+  %2 = nn.matmul %s1, %s1 {transpose_a} : (tensor<5x2x4x3xf32, #S1>, tensor<5x2x4x3xf32, #S1>) -> tensor<5x2x3x3xf32, #S1>
+  %3 = nn.matmul %s2, %b {transpose_b} : (tensor<5x2x4x3xf32, #S2>, tensor<5x2x4x3xf32, #B>) -> tensor<5x2x4x4xf32, #S2>
+  %4 = nn.matmul %b, %s2 {transpose_b} : (tensor<5x2x4x3xf32, #B>, tensor<5x2x4x3xf32, #S2>) -> tensor<5x2x4x4xf32, #S3>
+  %5 = nn.matmul %s3, %s3 {transpose_b} : (tensor<5x2x4x3xf32, #S3>, tensor<5x2x4x3xf32, #S3>) -> tensor<5x2x4x4xf32, #P>
+  %6 = nn.matmul %b, %p {transpose_b} : (tensor<5x2x4x3xf32, #B>, tensor<5x2x4x3xf32, #P>) -> tensor<5x2x4x4xf32, #P>
+  return
+}
+
+// CHECK-LABEL: func.func @functions
+// CHECK-COUNT-5: = nn.
+func.func @functions(%s: tensor<5x3xf32, #S1>, %flat: tensor<5x3xf32, #Sf>, %i: tensor<5x3xi64, #S0>, %two: tensor<5x3xi64, #S0_S1>,
+                     %flat_i: tensor<5x3xi64, #Sf>) {
+  %0 = nn.sin %s : (tensor<5x3xf32, #S1>) -> tensor<5x3xf32, #S1>
+  %1 = nn.cos %flat : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  %2 = nn.not_equal %i {value = 3 : i64} : (tensor<5x3xi64, #S0>) -> tensor<5x3xf32, #S0>
+  %3 = nn.not_equal %two {value = 3 : i64} : (tensor<5x3xi64, #S0_S1>) -> tensor<5x3xf64, #S0_S1>
+  %4 = nn.not_equal %flat_i {value = 3 : i64} : (tensor<5x3xi64, #Sf>) -> tensor<5x3xi64, #Sf>
+  return
+}
+
+// A split moves with its dimension.
+// CHECK-LABEL: func.func @transpose
+// CHECK-COUNT-4: nn.transpose
+func.func @transpose(%s0: tensor<5x3x4xf32, #S0>, %s2: tensor<5x3x4xf32, #S2>, %p: tensor<5x3x4xf32, #P>, %two: tensor<6x4xf32, #S0_S1>) {
+  %0 = nn.transpose %s0 {permutation = array<i64: 2, 0, 1>} : (tensor<5x3x4xf32, #S0>) -> tensor<4x5x3xf32, #S1>
+  %1 = nn.transpose %s2 {permutation = array<i64: 2, 0, 1>} : (tensor<5x3x4xf32, #S2>) -> tensor<4x5x3xf32, #S0>
+  %2 = nn.transpose %p {permutation = array<i64: 1, 0, 2>} : (tensor<5x3x4xf32, #P>) -> tensor<3x5x4xf32, #P>
+  %3 = nn.transpose %two {permutation = array<i64: 1, 0>} : (tensor<6x4xf32, #S0_S1>) -> tensor<4x6xf32, #S1_S0>
+  return
+}
+
+// What works on rows takes all that leaves them whole; what is linear, addends of that operand.
+// CHECK-LABEL: func.func @rows
+// CHECK-COUNT-12: = nn.
+func.func @rows(%s: tensor<5x2x3xf32, #S1>, %b: tensor<5x2x3xf32, #B>, %p: tensor<5x2x3xf32, #P>, %w: tensor<3xf32, #B>, %wp: tensor<3xf32, #P>,
+                %two: tensor<5x2x3xf32, #S0_S1>, %wb: tensor<3xf32, #B_B>, %labels: tensor<5x2xi32, #S1>) {
+  %0 = nn.softmax %s : (tensor<5x2x3xf32, #S1>) -> tensor<5x2x3xf32, #S1>
+  %1 = nn.softmax %two : (tensor<5x2x3xf32, #S0_S1>) -> tensor<5x2x3xf32, #S0_S1>
+  %2 = nn.softmax_grad %s, %s : (tensor<5x2x3xf32, #S1>, tensor<5x2x3xf32, #S1>) -> tensor<5x2x3xf32, #S1>
+  %3 = nn.softmax_grad %p, %b : (tensor<5x2x3xf32, #P>, tensor<5x2x3xf32, #B>) -> tensor<5x2x3xf32, #P>
+  %4 = nn.layer_norm %s, %w, %w {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #S1>, tensor<3xf32, #B>, tensor<3xf32, #B>) -> tensor<5x2x3xf32, #S1>
+  %5 = nn.layer_norm %two, %wb, %wb {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #S0_S1>, tensor<3xf32, #B_B>, tensor<3xf32, #B_B>) -> tensor<5x2x3xf32, #S0_S1>
+  %6 = nn.layer_norm_grad %s, %s, %w {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #S1>, tensor<5x2x3xf32, #S1>, tensor<3xf32, #B>) -> tensor<5x2x3xf32, #S1>
+  %7 = nn.layer_norm_grad %p, %b, %w {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #P>, tensor<5x2x3xf32, #B>, tensor<3xf32, #B>) -> tensor<5x2x3xf32, #P>
+  %8 = nn.layer_norm_grad %b, %b, %wp {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #B>, tensor<5x2x3xf32, #B>, tensor<3xf32, #P>) -> tensor<5x2x3xf32, #P>
+  %9:2 = nn.row_moments %s {epsilon = 0.5 : f64} : (tensor<5x2x3xf32, #S1>) -> (tensor<5x2xf32, #S1>, tensor<5x2xf32, #S1>)
+  %10 = nn.softmax_cross_entropy %s, %labels {ignored = 0 : i64} : (tensor<5x2x3xf32, #S1>, tensor<5x2xi32, #S1>) -> tensor<5x2xf32, #S1>
+  %11 = nn.softmax_cross_entropy_grad %10, %s, %labels {ignored = 0 : i64} : (tensor<5x2xf32, #S1>, tensor<5x2x3xf32, #S1>, tensor<5x2xi32, #S1>) -> tensor<5x2x3xf32, #S1>
+  return
+}
+
+// Samples and heads stand alone; positions too when each sees all keys; the result is linear in the values.
+// CHECK-LABEL: func.func @attention
+// CHECK-COUNT-6: nn.attention
+func.func @attention(%s0: tensor<5x4x3x2xf32, #S0>, %s1: tensor<5x4x3x2xf32, #S1>, %s2: tensor<5x4x3x2xf32, #S2>, %b: tensor<5x4x3x2xf32, #B>,
+                     %p: tensor<5x4x3x2xf32, #P>, %ms: tensor<5x4xi64, #S0>, %mb: tensor<5x4xi64, #B>) {
+  %0 = nn.attention %s0, %s0, %s0 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>) -> tensor<5x4x3x2xf32, #S0>
+  %1 = nn.attention %s0, %s0, %s0, %ms {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4xi64, #S0>) -> tensor<5x4x3x2xf32, #S0>
+  %2 = nn.attention %s1, %b, %b {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> tensor<5x4x3x2xf32, #S1>
+  %3 = nn.attention %s2, %s2, %s2, %mb {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4xi64, #B>) -> tensor<5x4x3x2xf32, #S2>
+  %4 = nn.attention %b, %b, %p {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #P>) -> tensor<5x4x3x2xf32, #P>
+  %5 = nn.attention %b, %b, %p, %mb {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #P>, tensor<5x4xi64, #B>) -> tensor<5x4x3x2xf32, #P>
+  return
+}
+
+// CHECK-LABEL: func.func @attention_grad
+// CHECK-COUNT-4: nn.attention_grad
+func.func @attention_grad(%s0: tensor<5x4x3x2xf32, #S0>, %s2: tensor<5x4x3x2xf32, #S2>, %b: tensor<5x4x3x2xf32, #B>, %p: tensor<5x4x3x2xf32, #P>,
+                          %ms: tensor<5x4xi32, #S0>, %two: tensor<5x4x3x2xf32, #S0_S2>, %mtwo: tensor<5x4xi32, #S0_B>) {
+  %0:3 = nn.attention_grad %s0, %s0, %s0, %s0, %ms {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4xi32, #S0>) -> (tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>, tensor<5x4x3x2xf32, #S0>)
+  %1:3 = nn.attention_grad %s2, %s2, %s2, %s2 {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>) -> (tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>, tensor<5x4x3x2xf32, #S2>)
+  %2:3 = nn.attention_grad %p, %b, %b, %b {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>)
+  // Samples on one axis, heads on the other.
+  %3:3 = nn.attention_grad %two, %two, %two, %two, %mtwo {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4xi32, #S0_B>) -> (tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>, tensor<5x4x3x2xf32, #S0_S2>)
+  return
+}
+
+// CHECK-LABEL: func.func @dropout
+// CHECK-COUNT-4: nn.dropout
+func.func @dropout(%s0: tensor<5x3xf32, #S0>, %s1: tensor<5x3xf32, #S1>, %p: tensor<5x3xf32, #P>, %key: tensor<i64, #B>,
+                   %two: tensor<5x3xf32, #S0_S0>, %key_two: tensor<i64, #B_B>) {
+  %0 = nn.dropout %s0, %key {rate = 0.5 : f64} : (tensor<5x3xf32, #S0>, tensor<i64, #B>) -> tensor<5x3xf32, #S0>
+  %1 = nn.dropout %s1, %key {rate = 0.5 : f64} : (tensor<5x3xf32, #S1>, tensor<i64, #B>) -> tensor<5x3xf32, #S1>
+  // The same element is dropped of every addend.
+  %2 = nn.dropout %p, %key {rate = 0.5 : f64} : (tensor<5x3xf32, #P>, tensor<i64, #B>) -> tensor<5x3xf32, #P>
+  %3 = nn.dropout %two, %key_two {rate = 0.5 : f64} : (tensor<5x3xf32, #S0_S0>, tensor<i64, #B_B>) -> tensor<5x3xf32, #S0_S0>
   return
 }

@@ -201,3 +201,264 @@ func.func @flat_row(%x: tensor<4x2xf32, #Sa>, %y: tensor<2xf32, #sbp.nd<#p, [B]>
   %0 = nn.add %x, %y : (tensor<4x2xf32, #Sa>, tensor<2xf32, #sbp.nd<#p, [B]>>) -> tensor<4x2xf32, #Sa>
   return
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.matmul' op has signatures (S(0), B) -> (S(0)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(1), B) -> (S(1))
+// CHECK-NEXT: (B, S(2)) -> (S(2))
+// CHECK-NEXT: (S(2), S(1)) -> (P)
+// CHECK-NEXT: (S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (P, B) -> (P)
+// CHECK-NEXT: (B, P) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @products_of_one_side(%x: tensor<6x5x3xf32, #S0>, %w: tensor<6x3x7xf32, #B>) {
+  %0 = nn.matmul %x, %w : (tensor<6x5x3xf32, #S0>, tensor<6x3x7xf32, #B>) -> tensor<6x5x7xf32, #S0>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+// CHECK: error: 'nn.transpose' op has signatures (S(0)) -> (S(0)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B) -> (B)
+// CHECK-NEXT: (S(0)) -> (S(1))
+// CHECK-NEXT: (S(1)) -> (S(2))
+// CHECK-NEXT: (S(2)) -> (S(0))
+// CHECK-NEXT: (P) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @transpose(%x: tensor<5x3x4xf32, #S0>) {
+  %0 = nn.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<5x3x4xf32, #S0>) -> tensor<4x5x3xf32, #S0>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#Sa = #sbp.nd<#p, [S(@b, 0 of 64)]>
+// In a bucket elements lie in the tensor's order, which is another one after it.
+// CHECK: error: 'nn.transpose' op has signatures (S(@b, 0 of 64)) -> (S(@b, 0 of 64)) on axis "dp", which it cannot have
+func.func @transpose_slot(%x: tensor<4x2xf32, #Sa>) {
+  %0 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x2xf32, #Sa>) -> tensor<2x4xf32, #Sa>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.sin' op operand 0 is P on axis "dp"; 'nn.sin' is not linear in it and takes S or B
+func.func @sin(%x: tensor<4xf32, #P>) {
+  %0 = nn.sin %x : (tensor<4xf32, #P>) -> tensor<4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.cos' op operand 0 is P on axis "dp"; 'nn.cos' is not linear in it and takes S or B
+func.func @cos(%x: tensor<4xf32, #P>) {
+  %0 = nn.cos %x : (tensor<4xf32, #P>) -> tensor<4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.not_equal' op operand 0 is P on axis "dp"; 'nn.not_equal' is not linear in it and takes S or B
+func.func @not_equal(%x: tensor<4xi64, #P>) {
+  %0 = nn.not_equal %x {value = 0 : i64} : (tensor<4xi64, #P>) -> tensor<4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+// A row is needed whole.
+// CHECK: error: 'nn.softmax' op has signatures (S(1)) -> (S(1)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B) -> (B)
+// CHECK-NEXT: (S(0)) -> (S(0))
+// CHECK-NEXT: note: box an operand
+func.func @softmax(%x: tensor<4x6xf32, #S1>) {
+  %0 = nn.softmax %x : (tensor<4x6xf32, #S1>) -> tensor<4x6xf32, #S1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#Sa = #sbp.nd<#p, [S(@b, 0 of 64)]>
+// CHECK: error: 'nn.softmax' op has signatures (S(@b, 0 of 64)) -> (S(@b, 0 of 64)) on axis "dp", which it cannot have
+func.func @softmax_slot(%x: tensor<4x2xf32, #Sa>) {
+  %0 = nn.softmax %x : (tensor<4x2xf32, #Sa>) -> tensor<4x2xf32, #Sa>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.softmax_grad' op operand 1 is P on axis "dp"; 'nn.softmax_grad' is not linear in it and takes S or B
+func.func @softmax_grad(%g: tensor<4x6xf32, #B>, %y: tensor<4x6xf32, #P>) {
+  %0 = nn.softmax_grad %g, %y : (tensor<4x6xf32, #B>, tensor<4x6xf32, #P>) -> tensor<4x6xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#S0 = #sbp.nd<#p, [S(0)]>
+// CHECK: error: 'nn.layer_norm' op has signatures (S(1), S(0), S(0)) -> (S(1)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B, B) -> (B)
+// CHECK-NEXT: (S(0), B, B) -> (S(0))
+// CHECK-NEXT: note: box an operand
+func.func @layer_norm(%x: tensor<4x6xf32, #S1>, %w: tensor<6xf32, #S0>) {
+  %0 = nn.layer_norm %x, %w, %w {epsilon = 0.5 : f64} : (tensor<4x6xf32, #S1>, tensor<6xf32, #S0>, tensor<6xf32, #S0>) -> tensor<4x6xf32, #S1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#P = #sbp.nd<#p, [P]>
+// Moments of a piece of a row are no addends of the row's.
+// CHECK: error: 'nn.row_moments' op has signatures (S(1)) -> (P, P) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B) -> (B, B)
+// CHECK-NEXT: (S(0)) -> (S(0), S(0))
+// CHECK-NEXT: note: box an operand
+func.func @row_moments(%x: tensor<4x6xf32, #S1>) {
+  %0:2 = nn.row_moments %x {epsilon = 0.5 : f64} : (tensor<4x6xf32, #S1>) -> (tensor<4xf32, #P>, tensor<4xf32, #P>)
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.layer_norm_grad' op operand 1 is P on axis "dp"; 'nn.layer_norm_grad' is not linear in it and takes S or B
+func.func @layer_norm_grad(%x: tensor<4x6xf32, #B>, %y: tensor<4x6xf32, #P>, %w: tensor<6xf32, #B>) {
+  %0 = nn.layer_norm_grad %x, %y, %w {epsilon = 0.5 : f64} : (tensor<4x6xf32, #B>, tensor<4x6xf32, #P>, tensor<6xf32, #B>) -> tensor<4x6xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#B = #sbp.nd<#p, [B]>
+// What a position sees depends on its number in the whole sequence.
+// CHECK: error: 'nn.attention' op has signatures (S(1), B, B) -> (S(1)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B, B) -> (B)
+// CHECK-NEXT: (S(0), S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (S(2), S(2), S(2)) -> (S(2))
+// CHECK-NEXT: (B, B, P) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @attention_causal(%q: tensor<5x4x3x2xf32, #S1>, %k: tensor<5x4x3x2xf32, #B>) {
+  %0 = nn.attention %q, %k, %k {causal, scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> tensor<5x4x3x2xf32, #S1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.attention' op has signatures (S(1), S(1), S(1), S(1)) -> (S(1)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B, B, B) -> (B)
+// CHECK-NEXT: (S(0), S(0), S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (S(1), B, B, B) -> (S(1))
+// CHECK-NEXT: (S(2), S(2), S(2), B) -> (S(2))
+// CHECK-NEXT: (B, B, P, B) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @attention_keys(%q: tensor<5x4x3x2xf32, #S1>, %m: tensor<5x4xi64, #S1>) {
+  %0 = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #S1>, tensor<5x4xi64, #S1>) -> tensor<5x4x3x2xf32, #S1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S3 = #sbp.nd<#p, [S(3)]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.attention' op has signatures (B, B, S(3)) -> (S(3)) on axis "dp", which it cannot have
+func.func @attention_width(%q: tensor<5x4x3x2xf32, #B>, %v: tensor<5x4x3x2xf32, #S3>) {
+  %0 = nn.attention %q, %q, %v {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #S3>) -> tensor<5x4x3x2xf32, #S3>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.attention' op operand 0 is P on axis "dp"; 'nn.attention' is not linear in it and takes S or B
+func.func @attention_partial(%q: tensor<5x4x3x2xf32, #P>, %k: tensor<5x4x3x2xf32, #B>) {
+  %0 = nn.attention %q, %k, %k {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> tensor<5x4x3x2xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.attention_grad' op has signatures (S(1), S(1), B, B) -> (S(1), P, P) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B, B, B) -> (B, B, B)
+// CHECK-NEXT: (S(0), S(0), S(0), S(0)) -> (S(0), S(0), S(0))
+// CHECK-NEXT: (S(2), S(2), S(2), S(2)) -> (S(2), S(2), S(2))
+// CHECK-NEXT: (P, B, B, B) -> (P, P, P)
+// CHECK-NEXT: note: box an operand
+func.func @attention_grad(%q: tensor<5x4x3x2xf32, #S1>, %k: tensor<5x4x3x2xf32, #B>) {
+  %0:3 = nn.attention_grad %q, %q, %k, %k {scale = 0.5 : f64} : (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #B>, tensor<5x4x3x2xf32, #B>) -> (tensor<5x4x3x2xf32, #S1>, tensor<5x4x3x2xf32, #P>, tensor<5x4x3x2xf32, #P>)
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#Sa = #sbp.nd<#p, [S(@b, 0 of 64)]>
+#B = #sbp.nd<#p, [B]>
+// A piece of a bucket has no place in the tensor.
+// CHECK: error: 'nn.dropout' op has signatures (S(@b, 0 of 64), B) -> (S(@b, 0 of 64)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), B) -> (S(0))
+// CHECK-NEXT: (S(1), B) -> (S(1))
+// CHECK-NEXT: (P, B) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @dropout_slot(%x: tensor<4x2xf32, #Sa>, %key: tensor<i64, #B>) {
+  %0 = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<4x2xf32, #Sa>, tensor<i64, #B>) -> tensor<4x2xf32, #Sa>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.dropout' op operand 1 is P on axis "dp"; 'nn.dropout' is not linear in it and takes S or B
+func.func @dropout_key(%x: tensor<4x2xf32, #B>, %key: tensor<i64, #P>) {
+  %0 = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<4x2xf32, #B>, tensor<i64, #P>) -> tensor<4x2xf32, #P>
+  return
+}

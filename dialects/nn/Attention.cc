@@ -1,0 +1,304 @@
+// Scaled dot-product attention and its gradient.
+#include "dialects/nn/Nn.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+namespace {
+
+/// The loops of attention; `Width` is also the loop over the elements of a key or value.
+enum Loop : unsigned { Sample, Position, Head, Width, Key };
+
+template <typename OpT> LogicalResult verifyOperands(OpT op) {
+  RankedTensorType query = undecided(op.getQuery().getType()), key = undecided(op.getKey().getType()),
+                   value = undecided(op.getValue().getType());
+  bool fits = query.getRank() == 4 && key.getRank() == 4 && key == value &&
+              query.getElementType() == key.getElementType() && query.getDimSize(0) == key.getDimSize(0) &&
+              query.getDimSize(2) == key.getDimSize(2) && query.getDimSize(3) == key.getDimSize(3);
+  if (!fits)
+    return op.emitOpError() << "takes query " << query << ", key " << key << " and value " << value
+                            << "; they have dimensions samples, positions, heads, width and one element type, key and "
+                               "value one shape, and the query their samples, heads and width";
+  if (!op.getMask())
+    return success();
+  ArrayRef<int64_t> mask = cast<RankedTensorType>(op.getMask().getType()).getShape();
+  if (mask != key.getShape().take_front(2))
+    return op.emitOpError() << "takes key " << key << " and mask " << undecided(op.getMask().getType())
+                            << "; a mask has the key's samples and keys";
+  return success();
+}
+
+/// Samples and heads are apart; positions too, unless what a position sees depends on its number.
+struct Factors {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors query, key, mask;
+
+  template <typename OpT> explicit Factors(OpT op, bool positionsAreApart) {
+    ArrayRef<int64_t> q = op.getQuery().getType().getShape(), k = op.getKey().getType().getShape();
+    int sample = spec.addFactor(q[0]);
+    int position = spec.addFactor(q[1], positionsAreApart ? sbp::FactorKind::Parallel : sbp::FactorKind::Whole);
+    int head = spec.addFactor(q[2]), width = spec.addFactor(q[3], sbp::FactorKind::Whole);
+    int keys = spec.addFactor(k[1], sbp::FactorKind::Whole);
+    query = {{sample}, {position}, {head}, {width}};
+    key = {{sample}, {keys}, {head}, {width}};
+    mask = {{sample}, {keys}};
+  }
+};
+
+/// linalg over the loops above.
+class AttentionBuilder {
+public:
+  template <typename OpT>
+  AttentionBuilder(OpT op, OpBuilder &builder, Value query, Value key, Value mask)
+      : builder(builder), loc(op.getLoc()), type(undecided(op.getQuery().getType())),
+        keys(op.getKey().getType().getDimSize(1)), scale(op.getScale().convertToDouble()), isCausal(op.getCausal()),
+        mask(mask) {
+    scores = generic({Sample, Position, Head, Key}, {query, key}, {kQuery, kKey},
+                     [&](auto &b, Location l, auto x) { return add(b, l, x[2], multiply(b, l, x[0], x[1])); });
+    // What is not seen has the lowest finite score, so that a position that sees nothing is no NaN.
+    double lowest = std::numeric_limits<float>::lowest() / 4;
+    Value max = generic(
+        {Sample, Position, Head}, {scores, mask}, {kScores, kMask},
+        [&](auto &b, Location l, auto x) {
+          Value seen = select(b, l, isSeen(b, l, x), scaled(b, l, x[0]), lowest);
+          return b.template create<arith::MaximumFOp>(l, x.back(), seen).getResult();
+        },
+        lowest);
+    weights = map({Sample, Position, Head, Key}, {scores, max, mask}, {kScores, kRows, kMask},
+                  [&](auto &b, Location l, auto x) {
+                    Value shifted = b.template create<arith::SubFOp>(l, scaled(b, l, x[0]), x[1]);
+                    return select(b, l, isSeen(b, l, x), b.template create<math::ExpOp>(l, shifted).getResult(), 0.0);
+                  });
+    sums = generic({Sample, Position, Head}, {weights}, {kScores},
+                   [&](auto &b, Location l, auto x) { return add(b, l, x[1], x[0]); });
+  }
+
+  static constexpr unsigned kQueryLoops[] = {Sample, Position, Head, Width}, kKeyLoops[] = {Sample, Key, Head, Width},
+                            kScoreLoops[] = {Sample, Position, Head, Key}, kRowLoops[] = {Sample, Position, Head},
+                            kMaskLoops[] = {Sample, Key};
+  static constexpr ArrayRef<unsigned> kQuery = kQueryLoops, kKey = kKeyLoops, kScores = kScoreLoops, kRows = kRowLoops,
+                                      kMask = kMaskLoops;
+  using Body = function_ref<Value(OpBuilder &, Location, SmallVector<Value>)>;
+
+  /// A tensor over the loops `result`; what the inputs run over besides is summed up, from `init` on. Inputs that are
+  /// null are left out.
+  Value generic(ArrayRef<unsigned> result, ArrayRef<Value> inputs, ArrayRef<ArrayRef<unsigned>> loops, Body body,
+                double init = 0.0) {
+    return build(result, inputs, loops, body, init);
+  }
+  Value map(ArrayRef<unsigned> result, ArrayRef<Value> inputs, ArrayRef<ArrayRef<unsigned>> loops, Body body) {
+    return build(result, inputs, loops, body, std::nullopt);
+  }
+
+  /// softmax of the scores, 0 where nothing is seen.
+  Value probabilities() {
+    return map({Sample, Position, Head, Key}, {weights, sums}, {kScores, kRows}, [&](auto &b, Location l, auto x) {
+      Value one = scalarConstant(b, l, x[1].getType(), 1.0), zero = scalarConstant(b, l, x[1].getType(), 0.0);
+      Value isNone = b.template create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[1], zero);
+      Value divisor = b.template create<arith::SelectOp>(l, isNone, one, x[1]);
+      return b.template create<arith::DivFOp>(l, x[0], divisor).getResult();
+    });
+  }
+
+  static Value multiply(OpBuilder &b, Location l, Value x, Value y) { return b.create<arith::MulFOp>(l, x, y); }
+  static Value add(OpBuilder &b, Location l, Value x, Value y) { return b.create<arith::AddFOp>(l, x, y); }
+  Value scaled(OpBuilder &b, Location l, Value x) {
+    return multiply(b, l, x, scalarConstant(b, l, x.getType(), scale));
+  }
+
+private:
+  static Value select(OpBuilder &b, Location l, Value condition, Value value, double otherwise) {
+    return condition ? b.create<arith::SelectOp>(l, condition, value, scalarConstant(b, l, value.getType(), otherwise))
+                           .getResult()
+                     : value;
+  }
+
+  /// Whether the position sees the key, in a body whose last input is the mask, if there is one; null: always.
+  Value isSeen(OpBuilder &b, Location l, ArrayRef<Value> x) {
+    Value seen;
+    if (isCausal)
+      seen = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::sle, b.create<linalg::IndexOp>(l, indexOf[Key]),
+                                     b.create<linalg::IndexOp>(l, indexOf[Position]));
+    if (!mask)
+      return seen;
+    Value entry;
+    for (Value value : x)
+      if (isa<IntegerType>(value.getType()))
+        entry = value;
+    Value isOn =
+        b.create<arith::CmpIOp>(l, arith::CmpIPredicate::ne, entry, scalarConstant(b, l, entry.getType(), 0.0));
+    return seen ? b.create<arith::AndIOp>(l, seen, isOn).getResult() : isOn;
+  }
+
+  int64_t extentOf(unsigned loop) { return loop == Key ? keys : type.getDimSize(loop); }
+
+  Value build(ArrayRef<unsigned> result, ArrayRef<Value> inputs, ArrayRef<ArrayRef<unsigned>> loops, Body body,
+              std::optional<double> init) {
+    SmallVector<unsigned> order(result);
+    for (ArrayRef<unsigned> used : loops)
+      for (unsigned loop : used)
+        if (!llvm::is_contained(order, loop))
+          order.push_back(loop);
+    SmallVector<utils::IteratorType> iterators(order.size(), utils::IteratorType::reduction);
+    std::fill_n(iterators.begin(), result.size(), utils::IteratorType::parallel);
+    for (auto [index, loop] : llvm::enumerate(order))
+      indexOf[loop] = index;
+    SmallVector<Value> values;
+    SmallVector<AffineMap> maps;
+    auto mapOf = [&](ArrayRef<unsigned> used) {
+      SmallVector<AffineExpr> dims;
+      for (unsigned loop : used)
+        dims.push_back(builder.getAffineDimExpr(indexOf[loop]));
+      return AffineMap::get(order.size(), 0, dims, builder.getContext());
+    };
+    for (auto [input, used] : llvm::zip(inputs, loops))
+      if (input) {
+        values.push_back(input);
+        maps.push_back(mapOf(used));
+      }
+    maps.push_back(mapOf(result));
+    SmallVector<int64_t> shape;
+    for (unsigned loop : result)
+      shape.push_back(extentOf(loop));
+    return buildGeneric(builder, loc, RankedTensorType::get(shape, type.getElementType()), values, maps, iterators,
+                        init, [&](OpBuilder &b, Location l, ValueRange x) { return body(b, l, llvm::to_vector(x)); });
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  RankedTensorType type; ///< of the query
+  int64_t keys;
+  double scale;
+  bool isCausal;
+  Value mask, scores, weights, sums;
+  unsigned indexOf[5] = {};
+};
+
+using B = AttentionBuilder;
+
+template <typename OpT> LibraryCall libraryCall(OpT op, const char *name) {
+  Builder b(op.getContext());
+  RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType();
+  auto number = [&](StringRef attribute, int64_t value) {
+    return b.getNamedAttr(attribute, b.getI64IntegerAttr(value));
+  };
+  SmallVector<NamedAttribute> config = {number("samples", query.getDimSize(0)),
+                                        number("positions", query.getDimSize(1)),
+                                        number("keys", key.getDimSize(1)),
+                                        number("heads", query.getDimSize(2)),
+                                        number("width", query.getDimSize(3)),
+                                        b.getNamedAttr("scale", op.getScaleAttr()),
+                                        b.getNamedAttr("causal", b.getBoolAttr(op.getCausal())),
+                                        b.getNamedAttr("type", TypeAttr::get(query.getElementType()))};
+  if (op.getMask())
+    config.push_back(
+        b.getNamedAttr("mask_type", TypeAttr::get(cast<RankedTensorType>(op.getMask().getType()).getElementType())));
+  // Two rows of scores per position of a block: the library's own block is smaller or equal.
+  int64_t bytes = 2 * kAttentionBlock * key.getDimSize(1) * sbp::elementBytes(query);
+  return {name, b.getDictionaryAttr(config), sbp::alignUp(bytes, sbp::kAlignmentBytes)};
+}
+
+/// Multiplications and additions of one product over all that is seen.
+template <typename OpT> int64_t productFlops(OpT op) {
+  int64_t all = 2 * sbp::numElements(sbp::shapeOf(op.getQuery().getType())) * op.getKey().getType().getDimSize(1);
+  return op.getCausal() ? all / 2 : all;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key, Value value, Value mask,
+                        double scale, bool causal) {
+  build(builder, state, TypeRange(undecided(query.getType())), query, key, value, mask, builder.getF64FloatAttr(scale),
+        causal ? builder.getUnitAttr() : UnitAttr());
+}
+
+sbp::LoopSpec AttentionOp::getLoopSpec() {
+  Factors factors(*this, !getCausal());
+  factors.spec.operands = {factors.query, factors.key, factors.key};
+  if (getMask())
+    factors.spec.operands.push_back(factors.mask);
+  factors.spec.results = {factors.query};
+  factors.spec.linear = {{{2}, {}}};
+  return factors.spec;
+}
+
+LogicalResult AttentionOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  types.push_back(undecided(getQuery().getType()));
+  return verifyOperands(*this);
+}
+
+SmallVector<Value> AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
+  AttentionBuilder attention(*this, builder, x[0], x[1], getMask() ? x[3] : Value());
+  return {attention.generic(B::kQuery, {attention.probabilities(), x[2]}, {B::kScores, B::kKey},
+                            [](OpBuilder &b, Location l, SmallVector<Value> v) {
+                              return B::add(b, l, v[2], B::multiply(b, l, v[0], v[1]));
+                            })};
+}
+
+int64_t AttentionOp::getFlops() { return 2 * productFlops(*this); }
+
+std::optional<LibraryCall> AttentionOp::getLibraryCall() { return libraryCall(*this, "attention"); }
+
+SmallVector<Value> AttentionOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  Type query = undecided(getQuery().getType()), key = undecided(getKey().getType());
+  auto gradient = b.create<AttentionGradOp>(getLoc(), query, key, key, g[0], getQuery(), getKey(), getValue(),
+                                            getMask(), getScaleAttr(), getCausalAttr());
+  SmallVector<Value> result(gradient.getResults());
+  result.resize(getNumOperands());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+sbp::LoopSpec AttentionGradOp::getLoopSpec() {
+  Factors factors(*this, /*positionsAreApart=*/false);
+  factors.spec.operands = {factors.query, factors.query, factors.key, factors.key};
+  if (getMask())
+    factors.spec.operands.push_back(factors.mask);
+  factors.spec.results = {factors.query, factors.key, factors.key};
+  factors.spec.linear = {{{0}, {}}};
+  return factors.spec;
+}
+
+LogicalResult AttentionGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  RankedTensorType query = undecided(getQuery().getType()), key = undecided(getKey().getType());
+  types.assign({query, key, key});
+  if (failed(verifyOperands(*this)))
+    return failure();
+  if (undecided(getGradient().getType()) == query)
+    return success();
+  return emitOpError() << "takes gradient " << undecided(getGradient().getType()) << " and query " << query
+                       << "; these must have one shape and element type";
+}
+
+SmallVector<Value> AttentionGradOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
+  Value g = x[0], q = x[1], k = x[2], v = x[3];
+  AttentionBuilder attention(*this, builder, q, k, getMask() ? x[4] : Value());
+  auto sumProduct = [](OpBuilder &b, Location l, SmallVector<Value> a) {
+    return B::add(b, l, a[2], B::multiply(b, l, a[0], a[1]));
+  };
+  Value p = attention.probabilities();
+  Value dp = attention.generic(B::kScores, {g, v}, {B::kQuery, B::kKey}, sumProduct);
+  Value dot = attention.generic(B::kRows, {p, dp}, {B::kScores, B::kScores}, sumProduct);
+  Value ds = attention.map(B::kScores, {p, dp, dot}, {B::kScores, B::kScores, B::kRows},
+                           [&](OpBuilder &b, Location l, SmallVector<Value> a) {
+                             Value centered = b.create<arith::SubFOp>(l, a[1], a[2]);
+                             return attention.scaled(b, l, B::multiply(b, l, a[0], centered));
+                           });
+  return {attention.generic(B::kQuery, {ds, k}, {B::kScores, B::kKey}, sumProduct),
+          attention.generic(B::kKey, {ds, q}, {B::kScores, B::kQuery}, sumProduct),
+          attention.generic(B::kKey, {p, g}, {B::kScores, B::kQuery}, sumProduct)};
+}
+
+int64_t AttentionGradOp::getFlops() { return 5 * productFlops(*this); }
+
+std::optional<LibraryCall> AttentionGradOp::getLibraryCall() { return libraryCall(*this, "attention_grad"); }

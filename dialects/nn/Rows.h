@@ -1,0 +1,57 @@
+//===- Rows.h - linalg over the rows of a tensor ------------------------------===//
+//
+// What the ops that need the last dimension whole have in common: a row is the elements along it, and a statistic of
+// rows has all dimensions but the last.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_NN_ROWS_H
+#define SPLITCAST_DIALECTS_NN_ROWS_H
+
+#include "dialects/nn/Nn.h"
+
+namespace splitcast::nn {
+
+/// Builds linalg.generic ops over tensors of the shape of `like`, which has a dimension or more.
+class RowBuilder {
+public:
+  RowBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
+
+  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+  /// What a generic reads: elements, then values per row, then values per column.
+  struct Inputs {
+    llvm::SmallVector<mlir::Value> elements, perRow, perColumn;
+  };
+
+  /// One value per row; the body's last argument is the accumulator, which starts as `init`.
+  mlir::Value reduce(const Inputs &inputs, double init, Body body);
+  /// One value per element.
+  mlir::Value map(const Inputs &inputs, Body body);
+  /// One value per row, from values per row.
+  mlir::Value mapRows(mlir::ValueRange perRow, Body body);
+
+  mlir::Value rowMax(mlir::Value elements);
+  mlir::Value rowSum(mlir::Value elements);
+  /// Sum of exp(element - max).
+  mlir::Value rowSumExp(mlir::Value elements, mlir::Value max);
+
+  mlir::RankedTensorType rowType() const;
+  int64_t rank() const { return type.getRank(); }
+  int64_t rowExtent() const { return type.getShape().back(); }
+
+private:
+  llvm::SmallVector<mlir::Value> valuesOf(const Inputs &inputs);
+  llvm::SmallVector<mlir::AffineMap> mapsFor(const Inputs &inputs, mlir::AffineMap result);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::RankedTensorType type;
+  mlir::AffineMap identity, row, column;
+};
+
+/// Factors of a tensor whose last dimension is needed whole; the rank is at least 1.
+sbp::TensorFactors rowFactors(sbp::LoopSpec &spec, llvm::ArrayRef<int64_t> shape);
+
+} // namespace splitcast::nn
+
+#endif // SPLITCAST_DIALECTS_NN_ROWS_H

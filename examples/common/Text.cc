@@ -1,0 +1,50 @@
+#include "examples/common/Text.h"
+
+#include "compiler/LaunchReport.h"
+#include "runtime/io/Random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace splitcast {
+
+absl::Status TextWindows::read(int64_t sample, int64_t from, int64_t count, int64_t *to) const {
+  std::vector<unsigned char> buffer(count);
+  absl::Status status = text.read(place(sample) + from, count, buffer.data());
+  if (status.ok())
+    std::copy(buffer.begin(), buffer.end(), to);
+  return status;
+}
+
+int64_t TextWindows::place(int64_t sample) const {
+  runtime::RandomKey key{static_cast<uint64_t>(seed), runtime::hashName("data.places")};
+  double uniform = 0;
+  runtime::fillUniform(key, sample, 1, 0.0F, 1.0F, &uniform);
+  const int64_t places = text.sizeBytes() - length + 1;
+  return std::min(places - 1, static_cast<int64_t>(uniform * static_cast<double>(places)));
+}
+
+TextProgress::TextProgress(int64_t steps, int64_t tokensPerStep, const MemoryReport &memory)
+    : steps(steps), tokensPerStep(tokensPerStep), predicted(megabytes(memory.peakBytes())) {}
+
+void TextProgress::show(const StepResult &result, bool isPrinting, nlohmann::ordered_json &metrics) {
+  const absl::Time now = absl::Now();
+  const double elapsed = std::max(1e-9, absl::ToDoubleSeconds(now - begin));
+  const double tokensPerSecond = static_cast<double>(result.step * tokensPerStep) / elapsed;
+  const int64_t resident = processMemory().residentBytes;
+  metrics["tokens_per_second"] = tokensPerSecond;
+  metrics["resident_bytes"] = resident;
+  const bool isTenth = result.step % std::max<int64_t>(1, steps / 10) == 0;
+  const bool isEnd = result.step == 1 || result.step == steps;
+  if (!isPrinting || (!isEnd && !isTenth && now - shown < absl::Seconds(1)))
+    return;
+  shown = now;
+  const auto left =
+      static_cast<long long>(std::ceil(static_cast<double>((steps - result.step) * tokensPerStep) / tokensPerSecond));
+  printf("step %lld/%lld  loss %.4f  %.0f tokens/s  memory %s (predicted peak %s)  time left %lld:%02lld\n",
+         static_cast<long long>(result.step), static_cast<long long>(steps), result.loss, tokensPerSecond,
+         megabytes(resident).c_str(), predicted.c_str(), left / 60, left % 60);
+  fflush(stdout);
+}
+
+} // namespace splitcast

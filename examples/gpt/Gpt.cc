@@ -1,0 +1,120 @@
+// A GPT-2-shaped language model over bytes: trains on any file, then writes a sample.
+#include "examples/common/Text.h"
+#include "examples/gpt/Model.h"
+#include "examples/gpt/Sample.h"
+
+#include "absl/strings/str_cat.h"
+
+using namespace splitcast;
+
+namespace {
+
+struct GptFlags {
+  std::string text;
+  GptSizes sizes;
+  int64_t batch = 32;
+  double lr = 2e-3, weightDecay = 0.01;
+  std::string prompt;
+  SampleOptions sample;
+  TrainingFlags training;
+};
+
+void build(Graph &graph, const GptFlags &flags) {
+  const sbp::Shape window = {flags.batch, flags.sizes.context};
+  graph.function("train");
+  Tensor tokens = graph.input("tokens", ElementType::I64, window, split(0));
+  Tensor next = graph.input("next", ElementType::I64, window, split(0));
+  Tensor logits = gptLogits(graph, tokens, flags.sizes, /*drops=*/true);
+  Tensor loss = meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
+  AdamW optimizer{flags.lr};
+  optimizer.weightDecay = flags.weightDecay;
+  graph.minimize(loss, optimizer);
+  graph.output("loss", loss);
+  // Reads the same variables, however they lie; nothing here knows of ZeRO.
+  graph.function("write");
+  Tensor written = graph.input("tokens", ElementType::I64, {1, flags.sizes.context});
+  graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
+}
+
+absl::Status check(const GptFlags &flags) {
+  if (flags.text.empty())
+    return absl::InvalidArgumentError("no text is given; write --text=FILE");
+  if (flags.sizes.width % flags.sizes.heads != 0)
+    return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
+                                                   flags.sizes.heads, "; each head takes an equal part"));
+  return absl::OkStatus();
+}
+
+absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TextFile &text) {
+  if (flags.sample.bytes == 0)
+    return absl::OkStatus();
+  absl::StatusOr<std::string> sample = sampleText(session, "write", flags.prompt, flags.sample);
+  if (!sample.ok() || launch.rank() != 0)
+    return sample.status();
+  std::string all(text.sizeBytes(), '\0');
+  if (absl::Status status = text.read(0, text.sizeBytes(), all.data()); !status.ok())
+    return status;
+  printf("--- sample ---\n%s\n--- %.0f%% of its words of three or more letters occur in the text ---\n",
+         sample->c_str(), 100 * shareOfKnownWords(*sample, all));
+  return absl::OkStatus();
+}
+
+absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFile &text) {
+  const int64_t context = flags.sizes.context;
+  Graph graph({"cpu", {{"dp", launch.size()}}});
+  build(graph, flags);
+  TextWindows windows(text, context + 1, flags.training.seed);
+  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
+      flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+        absl::Status status;
+        for (int64_t row = 0; row < rows.count && status.ok(); ++row)
+          status = windows.read(step * flags.batch + rows.begin + row, input == "next" ? 1 : 0, context,
+                                static_cast<int64_t *>(to) + row * context);
+        return status;
+      });
+  if (!training.ok())
+    return training.status();
+  if (launch.rank() == 0)
+    printf("%lld parameters, %lld ranks, ZeRO stage %lld\n", static_cast<long long>(gptParameters(flags.sizes)),
+           static_cast<long long>(launch.size()), static_cast<long long>(flags.training.stage));
+  TextProgress progress(flags.training.steps, flags.batch * context, (*training)->session().memoryReport("train"));
+  absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
+    progress.show(result, launch.rank() == 0, metrics);
+  });
+  if (status.ok())
+    status = (*training)->finish();
+  return status.ok() ? writeSample(flags, launch, (*training)->session(), text) : status;
+}
+
+absl::Status run(const GptFlags &flags, Launch &launch) {
+  if (absl::Status status = launch.agree(check(flags), "check of the flags"); !status.ok())
+    return status;
+  absl::StatusOr<runtime::TextFile> text = runtime::TextFile::open(flags.text, flags.sizes.context + 1);
+  if (absl::Status status = launch.agree(text.status(), "opening of the text"); !status.ok())
+    return status;
+  return train(flags, launch, *text);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  GptFlags gpt;
+  gpt.training.steps = 600;
+  gpt.training.stage = 2;
+  Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
+  flags.addString("text", &gpt.text, "FILE", "what to train on");
+  flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "windows per step, over all ranks");
+  flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000, "tokens that are told apart; a byte is one");
+  flags.addInteger("context", &gpt.sizes.context, 1, 100'000, "bytes in a window");
+  flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");
+  flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
+  flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
+  flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "share of what flows that is left out while training");
+  flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate of AdamW");
+  flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of AdamW");
+  flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
+  flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample begins with");
+  flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");
+  gpt.training.addTo(flags);
+  return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) { return run(gpt, launch); });
+}

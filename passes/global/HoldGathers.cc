@@ -1,0 +1,48 @@
+// Functions that keep what they gather between their runs.
+#include "passes/global/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_MARKHELDGATHERSPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+struct MarkHeldGathers : splitcast::impl::MarkHeldGathersPassBase<MarkHeldGathers> {
+  using MarkHeldGathersPassBase::MarkHeldGathersPassBase;
+
+  void runOnOperation() override {
+    if (limitBytes < 0) {
+      getOperation().emitError() << "'sbp-hold-gathers' got limit-bytes=" << limitBytes.getValue()
+                                 << "; it is at least 0";
+      return signalPassFailure();
+    }
+    SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      bool assigns = !function.getBody().empty() && !function.getBody().front().getOps<sbp::AssignOp>().empty();
+      int64_t bytes = assigns ? 0 : gatheredBytes(function, symbols);
+      if (bytes > 0 && bytes <= limitBytes)
+        function->setAttr("sbp.hold_gathers", UnitAttr::get(&getContext()));
+    }
+  }
+
+  /// Of the whole variables that the function reads as other than they are stored.
+  static int64_t gatheredBytes(func::FuncOp function, SymbolTable &symbols) {
+    int64_t bytes = 0;
+    llvm::StringSet<> counted;
+    for (auto read : function.getOps<sbp::ReadOp>()) {
+      auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
+      bool isGathered = variable && variable.getStorage() && variable.getStorageOrLogical() != variable.getLogical();
+      if (isGathered && counted.insert(variable.getSymName()).second)
+        bytes += sbp::numElements(sbp::shapeOf(variable.getType())) * sbp::elementBytes(variable.getType());
+    }
+    return bytes;
+  }
+};
+
+} // namespace

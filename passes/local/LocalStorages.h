@@ -1,0 +1,44 @@
+//===- LocalStorages.h - A rank, and what it stores ----------------------------===//
+#ifndef SPLITCAST_PASSES_LOCAL_LOCALSTORAGES_H
+#define SPLITCAST_PASSES_LOCAL_LOCALSTORAGES_H
+
+#include "passes/local/LocalizeBoxing.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace splitcast {
+
+/// Where this rank stands.
+struct RankView {
+  sbp::Placement placement;
+  int64_t position = 0;
+  std::vector<int64_t> coordinates;
+
+  AxisGroup group(int64_t axis) const;
+};
+
+/// The storages of the module: each bucket and role, each other variable, is one.
+class Storages {
+public:
+  Storages(mlir::ModuleOp module, const RankView &rank);
+
+  void emit(mlir::OpBuilder &builder, const RankView &rank);
+
+  static bool isChunk(sbp::VariableOp variable) { return variable.getStorageOrLogical().getFlatSlot().has_value(); }
+  /// The first element of the variable's piece in its storage.
+  static int64_t offsetOf(sbp::VariableOp variable, const RankView &rank);
+  static sbp::SlotPiece pieceOf(sbp::VariableOp variable, const RankView &rank);
+
+  llvm::StringMap<std::string> names; ///< of the storage that holds a variable
+  llvm::StringMap<mlir::RankedTensorType> types;
+  llvm::StringMap<llvm::SmallVector<sbp::VariableOp>> members;
+
+private:
+  void define(sbp::VariableOp variable, const RankView &rank);
+
+  std::vector<std::string> order;
+};
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_LOCAL_LOCALSTORAGES_H
