@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds, and trains the example text model across ranks.
+# Sets up, builds, and trains the example GPT across ranks; it ends with a sample of what it learned to write.
 #
 #   bash scripts/train.sh [--ranks=N] [arguments of the example]     N is 2, or what RANKS says
 #   bash scripts/train.sh --ranks=4 --steps=50 --zero-stage=3
@@ -25,12 +25,12 @@ fi
 [ -z "$text" ] || arguments=("$text" "${arguments[@]}")
 
 bash scripts/setup.sh
-runBazel build --jobs="$(jobCount)" //compiler/tools:splitcast-run //examples/text_model
+runBazel build --jobs="$(jobCount)" //compiler/tools:splitcast-run //examples/gpt
 
 mpi=(mpirun -np "$ranks" --oversubscribe --bind-to none)
 [ "$(id -u)" -ne 0 ] || mpi+=(--allow-run-as-root)
 # Ranks that outnumber the cores must give way while they wait.
 [ "$ranks" -le "$(nproc)" ] || mpi+=(--mca mpi_yield_when_idle 1)
-command=("${mpi[@]}" bazel-bin/examples/text_model/text_model "${arguments[@]}")
+command=("${mpi[@]}" bazel-bin/examples/gpt/gpt "${arguments[@]}")
 echo "train: ${command[*]}"
 exec "${command[@]}"

@@ -246,12 +246,14 @@ int64_t AttentionOp::getFlops() { return 2 * productFlops(*this); }
 
 std::optional<LibraryCall> AttentionOp::getLibraryCall() { return libraryCall(*this, "attention"); }
 
-SmallVector<Value> AttentionOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+SmallVector<Value> AttentionOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Type query = undecided(getQuery().getType()), key = undecided(getKey().getType());
   auto gradient = b.create<AttentionGradOp>(getLoc(), query, key, key, g[0], getQuery(), getKey(), getValue(),
                                             getMask(), getScaleAttr(), getCausalAttr());
-  SmallVector<Value> result(gradient.getResults());
-  result.resize(getNumOperands());
+  SmallVector<Value> result(getNumOperands());
+  for (unsigned i : {0, 1, 2})
+    if (needed[i])
+      result[i] = gradient.getResult(i);
   return result;
 }
 

@@ -17,8 +17,7 @@ Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label) {
 Value unlessIgnored(OpBuilder &b, Location l, std::optional<int64_t> ignored, Value label, Value value) {
   if (!ignored)
     return value;
-  Value none = b.create<arith::ConstantOp>(l, b.getIntegerAttr(label.getType(), *ignored));
-  Value isIgnored = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, label, none);
+  Value isIgnored = compareWithNumber(b, l, arith::CmpIPredicate::eq, label, *ignored);
   return b.create<arith::SelectOp>(l, isIgnored, scalarConstant(b, l, value.getType(), 0.0), value);
 }
 

@@ -72,7 +72,7 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &typ
   ArrayRef<int64_t> offsets = getOffsets().value_or(zeros);
   bool fits = shape.size() == offsets.size() && static_cast<int64_t>(shape.size()) == type.getRank();
   for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
-    fits = offsets[dim] >= 0 && offsets[dim] + type.getDimSize(dim) <= shape[dim];
+    fits = offsets[dim] >= 0 && offsets[dim] <= shape[dim] - type.getDimSize(dim);
   if (!fits)
     return emitOpError() << "has operand " << type << " at [" << offsets << "] of global shape [" << shape
                          << "]; the operand must lie within, and all must have as many dimensions";

@@ -200,8 +200,7 @@ Value GeluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
 
 Value NotEqualOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Type type = getResult().getType().getElementType();
-  Value value = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(x[0].getType(), getValue()));
-  Value differs = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, x[0], value);
+  Value differs = compareWithNumber(b, loc, arith::CmpIPredicate::ne, x[0], getValue());
   return b.create<arith::SelectOp>(loc, differs, scalarConstant(b, loc, type, 1.0), scalarConstant(b, loc, type, 0.0));
 }
 

@@ -101,6 +101,10 @@ mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ran
 /// A constant of an element type, float or integer.
 mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
 
+/// Compares an i32 or i64 with a number that i32 may not hold.
+mlir::Value compareWithNumber(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::CmpIPredicate predicate,
+                              mlir::Value integer, int64_t number);
+
 } // namespace splitcast::nn
 
 #endif // SPLITCAST_DIALECTS_NN_NN_H

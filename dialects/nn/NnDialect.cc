@@ -84,3 +84,11 @@ Value splitcast::nn::buildGeneric(OpBuilder &builder, Location loc, RankedTensor
       [&](OpBuilder &b, Location l, ValueRange args) { b.create<linalg::YieldOp>(l, body(b, l, args)); });
   return generic.getResult(0);
 }
+
+Value splitcast::nn::compareWithNumber(OpBuilder &builder, Location loc, arith::CmpIPredicate predicate, Value integer,
+                                       int64_t number) {
+  if (!integer.getType().isInteger(64))
+    integer = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), integer);
+  Value other = builder.create<arith::ConstantOp>(loc, builder.getI64IntegerAttr(number));
+  return builder.create<arith::CmpIOp>(loc, predicate, integer, other);
+}

@@ -3,6 +3,7 @@
 #include "examples/gpt/Model.h"
 #include "examples/gpt/Sample.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 using namespace splitcast;
@@ -13,7 +14,7 @@ struct GptFlags {
   std::string text;
   GptSizes sizes;
   int64_t batch = 32;
-  double lr = 2e-3, weightDecay = 0.01;
+  double lr = 1e-3, weightDecay = 0.01;
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
@@ -54,6 +55,9 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
   std::string all(text.sizeBytes(), '\0');
   if (absl::Status status = text.read(0, text.sizeBytes(), all.data()); !status.ok())
     return status;
+  for (char &character : *sample) // a terminal obeys some
+    if (!absl::ascii_isprint(static_cast<unsigned char>(character)) && character != '\n')
+      character = '?';
   printf("--- sample ---\n%s\n--- %.0f%% of its words of three or more letters occur in the text ---\n",
          sample->c_str(), 100 * shareOfKnownWords(*sample, all));
   return absl::OkStatus();
@@ -99,7 +103,7 @@ absl::Status run(const GptFlags &flags, Launch &launch) {
 
 int main(int argc, char **argv) {
   GptFlags gpt;
-  gpt.training.steps = 600;
+  gpt.training.steps = 1200;
   gpt.training.stage = 2;
   Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
   flags.addString("text", &gpt.text, "FILE", "what to train on");

@@ -137,6 +137,11 @@ TEST(Reference, TextModel) {
                           "--width=8", "--hidden=24"});
 }
 
+TEST(Reference, Gpt) {
+  compareWithInterpreter({programPath("examples/gpt/gpt"), "--text=text", "--batch=8", "--layers=2", "--heads=2",
+                          "--width=16", "--context=10", "--dropout=0.2", "--sample=0"});
+}
+
 TEST(Reference, Recipe) {
   compareWithInterpreter({programPath("examples/recipe/recipe"), "--layers=3", "--width=24", "--batch=6"});
 }
