@@ -14,7 +14,7 @@ template <typename Float> void scaleRows(const Gemm &gemm, Float *c) {
   for (int64_t i = 0; i < gemm.m; ++i)
     for (int64_t j = 0; j < gemm.n; ++j) {
       Float &element = c[i * gemm.ldc + j];
-      element = gemm.beta == 0 ? 0 : element * gemm.beta;
+      element = gemm.beta == 0 ? 0 : element * static_cast<Float>(gemm.beta);
     }
 }
 
@@ -29,8 +29,8 @@ absl::Status Gemm::multiply(const char *what, const float *a, const float *b, fl
   }
   // The number is a property of the calling thread, which other libraries may have set.
   omp_set_num_threads(threads);
-  dnnl_status_t status =
-      dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  dnnl_status_t status = dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
+                                    a, lda, b, ldb, static_cast<float>(beta), c, ldc);
   if (status == dnnl_out_of_memory)
     return absl::ResourceExhaustedError(
         absl::StrCat("library call '", what, "': oneDNN found no memory for its copies of the operands"));

@@ -14,7 +14,7 @@ struct Gemm {
   bool transposeA = false, transposeB = false;
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
-  float alpha = 1.0F, beta = 0.0F;
+  double alpha = 1.0, beta = 0.0; ///< rounded to the elements' type
 
   /// By oneDNN, on `threads` threads. Sums are in an order fixed by sizes, flags, CPU and threads; the buffers'
   /// addresses do not matter. With k = 0 or no element in C, nothing but `beta` happens.

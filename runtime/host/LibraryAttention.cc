@@ -4,7 +4,7 @@
 // type = f32 | f64[, mask_type = i32 | i64]}.
 //   Operands  attention       query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
 //             attention_grad  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
-//             Last, a workspace for two blocks of scores.
+//             Last, unless there are no keys, a workspace for two blocks of scores.
 //   Meaning   softmax(scale query key^T) value per sample and head; position i sees the keys 0 to i when causal, and
 //   those
 //             whose mask is not 0; a position that sees none gives 0. The gradient computes the softmax again.
@@ -50,8 +50,8 @@ struct Sizes {
 Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
              double alpha = 1.0, double beta = 0.0) {
   Gemm gemm{transposeA, transposeB, m, n, k, lda, ldb, ldc};
-  gemm.alpha = static_cast<float>(alpha);
-  gemm.beta = static_cast<float>(beta);
+  gemm.alpha = alpha;
+  gemm.beta = beta;
   return gemm;
 }
 
@@ -88,7 +88,7 @@ private:
     result = floats();
     keyGrad = isGradient ? floats() : nullptr;
     valueGrad = isGradient ? floats() : nullptr;
-    weights = floats();
+    weights = sizes.keys > 0 ? floats() : nullptr;
     slopes = weights + kBlock * sizes.keys;
   }
 
@@ -176,7 +176,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(const char *name, bool isGrad
   bytes.push_back(query);
   if (isGradient)
     bytes.insert(bytes.end(), {key, key});
-  bytes.push_back(config.bytes({2, kBlock, sizes.keys}, type));
+  if (sizes.keys > 0)
+    bytes.push_back(config.bytes({2, kBlock, sizes.keys}, type));
   if (absl::Status status = config.status(); !status.ok())
     return status;
   if (sizes.mask && *sizes.mask != ElementType::I64 && *sizes.mask != ElementType::I32)

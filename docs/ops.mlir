@@ -1,0 +1,44 @@
+// One instance of each op that computes, from which docs/ops.md is made: see tests/docs.
+func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %rows: tensor<8xf32>, %w: tensor<6x4xf32>,
+               %ids: tensor<8xi64>, %key: tensor<i64>, %q: tensor<4x8x2x6xf32>, %k: tensor<4x8x2x6xf32>, %mask: tensor<4x8xi64>) {
+  %add = nn.add %x, %row : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %sub = nn.sub %x, %y : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %mul = nn.mul %x, %y : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %div = nn.div %x, %y : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %neg = nn.neg %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %exp = nn.exp %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %log = nn.log %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %sqrt = nn.sqrt %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %tanh = nn.tanh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %sin = nn.sin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %cos = nn.cos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %relu = nn.relu %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %relu_grad = nn.relu_grad %y, %x : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %gelu = nn.gelu %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %gelu_grad = nn.gelu_grad %y, %x : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %scale = nn.scale %x {value = 2.0 : f64} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %shift = nn.shift %x {value = 2.0 : f64} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %cast = nn.cast %x : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  %not_equal = nn.not_equal %ids {value = -1 : i64} : (tensor<8xi64>) -> tensor<8xf32>
+  %dropout = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<8x6xf32>, tensor<i64>) -> tensor<8x6xf32>
+  %constant = nn.constant 1.0 : tensor<8x6xf32>
+  %reshape = nn.reshape %x : (tensor<8x6xf32>) -> tensor<4x2x6xf32>
+  %transpose = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %broadcast = nn.broadcast %rows {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<8x6xf32>
+  %slice = nn.slice %x {dim = 1 : i64, start = 2 : i64} : (tensor<8x6xf32>) -> tensor<8x3xf32>
+  %concat = nn.concat %x, %y {dim = 1 : i64} : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x12xf32>
+  %reduce_sum = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<8x6xf32>) -> tensor<6xf32>
+  %matmul = nn.matmul %x, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %embedding = nn.embedding %w, %ids : (tensor<6x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
+  %embedding_grad = nn.embedding_grad %matmul, %ids : (tensor<8x4xf32>, tensor<8xi64>) -> tensor<6x4xf32>
+  %softmax = nn.softmax %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %softmax_grad = nn.softmax_grad %y, %softmax : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %loss = nn.softmax_cross_entropy %x, %ids : (tensor<8x6xf32>, tensor<8xi64>) -> tensor<8xf32>
+  %loss_grad = nn.softmax_cross_entropy_grad %rows, %x, %ids : (tensor<8xf32>, tensor<8x6xf32>, tensor<8xi64>) -> tensor<8x6xf32>
+  %norm = nn.layer_norm %x, %row, %row {epsilon = 1.0e-5 : f64} : (tensor<8x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %mean, %s = nn.row_moments %x {epsilon = 1.0e-5 : f64} : (tensor<8x6xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %norm_grad = nn.layer_norm_grad %y, %x, %row {epsilon = 1.0e-5 : f64} : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %attention = nn.attention %q, %k, %k, %mask {causal, scale = 0.5 : f64} : (tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>, tensor<4x8xi64>) -> tensor<4x8x2x6xf32>
+  %dq, %dk, %dv = nn.attention_grad %q, %q, %k, %k {scale = 0.5 : f64} : (tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>) -> (tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>, tensor<4x8x2x6xf32>)
+  return
+}
