@@ -241,7 +241,7 @@ private:
         continue;
       held.append(writes);
       for (RangeAttr range : reads)
-        if (!range.isPersistent() && !overlapsAny(range, held))
+        if (!range.isPersistent() && range.getBytes() > 0 && !overlapsAny(range, held))
           return op.emitOpError() << "is held, but reads " << range
                                   << ", which is neither persistent nor written by a held op";
     }

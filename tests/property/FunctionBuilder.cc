@@ -6,16 +6,6 @@ using namespace mlir;
 
 namespace splitcast::property {
 
-namespace {
-
-constexpr double kLargestBound = 60;   ///< of a tensor's elements
-constexpr int64_t kMostElements = 300; ///< of a tensor
-
-sbp::Shape shapeOf(Value value) { return sbp::shapeOf(value.getType()); }
-Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-
-} // namespace
-
 FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
     : model(model), random(model.random), b(model.module->getContext()), ofIntegers(ofIntegers),
       batch(model.random.between(1, 9)) {
@@ -28,10 +18,9 @@ FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, boo
 // Values
 //===----------------------------------------------------------------------===//
 
-template <typename OpT, typename... Args> Value FunctionBuilder::make(Args &&...args) {
-  auto op = b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...);
+Value FunctionBuilder::signedAtRandom(Operation *op) {
   Value result = op->getResult(0);
-  // A signature that the user asks for; where those of all operands are said, the op's own rules leave little choice.
+  // Where the signatures of all operands are said, the op's own rules leave little choice.
   bool isOpen =
       op->getNumOperands() == 0 || llvm::any_of(op->getOperands(), [](Value v) { return !sbp::signatureOf(v); });
   if (isOpen && random.chance(4))
@@ -97,6 +86,19 @@ FunctionBuilder::Known FunctionBuilder::asMatrix(const Known &known) {
   return {make<nn::ReshapeOp>(RankedTensorType::get(matrix, elementOf(known.value)), known.value), known.bound};
 }
 
+FunctionBuilder::Known FunctionBuilder::asMatrices(const Known &known) {
+  sbp::Shape shape = shapeOf(known.value);
+  if (shape.size() >= 3)
+    return known;
+  Known matrix = asMatrix(known);
+  shape = shapeOf(matrix.value);
+  int64_t count = random.between(1, 4);
+  while (shape[0] % count != 0)
+    --count;
+  sbp::Shape matrices = {count, shape[0] / count, shape[1]};
+  return {make<nn::ReshapeOp>(RankedTensorType::get(matrices, elementOf(known.value)), matrix.value), known.bound};
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
@@ -124,14 +126,18 @@ void FunctionBuilder::build(int64_t ops) {
 void FunctionBuilder::addRandomOp() {
   using Maker = void (FunctionBuilder::*)();
   static const std::vector<Maker> exact = {
-      &FunctionBuilder::unary,  &FunctionBuilder::unary,       &FunctionBuilder::binary,    &FunctionBuilder::binary,
-      &FunctionBuilder::binary, &FunctionBuilder::matmul,      &FunctionBuilder::matmul,    &FunctionBuilder::matmul,
-      &FunctionBuilder::cast,   &FunctionBuilder::reduceSum,   &FunctionBuilder::broadcast, &FunctionBuilder::reshape,
-      &FunctionBuilder::slice,  &FunctionBuilder::concat,      &FunctionBuilder::constant,  &FunctionBuilder::embedding,
-      &FunctionBuilder::boxing, &FunctionBuilder::assignByHand};
-  static const std::vector<Maker> inexact = {&FunctionBuilder::smooth, &FunctionBuilder::smooth,
-                                             &FunctionBuilder::quotient, &FunctionBuilder::crossEntropy};
-  (this->*random.pick(!ofIntegers && random.chance(35) ? inexact : exact))();
+      &FunctionBuilder::unary,     &FunctionBuilder::unary,     &FunctionBuilder::binary,
+      &FunctionBuilder::binary,    &FunctionBuilder::binary,    &FunctionBuilder::matmul,
+      &FunctionBuilder::matmul,    &FunctionBuilder::matmul,    &FunctionBuilder::cast,
+      &FunctionBuilder::notEqual,  &FunctionBuilder::reduceSum, &FunctionBuilder::broadcast,
+      &FunctionBuilder::reshape,   &FunctionBuilder::slice,     &FunctionBuilder::transpose,
+      &FunctionBuilder::concat,    &FunctionBuilder::constant,  &FunctionBuilder::dropout,
+      &FunctionBuilder::embedding, &FunctionBuilder::boxing,    &FunctionBuilder::assignByHand};
+  static const std::vector<Maker> inexact = {
+      &FunctionBuilder::smooth,       &FunctionBuilder::smooth,    &FunctionBuilder::smooth,
+      &FunctionBuilder::quotient,     &FunctionBuilder::softmax,   &FunctionBuilder::layerNorm,
+      &FunctionBuilder::crossEntropy, &FunctionBuilder::attention, &FunctionBuilder::attention};
+  (this->*random.pick(!ofIntegers && random.chance(45) ? inexact : exact))();
 }
 
 /// Whether something that is known has been computed from the results of the op.
@@ -234,6 +240,16 @@ void FunctionBuilder::cast() {
   know(make<nn::CastOp>(integers, b.getF32Type()), 2);
 }
 
+void FunctionBuilder::notEqual() {
+  sbp::Shape shape = {batch};
+  if (random.chance(30))
+    shape.push_back(random.between(1, 3));
+  Value integers = addInput(shape, random.chance(50) ? b.getI64Type() : b.getI32Type(), -2, 2);
+  Type element = random.pick(std::vector<Type>{b.getF32Type(), b.getF32Type(), b.getF64Type(), b.getI32Type()});
+  Value differs = make<nn::NotEqualOp>(integers, element, random.between(-2, 2));
+  know(isa<FloatType>(element) ? differs : make<nn::CastOp>(differs, b.getF32Type()), 1);
+}
+
 void FunctionBuilder::constant() {
   sbp::Shape shape = {batch, random.between(1, 6)};
   double number = random.between(-2, 2);
@@ -243,7 +259,7 @@ void FunctionBuilder::constant() {
   know(make<nn::MulOp>(value, readVariable(shape, b.getF32Type()).value), 4);
 }
 
-/// exp, log, sqrt, tanh and gelu, of arguments in their domains.
+/// exp, log, sqrt, tanh, sin, cos and gelu, of arguments in their domains.
 void FunctionBuilder::smooth() {
   std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!x)
@@ -251,7 +267,9 @@ void FunctionBuilder::smooth() {
   // Where tanh is flat, 1 - tanh^2 has no correct digit.
   auto flattened = [&] { return make<nn::TanhOp>(make<nn::ScaleOp>(x->value, 0.0625)); };
   auto positive = [&] { return make<nn::ShiftOp>(make<nn::MulOp>(x->value, x->value), 1.0); };
-  switch (random.below(6)) {
+  // Whole turns away from 0, but not so many that its last digits are all that counts of the argument.
+  auto angle = [&] { return make<nn::ScaleOp>(x->value, 0.5); };
+  switch (random.below(8)) {
   case 0:
     return know(make<nn::ExpOp>(flattened()), 3);
   case 1:
@@ -260,6 +278,10 @@ void FunctionBuilder::smooth() {
     return know(make<nn::SqrtOp>(positive()), x->bound + 1);
   case 3:
     return know(flattened(), 1);
+  case 4:
+    return know(make<nn::SinOp>(angle()), 1);
+  case 5:
+    return know(make<nn::CosOp>(angle()), 1);
   default:
     return know(make<nn::GeluOp>(x->value, /*tanh=*/random.chance(50)), x->bound);
   }
@@ -282,16 +304,20 @@ void FunctionBuilder::matmul() {
   std::optional<Known> found = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!found)
     return;
-  Known x = asMatrix(*found);
-  sbp::Shape shape = shapeOf(x.value);
+  Known x = random.chance(35) ? asMatrices(*found) : asMatrix(*found);
+  sbp::Shape shape = shapeOf(x.value), others(shape.begin(), shape.end() - 2);
+  shape.erase(shape.begin(), shape.end() - 2);
   bool transposeX = random.chance(20), transposeY = random.chance(40), isLeft = random.chance(80);
   // The contracted extent is the one of x that its flag and side say.
   int64_t contracted = shape[isLeft != transposeX ? 1 : 0], free = random.between(1, 7);
   if (x.bound * 2 * contracted > 4 * kLargestBound)
     return;
   bool contractsFirst = isLeft != transposeY;
-  sbp::Shape other = contractsFirst ? sbp::Shape{contracted, free} : sbp::Shape{free, contracted};
-  Known y = readVariable(other, elementOf(x.value));
+  for (int64_t extent : contractsFirst ? sbp::Shape{contracted, free} : sbp::Shape{free, contracted})
+    others.push_back(extent);
+  if (sbp::numElements(others) > kMostElements)
+    return;
+  Known y = readVariable(others, elementOf(x.value));
   Value result = isLeft ? make<nn::MatmulOp>(x.value, y.value, transposeX, transposeY)
                         : make<nn::MatmulOp>(y.value, x.value, transposeY, transposeX);
   know(result, x.bound * contracted);
@@ -319,19 +345,6 @@ void FunctionBuilder::embedding() {
   Value rows = addInput(ids, random.chance(70) ? b.getI64Type() : b.getI32Type(), 0, vocabulary - 1);
   Known table = readVariable({vocabulary, width}, b.getF32Type());
   know(make<nn::EmbeddingOp>(table.value, rows), table.bound);
-}
-
-void FunctionBuilder::crossEntropy() {
-  std::optional<Known> x = any([](const Known &k) {
-    return !shapeOf(k.value).empty() && elementOf(k.value).isF32() && k.bound <= kLargestBound;
-  });
-  if (!x)
-    return;
-  sbp::Shape rows = shapeOf(x->value);
-  int64_t classes = rows.back();
-  rows.pop_back();
-  Value labels = addInput(rows, random.chance(70) ? b.getI64Type() : b.getI32Type(), 0, classes - 1);
-  know(make<nn::SoftmaxCrossEntropyOp>(x->value, labels), 2 * x->bound);
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,6 +400,17 @@ void FunctionBuilder::slice() {
   shape[dim] = random.between(1, extent - start);
   auto type = RankedTensorType::get(shape, elementOf(x->value));
   know(make<nn::SliceOp>(type, x->value, b.getI64IntegerAttr(dim), b.getI64IntegerAttr(start)), x->bound);
+}
+
+void FunctionBuilder::transpose() {
+  std::optional<Known> x = any([](const Known &k) { return shapeOf(k.value).size() >= 2; });
+  if (!x)
+    return;
+  SmallVector<int64_t> permutation(shapeOf(x->value).size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  for (size_t i = permutation.size(); i > 1; --i)
+    std::swap(permutation[i - 1], permutation[random.below(i)]);
+  know(make<nn::TransposeOp>(x->value, permutation), x->bound);
 }
 
 void FunctionBuilder::concat() {

@@ -10,6 +10,12 @@
 
 namespace splitcast::property {
 
+constexpr double kLargestBound = 60;   ///< of a tensor's elements
+constexpr int64_t kMostElements = 300; ///< of a tensor
+
+inline sbp::Shape shapeOf(mlir::Value value) { return sbp::shapeOf(value.getType()); }
+inline mlir::Type elementOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
+
 class FunctionBuilder {
 public:
   /// `ofIntegers`: only ops that are exact on small integers.
@@ -37,7 +43,7 @@ private:
     int64_t low, high;
   };
 
-  // Ops; each does nothing when no operand fits.
+  // Ops; each does nothing when no operand fits. Those of rows: FunctionBuilderRows.cc.
   void addRandomOp();
   void unary();
   void binary();
@@ -46,15 +52,21 @@ private:
   void broadcast();
   void reshape();
   void slice();
+  void transpose();
   void concat();
   void cast();
+  void notEqual();
   void constant();
   void embedding();
   void boxing();
   void assignByHand();
   void smooth();
   void quotient();
+  void softmax();
+  void layerNorm();
   void crossEntropy();
+  void attention();
+  void dropout();
 
   bool leadsOn(mlir::Operation *op);
   using Condition = llvm::function_ref<bool(const Known &)>;
@@ -64,8 +76,16 @@ private:
   Known partner(const Known &like);
   Known readVariable(const sbp::Shape &shape, mlir::Type element);
   Known asMatrix(const Known &known);
+  /// Three dimensions or more, the last two being a matrix.
+  Known asMatrices(const Known &known);
+  /// The rows of a matrix, multiplied by a variable and taken apart: [samples, rows of a sample, heads, width].
+  Known asHeads(const Known &matrix, int64_t samples, int64_t heads, int64_t width);
   mlir::Value addInput(const sbp::Shape &shape, mlir::Type element, int64_t low, int64_t high);
-  template <typename OpT, typename... Args> mlir::Value make(Args &&...args);
+  template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
+    return signedAtRandom(b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...));
+  }
+  /// The result of an op, sometimes with a signature that the user asks for.
+  mlir::Value signedAtRandom(mlir::Operation *op);
 
   ModelState &model;
   Random &random;

@@ -46,6 +46,12 @@ def eighths(shape, element):
     return rounded(RNG.integers(-32, 33, shape) / 8.0, element)
 
 
+def realText(value):
+    """As MLIR reads it: a point before the exponent."""
+    digits, *exponent = repr(value).split("e")
+    return "e".join([digits if "." in digits else digits + ".0"] + exponent)
+
+
 def integers(shape, element, low=-50, high=50):
     return rounded(RNG.integers(low, high, shape), element)
 
@@ -301,8 +307,299 @@ def crossEntropies():
                  [(rounded(slope, element), element)], "", tolerance, tolerance * 3)
 
 
+# --- Elementwise: angles, comparisons ---------------------------------------------------------------------------------
+
+def angles():
+    functions = {"nn.sin": math.sin, "nn.cos": math.cos}
+
+    def add(op, x, element, tolerance):
+        result = np.vectorize(functions[op], otypes=[np.float64])(x.astype(np.float64))
+        case(op, [(x, element)], [(rounded(result, element), element)], "", tolerance)
+
+    # Far from 0, and close to a multiple of pi / 2, where the angle must be reduced with many digits of pi.
+    multiples = np.array([1, 2, 3, 100, 31831, 63661, -20001]) * (math.pi / 2)
+    large = {"f32": [1e5, -1e5, 99999.0, 65536.0, -31415.926, 47123.89],
+             "f64": [1e9, -1e9, 999999999.0, 2.0**30, 314159265.35897931, -1e8 / 3]}
+    for op in functions:
+        for element, shape in itertools.product(["f32", "f64"], UNARY_SHAPES + [(19,)]):
+            add(op, reals(shape, element), element, TOLERANCE[element])
+        for element in ["f32", "f64"]:
+            add(op, rounded(large[element], element), element, TOLERANCE[element])
+            add(op, rounded(multiples, element), element, TOLERANCE[element])
+        add(op, reals((2, 5), "f16", -100, 100), "f16", 1e-3)
+        add(op, reals((2, 5), "bf16", -100, 100), "bf16", 8e-3)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
+    with np.errstate(invalid="ignore"):
+        case("nn.sin", [(special, "f32")], [(np.sin(special), "f32")])
+        case("nn.cos", [(special, "f32")], [(np.cos(special), "f32")])
+
+
+def comparisons():
+    for source, to in itertools.product(["i32", "i64"], ["f32", "f64", "bf16", "f16", "i32", "i64"]):
+        for shape, value in [((), 0), ((7,), -100), ((0, 3), 1), ((2, 1, 17), 1), ((2, 3), -1)]:
+            x = integers(shape, source, -2, 2)
+            x = np.where(x == -2, value, x).astype(x.dtype)
+            case("nn.not_equal", [(x, source)], [(rounded(x != value, to), to)], f"value = {value} : i64")
+    ends = np.array([-2**31, 2**31 - 1, 0], np.int32)
+    long = np.array([2**40 + 1, 1, 2**63 - 1, -2**63], np.int64)
+    for value in (-2**31, 2**31 - 1):
+        case("nn.not_equal", [(ends, "i32")], [(rounded(ends != value, "f32"), "f32")], f"value = {value} : i64")
+    for value in (1, 2**40 + 1, -2**63):
+        case("nn.not_equal", [(long, "i64")], [(rounded(long != value, "f32"), "f32")], f"value = {value} : i64")
+
+
+# --- Transposes and products of many matrices -------------------------------------------------------------------------
+
+def transposes():
+    for element, (shape, permutation) in itertools.product(
+            ["f32", "bf16", "i64"],
+            [((), ()), ((5,), (0,)), ((2, 3), (1, 0)), ((2, 3), (0, 1)), ((1, 1), (1, 0)), ((17, 2), (1, 0)),
+             ((0, 3), (1, 0)), ((3, 2, 4), (2, 0, 1)), ((3, 2, 4), (1, 2, 0)), ((3, 2, 4), (0, 2, 1)),
+             ((2, 3, 1, 4), (3, 1, 0, 2)), ((2, 3, 0, 4), (2, 3, 1, 0)), ((2, 1, 2, 3, 2), (4, 2, 0, 3, 1))]):
+        x = integers(shape, element) if element == "i64" else reals(shape, element)
+        case("nn.transpose", [(x, element)], [(np.transpose(x, permutation), element)],
+             listAttribute("permutation", permutation))
+
+
+def manyMatmuls():
+    def swapped(x, isTransposed):
+        return x.swapaxes(-1, -2) if isTransposed else x
+
+    batches = [((1,), (2, 3, 4)), ((3,), (2, 2, 3)), ((2, 3), (1, 4, 2)), ((2, 1, 2), (3, 1, 2)), ((0,), (2, 3, 4)),
+               ((2, 0), (2, 3, 4)), ((2,), (0, 3, 2)), ((2,), (2, 0, 3)), ((2,), (2, 3, 0))]
+    for element, (batch, (m, n, k)), ta, tb in itertools.product(["f32", "f64"], batches, [False, True], [False, True]):
+        a, b = eighths(batch + (m, k), element), eighths(batch + (k, n), element)
+        attributes = ", ".join(name for name, isOn in [("transpose_a", ta), ("transpose_b", tb)] if isOn)
+        case("nn.matmul", [(swapped(a, ta), element), (swapped(b, tb), element)], [(a @ b, element)], attributes)
+    for element in ["f32", "f64"]:
+        a, b = reals((3, 4, 19), element), reals((3, 19, 2), element)
+        absolute = TOLERANCE[element] * (np.abs(a) @ np.abs(b)).max()
+        product = a.astype(np.float64) @ b.astype(np.float64)
+        case("nn.matmul", [(a, element), (b, element)], [(rounded(product, element), element)], "", TOLERANCE[element],
+             absolute)
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+ROW_SHAPES = [(1,), (7,), (2, 3), (0, 3), (3, 0), (4, 1), (2, 1, 17), (2, 3, 2, 5), (1, 40)]
+# Every intermediate value is rounded to 11 or 8 bits.
+HALF_TOLERANCE = {"f16": 1e-2, "bf16": 6e-2}
+
+
+def softmaxOf(x):
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def addSoftmaxGrad(g, y, element, tolerance, absolute):
+    g64, y64 = g.astype(np.float64), y.astype(np.float64)
+    slope = y64 * (g64 - (g64 * y64).sum(axis=-1, keepdims=True))
+    case("nn.softmax_grad", [(g, element), (y, element)], [(rounded(slope, element), element)], "", tolerance, absolute)
+
+
+def softmaxes():
+    for element, shape, factor in itertools.product(["f32", "f64"], ROW_SHAPES, [1, 30]):
+        x = rounded(reals(shape, "f64") * factor, element)
+        tolerance = TOLERANCE[element]
+        # exp turns the rounding of its argument, of up to 180, into a relative error.
+        y = rounded(softmaxOf(x.astype(np.float64)), element)
+        case("nn.softmax", [(x, element)], [(y, element)], "", 30 * tolerance, tolerance * 1e-3)
+        addSoftmaxGrad(reals(shape, element), y, element, tolerance, 10 * tolerance)
+    for element, tolerance in HALF_TOLERANCE.items():
+        x = reals((3, 6), element)
+        y = rounded(softmaxOf(x.astype(np.float64)), element)
+        case("nn.softmax", [(x, element)], [(y, element)], "", tolerance, tolerance * 0.1)
+        addSoftmaxGrad(reals((3, 6), element), y, element, tolerance, tolerance)
+    # Differences that are infinite in f32; rows of one value, whatever its size; nothing but -inf; an infinity.
+    huge = np.array([[3e38, -3e38, 3e38, -3e38], [1e30, 1e30, 1e30, 1e30], [-3e38, -3e38, -3e38, -3e38],
+                     [0, -np.inf, -np.inf, 0], [-np.inf, -np.inf, -np.inf, -np.inf], [np.inf, 0, 1, 2],
+                     [np.nan, 0, 1, 2], [88.0, -88.0, -1000.0, 88.0]])
+    for element in ["f32", "f64"]:
+        x = rounded(huge, element)
+        y = rounded(softmaxOf(x.astype(np.float64)), element)
+        case("nn.softmax", [(x, element)], [(y, element)], "", TOLERANCE[element], 1e-37)
+
+
+def layerNorms():
+    rows = [(shape, 0, 1) for shape in ROW_SHAPES]
+    rows += [((3, 18), 1000, 1), ((2, 5), 0, 0), ((2, 9), 0, 1e4), ((2, 9), 0, 1e-4)]
+    for element, (shape, mean, spread), epsilon in itertools.product(["f32", "f64"], rows, [1e-5, 0.5]):
+        x = rounded(mean + spread * reals(shape, "f64"), element)
+        w, b, g = reals(shape[-1:], element), reals(shape[-1:], element), reals(shape, element)
+        addLayerNorm(x, w, b, g, epsilon, element, TOLERANCE[element])
+    for element, tolerance in HALF_TOLERANCE.items():
+        x, w, b, g = reals((3, 6), element), reals((6,), element), reals((6,), element), reals((3, 6), element)
+        addLayerNorm(x, w, b, g, 0.125, element, tolerance)
+
+
+def addLayerNorm(x, w, b, g, epsilon, element, tolerance):
+    columns = max(x.shape[-1], 1)
+    x64, w64, b64, g64 = (values.astype(np.float64) for values in (x, w, b, g))
+    mean = x64.sum(axis=-1, keepdims=True) / columns
+    scale = 1 / np.sqrt(((x64 - mean)**2).sum(axis=-1, keepdims=True) / columns + epsilon)
+    z, h = (x64 - mean) * scale, g64 * w64
+    slope = scale * (h - h.sum(axis=-1, keepdims=True) / columns - z * ((h * z).sum(axis=-1, keepdims=True) / columns))
+    # The mean of several is off by its last digits; scale magnifies that.
+    shift = np.abs(x64).max(initial=0) * tolerance if columns > 1 else 0
+    error = shift * scale.max(initial=0)
+    attributes = f"epsilon = {realText(epsilon)} : f64"
+    case("nn.layer_norm", [(x, element), (w, element), (b, element)], [(rounded(z * w64 + b64, element), element)],
+         attributes, tolerance, 5 * (tolerance + error))
+    moments = [(rounded(mean[..., 0], element), element), (rounded(scale[..., 0], element), element)]
+    case("nn.row_moments", [(x, element)], moments, attributes, 5 * (tolerance + error**2), shift)
+    case("nn.layer_norm_grad", [(g, element), (x, element), (w, element)], [(rounded(slope, element), element)],
+         attributes, tolerance, 20 * (tolerance + error) * max(1, scale.max(initial=0)))
+
+
+def ignoredLabels():
+    """Labels outside of the classes, and one that is a class; a row that is ignored may hold anything."""
+    for element, index in itertools.product(["f32", "f64"], ["i32", "i64"]):
+        for shape, ignored in [((4, 3), -100), ((2, 3, 5), 5), ((5, 4), 2), ((6,), -1), ((0, 3), -1),
+                               ((3, 18), 2**31 - 1)]:
+            logits, gradient = reals(shape, element), reals(shape[:-1], element)
+            labels = integers(shape[:-1], index, 0, shape[-1])
+            isIgnored = RNG.integers(0, 2, shape[:-1]) == 1 if len(shape) > 1 else np.array(True)
+            labels = np.where(isIgnored, np.array(ignored, labels.dtype), labels)
+            isIgnored = labels == ignored
+            addIgnored(logits, labels, gradient, isIgnored, ignored, element, index)
+        logits = np.array([[np.nan, 1, 2], [np.inf, 0, 0], [1, 2, 3], [-np.inf, -np.inf, -np.inf]])
+        addIgnored(rounded(logits, element), rounded([-1, -1, 2, -1], index), reals((4,), element),
+                   np.array([True, True, False, True]), -1, element, index)
+
+
+def addIgnored(logits, labels, gradient, isIgnored, ignored, element, index):
+    x = np.where(isIgnored[..., None], 0, logits.astype(np.float64))
+    oneHot = np.eye(logits.shape[-1])[np.where(isIgnored, 0, labels)]
+    loss = np.where(isIgnored, 0, np.log(np.exp(x).sum(axis=-1)) - (x * oneHot).sum(axis=-1))
+    slope = np.where(isIgnored[..., None], 0, (softmaxOf(x) - oneHot) * gradient.astype(np.float64)[..., None])
+    attributes, tolerance = f"ignored = {ignored} : i64", TOLERANCE[element]
+    case("nn.softmax_cross_entropy", [(logits, element), (labels, index)], [(rounded(loss, element), element)],
+         attributes, tolerance, 3 * tolerance)
+    case("nn.softmax_cross_entropy_grad", [(gradient, element), (logits, element), (labels, index)],
+         [(rounded(slope, element), element)], attributes, tolerance, 3 * tolerance)
+
+
+# --- Attention --------------------------------------------------------------------------------------------------------
+
+def attentionOf(q, k, v, g, mask, scale, causal):
+    """Result, and gradients of query, key and value; mask is None or [samples, keys]."""
+    samples, positions, heads, width = q.shape
+    keys = k.shape[1]
+    seen = np.ones((samples, heads, positions, keys), bool)
+    if causal:
+        seen &= np.arange(keys)[None, :] <= np.arange(positions)[:, None]
+    if mask is not None:
+        seen &= (mask != 0)[:, None, None, :]
+    scores = np.where(seen, scale * np.einsum("bthe,bshe->bhts", q, k), -np.inf)
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.where(seen, np.exp(scores - np.where(np.isfinite(largest), largest, 0)), 0)
+    total = weights.sum(axis=-1, keepdims=True)
+    p = weights / np.where(total == 0, 1, total)
+    dp = np.einsum("bthe,bshe->bhts", g, v)
+    ds = scale * p * (dp - (p * dp).sum(axis=-1, keepdims=True))
+    return (np.einsum("bhts,bshe->bthe", p, v), np.einsum("bhts,bshe->bthe", ds, k),
+            np.einsum("bhts,bthe->bshe", ds, q), np.einsum("bhts,bthe->bshe", p, g))
+
+
+def addAttention(sizes, scale, causal, mask, maskType, element, tolerance):
+    samples, positions, keys, heads, width = sizes
+    query, key = (samples, positions, heads, width), (samples, keys, heads, width)
+    q, k, v, g = reals(query, element), reals(key, element), reals(key, element), reals(query, element)
+    results = attentionOf(*(x.astype(np.float64) for x in (q, k, v, g)), mask, scale, causal)
+    attributes = ("causal, " if causal else "") + f"scale = {realText(scale)} : f64"
+    masks = [] if mask is None else [(rounded(mask, maskType), maskType)]
+    # Scores are at most 9 width scale, and exp turns their rounding into a relative error.
+    error = tolerance * (10 + 9 * width * abs(scale))
+    out, *gradients = [(rounded(x, element), element) for x in results]
+    case("nn.attention", [(q, element), (k, element), (v, element)] + masks, [out], attributes, tolerance, error)
+    size = max([1.0] + [np.abs(x).max(initial=0) for x in results])
+    operands = [(x, element) for x in (g, q, k, v)]
+    case("nn.attention_grad", operands + masks, gradients, attributes, tolerance, error * size)
+
+
+def attentions():
+    # (samples, positions, keys, heads, width)
+    sizes = [(1, 1, 1, 1, 1), (2, 3, 3, 2, 4), (2, 3, 5, 1, 2), (1, 5, 3, 2, 2), (1, 17, 18, 1, 2), (3, 1, 4, 1, 3)]
+    empty = [(0, 2, 2, 1, 1), (2, 0, 3, 1, 2), (2, 3, 0, 1, 2), (2, 2, 2, 0, 3), (1, 2, 2, 1, 0)]
+    for size, causal, maskType in itertools.product(sizes + empty, [False, True], [None, "i32", "i64"]):
+        element = "f64" if maskType == "i64" else "f32"
+        # Neither only 0 and 1, nor only positive.
+        mask = None if maskType is None else integers((size[0], size[2]), maskType, -1, 2)
+        addAttention(size, 0.5, causal, mask, maskType, element, TOLERANCE[element])
+    # A sample that sees nothing; positions that see nothing, since the keys before them are masked; a single key.
+    for causal, element in itertools.product([False, True], ["f32", "f64"]):
+        mask = np.array([[0, 0, 0, 0], [0, 0, 7, 1], [0, 0, 0, -2]])
+        addAttention((3, 4, 4, 2, 2), 0.75, causal, mask, "i64", element, TOLERANCE[element])
+        # More positions than a library works on at once, and scores that no exp could take.
+        addAttention((1, 67, 66, 1, 2), 1 / math.sqrt(2), causal, None, None, element, TOLERANCE[element])
+        addAttention((1, 3, 4, 1, 3), -60.0, causal, None, None, element, TOLERANCE[element])
+    for element, tolerance in HALF_TOLERANCE.items():
+        addAttention((1, 3, 4, 1, 2), 0.5, True, None, None, element, tolerance)
+        addAttention((1, 3, 4, 1, 2), 0.5, True, np.array([[0, 1, 2, 1]]), "i32", element, tolerance)
+
+
+# --- Random numbers ---------------------------------------------------------------------------------------------------
+
+def mixed(word):
+    """A permutation of uint32: C. Wellons' lowbias32."""
+    word = (word ^ (word >> np.uint32(16))) * np.uint32(0x7FEB352D)
+    word = (word ^ (word >> np.uint32(15))) * np.uint32(0x846CA68B)
+    return word ^ (word >> np.uint32(16))
+
+
+def randomWords(key, indices):
+    """One uint32 for each index, which is below 2^64."""
+    indices = np.asarray(indices, np.uint64)
+    low, high = indices.astype(np.uint32), (indices >> np.uint64(32)).astype(np.uint32)
+    words = np.array([key % 2**64], np.uint64)
+    keyLow, keyHigh = words.astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
+    with np.errstate(over="ignore"):
+        first = mixed(mixed(keyLow + np.uint32(0x9E3779B9)) ^ keyHigh)
+        second = mixed(first + np.uint32(0x85EBCA6B))
+        return mixed(mixed(low ^ first) + second + mixed(high))
+
+
+def addDropout(shape, key, rate, element, offsets=None, globalShape=None):
+    x = reals(shape, element)
+    indices = np.zeros(shape, np.uint64)
+    for dim, extent in enumerate(shape):
+        here = np.arange(extent, dtype=np.uint64) + np.uint64(offsets[dim] if offsets else 0)
+        here = here.reshape([-1 if other == dim else 1 for other in range(len(shape))])
+        indices = indices * np.uint64((globalShape or shape)[dim]) + here
+    isKept = randomWords(key, indices) >= np.uint32(int(rate * 2.0**32))
+    scale = rounded(1 / (1 - rate), element)
+    result = np.where(isKept.reshape(shape), rounded(x * scale, element), 0).astype(x.dtype)
+    attributes = f"rate = {realText(rate)} : f64"
+    attributes += ", " + listAttribute("offsets", offsets) if offsets else ""
+    attributes += ", " + listAttribute("global_shape", globalShape) if globalShape else ""
+    case("nn.dropout", [(x, element), (np.int64(key), "i64")], [(result, element)], attributes)
+
+
+def dropouts():
+    keys = [0, 1, -1, 2**32, 2**63 - 1, -2**63, 123456789012345]
+    for element, shape in itertools.product(["f32", "f64", "f16", "bf16"], UNARY_SHAPES + [(5, 17)]):
+        for rate in (0.1, 0.5):
+            addDropout(shape, keys[len(CASES) % len(keys)], rate, element)
+    for key in keys:
+        addDropout((40,), key, 0.25, "f32")
+    for rate in (0.0, 0.9, 1 - 2.0**-33):
+        addDropout((30,), 7, rate, "f32")
+    # Pieces of one tensor: each what the whole has there.
+    for offsets, shape in [((0, 0), (7, 6)), ((0, 0), (3, 6)), ((3, 0), (4, 6)), ((2, 3), (5, 2)), ((7, 0), (0, 6)),
+                           ((6, 5), (1, 1))]:
+        addDropout(shape, 42, 0.5, "f32", offsets, (7, 6))
+    addDropout((2, 3, 4), 42, 0.5, "f64", (1, 0, 4), (5, 3, 9))
+    addDropout((4, 3), 42, 0.5, "f32", None, (4, 3))
+    # Indices of more than 32 bits, and a piece that begins below 2^32 and ends above.
+    addDropout((3, 8), 42, 0.5, "f32", (2**19, 17), (2**20, 2**20))
+    addDropout((20,), 42, 0.5, "f32", (2**32 - 9,), (2**33,))
+    addDropout((2, 3), -5, 0.5, "f64", (2**30, 2**31 - 3), (2**31, 2**31))
+
+
 def main():
-    for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies]:
+    for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
+                   transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

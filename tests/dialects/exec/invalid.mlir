@@ -187,6 +187,13 @@ exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 2 : i64,
 
 // -----
 
+// An empty range holds nothing.
+exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.launch @k::@k0 reads [#exec.range<arena, 8, 0>] writes [#exec.range<arena, 0, 4>]
+}
+
+// -----
+
 exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
   exec.launch @k::@k0 reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]

@@ -26,6 +26,10 @@ protected:
            " : i64, transpose_a = " + flag(ta) + ", transpose_b = " + flag(tb) + ", type = " + type + "}";
   }
 
+  static std::string manyConfig(int64_t products, const std::string &one) {
+    return "{products = " + std::to_string(products) + " : i64, " + one.substr(1);
+  }
+
   /// Small integers: every sum is exact, in every order.
   template <typename T> void expectExactProduct(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const char *type) {
     SCOPED_TRACE(matmulConfig(m, n, k, ta, tb, type));
@@ -43,6 +47,28 @@ protected:
     ASSERT_TRUE(product.ok()) << product.status();
     ASSERT_EQ((*product)->launch({bufferOf(a), bufferOf(b), bufferOf(c)}, *stream), absl::OkStatus());
     EXPECT_EQ(c, expected);
+  }
+
+  /// Several products have the bits that each has alone.
+  template <typename T> void expectProductsStandAlone(int64_t products, bool ta, bool tb, const std::string &type) {
+    constexpr int64_t m = 33, n = 21, k = 70;
+    std::mt19937 random(3);
+    std::normal_distribution<T> normal;
+    std::vector<T> a(products * m * k), b(products * k * n), c(products * m * n, 77), one(m * n);
+    for (std::vector<T> *operand : {&a, &b})
+      for (T &value : *operand)
+        value = normal(random);
+    std::string config = matmulConfig(m, n, k, ta, tb, type);
+    auto many = call("matmul", manyConfig(products, config)), single = call("matmul", config);
+    ASSERT_TRUE(many.ok() && single.ok()) << many.status() << single.status();
+    ASSERT_EQ((*many)->launch({bufferOf(a), bufferOf(b), bufferOf(c)}, *stream), absl::OkStatus());
+    auto part = [](std::vector<T> &all, int64_t index, int64_t count) {
+      return bufferOf(all).slice(index * count * sizeof(T), count * sizeof(T));
+    };
+    for (int64_t i = 0; i < products; ++i) {
+      ASSERT_EQ((*single)->launch({part(a, i, m * k), part(b, i, k * n), bufferOf(one)}, *stream), absl::OkStatus());
+      EXPECT_EQ(std::memcmp(one.data(), c.data() + i * m * n, sizeof(T) * m * n), 0) << i << " of " << config;
+    }
   }
 
   /// The same operands at addresses that are different multiples of 4 bytes.
@@ -95,6 +121,32 @@ TEST_F(LibraryCallTest, MatmulIsExactOnIntegers) {
       }
 }
 
+TEST_F(LibraryCallTest, MatmulTakesSeveralProducts) {
+  for (int threads : {1, 2}) {
+    device = createHostDevice({threads, "", false});
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        expectProductsStandAlone<float>(5, ta, tb, "f32");
+        expectProductsStandAlone<double>(3, ta, tb, "f64");
+        expectProductsStandAlone<float>(1, ta, tb, "f32");
+      }
+  }
+  // None at all.
+  std::vector<float> nothing;
+  auto none = call("matmul", manyConfig(0, matmulConfig(2, 3, 4, false, false, "f32")));
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ((*none)->launch({bufferOf(nothing), bufferOf(nothing), bufferOf(nothing)}, *stream), absl::OkStatus());
+}
+
+// Sums of nothing are written, of every product.
+TEST_F(LibraryCallTest, MatmulOfNothingIsZeroInEveryProduct) {
+  auto empty = call("matmul", manyConfig(3, matmulConfig(2, 2, 0, false, false, "f32")));
+  ASSERT_TRUE(empty.ok()) << empty.status();
+  std::vector<float> nothing, c(12, 77);
+  EXPECT_EQ((*empty)->launch({bufferOf(nothing), bufferOf(nothing), bufferOf(c)}, *stream), absl::OkStatus());
+  EXPECT_EQ(c, std::vector<float>(12, 0));
+}
+
 TEST_F(LibraryCallTest, MatmulIsExactWithTwoThreads) {
   device = createHostDevice({/*threads=*/2, "", false});
   expectExactProduct<float>(20, 500, 300, false, false, "f32");
@@ -118,8 +170,8 @@ TEST_F(LibraryCallTest, MatmulDoesNotDependOnAddresses) {
 TEST_F(LibraryCallTest, MatmulStaysWithinItsBuffers) {
   device = createHostDevice({1, "", /*guardPages=*/true});
   for (int flags = 0; flags < 4; ++flags) {
-    auto product = call("matmul", matmulConfig(19, 67, 131, flags & 1, flags & 2, "f32"));
-    Buffer a = *device->allocate(4 * 19 * 131), b = *device->allocate(4 * 131 * 67), c = *device->allocate(4 * 19 * 67);
+    auto product = call("matmul", manyConfig(2, matmulConfig(19, 67, 131, flags & 1, flags & 2, "f32")));
+    Buffer a = *device->allocate(8 * 19 * 131), b = *device->allocate(8 * 131 * 67), c = *device->allocate(8 * 19 * 67);
     EXPECT_EQ((*product)->launch({a, b, c}, *stream), absl::OkStatus());
     for (Buffer buffer : {a, b, c})
       device->release(buffer);
@@ -136,9 +188,13 @@ TEST_F(LibraryCallTest, MatmulChecksItsConfiguration) {
   EXPECT_THAT(message("{m = 2 : i64, n = 2 : i64, k = 2 : i64}"), HasSubstr("lacks 'type'"));
   EXPECT_THAT(message("{m = -2 : i64, n = 2 : i64, k = 2 : i64, type = f32}"), HasSubstr("'m' must be an i64"));
   EXPECT_THAT(message("{m = 2 : i64, n = 2 : i64, k = 2 : i64, type = f32, transposeA = true}"),
-              HasSubstr("has 'transposeA'; it knows k, m, n, transpose_a"));
+              HasSubstr("has 'transposeA'; it knows k, m, n, products, transpose_a"));
   EXPECT_THAT(message("{m = 4611686018427387904 : i64, n = 2 : i64, k = 2 : i64, type = f32}"),
               HasSubstr("more bytes than 64 bits count"));
+  EXPECT_THAT(message("{products = 4611686018427387904 : i64, m = 2 : i64, n = 2 : i64, k = 2 : i64, type = f32}"),
+              HasSubstr("more bytes than 64 bits count"));
+  EXPECT_THAT(message("{products = -1 : i64, m = 2 : i64, n = 2 : i64, k = 2 : i64, type = f32}"),
+              HasSubstr("'products' must be an i64 of at least 0"));
   EXPECT_EQ(call("matmul", matmulConfig(2, 2, 2, false, false, "bf16")).status().code(),
             absl::StatusCode::kUnimplemented);
 }
@@ -148,12 +204,17 @@ TEST_F(LibraryCallTest, MatmulChecksItsBuffers) {
   std::vector<float> four(4), three(3);
   EXPECT_EQ((*product)->launch({bufferOf(four), bufferOf(three), bufferOf(four)}, *stream),
             absl::InvalidArgumentError("library call 'matmul': buffer 1 has 12 bytes; argument 1 needs 16"));
+  auto many = call("matmul", manyConfig(3, matmulConfig(2, 2, 2, false, false, "f32")));
+  std::vector<float> twelve(12);
+  EXPECT_EQ((*many)->launch({bufferOf(twelve), bufferOf(twelve), bufferOf(four)}, *stream),
+            absl::InvalidArgumentError("library call 'matmul': buffer 2 has 16 bytes; argument 2 needs 48"));
 }
 
 TEST_F(LibraryCallTest, UnknownCallsNameTheKnown) {
   absl::Status status = call("fft", "{}").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("check_indices, embedding_grad, matmul"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it has: attention, attention_grad, check_indices, embedding_grad, matmul"));
 }
 
 // 1e8 + 1 - 1e8 is 0 in f32 in this order and 1 in others.
@@ -204,6 +265,33 @@ TEST_F(LibraryCallTest, CheckIndicesRefusesWhatIsOutside) {
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("'nn.embedding': index 2 of its input is " + std::to_string(bad)));
   }
+}
+
+// One label stands for no class; all others are still checked, and a class may be that label.
+TEST_F(LibraryCallTest, CheckIndicesLetsTheIgnoredOnePass) {
+  auto statusOf = [&](const char *type, int64_t ignored, auto ids) {
+    auto check = call("check_indices",
+                      "{count = 4 : i64, places = 5 : i64, index_type = " + std::string(type) +
+                          ", what = \"nn.softmax_cross_entropy\", ignored = " + std::to_string(ignored) + " : i64}");
+    EXPECT_TRUE(check.ok()) << check.status();
+    return check.ok() ? (*check)->launch({bufferOf(ids)}, *stream) : check.status();
+  };
+  EXPECT_EQ(statusOf("i64", -100, std::vector<int64_t>{-100, 4, 0, -100}), absl::OkStatus());
+  EXPECT_EQ(statusOf("i32", -1, std::vector<int32_t>{-1, -1, -1, -1}), absl::OkStatus());
+  EXPECT_EQ(statusOf("i32", 5, std::vector<int32_t>{5, 4, 0, 1}), absl::OkStatus());
+  EXPECT_EQ(statusOf("i64", 3, std::vector<int64_t>{3, 4, 0, 1}), absl::OkStatus());
+  for (int64_t bad : {-99, -101, 5}) {
+    absl::Status status = statusOf("i64", -100, std::vector<int64_t>{-100, bad, 0, -100});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("'nn.softmax_cross_entropy': index 1 of its input is " +
+                                                         std::to_string(bad) + "; it must be from 0 to 4"));
+  }
+  EXPECT_EQ(statusOf("i32", 3, std::vector<int32_t>{3, 4, -1, 1}).code(), absl::StatusCode::kInvalidArgument);
+  // No i32 is 2^32 - 1, although its lower half is -1's.
+  EXPECT_EQ(statusOf("i32", 4294967295, std::vector<int32_t>{0, 4, -1, 1}).code(), absl::StatusCode::kInvalidArgument);
+  auto wrong =
+      call("check_indices", "{count = 4 : i64, places = 5 : i64, index_type = i64, what = \"\", ignored = 3.0}");
+  EXPECT_EQ(wrong.status(), absl::InvalidArgumentError("library call 'check_indices': 'ignored' must be an i64"));
 }
 
 } // namespace

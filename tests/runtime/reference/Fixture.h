@@ -55,18 +55,29 @@ template <typename InterfaceT> std::vector<std::string> opsWith(mlir::MLIRContex
   return names;
 }
 
-/// `"op"(%0, %1) {attributes} : (types) -> type` in `func.func @name` with one argument per operand.
+/// `"op"(%0, %1) {attributes} : (types) -> (types)` in `func.func @name` with one argument per operand.
+inline std::string functionOf(const std::string &name, const std::string &op, const std::string &attributes,
+                              const std::vector<std::string> &operands, const std::vector<std::string> &results) {
+  auto list = [](size_t count, llvm::function_ref<std::string(size_t)> item) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i)
+      text += (i ? ", " : "") + item(i);
+    return text;
+  };
+  auto value = [](size_t i) { return "%a" + std::to_string(i); };
+  auto operand = [&](size_t i) { return operands[i]; };
+  auto result = [&](size_t i) { return results[i]; };
+  std::string types = "(" + list(results.size(), result) + ")";
+  return "func.func @" + name + "(" + list(operands.size(), [&](size_t i) { return value(i) + ": " + operands[i]; }) +
+         ") -> " + types + " {\n  %r:" + std::to_string(results.size()) + " = \"" + op + "\"(" +
+         list(operands.size(), value) + ") {" + attributes + "} : (" + list(operands.size(), operand) + ") -> " +
+         types + "\n  return " + list(results.size(), [](size_t i) { return "%r#" + std::to_string(i); }) + " : " +
+         list(results.size(), result) + "\n}\n";
+}
+
 inline std::string functionOf(const std::string &name, const std::string &op, const std::string &attributes,
                               const std::vector<std::string> &operands, const std::string &result) {
-  std::string arguments, values, types;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    std::string separator = i ? ", " : "", value = "%a" + std::to_string(i);
-    arguments += separator + value + ": " + operands[i];
-    values += separator + value;
-    types += separator + operands[i];
-  }
-  return "func.func @" + name + "(" + arguments + ") -> " + result + " {\n  %r = \"" + op + "\"(" + values + ") {" +
-         attributes + "} : (" + types + ") -> " + result + "\n  return %r : " + result + "\n}\n";
+  return functionOf(name, op, attributes, operands, std::vector<std::string>{result});
 }
 
 } // namespace splitcast::reference

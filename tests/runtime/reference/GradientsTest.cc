@@ -25,7 +25,7 @@ std::vector<GradientCase> unaryCases() {
   std::vector<GradientCase> cases;
   for (std::string shape : {"2x3xf64", "f64", "0x2xf64", "5xf32"}) {
     std::string type = "tensor<" + shape + ">";
-    for (std::string op : {"neg", "exp", "tanh", "relu"})
+    for (std::string op : {"neg", "exp", "tanh", "sin", "cos", "relu"})
       cases.push_back({"nn." + op, "", {type}, type});
     for (std::string op : {"log", "sqrt"})
       cases.push_back({"nn." + op, "", {type}, type, true});
@@ -74,6 +74,11 @@ std::vector<GradientCase> shapeCases() {
       {"nn.slice", "dim = 0 : i64, start = 1 : i64", {"tensor<4xf64>"}, "tensor<2xf64>"},
       {"nn.slice", "dim = 1 : i64, start = 2 : i64", {"tensor<2x4x2xf64>"}, "tensor<2x2x2xf64>"},
       {"nn.slice", "dim = 0 : i64, start = 3 : i64", {"tensor<4xf64>"}, "tensor<0xf64>"},
+      {"nn.transpose", "permutation = array<i64>", {"tensor<f64>"}, "tensor<f64>"},
+      {"nn.transpose", "permutation = array<i64: 1, 0>", {"tensor<2x3xf64>"}, "tensor<3x2xf64>"},
+      {"nn.transpose", "permutation = array<i64: 2, 0, 1>", {"tensor<2x3x4xf64>"}, "tensor<4x2x3xf64>"},
+      {"nn.transpose", "permutation = array<i64: 1, 3, 0, 2>", {"tensor<2x1x3x2xf64>"}, "tensor<1x2x2x3xf64>"},
+      {"nn.transpose", "permutation = array<i64: 1, 0>", {"tensor<0x3xf64>"}, "tensor<3x0xf64>"},
       {"nn.concat", "dim = 0 : i64", {"tensor<2x2xf64>"}, "tensor<2x2xf64>"},
       {"nn.concat", "dim = 1 : i64", {"tensor<2x1xf64>", "tensor<2x3xf64>", "tensor<2x0xf64>"}, "tensor<2x4xf64>"},
       {"nn.reduce_sum", "dims = array<i64>", {"tensor<2xf64>"}, "tensor<2xf64>"},
@@ -86,11 +91,17 @@ std::vector<GradientCase> shapeCases() {
 
 std::vector<GradientCase> productCases() {
   std::vector<GradientCase> cases;
-  for (auto [m, n, k] : {std::tuple("2", "3", "4"), {"1", "1", "1"}, {"3", "2", "0"}})
+  for (auto [batch, m, n, k] : {std::tuple("", "2", "3", "4"),
+                                {"", "1", "1", "1"},
+                                {"", "3", "2", "0"},
+                                {"3x", "2", "1", "4"},
+                                {"2x1x2x", "1", "2", "3"},
+                                {"0x", "2", "2", "2"}})
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
-        auto matrix = [](std::string rows, std::string columns, bool isTransposed) {
-          return "tensor<" + (isTransposed ? columns + "x" + rows : rows + "x" + columns) + "xf64>";
+        auto matrix = [batch = batch](std::string rows, std::string columns, bool isTransposed) {
+          return std::string("tensor<") + batch + (isTransposed ? columns + "x" + rows : rows + "x" + columns) +
+                 "xf64>";
         };
         std::string attributes =
             std::string(ta ? "transpose_a" : "") + (ta && tb ? ", " : "") + (tb ? "transpose_b" : "");
@@ -104,12 +115,63 @@ std::vector<GradientCase> productCases() {
   cases.push_back({loss, "", {"tensor<2x2x3xf64>", "tensor<2x2xi32>"}, "tensor<2x2xf64>", false, 3});
   cases.push_back({loss, "", {"tensor<4xf64>", "tensor<i64>"}, "tensor<f64>", false, 4});
   cases.push_back({loss, "", {"tensor<2x1xf64>", "tensor<2xi64>"}, "tensor<2xf64>", false, 1});
+  // About every third row is ignored: by a label that is no class, and by one that is.
+  cases.push_back({loss, "ignored = 2 : i64", {"tensor<9x2xf64>", "tensor<9xi32>"}, "tensor<9xf64>", false, 3});
+  cases.push_back({loss, "ignored = 1 : i64", {"tensor<3x4x3xf64>", "tensor<3x4xi64>"}, "tensor<3x4xf64>", false, 3});
+  cases.push_back({loss, "ignored = 0 : i64", {"tensor<2x3xf64>", "tensor<2xi64>"}, "tensor<2xf64>", false, 1});
+  return cases;
+}
+
+std::vector<GradientCase> rowCases() {
+  std::vector<GradientCase> cases;
+  for (std::string rows : {"", "4x", "2x1x3x", "0x"})
+    for (std::string columns : {"1", "5", "18"}) {
+      std::string all = "tensor<" + rows + columns + "xf64>", row = "tensor<" + columns + "xf64>";
+      cases.push_back({"nn.softmax", "", {all}, all});
+      cases.push_back({"nn.layer_norm", "epsilon = 0.125 : f64", {all, row, row}, all});
+    }
+  cases.push_back({"nn.layer_norm",
+                   "epsilon = 1.0e-5 : f64",
+                   {"tensor<3x7xf64>", "tensor<7xf64>", "tensor<7xf64>"},
+                   "tensor<3x7xf64>"});
+  cases.push_back({"nn.softmax", "", {"tensor<3x0xf64>"}, "tensor<3x0xf64>"});
+  for (std::string rate : {"0.0", "0.25", "0.5"})
+    for (std::string shape : {"f64", "40xf64", "3x1x4xf64", "0x2xf64"}) {
+      std::string type = "tensor<" + shape + ">";
+      cases.push_back({"nn.dropout", "rate = " + rate + " : f64", {type, "tensor<i64>"}, type, false, 1000});
+    }
+  std::string place = "rate = 0.5 : f64, offsets = array<i64: 2, 1>, global_shape = array<i64: 5, 9>";
+  cases.push_back({"nn.dropout", place, {"tensor<3x4xf64>", "tensor<i64>"}, "tensor<3x4xf64>", false, 1000});
+  return cases;
+}
+
+std::vector<GradientCase> attentionCases() {
+  std::vector<GradientCase> cases;
+  struct Sizes {
+    const char *query, *key, *mask;
+  };
+  for (Sizes sizes : {Sizes{"2x3x2x2", "2x3x2x2", "2x3"},
+                      {"1x2x1x3", "1x4x1x3", "1x4"},
+                      {"2x4x1x2", "2x2x1x2", "2x2"},
+                      {"1x1x1x1", "1x1x1x1", "1x1"},
+                      {"2x2x1x2", "2x0x1x2", "2x0"},
+                      {"0x2x1x2", "0x2x1x2", "0x2"}})
+    for (bool causal : {false, true})
+      for (const char *mask : {"", "i32", "i64"}) {
+        std::string query = std::string("tensor<") + sizes.query + "xf64>",
+                    key = std::string("tensor<") + sizes.key + "xf64>";
+        std::vector<std::string> operands = {query, key, key};
+        if (*mask)
+          operands.push_back(std::string("tensor<") + sizes.mask + "x" + mask + ">");
+        cases.push_back({"nn.attention", std::string(causal ? "causal, " : "") + "scale = 0.75 : f64", operands, query,
+                         false, /*indexLimit=*/2});
+      }
   return cases;
 }
 
 std::vector<GradientCase> allCases() {
   std::vector<GradientCase> cases = unaryCases();
-  for (std::vector<GradientCase> family : {binaryCases(), shapeCases(), productCases()})
+  for (std::vector<GradientCase> family : {binaryCases(), shapeCases(), productCases(), rowCases(), attentionCases()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }

@@ -1,0 +1,73 @@
+// Every op, compiled for this CPU by the whole compiler, against NumPy: on one rank, alone in a function.
+#include "tests/differential/Oracle.h"
+#include "tests/differential/PassList.h"
+#include "tests/runtime/reference/Fixture.h"
+#include "tests/runtime/reference/Vectors.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <map>
+
+namespace splitcast::runtime {
+namespace {
+
+using reference::VectorCase;
+
+/// Whether the plan level can be run on it: not on halves.
+bool isHeld(const VectorCase &testCase) {
+  for (const std::vector<reference::Tensor> *tensors : {&testCase.operands, &testCase.results})
+    for (const reference::Tensor &tensor : *tensors)
+      if (tensor.elementType.isF16() || tensor.elementType.isBF16())
+        return false;
+  return true;
+}
+
+/// One module of all these cases, as plans.
+absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &cases, mlir::MLIRContext &context) {
+  std::string text = "module attributes {sbp.placement = #sbp.placement<\"cpu\", [dp = 1]>} {\n";
+  differential::Experiment experiment;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    std::string name = "f" + std::to_string(i);
+    text += cases[i].function(name);
+    experiment.calls.push_back({name, cases[i].operands});
+  }
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text + "}\n", &context);
+  if (!module)
+    return absl::InvalidArgumentError("the cases do not parse:\n" + text);
+  for (const std::string &pass : differential::globalPasses({}))
+    if (absl::Status status = differential::runPass(*module, pass); !status.ok())
+      return status;
+  auto local = differential::localizeAll(*module);
+  if (!local.ok())
+    return local.status();
+  std::vector<std::string> passes = differential::localPasses({}), plan = differential::planPasses();
+  passes.insert(passes.end(), plan.begin(), plan.end());
+  for (const std::string &pass : passes)
+    if (absl::Status status = differential::runPass(*local->front(), pass); !status.ok())
+      return status;
+  return differential::runPlans({local->front().get()}, experiment, /*objectCacheDir=*/"");
+}
+
+TEST(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
+  std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+  std::map<std::string, std::vector<VectorCase>> byOp;
+  for (const VectorCase &testCase : reference::readVectors(*context))
+    if (isHeld(testCase))
+      byOp[testCase.op].push_back(testCase);
+  EXPECT_EQ(byOp.size(), reference::opsWith<nn::ComputeOpInterface>(*context, "nn").size());
+  for (const auto &[op, cases] : byOp) {
+    SCOPED_TRACE(op);
+    absl::StatusOr<differential::Outcome> outcome = runAll(cases, *context);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    ASSERT_EQ(outcome->results.size(), cases.size());
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(cases[i].text);
+      ASSERT_EQ(outcome->results[i].size(), cases[i].results.size());
+      for (size_t result = 0; result < cases[i].results.size(); ++result)
+        expectResult(cases[i], result, outcome->results[i][result]);
+    }
+  }
+}
+
+} // namespace
+} // namespace splitcast::runtime

@@ -1,0 +1,97 @@
+// The library calls that ops ask for, with the operands, sizes and workspace that the ops say, against NumPy.
+#include "runtime/host/HostDevice.h"
+#include "tests/differential/Bytes.h"
+#include "tests/runtime/reference/Fixture.h"
+#include "tests/runtime/reference/Vectors.h"
+
+#include <cstring>
+#include <map>
+
+namespace splitcast::runtime {
+namespace {
+
+using reference::Tensor;
+
+class LibraryVectorsTest : public reference::ReferenceTest {
+protected:
+  /// A buffer that ends at a page that nobody may touch.
+  Buffer allocate(int64_t bytes) {
+    absl::StatusOr<Buffer> buffer = device->allocate(bytes);
+    EXPECT_TRUE(buffer.ok()) << buffer.status();
+    std::memset(buffer->data, 0xAB, bytes); // nothing is zero, or written, by accident
+    buffers.push_back(*buffer);
+    return *buffer;
+  }
+
+  Buffer upload(const Tensor &tensor) {
+    std::string bytes = differential::toBytes(tensor);
+    Buffer buffer = allocate(bytes.size());
+    std::memcpy(buffer.data, bytes.data(), bytes.size());
+    return buffer;
+  }
+
+  /// Launches a call on the operands of a case, and judges the results.
+  void check(const reference::VectorCase &testCase, const nn::LibraryCall &call) {
+    absl::StatusOr<std::unique_ptr<Launchable>> prepared = device->libraryCall(call.name, call.config);
+    mlir::Type element = testCase.results.front().elementType;
+    if (!element.isF32() && !element.isF64()) {
+      EXPECT_EQ(prepared.status().code(), absl::StatusCode::kUnimplemented) << prepared.status();
+      return;
+    }
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    std::vector<Buffer> arguments;
+    for (const Tensor &operand : testCase.operands)
+      arguments.push_back(upload(operand));
+    for (const Tensor &result : testCase.results)
+      arguments.push_back(allocate(bytesOf(result)));
+    if (call.workspaceBytes)
+      arguments.push_back(allocate(call.workspaceBytes));
+    ASSERT_EQ((*prepared)->launch(arguments, *stream), absl::OkStatus());
+    for (size_t i = 0; i < testCase.operands.size(); ++i)
+      EXPECT_EQ(textOf(arguments[i]), differential::toBytes(testCase.operands[i])) << "operand " << i << " was changed";
+    for (size_t i = 0; i < testCase.results.size(); ++i) {
+      const Tensor &result = testCase.results[i];
+      std::string bytes = textOf(arguments[testCase.operands.size() + i]);
+      expectResult(testCase, i, differential::fromBytes(result.shape, result.elementType, bytes));
+    }
+  }
+
+  static std::string textOf(Buffer buffer) {
+    return {reinterpret_cast<const char *>(buffer.data), static_cast<size_t>(buffer.bytes)};
+  }
+
+  void releaseAll() {
+    for (Buffer buffer : buffers)
+      device->release(buffer);
+    buffers.clear();
+  }
+
+  std::unique_ptr<Device> device = createHostDevice({/*threads=*/1, "", /*guardPages=*/true});
+  std::unique_ptr<Stream> stream = *device->createStream("compute");
+  std::vector<Buffer> buffers;
+};
+
+TEST_F(LibraryVectorsTest, CallsGiveWhatNumPyGives) {
+  std::map<std::string, int64_t> counts;
+  for (const reference::VectorCase &testCase : reference::readVectors(context)) {
+    SCOPED_TRACE(testCase.text);
+    auto module = testCase.module(context);
+    ASSERT_TRUE(module);
+    auto function = mlir::cast<mlir::func::FuncOp>(module->lookupSymbol("f"));
+    auto op = mlir::cast<nn::ComputeOpInterface>(function.front().front());
+    std::optional<nn::LibraryCall> call = op.getLibraryCall();
+    if (!call)
+      continue;
+    ++counts[call->name];
+    check(testCase, *call);
+    releaseAll();
+    if (HasFatalFailure())
+      return;
+  }
+  for (const char *name : {"attention", "attention_grad", "embedding_grad", "matmul"})
+    EXPECT_GE(counts[name], 50) << name;
+  EXPECT_EQ(counts.size(), 4u) << "a new call is to be listed here";
+}
+
+} // namespace
+} // namespace splitcast::runtime
