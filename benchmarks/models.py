@@ -1,17 +1,22 @@
-"""Compares the losses of two examples with those of the same models in PyTorch, on the same batches.
+"""Compares the losses of the examples with those of the same models in PyTorch, on the same batches.
 
-    python3 benchmarks/models.py --python=PYTHON [--ranks=2] [--steps=20] [--tolerance=1e-4]
+    python3 benchmarks/models.py --python=PYTHON [--only=EXAMPLE] [--ranks=2] [--steps=20] [--tolerance=1e-4] [-- FLAGS]
 
-PYTHON is one that has PyTorch and NumPy. Run from the root of the project, after `bazel build //examples/...`. Exits 1 when
-a loss differs by more than the tolerance, relative.
+PYTHON is one that has PyTorch and NumPy; FLAGS are further ones of the examples. Run from the root of the project,
+after `bazel build //examples/...`. Exits 1 when a loss differs by more than the tolerance, relative. How far PyTorch's
+own losses are from those that it gets in f64 is printed, too: that much is rounding, whoever computes.
 """
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 
-EXAMPLES = {"classifier": [], "text_model": ["--text=/usr/share/common-licenses/GPL-3"]}
+from launch import beside, fail, mpirun, run
+
+TEXT = "--text=/usr/share/common-licenses/GPL-3"
+# With its own learning rate, 2e-3, gpt magnifies rounding within 20 steps: on some batches PyTorch in f32 and in f64
+# are then 1e-2 apart. With a quarter of it they stay within 1e-6.
+EXAMPLES = {"classifier": [], "text_model": [TEXT], "gpt": [TEXT, "--dropout=0", "--sample=0", "--lr=5e-4"]}
 
 
 def parseArguments():
@@ -22,45 +27,56 @@ def parseArguments():
     parser.add_argument("--stage", type=int, default=2)
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--examples", default="bazel-bin/examples")
+    parser.add_argument("--only", choices=EXAMPLES, help="one example; all without it")
+    parser.add_argument("flags", nargs="*", help="of the examples, after --")
     return parser.parse_args()
 
 
-def run(command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if result.returncode != 0:
-        sys.exit(f"models: error: {' '.join(command)} ended with {result.returncode}:\n{result.stdout}{result.stderr}")
-    return result.stdout
+def flagsOf(arguments, name):
+    """Those above, but for what is given on the command line."""
+    given = [flag.split("=")[0] for flag in arguments.flags]
+    return [flag for flag in EXAMPLES[name] if flag.split("=")[0] not in given] + arguments.flags
 
 
 def runExample(arguments, name, directory):
     """Losses of the steps; leaves the variables before the first step and all batches in the directory."""
-    mpi = ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(arguments.ranks)]
-    if os.geteuid() == 0:
-        mpi.append("--allow-run-as-root")
-    command = mpi + [os.path.join(arguments.examples, name, name), f"--zero-stage={arguments.stage}"] + EXAMPLES[name]
+    command = mpirun(arguments.ranks) + [os.path.join(arguments.examples, name, name)] + flagsOf(arguments, name)
+    command.append(f"--zero-stage={arguments.stage}")
     run(command + ["--steps=0", f"--save-variables={directory}/variables"])
     run(command + [f"--steps={arguments.steps}", f"--losses={directory}/losses", f"--write-inputs={directory}"])
     with open(f"{directory}/losses", encoding="utf-8") as file:
         return [float(line.split()[1]) for line in file]
 
 
+def runPeer(arguments, name, directory, elements):
+    command = [arguments.python, beside("torch_models.py"), name, directory, f"--elements={elements}"]
+    return [float(line.split()[1]) for line in run(command + flagsOf(arguments, name)).splitlines()]
+
+
+def largestDifference(losses, others):
+    return max(abs(a - b) / abs(b) for a, b in zip(losses, others))
+
+
 def compare(arguments, name):
     """The largest relative difference of a loss."""
     with tempfile.TemporaryDirectory() as directory:
         ours = runExample(arguments, name, directory)
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_models.py")
-        theirs = [float(line.split()[1]) for line in run([arguments.python, script, name, directory]).splitlines()]
+        theirs = runPeer(arguments, name, directory, "f32")
+        exact = runPeer(arguments, name, directory, "f64")
     if len(ours) != len(theirs) or len(ours) != arguments.steps:
-        sys.exit(f"models: error: {name} gave {len(ours)} losses and PyTorch {len(theirs)}, not {arguments.steps}")
-    difference = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs))
-    print(f"{name}: {len(ours)} steps, losses {ours[0]:.6f} to {ours[-1]:.6f}, largest relative difference {difference:.2e}")
+        fail(f"{name} gave {len(ours)} losses and PyTorch {len(theirs)}, not {arguments.steps}")
+    difference = largestDifference(ours, theirs)
+    print(f"{name}: {len(ours)} steps, losses {ours[0]:.6f} to {ours[-1]:.6f}, "
+          f"largest relative difference {difference:.2e}; from f64, PyTorch {largestDifference(theirs, exact):.2e}, "
+          f"splitcast {largestDifference(ours, exact):.2e}", flush=True)
     return difference
 
 
 def main():
     arguments = parseArguments()
-    differences = [compare(arguments, name) for name in EXAMPLES]
-    sys.exit(0 if max(differences) <= arguments.tolerance else 1)
+    differences = [compare(arguments, name) for name in ([arguments.only] if arguments.only else EXAMPLES)]
+    # A difference that is no number fails, too.
+    sys.exit(0 if all(difference <= arguments.tolerance for difference in differences) else 1)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ PYTHON is one that has PyTorch. Run from the root of the project, after `bazel b
 """
 import argparse
 import json
-import os
 import re
 import statistics
-import subprocess
-import sys
+
+from launch import beside, fail, mpirun, run, torchrun
 
 WARMUP = 3
 
@@ -24,34 +23,25 @@ def parseArguments():
     parser.add_argument("--stage", type=int, default=1)
     parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1")
     parser.add_argument("--recipe", default="bazel-bin/examples/recipe/recipe")
-    parser.add_argument("--peer", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_recipe.py"))
+    parser.add_argument("--peer", default=beside("torch_recipe.py"))
     return parser.parse_args()
-
-
-def run(command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if result.returncode != 0:
-        sys.exit(f"recipe: error: {' '.join(command)} ended with {result.returncode}:\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def runSplitcast(arguments):
     """(seconds of each counted step, high-water mark in MB)"""
-    mpi = ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(arguments.ranks)]
-    if os.geteuid() == 0:
-        mpi.append("--allow-run-as-root")
     steps = WARMUP + arguments.steps
-    text = run(mpi + [arguments.recipe, f"--steps={steps}", f"--zero-stage={arguments.stage}"])
+    text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}", f"--zero-stage={arguments.stage}"])
     seconds = [float(value) for value in re.findall(r"^step \d+: loss \S+, (\S+) s,", text, re.MULTILINE)]
     peaks = [float(value) for value in re.findall(r", after (\S+) MB", text)]
     if len(seconds) != steps or not peaks:
-        sys.exit(f"recipe: error: {arguments.recipe} printed {len(seconds)} steps, not {steps}:\n{text}")
+        fail(f"{arguments.recipe} printed {len(seconds)} steps, not {steps}:\n{text}")
     return seconds[WARMUP:], max(peaks)
 
 
 def runTorch(arguments):
-    text = run([arguments.python, "-m", "torch.distributed.run", f"--nproc-per-node={arguments.ranks}", "--standalone",
-                arguments.peer, f"--mode={arguments.mode}", f"--steps={arguments.steps}", f"--warmup={WARMUP}"])
+    text = run(torchrun(arguments.python, arguments.ranks) +
+               [arguments.python, arguments.peer, f"--mode={arguments.mode}", f"--steps={arguments.steps}",
+                f"--warmup={WARMUP}"])
     result = json.loads(text.strip().split("\n")[-1])
     return result["seconds"], result["peak_mb"]
 

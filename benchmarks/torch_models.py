@@ -1,30 +1,44 @@
-"""The classifier and the language model in PyTorch, from saved variables, on written batches: prints each step's loss.
+"""The examples in PyTorch, from saved variables, on written batches: prints each step's loss.
 
-    python3 torch_models.py classifier DIRECTORY     DIRECTORY: variables (safetensors), x.npy, labels.npy
-    python3 torch_models.py text_model DIRECTORY     DIRECTORY: variables (safetensors), bytes.npy, next.npy
+    python3 torch_models.py classifier DIRECTORY [flags]     DIRECTORY: variables (safetensors), x.npy, labels.npy
+    python3 torch_models.py text_model DIRECTORY [flags]     DIRECTORY: variables (safetensors), bytes.npy, next.npy
+    python3 torch_models.py gpt DIRECTORY [flags]            DIRECTORY: variables (safetensors), tokens.npy, next.npy
+
+The flags are those of the example; what the variables and the batches do not tell is read from them.
 """
+import argparse
 import json
 import os
-import sys
+import re
 
 import numpy
 import torch
 from torch.nn import functional
+from torch_gpt import gptLoss
+
+ELEMENTS = {"f32": torch.float32, "f64": torch.float64}
+OPTIMIZER_STATE = re.compile(r"^optimizer\.|\.exp_avg(_sq)?$")
 
 
-def readVariables(path):
-    """All f32 tensors of a safetensors file, as parameters by name: 8 bytes length, a JSON header, the data."""
+def readVariables(path, elements):
+    """The f32 tensors of a safetensors file, as parameters by name, without the optimizer's state. The format: 8 bytes
+    of length, a JSON header, the data."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
         data = file.read()
     variables = {}
     for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] == "F32":
+        if name != "__metadata__" and not OPTIMIZER_STATE.search(name) and entry["dtype"] == "F32":
             begin, end = entry["data_offsets"]
             array = numpy.frombuffer(data[begin:end], dtype="<f4").reshape(entry["shape"])
-            variables[name] = torch.nn.Parameter(torch.from_numpy(array.copy()))
+            variables[name] = torch.nn.Parameter(torch.from_numpy(array.copy()).to(elements))
     return variables
+
+
+def readInput(path, elements):
+    values = torch.from_numpy(numpy.load(path))
+    return values.to(elements) if values.is_floating_point() else values
 
 
 def linear(variables, name, x):
@@ -32,35 +46,51 @@ def linear(variables, name, x):
     return x @ variables[name + ".weight"] + variables[name + ".bias"]
 
 
-def classifierLoss(variables, batch):
+def classifierLoss(variables, batch, _):
     hidden = functional.relu(linear(variables, "fc1", batch["x"]))
     return functional.cross_entropy(linear(variables, "fc2", hidden), batch["labels"])
 
 
-def textModelLoss(variables, batch):
+def textModelLoss(variables, batch, _):
     window = functional.embedding(batch["bytes"], variables["embedding.weight"]).flatten(1)
     hidden = functional.gelu(linear(variables, "hidden", window))
     return functional.cross_entropy(linear(variables, "output", hidden), batch["next"])
 
 
+def adamW(flags, parameters):
+    """As ours: betas 0.9 and 0.999, the decay beside the gradient."""
+    return torch.optim.AdamW(parameters, lr=flags.lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=flags.weight_decay)
+
+
+# (loss of a batch, inputs, optimizer)
 MODELS = {
-    "classifier": (classifierLoss, ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"], ["x", "labels"],
-                   lambda parameters: torch.optim.SGD(parameters, lr=1e-3)),
-    "text_model": (textModelLoss,
-                   ["embedding.weight", "hidden.weight", "hidden.bias", "output.weight", "output.bias"],
-                   ["bytes", "next"],
-                   lambda parameters: torch.optim.AdamW(parameters, lr=2e-3, eps=1e-8, weight_decay=0.01)),
+    "classifier": (classifierLoss, ["x", "labels"], lambda _, parameters: torch.optim.SGD(parameters, lr=1e-3)),
+    "text_model": (textModelLoss, ["bytes", "next"], adamW),
+    "gpt": (gptLoss, ["tokens", "next"], adamW),
 }
 
 
+def parseArguments():
+    """The defaults are the examples'."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("directory")
+    parser.add_argument("--elements", choices=ELEMENTS, default="f32", help="to compute in; no flag of the examples")
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--lr", type=float, default=2e-3)
+    parser.add_argument("--weight-decay", type=float, default=0.01)
+    return parser.parse_known_args()[0]
+
+
 def main():
-    name, directory = sys.argv[1:]
-    lossOf, parameterNames, inputNames, makeOptimizer = MODELS[name]
-    variables = readVariables(os.path.join(directory, "variables"))
-    inputs = {input: torch.from_numpy(numpy.load(os.path.join(directory, input + ".npy"))) for input in inputNames}
-    optimizer = makeOptimizer([variables[parameter] for parameter in parameterNames])
+    arguments = parseArguments()
+    lossOf, inputNames, makeOptimizer = MODELS[arguments.model]
+    elements = ELEMENTS[arguments.elements]
+    variables = readVariables(os.path.join(arguments.directory, "variables"), elements)
+    inputs = {name: readInput(os.path.join(arguments.directory, name + ".npy"), elements) for name in inputNames}
+    optimizer = makeOptimizer(arguments, variables.values())
     for step in range(len(inputs[inputNames[0]])):
-        loss = lossOf(variables, {input: values[step] for input, values in inputs.items()})
+        loss = lossOf(variables, {name: values[step] for name, values in inputs.items()}, arguments)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -22,6 +22,31 @@ bool isHeld(const VectorCase &testCase) {
   return true;
 }
 
+/// Where the pieces of nn.dropout begin, by function: the global level does not say it, and 'sbp-localize' sets it.
+class DropoutPlaces {
+public:
+  void takeFrom(mlir::ModuleOp global) {
+    global.walk([&](nn::DropoutOp op) {
+      places[functionOf(op)] = {op.getOffsetsAttr(), op.getGlobalShapeAttr()};
+      op.removeOffsetsAttr();
+      op.removeGlobalShapeAttr();
+    });
+  }
+  void giveTo(mlir::ModuleOp local) {
+    local.walk([&](nn::DropoutOp op) {
+      op.setOffsetsAttr(places.at(functionOf(op)).first);
+      op.setGlobalShapeAttr(places.at(functionOf(op)).second);
+    });
+  }
+
+private:
+  static std::string functionOf(mlir::Operation *op) {
+    return op->getParentOfType<mlir::func::FuncOp>().getName().str();
+  }
+
+  std::map<std::string, std::pair<mlir::DenseI64ArrayAttr, mlir::DenseI64ArrayAttr>> places;
+};
+
 /// One module of all these cases, as plans.
 absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &cases, mlir::MLIRContext &context) {
   std::string text = "module attributes {sbp.placement = #sbp.placement<\"cpu\", [dp = 1]>} {\n";
@@ -34,12 +59,15 @@ absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &case
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text + "}\n", &context);
   if (!module)
     return absl::InvalidArgumentError("the cases do not parse:\n" + text);
+  DropoutPlaces places;
+  places.takeFrom(*module);
   for (const std::string &pass : differential::globalPasses({}))
     if (absl::Status status = differential::runPass(*module, pass); !status.ok())
       return status;
   auto local = differential::localizeAll(*module);
   if (!local.ok())
     return local.status();
+  places.giveTo(*local->front());
   std::vector<std::string> passes = differential::localPasses({}), plan = differential::planPasses();
   passes.insert(passes.end(), plan.begin(), plan.end());
   for (const std::string &pass : passes)

@@ -89,7 +89,7 @@ TEST_F(LibraryVectorsTest, CallsGiveWhatNumPyGives) {
       return;
   }
   for (const char *name : {"attention", "attention_grad", "embedding_grad", "matmul"})
-    EXPECT_GE(counts[name], 50) << name;
+    EXPECT_GE(counts[name], 20) << name;
   EXPECT_EQ(counts.size(), 4u) << "a new call is to be listed here";
 }
 
