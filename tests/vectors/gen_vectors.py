@@ -342,7 +342,7 @@ def comparisons():
             case("nn.not_equal", [(x, source)], [(rounded(x != value, to), to)], f"value = {value} : i64")
     ends = np.array([-2**31, 2**31 - 1, 0], np.int32)
     long = np.array([2**40 + 1, 1, 2**63 - 1, -2**63], np.int64)
-    for value in (-2**31, 2**31 - 1):
+    for value in (-2**31, 2**31 - 1, 2**32, -2**63):  # no i32 is one of the last two
         case("nn.not_equal", [(ends, "i32")], [(rounded(ends != value, "f32"), "f32")], f"value = {value} : i64")
     for value in (1, 2**40 + 1, -2**63):
         case("nn.not_equal", [(long, "i64")], [(rounded(long != value, "f32"), "f32")], f"value = {value} : i64")
@@ -466,6 +466,9 @@ def ignoredLabels():
         logits = np.array([[np.nan, 1, 2], [np.inf, 0, 0], [1, 2, 3], [-np.inf, -np.inf, -np.inf]])
         addIgnored(rounded(logits, element), rounded([-1, -1, 2, -1], index), reals((4,), element),
                    np.array([True, True, False, True]), -1, element, index)
+        # The lower half of this number is a label.
+        addIgnored(reals((4, 3), element), rounded([0, 1, 2, 1], index), reals((4,), element), np.zeros(4, bool),
+                   2**32 + 1, element, index)
 
 
 def addIgnored(logits, labels, gradient, isIgnored, ignored, element, index):

@@ -456,6 +456,14 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
+func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+  // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [9223372036854775807, 0] of global shape [8, 3]; the operand must lie within, and all must have as many dimensions}}
+  %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 9223372036854775807, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
 func.func @dropout_c3_legal(%x: tensor<4x3xf32>, %none: tensor<0x3xf32>, %key: tensor<i64>) {
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   %1 = nn.dropout %x, %key {rate = 0.5 : f64, global_shape = array<i64: 4, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
