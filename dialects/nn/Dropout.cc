@@ -81,6 +81,12 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &typ
 }
 
 void DropoutOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShape) {
+  if (getGlobalShape()) { // it was a part of another tensor already
+    SmallVector<int64_t> within(offsets);
+    for (auto [dim, offset] : llvm::enumerate(within))
+      offset += getOffsets() ? (*getOffsets())[dim] : 0;
+    return setOffsets(within);
+  }
   setOffsets(offsets);
   setGlobalShape(globalShape);
 }

@@ -14,7 +14,7 @@ struct GptFlags {
   std::string text;
   GptSizes sizes;
   int64_t batch = 32;
-  double lr = 1e-3, weightDecay = 0.01;
+  double lr = 6e-4, weightDecay = 0.01;
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
