@@ -49,17 +49,26 @@ absl::Status check(const GptFlags &flags) {
 absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TextFile &text) {
   if (flags.sample.bytes == 0)
     return absl::OkStatus();
-  absl::StatusOr<std::string> sample = sampleText(session, "write", flags.prompt, flags.sample);
+  std::string prompt = flags.prompt;
+  if (prompt.empty()) { // goes on from the middle of the text
+    prompt.resize((flags.sizes.context + 1) / 2);
+    absl::Status status =
+        text.read((text.sizeBytes() - static_cast<int64_t>(prompt.size())) / 2, prompt.size(), prompt.data());
+    if (!status.ok())
+      return status;
+  }
+  absl::StatusOr<std::string> sample = sampleText(session, "write", prompt, flags.sample);
   if (!sample.ok() || launch.rank() != 0)
     return sample.status();
   std::string all(text.sizeBytes(), '\0');
   if (absl::Status status = text.read(0, text.sizeBytes(), all.data()); !status.ok())
     return status;
+  const double known = shareOfKnownWords(sample->substr(prompt.size()), all);
   for (char &character : *sample) // a terminal obeys some
     if (!absl::ascii_isprint(static_cast<unsigned char>(character)) && character != '\n')
       character = '?';
-  printf("--- sample ---\n%s\n--- %.0f%% of its words of three or more letters occur in the text ---\n",
-         sample->c_str(), 100 * shareOfKnownWords(*sample, all));
+  printf("--- sample ---\n%s\n--- %.0f%% of the written words of three or more letters occur in the text ---\n",
+         sample->c_str(), 100 * known);
   return absl::OkStatus();
 }
 
@@ -103,7 +112,7 @@ absl::Status run(const GptFlags &flags, Launch &launch) {
 
 int main(int argc, char **argv) {
   GptFlags gpt;
-  gpt.training.steps = 1200;
+  gpt.training.steps = 1500;
   gpt.training.stage = 2;
   Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
   flags.addString("text", &gpt.text, "FILE", "what to train on");
@@ -117,7 +126,7 @@ int main(int argc, char **argv) {
   flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate of AdamW");
   flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of AdamW");
   flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
-  flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample begins with");
+  flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
   flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");
   gpt.training.addTo(flags);
   return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) { return run(gpt, launch); });

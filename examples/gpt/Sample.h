@@ -8,7 +8,7 @@ namespace splitcast {
 
 struct SampleOptions {
   int64_t bytes = 400;
-  double temperature = 0.5; ///< 0: always the likeliest byte
+  double temperature = 0.7; ///< 0: always the likeliest byte
   uint64_t seed = 0;
 };
 

@@ -38,7 +38,7 @@ TEST(GptSlow, DefaultRunLearnsToWrite) {
   ASSERT_TRUE(result.succeeded()) << result.describe();
   EXPECT_LT(exactLosses(readFile(directory + "/losses")).back(), 1.6F);
   const std::string &output = result.rankOutputs[0];
-  size_t begin = output.rfind("--- ", output.find("% of its words"));
+  size_t begin = output.rfind("--- ", output.find("% of the written words"));
   ASSERT_NE(begin, std::string::npos) << output;
   EXPECT_GE(std::atof(output.c_str() + begin + 4), 40.0);
 }
