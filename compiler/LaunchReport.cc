@@ -29,7 +29,11 @@ std::string communicationText(const CommunicationReport &communication) {
 }
 
 std::string reportText(const Session &session) {
-  std::string text;
+  const Session::CompileSeconds seconds = session.compileSeconds();
+  std::string text =
+      absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
+                      "initial values %.3f s\n",
+                      seconds.global, seconds.plan, seconds.ranks, seconds.kernels, seconds.variables);
   for (const std::string &function : session.functions()) {
     absl::StrAppend(&text, "function '", function,
                     "', on this rank:\n  memory: ", memoryText(session.memoryReport(function)), "\n");

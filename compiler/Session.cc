@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/TargetParser/Host.h"
@@ -110,7 +111,9 @@ public:
       : device(device), communicator(communicator) {}
 
   absl::Status init(ModuleOp global, const SessionOptions &options) {
+    lastPhase = absl::Now();
     absl::StatusOr<OwningOpRef<ModuleOp>> boxed = compileGlobal(global, options.compile);
+    endPhase(seconds.global);
     if (!boxed.ok())
       return boxed.status();
     sbp::PlacementAttr placement = sbp::placementOf(**boxed);
@@ -124,12 +127,15 @@ public:
                                                      "\" devices, but this session runs on \"cpu\""));
     if (absl::Status status = compareFingerprints(fingerprint(**boxed, options), communicator); !status.ok())
       return status;
+    endPhase(seconds.ranks);
     absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
     if (!compiled.ok())
       return compiled.status();
     plans = std::move(*compiled);
+    endPhase(seconds.plan);
     if (absl::Status status = compareCollectives(*plans, communicator); !status.ok())
       return status;
+    endPhase(seconds.ranks);
     return bind(options);
   }
 
@@ -138,6 +144,7 @@ public:
     if (!bound.ok())
       return bound.status();
     executor = std::move(*bound);
+    endPhase(seconds.kernels);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
         runtime::Variables::create(*plans, device, communicator, executor->persistent());
     if (!made.ok())
@@ -146,7 +153,18 @@ public:
     for (auto plan : plans->getOps<exec::PlanOp>())
       if (absl::Status status = addFunction(plan); !status.ok())
         return status;
-    return state->initialize(options.seed);
+    absl::Status status = state->initialize(options.seed);
+    endPhase(seconds.variables);
+    return status;
+  }
+
+  CompileSeconds compileSeconds() const override { return seconds; }
+
+  /// Adds the time since the last phase ended.
+  void endPhase(double &phase) {
+    const absl::Time now = absl::Now();
+    phase += absl::ToDoubleSeconds(now - lastPhase);
+    lastPhase = now;
   }
 
   //--- Functions ----------------------------------------------------------------------------------------------------//
@@ -317,6 +335,8 @@ private:
   runtime::Device &device;
   runtime::Communicator &communicator;
   OwningOpRef<ModuleOp> plans;
+  CompileSeconds seconds;
+  absl::Time lastPhase;
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   std::map<std::string, Function> byName;

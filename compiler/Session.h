@@ -98,6 +98,12 @@ public:
   //--- What is known before anything runs
   //-----------------------------------------------------------------------------//
 
+  /// What create() spent on this rank, in order. `ranks` is waiting for the other ranks' programs, to compare them.
+  struct CompileSeconds {
+    double global = 0, plan = 0, ranks = 0, kernels = 0, variables = 0;
+  };
+  virtual CompileSeconds compileSeconds() const = 0;
+
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;
   /// The plan of this rank.
