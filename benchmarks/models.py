@@ -14,8 +14,8 @@ import tempfile
 from launch import beside, fail, mpirun, run
 
 TEXT = "--text=/usr/share/common-licenses/GPL-3"
-# With its own learning rate, 2e-3, gpt magnifies rounding within 20 steps: on some batches PyTorch in f32 and in f64
-# are then 1e-2 apart. With a quarter of it they stay within 1e-6.
+# At a learning rate of 2e-3 gpt magnifies rounding within 20 steps: on some batches PyTorch in f32 and in f64 are then
+# 1e-2 apart. At a quarter of that they stay within 1e-6.
 EXAMPLES = {"classifier": [], "text_model": [TEXT], "gpt": [TEXT, "--dropout=0", "--sample=0", "--lr=5e-4"]}
 
 
