@@ -84,10 +84,13 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
 def Exec_LaunchOp : Exec_Op<"launch"> {
   let summary = "Runs a generated kernel";
   let description = [{
-    Ranges in the order of the kernel's arguments: what it only reads, then what it writes (or reads and writes).
+    Ranges in the order of the kernel's arguments: what it only reads, then what it writes. `in_place` has the numbers of
+    the written ranges that it reads too, ascending.
     - C1: A written range overlaps no other.
+    - C2: `in_place` numbers written ranges, ascending.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_place,
                    DefaultValuedStrAttr<StrAttr, "compute">:$stream);
   let assemblyFormat = "$kernel `reads` $reads `writes` $writes attr-dict";
   let hasVerifier = 1;

@@ -106,7 +106,19 @@ static LogicalResult verifyDistinct(Operation *op) {
   return success();
 }
 
-LogicalResult LaunchOp::verify() { return verifyDistinct(*this); }
+LogicalResult LaunchOp::verify() {
+  if (failed(verifyDistinct(*this)))
+    return failure();
+  int64_t previous = -1;
+  for (int64_t number : getInPlace()) {
+    if (number <= previous || number >= static_cast<int64_t>(getWrites().size()))
+      return emitOpError() << "has in_place = [" << getInPlace() << "]; these are numbers of its " << getWrites().size()
+                           << " written ranges, ascending";
+    previous = number;
+  }
+  return success();
+}
+
 LogicalResult LibraryOp::verify() { return verifyDistinct(*this); }
 
 LogicalResult CopyOp::verify() {

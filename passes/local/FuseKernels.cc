@@ -18,15 +18,56 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 /// How an op runs over its data, as its loop factors tell: which decides what it can share a kernel with.
 enum class Pattern {
   Elementwise, ///< one element of each result from one of each operand
-  Reduction,   ///< sums, or needs a dimension whole
+  Rows,        ///< of each row, elements or one value; the rows are independent
+  Columns,     ///< sums over the rows
+  Reduction,   ///< anything else
 };
+
+/// The first operand of the highest rank.
+const sbp::TensorFactors *widestOperand(const sbp::LoopSpec &spec) {
+  const sbp::TensorFactors *widest = nullptr;
+  for (const sbp::TensorFactors &operand : spec.operands)
+    if (!widest || operand.size() > widest->size())
+      widest = &operand;
+  return widest;
+}
+
+/// All dimensions of `rows`, in order, or all but the last.
+bool isOfRows(const sbp::TensorFactors &tensor, const sbp::TensorFactors &rows) {
+  return (tensor.size() == rows.size() || tensor.size() + 1 == rows.size()) &&
+         std::equal(tensor.begin(), tensor.end(), rows.begin());
+}
+
+bool isDirect(const sbp::TensorFactors &tensor) {
+  return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() == 1; });
+}
+
+/// Of an op that is not elementwise.
+Pattern patternOfSum(const sbp::LoopSpec &spec, const sbp::TensorFactors &rows) {
+  sbp::TensorFactors row = {rows.back()};
+  auto kindOf = [&](const std::vector<int> &dim) { return spec.factors[dim.front()].kind; };
+  auto isParallel = [&](const std::vector<int> &dim) { return kindOf(dim) == sbp::FactorKind::Parallel; };
+  auto leading = llvm::drop_end(rows);
+  bool isRows =
+      !isParallel(row.front()) && llvm::all_of(leading, isParallel) &&
+      llvm::all_of(spec.operands, [&](const auto &t) { return t.empty() || t == row || isOfRows(t, rows); }) &&
+      llvm::all_of(spec.results, [&](const auto &t) { return isOfRows(t, rows); });
+  if (isRows)
+    return Pattern::Rows;
+  bool isColumns = rows.size() > 1 && isParallel(row.front()) &&
+                   llvm::all_of(leading, [&](const auto &dim) { return kindOf(dim) == sbp::FactorKind::Sum; }) &&
+                   spec.operands.size() == 1 && spec.results == std::vector<sbp::TensorFactors>{row};
+  return isColumns ? Pattern::Columns : Pattern::Reduction;
+}
 
 Pattern patternOf(Operation *op) {
   sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
   bool isParallel =
       llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; });
-  bool isDirect = llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
-  return isParallel && isDirect ? Pattern::Elementwise : Pattern::Reduction;
+  if (isParallel && isDirect(spec.results.front()))
+    return Pattern::Elementwise;
+  const sbp::TensorFactors *rows = widestOperand(spec);
+  return rows && !rows->empty() && isDirect(*rows) ? patternOfSum(spec, *rows) : Pattern::Reduction;
 }
 
 bool isFusible(Operation *op) {
@@ -36,8 +77,8 @@ bool isFusible(Operation *op) {
 
 struct Group {
   SmallVector<Operation *> members;
-  sbp::Shape shape; ///< of the elementwise loops
-  bool hasReduction = false;
+  sbp::Shape shape;                       ///< of the elementwise loops
+  Pattern pattern = Pattern::Elementwise; ///< of all members together
   bool isClosed = false;
 
   bool contains(Operation *op) const { return llvm::is_contained(members, op); }
@@ -62,14 +103,15 @@ private:
       return closeReadersOf(assign.getStorage());
     if (!isFusible(op))
       return;
-    Group joined{{}, loopShape(op), false};
+    Group joined{{}, loopShape(op), patternOf(op)};
     for (Group &group : groups)
-      if (mayJoin(group, op) && joined.members.size() + group.members.size() < kMaxMembers) {
+      if (mayJoin(group, op) && !needsSum(group, joined.members) && !needsSum(joined, group.members) &&
+          joined.members.size() + group.members.size() < kMaxMembers) {
         llvm::append_range(joined.members, group.members);
+        joined.pattern = std::max(joined.pattern, group.pattern);
         group.members.clear();
       }
     joined.members.push_back(op);
-    joined.hasReduction = patternOf(op) == Pattern::Reduction;
     llvm::sort(joined.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     llvm::erase_if(groups, [](const Group &group) { return group.members.empty(); });
     groups.push_back(std::move(joined));
@@ -94,19 +136,34 @@ private:
     return value;
   }
 
-  /// The same loops, a value in common, and nothing outside that uses a member's result before.
+  /// The same loops, a value in common, and nothing outside that uses a member's result before. What a sum over rows
+  /// gives is there only when all rows are done.
   static bool mayJoin(const Group &group, Operation *op) {
-    if (group.isClosed || group.hasReduction || loopShape(op) != group.shape)
+    Pattern pattern = patternOf(op);
+    bool isRowNest = group.pattern != Pattern::Elementwise;
+    if (group.isClosed || group.pattern == Pattern::Reduction || loopShape(op) != group.shape ||
+        (isRowNest && pattern == Pattern::Reduction) || needsSum(group, op))
       return false;
     bool feeds = llvm::any_of(op->getOperands(),
                               [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
-    bool shares = patternOf(op) == Pattern::Elementwise && llvm::any_of(op->getOperands(), [&](Value v) {
+    bool shares = (pattern == Pattern::Elementwise || isRowNest) && llvm::any_of(op->getOperands(), [&](Value v) {
+                    bool isWide = sbp::shapeOf(v.getType()) == group.shape;
                     bool isScalar = typeOf(v).getRank() == 0;
-                    return !isScalar && llvm::any_of(group.members, [&](Operation *m) {
-                      return llvm::is_contained(m->getOperands(), v);
-                    });
+                    return (isRowNest ? isWide : !isScalar) && llvm::any_of(group.members, [&](Operation *m) {
+                             return llvm::is_contained(m->getOperands(), v);
+                           });
                   });
     return (feeds || shares) && !usedBetween(group, op);
+  }
+
+  /// Whether one of these ops needs what a member sums over the rows.
+  static bool needsSum(const Group &group, ArrayRef<Operation *> ops) {
+    return llvm::any_of(ops, [&](Operation *op) {
+      return llvm::any_of(op->getOperands(), [&](Value operand) {
+        Operation *maker = operand.getDefiningOp();
+        return maker && group.contains(maker) && patternOf(maker) == Pattern::Columns;
+      });
+    });
   }
 
   /// Whether something outside of the group, before `op`, uses a member's result: the fusion, which stands at its last

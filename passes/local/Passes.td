@@ -67,8 +67,9 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{
     Each op that runs in no vendor library becomes part of a fusion: elementwise ops of one shape join (several results
-    included), and a reduction takes in the elementwise ops that feed it. A fusion stands where its last member stood; no op
-    moves past one that uses its result, or past an assignment of what it reads.
+    included), what one walk over the rows of a tensor can make joins (softmax, layer norm's backward, sums over the rows), and
+    any other reduction takes in the elementwise ops that feed it. A fusion stands where its last member stood; no op moves past
+    one that uses its result, or past an assignment of what it reads.
     From tests/passes/local/fuse_kernels_example.mlir:
     ```mlir
     %0 = nn.tanh %x : (tensor<8x4xf32>) -> tensor<8x4xf32>                    // before

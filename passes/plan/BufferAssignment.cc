@@ -1,7 +1,5 @@
 #include "passes/plan/BufferAssignment.h"
 
-#include "passes/plan/KernelEmitter.h"
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -40,14 +38,15 @@ int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<Integ
 
 BufferAssignment::BufferAssignment(func::FuncOp function) {
   Block &block = function.getBody().front();
+  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
+    heldOps = held.getInt();
   number(block);
   findCopiedReads(block);
   defineStorages(block);
   placeWanted(block);
   placeRest(block);
   computeLifetimes(block);
-  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
-    holdFirst(block, held.getInt());
+  holdFirst(block);
 }
 
 int64_t BufferAssignment::bytesOf(Value tensor) {
@@ -244,9 +243,20 @@ bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value ro
   return true;
 }
 
+/// The number of the result or operand that is `value`.
+static size_t positionOf(Value value, ValueRange values) {
+  return std::distance(values.begin(), llvm::find(values, value));
+}
+
 bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) const {
   auto fusion = dyn_cast<nn::FusionOp>(writer);
-  if (!fusion || tensorType(result).getShape() != tensorType(operand).getShape() || !isElementwise(fusion))
+  if (!fusion || tensorType(result).getShape() != tensorType(operand).getShape())
+    return false;
+  std::unique_ptr<Kernel> &kernel = kernels[writer];
+  if (!kernel)
+    kernel = std::make_unique<Kernel>(fusion);
+  if (!kernel->form.mayTie(kernel->body, positionOf(result, fusion.getResults()),
+                           positionOf(operand, fusion.getInputs())))
     return false;
   // The only operand that lies there.
   Place place = placeOf(operand);
@@ -254,6 +264,24 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
            Value root = rootOf(input).first;
            return places.count(root) && placeOf(input).overlaps(place);
          }) == 1;
+}
+
+/// The operand, which nothing needs afterwards, in whose place the result may be made.
+std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value result) const {
+  for (Value operand : fusion.getInputs()) {
+    auto [root, offset] = rootOf(operand);
+    Operation *writer = writerOf(root);
+    if (!isa_and_nonnull<nn::FusionOp, nn::ComputeOpInterface>(writer) || indexOf(writer) < heldOps || offset != 0 ||
+        bytesOf(root) != bytesOf(result))
+      continue;
+    Place place = places.lookup(root);
+    bool isNeeded = llvm::any_of(uses.lookup(root), [&](const Use &use) { return indexOf(use.op) > indexOf(fusion); });
+    bool isTaken = llvm::any_of(
+        fusion.getResults(), [&](Value other) { return places.count(other) && places.lookup(other).overlaps(place); });
+    if (!isNeeded && !isTaken && buffers[place.buffer].storage.empty() && mayTie(fusion, result, operand))
+      return place;
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +294,11 @@ void BufferAssignment::placeRest(Block &block) {
   for (Operation &op : block)
     for (Value result : op.getResults())
       if (isTensor(result) && rootOf(result).first == result && !places.count(result)) {
+        auto fusion = dyn_cast<nn::FusionOp>(op);
+        if (std::optional<Place> inPlace = fusion ? dyingOperand(fusion, result) : std::nullopt) {
+          places[result] = *inPlace;
+          continue;
+        }
         bool isShard = isa<ccl::WaitOp>(op);
         places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
       }
@@ -297,8 +330,8 @@ void BufferAssignment::extend(Place place, int64_t index) {
 }
 
 /// What the leading ops of a function make keeps its place to the function's end.
-void BufferAssignment::holdFirst(Block &block, int64_t ops) {
-  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops)))
+void BufferAssignment::holdFirst(Block &block) {
+  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), heldOps)))
     for (Value result : op.getResults())
       if (isTensor(result))
         extend(placeOf(result), indexOf(block.getTerminator()));

@@ -11,9 +11,12 @@
 #include "dialects/ccl/Ccl.h"
 #include "dialects/nn/Nn.h"
 #include "passes/plan/ArenaPlanner.h"
+#include "passes/plan/KernelForm.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <map>
+#include <memory>
 #include <optional>
 
 namespace splitcast {
@@ -65,7 +68,7 @@ private:
   void placeRest(mlir::Block &block);
   void computeLifetimes(mlir::Block &block);
   void addLibraryWorkspace(mlir::Operation *op);
-  void holdFirst(mlir::Block &block, int64_t ops);
+  void holdFirst(mlir::Block &block);
 
   /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
@@ -79,11 +82,20 @@ private:
   bool isFree(mlir::Value root) const;
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
+  std::optional<Place> dyingOperand(nn::FusionOp fusion, mlir::Value result) const;
   mlir::Operation *writerOf(mlir::Value root) const;
   void extend(Place place, int64_t index);
 
+  struct Kernel {
+    explicit Kernel(nn::FusionOp fusion) : body(fusion), form(body) {}
+    LinalgBody body;
+    KernelForm form;
+  };
+
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
-  llvm::DenseMap<mlir::Value, Place> places; ///< of roots
+  mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
+  int64_t heldOps = 0;                                                  ///< leading ops whose results are held
+  llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots
   llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
   llvm::DenseSet<mlir::Operation *> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Use>> uses; ///< of roots, through their aliases

@@ -1,14 +1,12 @@
 //===- KernelEmitter.h - A fusion as loops --------------------------------------------===//
 //
-// Turns what one kernel computes into scf loops over memrefs. It is driven by demand: to store an element of a result,
-// it asks for the element of the op that makes it, which asks for those of its operands, inlining the bodies of the
-// ops' linalg definitions. So nothing between is ever stored, and fusing is no transformation of its own.
-//
-// Skeletons, chosen by a reduction's innermost loop:
+// Turns what one kernel computes into scf loops over memrefs, for a CPU. Elements are made on demand
+// (ElementEvaluator.h), in nests that KernelForm.h chooses:
 //   elementwise       one loop per dimension; LLVM vectorizes the innermost
-//   row reduction     over the innermost dimension, in kLanes explicit lanes that are added in a fixed tree at the end;
-//                     what a row needs of it is computed once per row
-//   column reduction  over outer dimensions, kLanes columns side by side, rows in ascending order
+//   row nest          all results that one walk over the rows can make: per row, reductions along it in kLanes explicit
+//                     lanes that are added in a fixed tree at the end, those that need not each other in one loop; then
+//                     its elements, and sums over the rows that are added up in their place
+//   column reduction  where nothing else is made of the rows: kLanes columns side by side, rows in ascending order
 // The lanes and trees depend on nothing but the shape: a kernel gives the same bits on every CPU, and whatever it is
 // fused with.
 //
@@ -25,13 +23,12 @@ namespace splitcast {
 /// Elements that a reduction adds side by side.
 inline constexpr int64_t kLanes = 16;
 
-/// Whether every result's element needs of each operand of the same shape only the element at its own place: then a
-/// result may be computed in place of such an operand.
-bool isElementwise(nn::FusionOp fusion);
+/// What a kernel takes for a tensor; flat: one dimension.
+mlir::MemRefType kernelMemref(mlir::Value tensor, bool isFlat);
 
 /// Appends the kernel @name to the module at `builder`'s insertion point. Its arguments are the operands that no result
 /// is computed in place of, in order, then the results; tied[i] is the operand that result i is computed in place of,
-/// or -1 (requires isElementwise).
+/// or -1 (requires KernelForm::mayTie).
 ///   Errors  after a diagnostic: an op's linalg definition has a form that is not known here.
 mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
                                                llvm::ArrayRef<int64_t> tied);

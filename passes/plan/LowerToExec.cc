@@ -231,7 +231,12 @@ private:
     if (failed(kernel))
       return failure();
     auto symbol = SymbolRefAttr::get(builder.getStringAttr(exec::kKernelsName), {FlatSymbolRefAttr::get(*kernel)});
-    builder.create<exec::LaunchOp>(fusion.getLoc(), symbol, builder.getArrayAttr(reads), rangesOf(fusion.getOutputs()));
+    SmallVector<int64_t> inPlace;
+    for (auto [number, operand] : llvm::enumerate(tied))
+      if (operand >= 0)
+        inPlace.push_back(number);
+    builder.create<exec::LaunchOp>(fusion.getLoc(), symbol, builder.getArrayAttr(reads), rangesOf(fusion.getOutputs()),
+                                   inPlace);
     return success();
   }
 

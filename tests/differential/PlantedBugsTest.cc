@@ -200,7 +200,12 @@ bool swapYields(ModuleOp module) {
 
 struct Access {
   SmallVector<exec::RangeAttr> reads, writes;
-  explicit Access(Operation *op) { exec::rangesOf(op, reads, writes); }
+  explicit Access(Operation *op) {
+    exec::rangesOf(op, reads, writes);
+    if (auto launch = dyn_cast<exec::LaunchOp>(op))
+      for (int64_t number : launch.getInPlace())
+        reads.push_back(writes[number]);
+  }
   bool readsOf(exec::RangeAttr range) const {
     return llvm::any_of(reads, [&](exec::RangeAttr r) { return r.overlaps(range); });
   }

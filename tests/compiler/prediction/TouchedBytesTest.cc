@@ -37,11 +37,12 @@ public:
   void before(mlir::Operation *op, int64_t) override {
     llvm::SmallVector<exec::RangeAttr> reads, writes;
     exec::rangesOf(op, reads, writes);
-    // A result in the arena is in nobody's place: what the op must write anew is painted, to see that it does.
+    // What the op must write anew in the arena is painted, to see that it does.
+    auto launch = mlir::dyn_cast<exec::LaunchOp>(op);
     if (!mlir::isa<exec::CollectiveOp>(op))
-      for (exec::RangeAttr range : writes)
-        if (!range.isPersistent())
-          std::memset(executor->resolve(range).data, kPaint, range.getBytes());
+      for (size_t number = 0; number < writes.size(); ++number)
+        if (!writes[number].isPersistent() && !(launch && llvm::is_contained(launch.getInPlace(), number)))
+          std::memset(executor->resolve(writes[number]).data, kPaint, writes[number].getBytes());
     persistent = bytesOf(executor->persistent());
     arena = bytesOf(executor->arena());
   }

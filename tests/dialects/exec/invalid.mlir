@@ -208,6 +208,26 @@ exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 :
 
 // -----
 
+exec.plan @launch_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.launch' op has in_place = [0, 1]; these are numbers of its 1 written ranges, ascending}}
+  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>] {in_place = array<i64: 0, 1>}
+}
+
+// -----
+
+exec.plan @launch_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.launch' op has in_place = [1, 0]; these are numbers of its 2 written ranges, ascending}}
+  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>] {in_place = array<i64: 1, 0>}
+}
+
+// -----
+
+exec.plan @launch_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>] {in_place = array<i64: 0, 1>}
+}
+
+// -----
+
 exec.plan @launch_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.launch @k::@k0 reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
 }

@@ -1,0 +1,393 @@
+#include "passes/plan/ElementEvaluator.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+ElementEvaluator::ElementEvaluator(OpBuilder &builder, Location loc, bool isFlat, int64_t laneCount)
+    : builder(builder), loc(loc), isFlat(isFlat), laneCount(laneCount), scopes(1) {}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+Value ElementEvaluator::indexConstant(int64_t value) { return builder.create<arith::ConstantIndexOp>(loc, value); }
+
+SmallVector<Value> ElementEvaluator::loop(Value begin, Value end, Value step, ValueRange carried, Body body) {
+  auto op = builder.create<scf::ForOp>(loc, begin, end, step, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(op.getBody());
+  SmallVector<Value> next;
+  scoped([&] { next = body(op.getInductionVar(), op.getRegionIterArgs()); });
+  if (!carried.empty())
+    builder.create<scf::YieldOp>(loc, next);
+  return op.getResults();
+}
+
+SmallVector<Value> ElementEvaluator::loop(int64_t extent, ValueRange carried, Body body) {
+  Value begin = indexConstant(0), end = indexConstant(extent), step = indexConstant(1);
+  return loop(begin, end, step, carried, body);
+}
+
+SmallVector<Value> ElementEvaluator::bases(ArrayRef<Index> indices) {
+  return llvm::to_vector(llvm::map_range(indices, [](const Index &index) { return index.base; }));
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Type ElementEvaluator::laneType(Type element) { return lanes ? VectorType::get({laneCount}, element) : element; }
+
+Value ElementEvaluator::splat(Value scalar) {
+  if (!lanes || isa<VectorType>(scalar.getType()))
+    return scalar;
+  return builder.create<vector::BroadcastOp>(loc, VectorType::get({laneCount}, scalar.getType()), scalar);
+}
+
+ElementEvaluator::Key ElementEvaluator::keyOf(Value tensor, ArrayRef<Index> indices) {
+  Key key{tensor.getAsOpaquePointer(), {}};
+  bool varies = false;
+  for (const Index &index : indices) {
+    auto constant = index.base.getDefiningOp<arith::ConstantIndexOp>(); // constants of one value are one index
+    key.second.emplace_back(constant ? const_cast<void *>(constant.getValueAttr().getAsOpaquePointer())
+                                     : index.base.getAsOpaquePointer(),
+                            index.isLane);
+    varies |= index.isLane;
+  }
+  key.second.emplace_back(nullptr, lanes && varies && mask);
+  return key;
+}
+
+Value ElementEvaluator::known(const Key &key) {
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  return {};
+}
+
+Value ElementEvaluator::evaluate(Value tensor, ArrayRef<Index> indices) {
+  Key key = keyOf(tensor, indices);
+  if (Value value = known(key))
+    return splat(value);
+  Value value = compute(tensor, indices);
+  scopes.back()[key] = value;
+  return splat(value);
+}
+
+Value ElementEvaluator::compute(Value tensor, ArrayRef<Index> indices) {
+  if (Value source = memory.lookup(tensor))
+    return load(source, indices);
+  Operation *producer = tensor.getDefiningOp();
+  if (auto fill = dyn_cast_or_null<linalg::FillOp>(producer))
+    return constantOf(fill.getInputs().front());
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(producer);
+  if (!generic) {
+    error = "holds an op whose linalg definition is neither linalg.generic nor linalg.fill";
+    return nn::scalarConstant(builder, loc, cast<RankedTensorType>(tensor.getType()).getElementType(), 0.0);
+  }
+  return isReduction(generic) ? reduce(generic, indices) : computeParallel(generic, indices);
+}
+
+Value ElementEvaluator::load(Value source, ArrayRef<Index> indices) {
+  auto element = cast<MemRefType>(source.getType()).getElementType();
+  bool isLane = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
+  if (!isLane)
+    return builder.create<memref::LoadOp>(loc, source, bases(indices));
+  if (!indices.back().isLane)
+    return gatherLanes(source, indices, element);
+  auto type = VectorType::get({laneCount}, element);
+  if (!mask)
+    return builder.create<vector::LoadOp>(loc, type, source, bases(indices));
+  Value zero = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
+  return builder.create<vector::MaskedLoadOp>(loc, type, source, bases(indices), mask, zero);
+}
+
+/// Lanes along a dimension that is not the innermost: one load each; lanes that are masked off load the first one's.
+Value ElementEvaluator::gatherLanes(Value source, ArrayRef<Index> indices, Type element) {
+  auto type = VectorType::get({laneCount}, element);
+  Value result = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
+  for (int64_t lane = 0; lane < laneCount; ++lane) {
+    SmallVector<Value> at;
+    for (const Index &index : indices)
+      at.push_back(index.isLane ? laneIndex(index.base, lane) : index.base);
+    Value scalar = builder.create<memref::LoadOp>(loc, source, at);
+    result = builder.create<vector::InsertElementOp>(loc, scalar, result, indexConstant(lane));
+  }
+  return result;
+}
+
+Value ElementEvaluator::laneIndex(Value base, int64_t lane) {
+  Value index = builder.create<arith::AddIOp>(loc, base, indexConstant(lane));
+  if (!mask)
+    return index;
+  Value active = builder.create<vector::ExtractElementOp>(loc, mask, indexConstant(lane));
+  return builder.create<arith::SelectOp>(loc, active, index, base);
+}
+
+Value ElementEvaluator::constantOf(Value scalar) { return builder.clone(*scalar.getDefiningOp())->getResult(0); }
+
+/// Indices of an operand, from those of the generic's loops.
+SmallVector<Index> ElementEvaluator::apply(AffineMap map, ArrayRef<Index> loops) {
+  SmallVector<Index> result;
+  if (isFlat)
+    return map.getNumResults() == 0 ? result : SmallVector<Index>(loops);
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      result.push_back(loops[dim.getPosition()]);
+    else
+      result.push_back({indexConstant(cast<AffineConstantExpr>(expr).getValue()), false});
+  }
+  return result;
+}
+
+Value ElementEvaluator::computeParallel(linalg::GenericOp generic, ArrayRef<Index> indices) {
+  SmallVector<Value> arguments;
+  for (OpOperand *input : generic.getDpsInputOperands())
+    arguments.push_back(evaluate(input->get(), apply(generic.getMatchingIndexingMap(input), indices)));
+  if (!generic.getRegionOutputArgs().front().use_empty()) // a reduction over no dimension
+    arguments.push_back(evaluate(generic.getDpsInits().front(), indices));
+  return inlineBody(generic, arguments, indices);
+}
+
+/// The body on scalars, or on vectors of lanes.
+Value ElementEvaluator::inlineBody(linalg::GenericOp generic, ValueRange arguments, ArrayRef<Index> loops) {
+  IRMapping map;
+  for (auto [argument, value] : llvm::zip(generic.getBody()->getArguments(), arguments))
+    map.map(argument, value);
+  for (Operation &op : generic.getBody()->without_terminator())
+    map.map(op.getResult(0), inlineOp(&op, map, loops));
+  return splat(mapped(generic.getBody()->getTerminator()->getOperand(0), map));
+}
+
+Value ElementEvaluator::mapped(Value value, IRMapping &map) {
+  if (Value known = map.lookupOrNull(value))
+    return known;
+  Value constant = splat(constantOf(value)); // of outside the body
+  map.map(value, constant);
+  return constant;
+}
+
+Value ElementEvaluator::inlineOp(Operation *op, IRMapping &map, ArrayRef<Index> loops) {
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return loopIndex(loops[index.getDim()]);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<Index> at;
+    for (Value index : extract.getIndices())
+      at.push_back({mapped(index, map), false});
+    return evaluate(extract.getTensor(), at);
+  }
+  if (isa<arith::ConstantOp>(op))
+    return splat(builder.clone(*op)->getResult(0));
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(mapped(operand, map));
+  OperationState state(loc, op->getName(), operands, laneType(op->getResult(0).getType()), op->getAttrs());
+  return builder.create(state)->getResult(0);
+}
+
+Value ElementEvaluator::loopIndex(const Index &index) {
+  if (!lanes)
+    return index.base;
+  Value base = splat(index.base);
+  if (!index.isLane)
+    return base;
+  SmallVector<int64_t> steps;
+  for (int64_t lane = 0; lane < laneCount; ++lane)
+    steps.push_back(lane);
+  auto type = VectorType::get({laneCount}, builder.getIndexType());
+  Value step = builder.create<arith::ConstantOp>(loc, DenseIntElementsAttr::get(type, steps));
+  return builder.create<arith::AddIOp>(loc, base, step);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The reduction's loops with the indices of its result; those that it runs over have none.
+SmallVector<Index> ElementEvaluator::loopsOf(linalg::GenericOp generic, ArrayRef<Index> indices) {
+  SmallVector<Index> loops(generic.getNumLoops());
+  AffineMap result = generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
+  for (auto [index, expr] : llvm::zip(indices, result.getResults()))
+    loops[cast<AffineDimExpr>(expr).getPosition()] = index;
+  return loops;
+}
+
+/// Whether the innermost loop is summed, in lanes. (Where the caller's lanes are columns, each has its own sum.)
+bool ElementEvaluator::isByRows(linalg::GenericOp generic) {
+  return !lanes && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction &&
+         !usesPlaces(generic.getResult(0));
+}
+
+Value ElementEvaluator::startOf(linalg::GenericOp generic) {
+  return splat(constantOf(generic.getDpsInits().front().getDefiningOp<linalg::FillOp>().getInputs().front()));
+}
+
+Value ElementEvaluator::reduce(linalg::GenericOp generic, ArrayRef<Index> indices) {
+  SmallVector<Index> loops = loopsOf(generic, indices);
+  Places places;
+  for (const Index &index : loops)
+    places.push_back(index.base ? std::optional<Index>(index) : std::nullopt);
+  SmallVector<std::pair<Value, Places>> inputs;
+  for (OpOperand *input : generic.getDpsInputOperands())
+    inputs.emplace_back(input->get(), operandPlaces(generic, input, places));
+  hoist(inputs);
+  SmallVector<unsigned> dims;
+  generic.getReductionDims(dims);
+  bool byRows = isByRows(generic), before = lanes;
+  lanes |= byRows;
+  Value start = startOf(generic);
+  lanes = before;
+  Value total = reduceDims(generic, loops, dims, start, byRows);
+  return byRows ? addLanes(generic, total) : total;
+}
+
+Value ElementEvaluator::reduceDims(linalg::GenericOp generic, SmallVector<Index> &loops, ArrayRef<unsigned> dims,
+                                   Value sum, bool byRows) {
+  int64_t extent = generic.getStaticLoopRanges()[dims.front()];
+  auto step = [&](Index index, ValueRange carried) -> SmallVector<Value> {
+    loops[dims.front()] = index;
+    if (dims.size() > 1)
+      return {reduceDims(generic, loops, dims.drop_front(), carried.front(), byRows)};
+    return {accumulate(generic, loops, carried.front())};
+  };
+  if (byRows && dims.size() == 1)
+    return forLanes(extent, sum, step).front();
+  return loop(extent, sum, [&](Value iv, ValueRange carried) { return step({iv, false}, carried); }).front();
+}
+
+Value ElementEvaluator::accumulate(linalg::GenericOp generic, ArrayRef<Index> loops, Value sum) {
+  SmallVector<Value> arguments;
+  for (OpOperand *input : generic.getDpsInputOperands())
+    arguments.push_back(evaluate(input->get(), apply(generic.getMatchingIndexingMap(input), loops)));
+  arguments.push_back(sum);
+  Value next = inlineBody(generic, arguments, loops);
+  bool variesByLane = llvm::any_of(loops, [](const Index &index) { return index.isLane; });
+  if (mask && variesByLane) // lanes that are masked off add nothing
+    return builder.create<arith::SelectOp>(loc, mask, next, sum);
+  return next;
+}
+
+Value ElementEvaluator::combine(OpBuilder &builder, Location loc, linalg::GenericOp generic, Value a, Value b) {
+  Operation *combiner = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  OperationState state(loc, combiner->getName(), {a, b}, a.getType(), combiner->getAttrs());
+  return builder.create(state)->getResult(0);
+}
+
+Value ElementEvaluator::foldLanes(linalg::GenericOp generic, Value sum) {
+  auto slice = [&](int64_t offset, int64_t width) -> Value {
+    return builder.create<vector::ExtractStridedSliceOp>(loc, sum, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{width},
+                                                         ArrayRef<int64_t>{1});
+  };
+  for (int64_t width = laneCount / 2; width > 1; width /= 2)
+    sum = combine(builder, loc, generic, slice(0, width), slice(width, width));
+  return combine(builder, loc, generic, builder.create<vector::ExtractElementOp>(loc, sum, indexConstant(0)),
+                 builder.create<vector::ExtractElementOp>(loc, sum, indexConstant(1)));
+}
+
+//===----------------------------------------------------------------------===//
+// Hoisting
+//===----------------------------------------------------------------------===//
+
+ElementEvaluator::Places ElementEvaluator::symbolic(ArrayRef<Index> known, size_t rank) {
+  Places places(known.begin(), known.end());
+  places.resize(rank);
+  return places;
+}
+
+ElementEvaluator::Places ElementEvaluator::operandPlaces(linalg::GenericOp generic, OpOperand *input,
+                                                         const Places &loops) {
+  AffineMap map = generic.getMatchingIndexingMap(input);
+  Places result;
+  if (isFlat)
+    return map.getNumResults() == 0 ? result : loops;
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      result.push_back(loops[dim.getPosition()]);
+    else
+      result.push_back(Index{indexConstant(cast<AffineConstantExpr>(expr).getValue()), false});
+  }
+  return result;
+}
+
+void ElementEvaluator::hoist(ArrayRef<std::pair<Value, Places>> tensors) {
+  std::vector<Hoisted> hoisted;
+  for (const auto &[tensor, places] : tensors)
+    collect(tensor, places, hoisted);
+  std::map<std::pair<int64_t, int64_t>, std::vector<Hoisted>> together; // by level, then by the rows' length
+  int64_t next = 0;
+  for (const Hoisted &member : hoisted) {
+    linalg::GenericOp generic = member.generic;
+    bool isAlongRow = generic.getNumReductionLoops() == 1 && isByRows(generic);
+    together[{member.level, isAlongRow ? generic.getStaticLoopRanges().back() : --next}].push_back(member);
+  }
+  for (const auto &[key, members] : together)
+    if (members.size() == 1)
+      evaluate(linalg::GenericOp(members.front().generic)->getResult(0), members.front().indices);
+    else
+      reduceTogether(members);
+}
+
+/// Adds the reductions that making `tensor` includes and whose places are known; returns the highest level of them.
+int64_t ElementEvaluator::collect(Value tensor, const Places &places, std::vector<Hoisted> &hoisted) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || memory.lookup(tensor))
+    return 0;
+  Places loops = places;
+  SmallVector<Index> indices;
+  if (isReduction(generic)) {
+    for (const std::optional<Index> &place : places) {
+      if (!place)
+        return 0;
+      indices.push_back(*place);
+    }
+    Key key = keyOf(tensor, indices);
+    if (known(key))
+      return 0;
+    for (const Hoisted &other : hoisted)
+      if (keyOf(linalg::GenericOp(other.generic)->getResult(0), other.indices) == key)
+        return other.level;
+    loops.assign(generic.getNumLoops(), std::nullopt);
+    for (auto [position, index] : llvm::enumerate(loopsOf(generic, indices)))
+      if (index.base)
+        loops[position] = index;
+  }
+  int64_t level = 0;
+  for (OpOperand *input : generic.getDpsInputOperands())
+    level = std::max(level, collect(input->get(), operandPlaces(generic, input, loops), hoisted));
+  if (!isReduction(generic))
+    return level;
+  hoisted.push_back({generic, indices, level + 1});
+  return level + 1;
+}
+
+/// One loop for reductions along rows of one length.
+void ElementEvaluator::reduceTogether(ArrayRef<Hoisted> members) {
+  SmallVector<Value> sums;
+  lanes = true;
+  for (const Hoisted &member : members)
+    sums.push_back(startOf(member.generic));
+  lanes = false;
+  int64_t extent = linalg::GenericOp(members.front().generic).getStaticLoopRanges().back();
+  sums = forLanes(extent, sums, [&](Index index, ValueRange carried) {
+    SmallVector<Value> next;
+    for (auto [member, sum] : llvm::zip(members, carried)) {
+      SmallVector<Index> loops = loopsOf(member.generic, member.indices);
+      loops.back() = index;
+      next.push_back(accumulate(member.generic, loops, sum));
+    }
+    return next;
+  });
+  for (auto [member, sum] : llvm::zip(members, sums)) {
+    linalg::GenericOp generic = member.generic;
+    Key key = keyOf(generic->getResult(0), member.indices);
+    scopes.back()[key] = addLanes(generic, sum);
+  }
+}
+
+} // namespace splitcast
