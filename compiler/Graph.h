@@ -215,7 +215,7 @@ Tensor notEqual(const Tensor &x, int64_t value);
 Tensor embedding(const Tensor &table, const Tensor &ids);
 Tensor reshape(const Tensor &x, const sbp::Shape &shape);
 /// Dimension i of the result is dimension permutation[i] of `x`.
-Tensor transpose(const Tensor &x, std::vector<int64_t> permutation);
+Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation);
 /// The `count` elements from `start` on along dimension `dim`.
 Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count);
 /// One after the other along dimension `dim`; at least one.

@@ -106,7 +106,7 @@ Tensor reshape(const Tensor &x, const sbp::Shape &shape) {
   return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(shape, element), valueOf(x));
 }
 
-Tensor transpose(const Tensor &x, std::vector<int64_t> permutation) {
+Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("transpose", x);
   return builder ? builder->make<nn::TransposeOp>(valueOf(x), llvm::ArrayRef<int64_t>(permutation)) : invalidOf(x);
 }

@@ -191,8 +191,11 @@ private:
     if (!choice)
       return failure();
     std::optional<Choice> without;
-    if (isUpdate && !(without = choose(op, operands, stageless, pinned)))
-      return failure();
+    if (isUpdate) {
+      without = choose(op, operands, stageless, pinned);
+      if (!without)
+        return failure();
+    }
     apply(op, *choice, pinned);
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       if (without && pinned[index].empty())

@@ -86,7 +86,7 @@ private:
   }
 
   /// The logical signature with another entry along the axis.
-  sbp::NdAttr split(sbp::VariableOp variable, sbp::Sbp entry) {
+  sbp::NdAttr split(sbp::VariableOp variable, const sbp::Sbp &entry) {
     sbp::NdSbp signature = variable.getLogical().toAlgebra();
     signature[zeroAxis] = entry;
     return sbp::NdAttr::get(placement, signature);

@@ -1,4 +1,5 @@
 // What one kernel computes.
+#include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -86,7 +87,7 @@ struct Group {
 
 class Fuser {
 public:
-  explicit Fuser(Block &block) : block(block) {}
+  Fuser(Block &block, DeviceTraits traits) : block(block), traits(traits) {}
 
   void run() {
     for (Operation &op : block)
@@ -103,15 +104,14 @@ private:
       return closeReadersOf(assign.getStorage());
     if (!isFusible(op))
       return;
-    Group joined{{}, loopShape(op), patternOf(op)};
+    Group joined{{op}, loopShape(op), patternOf(op)};
     for (Group &group : groups)
-      if (mayJoin(group, op) && !needsSum(group, joined.members) && !needsSum(joined, group.members) &&
-          joined.members.size() + group.members.size() < kMaxMembers) {
+      if (mayJoin(group, op) && suitsDevice(group, joined) && !needsSum(group, joined.members) &&
+          !needsSum(joined, group.members) && joined.members.size() + group.members.size() < kMaxMembers) {
         llvm::append_range(joined.members, group.members);
         joined.pattern = std::max(joined.pattern, group.pattern);
         group.members.clear();
       }
-    joined.members.push_back(op);
     llvm::sort(joined.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     llvm::erase_if(groups, [](const Group &group) { return group.members.empty(); });
     groups.push_back(std::move(joined));
@@ -142,7 +142,7 @@ private:
     Pattern pattern = patternOf(op);
     bool isRowNest = group.pattern != Pattern::Elementwise;
     if (group.isClosed || group.pattern == Pattern::Reduction || loopShape(op) != group.shape ||
-        (isRowNest && pattern == Pattern::Reduction) || needsSum(group, op))
+        (isRowNest && pattern == Pattern::Reduction))
       return false;
     bool feeds = llvm::any_of(op->getOperands(),
                               [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
@@ -154,6 +154,16 @@ private:
                            });
                   });
     return (feeds || shares) && !usedBetween(group, op);
+  }
+
+  /// Whether the device can sum over rows in the walk that makes them.
+  bool suitsDevice(const Group &a, const Group &b) const {
+    auto has = [](const Group &group, Pattern pattern) {
+      return llvm::any_of(group.members, [&](Operation *op) { return patternOf(op) == pattern; });
+    };
+    bool mixes =
+        (has(a, Pattern::Columns) || has(b, Pattern::Columns)) && (has(a, Pattern::Rows) || has(b, Pattern::Rows));
+    return traits.sumsBesideRows || !mixes;
   }
 
   /// Whether one of these ops needs what a member sums over the rows.
@@ -224,6 +234,7 @@ private:
   }
 
   Block &block;
+  DeviceTraits traits;
   std::vector<Group> groups;
 };
 
@@ -235,7 +246,7 @@ struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op)) // no kernel would compute it
         op.erase();
-    Fuser(block).run();
+    Fuser(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>())).run();
   }
 };
 

@@ -568,6 +568,7 @@ FailureOr<RankView> findRank(ModuleOp module, int64_t rank) {
 LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &rank, int64_t rankNumber) {
   OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
   target->setAttrs(global->getAttrDictionary());
+  target->setAttr("ccl.device", builder.getStringAttr(rank.placement.deviceKind));
   target->setAttr("ccl.rank", builder.getI64IntegerAttr(rankNumber));
   target->setAttr("ccl.ranks", builder.getI64IntegerAttr(rank.placement.numPositions()));
   Storages storages(global, rank);

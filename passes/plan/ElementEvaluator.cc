@@ -99,7 +99,7 @@ Value ElementEvaluator::load(Value source, ArrayRef<Index> indices) {
   bool isLane = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
   if (!isLane)
     return builder.create<memref::LoadOp>(loc, source, bases(indices));
-  if (!indices.back().isLane)
+  if (!indices.back().isLane || element.isInteger(1)) // a byte each, where a vector has bits
     return gatherLanes(source, indices, element);
   auto type = VectorType::get({laneCount}, element);
   if (!mask)

@@ -1,14 +1,7 @@
-//===- KernelEmitter.h - A fusion as loops --------------------------------------------===//
+//===- KernelEmitter.h - From a fusion to a kernel -----------------------------------------===//
 //
-// Turns what one kernel computes into scf loops over memrefs, for a CPU. Elements are made on demand
-// (ElementEvaluator.h), in nests that KernelForm.h chooses:
-//   elementwise       one loop per dimension; LLVM vectorizes the innermost
-//   row nest          all results that one walk over the rows can make: per row, reductions along it in kLanes explicit
-//                     lanes that are added in a fixed tree at the end, those that need not each other in one loop; then
-//                     its elements, and sums over the rows that are added up in their place
-//   column reduction  where nothing else is made of the rows: kLanes columns side by side, rows in ascending order
-// The lanes and trees depend on nothing but the shape: a kernel gives the same bits on every CPU, and whatever it is
-// fused with.
+// What `exec-lower` asks for a kernel: an emitter per kind of device (HostKernelEmitter.h, GpuKernelEmitter.h). All
+// start from one definition of the ops (KernelForm.h, ElementEvaluator.h) and differ in the loops around it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_KERNELEMITTER_H
@@ -20,18 +13,15 @@
 
 namespace splitcast {
 
-/// Elements that a reduction adds side by side.
-inline constexpr int64_t kLanes = 16;
-
-/// What a kernel takes for a tensor; flat: one dimension.
-mlir::MemRefType kernelMemref(mlir::Value tensor, bool isFlat);
-
-/// Appends the kernel @name to the module at `builder`'s insertion point. Its arguments are the operands that no result
-/// is computed in place of, in order, then the results; tied[i] is the operand that result i is computed in place of,
-/// or -1 (requires KernelForm::mayTie).
+/// Appends the kernel @name to the module at the builder's insertion point. `tied`: see KernelArguments.h (requires
+/// KernelForm::mayTie). alignments: of the addresses of the kernel's arguments, in order, in bytes.
 ///   Errors  after a diagnostic: an op's linalg definition has a form that is not known here.
-mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
-                                               llvm::ArrayRef<int64_t> tied);
+using EmitKernel = mlir::FailureOr<mlir::func::FuncOp> (*)(mlir::OpBuilder &builder, llvm::StringRef name,
+                                                           nn::FusionOp fusion, llvm::ArrayRef<int64_t> tied,
+                                                           llvm::ArrayRef<int64_t> alignments);
+
+/// Of a placement's kind of device; that of "cpu" for kinds that have none of their own.
+EmitKernel kernelEmitterOf(llvm::StringRef deviceKind);
 
 } // namespace splitcast
 

@@ -4,6 +4,8 @@
 #include "passes/plan/KernelEmitter.h"
 #include "passes/plan/Passes.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -31,10 +33,11 @@ struct PersistentSpace {
 /// Kernels by their text, so that equal ones are one.
 class KernelTable {
 public:
-  explicit KernelTable(ModuleOp module) : builder(OpBuilder::atBlockEnd(module.getBody())) {}
+  KernelTable(ModuleOp module, EmitKernel emitKernel)
+      : builder(OpBuilder::atBlockEnd(module.getBody())), emitKernel(emitKernel) {}
 
-  FailureOr<StringAttr> add(nn::FusionOp fusion, ArrayRef<int64_t> tied) {
-    FailureOr<func::FuncOp> kernel = emitKernel(builder, "kernel", fusion, tied);
+  FailureOr<StringAttr> add(nn::FusionOp fusion, ArrayRef<int64_t> tied, ArrayRef<int64_t> alignments) {
+    FailureOr<func::FuncOp> kernel = emitKernel(builder, "kernel", fusion, tied, alignments);
     if (failed(kernel))
       return failure();
     std::string text;
@@ -52,6 +55,7 @@ public:
 
 private:
   OpBuilder builder;
+  EmitKernel emitKernel;
   std::map<std::string, StringAttr> known;
 };
 
@@ -74,11 +78,12 @@ public:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
     auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
-    int64_t heldLeft = held ? held.getInt() : 0;
+    int64_t heldOps = held ? held.getInt() : 0, lowered = 0;
     for (Operation &op : function.getBody().front()) {
       if (failed(lower(&op)))
         return failure();
-      if (heldLeft > 0 && --heldLeft == 0)
+      ++lowered;
+      if (lowered == heldOps)
         plan.setHeldOps(llvm::range_size(plan.getBody().front()));
     }
     return success();
@@ -227,7 +232,11 @@ private:
     for (auto [index, input] : llvm::enumerate(fusion.getInputs()))
       if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
         reads.push_back(rangeOf(input));
-    FailureOr<StringAttr> kernel = kernels.add(fusion, tied);
+    ArrayAttr writes = rangesOf(fusion.getOutputs());
+    SmallVector<int64_t> alignments; // the spaces themselves are aligned
+    for (Attribute range : llvm::concat<const Attribute>(reads, writes.getValue()))
+      alignments.push_back(std::gcd(cast<exec::RangeAttr>(range).getOffset(), sbp::kAlignmentBytes));
+    FailureOr<StringAttr> kernel = kernels.add(fusion, tied, alignments);
     if (failed(kernel))
       return failure();
     auto symbol = SymbolRefAttr::get(builder.getStringAttr(exec::kKernelsName), {FlatSymbolRefAttr::get(*kernel)});
@@ -235,8 +244,7 @@ private:
     for (auto [number, operand] : llvm::enumerate(tied))
       if (operand >= 0)
         inPlace.push_back(number);
-    builder.create<exec::LaunchOp>(fusion.getLoc(), symbol, builder.getArrayAttr(reads), rangesOf(fusion.getOutputs()),
-                                   inPlace);
+    builder.create<exec::LaunchOp>(fusion.getLoc(), symbol, builder.getArrayAttr(reads), writes, inPlace);
     return success();
   }
 
@@ -323,7 +331,8 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
-    KernelTable kernels(kernelModule);
+    auto device = module->getAttrOfType<StringAttr>("ccl.device");
+    KernelTable kernels(kernelModule, kernelEmitterOf(device ? device.getValue() : "cpu"));
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
       if (failed(FunctionLowering(function, persistent, kernels, builder).run()))

@@ -18,7 +18,7 @@ def LowerToExecPass : Pass<"exec-lower", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["splitcast::exec::ExecDialect", "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
                            "mlir::vector::VectorDialect", "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
-                           "mlir::tensor::TensorDialect", "mlir::math::MathDialect"];
+                           "mlir::tensor::TensorDialect", "mlir::math::MathDialect", "mlir::gpu::GPUDialect"];
 }
 
 def ReportPass : Pass<"exec-report", "mlir::ModuleOp"> {

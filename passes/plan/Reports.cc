@@ -48,11 +48,13 @@ struct LiveBuffers {
       changes[end(i) + 1] -= bytes(i);
     }
     int64_t live = 0, most = 0, at = 0;
-    for (auto [op, change] : changes)
-      if ((live += change) > most) {
+    for (auto [op, change] : changes) {
+      live += change;
+      if (live > most) {
         most = live;
         at = op;
       }
+    }
     return at;
   }
 };

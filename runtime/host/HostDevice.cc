@@ -94,6 +94,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<Device> createHostDevice(HostDeviceOptions options) { return std::make_unique<HostDevice>(options); }
+std::unique_ptr<Device> createHostDevice(const HostDeviceOptions &options) { return std::make_unique<HostDevice>(options); }
 
 } // namespace splitcast::runtime

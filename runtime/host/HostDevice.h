@@ -26,7 +26,7 @@ struct HostDeviceOptions {
 };
 
 /// The device outlives its buffers and streams; kernels and library calls may outlive it.
-std::unique_ptr<Device> createHostDevice(HostDeviceOptions options);
+std::unique_ptr<Device> createHostDevice(const HostDeviceOptions &options);
 
 } // namespace splitcast::runtime
 

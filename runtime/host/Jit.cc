@@ -68,7 +68,7 @@ std::string entryNameOf(const std::string &key) { return "splitcast_kernel_" + k
 
 } // namespace
 
-Jit::Jit(JitOptions options)
+Jit::Jit(const JitOptions &options)
     : options(options), cache(options.objectCacheDir), description(JitCompiler::describe(options.target)) {}
 
 Jit::~Jit() = default;

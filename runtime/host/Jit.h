@@ -38,7 +38,7 @@ struct JitStatistics {
 /// several threads.
 class Jit : public std::enable_shared_from_this<Jit> {
 public:
-  explicit Jit(JitOptions options);
+  explicit Jit(const JitOptions &options);
   ~Jit();
 
   /// As Device::loadKernels. A kernel equal to one loaded before, under whatever name, is not compiled again.

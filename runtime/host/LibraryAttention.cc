@@ -46,13 +46,14 @@ struct Sizes {
   int64_t keyAt(int64_t sample, int64_t head) const { return (sample * keys * heads + head) * width; }
 };
 
+/// Elements from a row to the next.
+struct Strides {
+  int64_t a, b, c;
+};
+
 /// A product of this block's scores.
-Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-             double alpha = 1.0, double beta = 0.0) {
-  Gemm gemm{transposeA, transposeB, m, n, k, lda, ldb, ldc};
-  gemm.alpha = alpha;
-  gemm.beta = beta;
-  return gemm;
+Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, Strides strides) {
+  return {transposeA, transposeB, m, n, k, strides.a, strides.b, strides.c};
 }
 
 template <typename Float> class Attention : public Launchable {
@@ -95,24 +96,26 @@ private:
   absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end) {
     const int64_t rows = end - begin, seen = sizes.seenBefore(end), stride = sizes.stride();
     const int64_t q = sizes.queryAt(sample, begin, head), k = sizes.keyAt(sample, head);
-    absl::Status status = run(product(false, true, rows, seen, sizes.width, stride, stride, seen, sizes.scale),
-                              query + q, key + k, weights);
+    Gemm scores = product(false, true, rows, seen, sizes.width, {stride, stride, seen});
+    scores.alpha = sizes.scale;
+    absl::Status status = run(scores, query + q, key + k, weights);
     for (int64_t row = 0; row < rows; ++row) {
       hideUnseen(weights + row * seen, sample, begin + row, seen);
       kernels.softmax(weights + row * seen, seen);
     }
     if (!isGradient) {
       status.Update(
-          run(product(false, false, rows, sizes.width, seen, seen, stride, stride), weights, value + k, result + q));
+          run(product(false, false, rows, sizes.width, seen, {seen, stride, stride}), weights, value + k, result + q));
       return status;
     }
     status.Update(
-        run(product(false, true, rows, seen, sizes.width, stride, stride, seen), gradient + q, value + k, slopes));
+        run(product(false, true, rows, seen, sizes.width, {stride, stride, seen}), gradient + q, value + k, slopes));
     for (int64_t row = 0; row < rows; ++row)
       kernels.softmaxGrad(weights + row * seen, slopes + row * seen, seen, static_cast<Float>(sizes.scale));
     status.Update(
-        run(product(false, false, rows, sizes.width, seen, seen, stride, stride), slopes, key + k, result + q));
-    Gemm sum = product(true, false, seen, sizes.width, rows, seen, stride, stride, 1.0, 1.0);
+        run(product(false, false, rows, sizes.width, seen, {seen, stride, stride}), slopes, key + k, result + q));
+    Gemm sum = product(true, false, seen, sizes.width, rows, {seen, stride, stride});
+    sum.beta = 1.0;
     status.Update(run(sum, slopes, query + q, keyGrad + k));
     status.Update(run(sum, weights, gradient + q, valueGrad + k));
     return status;

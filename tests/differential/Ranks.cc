@@ -1,8 +1,8 @@
 #include "tests/differential/Ranks.h"
 
 #include "runtime/host/HostCommunicator.h"
-#include "runtime/host/HostDevice.h"
 #include "runtime/host/ThreadTransport.h"
+#include "tests/gpu/EmulatedDevice.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -40,7 +40,7 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
   std::unique_ptr<runtime::Communicator> communicator = runtime::createHostCommunicator(*std::move(transport), options);
   runtime::HostDeviceOptions deviceOptions;
   deviceOptions.objectCacheDir = objectCacheDir;
-  std::unique_ptr<runtime::Device> device = runtime::createHostDevice(deviceOptions);
+  std::unique_ptr<runtime::Device> device = gpu_tests::createEmulatedDevice(deviceOptions);
   return body(*device, *communicator);
 }
 

@@ -10,8 +10,8 @@
 #S1 = #sbp.nd<#p, [S(1)]>
 #P = #sbp.nd<#p, [P]>
 // Variables stay, for those that initialize, save and load them.
-// FIRST: module attributes {ccl.rank = 0 : i64, ccl.ranks = 4 : i64}
-// LAST: module attributes {ccl.rank = 3 : i64, ccl.ranks = 4 : i64}
+// FIRST: module attributes {ccl.device = "cpu", ccl.rank = 0 : i64, ccl.ranks = 4 : i64}
+// LAST: module attributes {ccl.device = "cpu", ccl.rank = 3 : i64, ccl.ranks = 4 : i64}
 // ALL: sbp.variable @w : tensor<10x4xf32, #B> storage #S0_
 // FIRST: ccl.storage @storage.w : tensor<3x4xf32> holds [@w] at [0]
 // LAST: ccl.storage @storage.w : tensor<2x4xf32> holds [@w] at [0]

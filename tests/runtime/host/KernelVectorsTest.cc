@@ -1,4 +1,5 @@
-// Every op, compiled for this CPU by the whole compiler, against NumPy: on one rank, alone in a function.
+// Every op, compiled by the whole compiler for this CPU, and for a GPU whose threads the CPU runs, against NumPy: on
+// one rank, alone in a function.
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
 #include "tests/runtime/reference/Fixture.h"
@@ -48,8 +49,9 @@ private:
 };
 
 /// One module of all these cases, as plans.
-absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &cases, mlir::MLIRContext &context) {
-  std::string text = "module attributes {sbp.placement = #sbp.placement<\"cpu\", [dp = 1]>} {\n";
+absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &cases, const std::string &deviceKind,
+                                             mlir::MLIRContext &context) {
+  std::string text = "module attributes {sbp.placement = #sbp.placement<\"" + deviceKind + "\", [dp = 1]>} {\n";
   differential::Experiment experiment;
   for (size_t i = 0; i < cases.size(); ++i) {
     std::string name = "f" + std::to_string(i);
@@ -76,7 +78,9 @@ absl::StatusOr<differential::Outcome> runAll(const std::vector<VectorCase> &case
   return differential::runPlans({local->front().get()}, experiment, /*objectCacheDir=*/"");
 }
 
-TEST(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
+class KernelVectorsTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
   std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
   std::map<std::string, std::vector<VectorCase>> byOp;
   for (const VectorCase &testCase : reference::readVectors(*context))
@@ -85,7 +89,7 @@ TEST(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
   EXPECT_EQ(byOp.size(), reference::opsWith<nn::ComputeOpInterface>(*context, "nn").size());
   for (const auto &[op, cases] : byOp) {
     SCOPED_TRACE(op);
-    absl::StatusOr<differential::Outcome> outcome = runAll(cases, *context);
+    absl::StatusOr<differential::Outcome> outcome = runAll(cases, GetParam(), *context);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     ASSERT_EQ(outcome->results.size(), cases.size());
     for (size_t i = 0; i < cases.size(); ++i) {
@@ -96,6 +100,8 @@ TEST(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, KernelVectorsTest, testing::Values("cpu", "cuda"));
 
 } // namespace
 } // namespace splitcast::runtime

@@ -1,6 +1,7 @@
-#include "passes/plan/KernelEmitter.h"
+#include "passes/plan/HostKernelEmitter.h"
 
 #include "passes/plan/ElementEvaluator.h"
+#include "passes/plan/KernelArguments.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,19 +14,20 @@ namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-class KernelEmitter : ElementEvaluator {
+class HostKernelEmitter : ElementEvaluator {
 public:
-  KernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
-                ArrayRef<int64_t> tied)
+  HostKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
+                    ArrayRef<int64_t> tied)
       : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, kLanes), fusion(fusion), body(body), form(form),
         tied(tied) {}
 
   FailureOr<func::FuncOp> emit(StringRef name) {
-    auto function = builder.create<func::FuncOp>(loc, name, builder.getFunctionType(argumentTypes(), {}));
+    auto function =
+        builder.create<func::FuncOp>(loc, name, builder.getFunctionType(kernelArgumentTypes(body, form, tied), {}));
     OpBuilder::InsertionGuard guard(builder);
     Block *block = function.addEntryBlock();
     builder.setInsertionPointToEnd(block);
-    bindArguments(block);
+    targets = bindKernelArguments(body, tied, block, memory);
     emitNests();
     builder.create<func::ReturnOp>(loc);
     if (error.empty())
@@ -34,33 +36,6 @@ public:
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Arguments
-  //===--------------------------------------------------------------------===//
-
-  SmallVector<Type> argumentTypes() {
-    SmallVector<Type> types;
-    for (auto [index, argument] : llvm::enumerate(body.arguments))
-      if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
-        types.push_back(kernelMemref(argument, form.isFlat));
-    for (Value result : body.results)
-      types.push_back(kernelMemref(result, form.isFlat));
-    return types;
-  }
-
-  void bindArguments(Block *block) {
-    unsigned next = 0;
-    for (auto [index, argument] : llvm::enumerate(body.arguments))
-      if (!llvm::is_contained(tied, static_cast<int64_t>(index)))
-        memory[argument] = block->getArgument(next++);
-    for (auto [index, result] : llvm::enumerate(body.results)) {
-      Value target = block->getArgument(next++);
-      targets.push_back(target);
-      if (tied[index] >= 0)
-        memory[body.arguments[tied[index]]] = target;
-    }
-  }
-
   //===--------------------------------------------------------------------===//
   // Nests
   //===--------------------------------------------------------------------===//
@@ -260,22 +235,11 @@ private:
 
 } // namespace
 
-MemRefType kernelMemref(Value tensor, bool isFlat) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (isFlat && type.getRank() > 0)
-    return MemRefType::get({type.getNumElements()}, type.getElementType());
-  if (type.getNumElements() == 0) { // never touched; strides of 0 would not lower
-    SmallVector<int64_t> shape(type.getRank(), 1);
-    shape.front() = 0;
-    return MemRefType::get(shape, type.getElementType());
-  }
-  return MemRefType::get(type.getShape(), type.getElementType());
-}
-
-FailureOr<func::FuncOp> emitKernel(OpBuilder &builder, StringRef name, nn::FusionOp fusion, ArrayRef<int64_t> tied) {
+FailureOr<func::FuncOp> emitHostKernel(OpBuilder &builder, StringRef name, nn::FusionOp fusion, ArrayRef<int64_t> tied,
+                                       ArrayRef<int64_t>) {
   LinalgBody body(fusion);
   KernelForm form(body);
-  return KernelEmitter(builder, fusion, body, form, tied).emit(name);
+  return HostKernelEmitter(builder, fusion, body, form, tied).emit(name);
 }
 
 } // namespace splitcast

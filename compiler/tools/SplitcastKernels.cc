@@ -1,0 +1,94 @@
+// splitcast-kernels: what a GPU runs of a module at the global level.
+//
+//   splitcast-kernels MODULE.mlir [--enable-zero=N] [--rank=R] [--chip=sm_90] > kernels.ptx
+//
+// Prints the PTX of all kernels of a rank's plan; the names of the plan's kernels stand before it, as comments, with
+// the functions that each launches. Needs no GPU.
+#include "compiler/Compile.h"
+#include "compiler/GraphDiagnostics.h"
+#include "compiler/LaunchFlags.h"
+#include "compiler/Pipelines.h"
+#include "dialects/exec/Exec.h"
+#include "runtime/cuda/PtxCompiler.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "mlir/Parser/Parser.h"
+
+#include <cstdio>
+
+namespace splitcast {
+namespace {
+
+struct Options {
+  std::string path, chip = "sm_90";
+  int64_t stage = 0, rank = 0;
+};
+
+absl::StatusOr<runtime::GpuProgram> programOf(const Options &options, mlir::MLIRContext &context) {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  {
+    DiagnosticCollector collector(&context);
+    module = mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context);
+    if (!module)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", options.path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
+  }
+  CompileOptions compile;
+  compile.zero.stage = static_cast<int>(options.stage);
+  auto global = compileGlobal(*module, compile);
+  if (!global.ok())
+    return global.status();
+  auto plans = compilePlan(**global, compile, options.rank);
+  if (!plans.ok())
+    return plans.status();
+  for (auto kernels : (*plans)->getOps<mlir::ModuleOp>())
+    return runtime::cutIntoLaunches(kernels);
+  return absl::InternalError("the plan holds no kernels");
+}
+
+absl::Status run(const Options &options) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  runtime::registerGpuKernelDialects(registry);
+  mlir::MLIRContext context(registry);
+  absl::StatusOr<runtime::GpuProgram> program = programOf(options, context);
+  if (!program.ok())
+    return program.status();
+  runtime::PtxTarget target;
+  target.chip = options.chip;
+  target.libdevice = runtime::findLibdevice().value_or("");
+  for (const runtime::GpuKernel &kernel : program->kernels) {
+    printf("// %s", kernel.name.c_str());
+    for (const runtime::GpuLaunch &launch : kernel.launches)
+      printf(" %s", launch.function.c_str());
+    printf("\n");
+  }
+  absl::StatusOr<std::string> ptx = runtime::compileToPtx(*program, target);
+  if (ptx.ok())
+    printf("%s", ptx->c_str());
+  return ptx.status();
+}
+
+} // namespace
+} // namespace splitcast
+
+int main(int argc, char **argv) {
+  splitcast::Options options;
+  splitcast::Flags flags("splitcast-kernels", "MODULE.mlir [FLAGS]\nPrints the PTX of a module's kernels.");
+  flags.addPositional("MODULE.mlir", &options.path);
+  flags.addInteger("enable-zero", &options.stage, 0, 3, "the stage of ZeRO");
+  flags.addInteger("rank", &options.rank, 0, 1 << 20, "whose plan");
+  flags.addString("chip", &options.chip, "NAME", "what to compile for");
+  absl::Status status = flags.parse(argc, argv);
+  if (status.ok() && flags.isHelpWanted()) {
+    printf("%s", flags.help().c_str());
+    return 0;
+  }
+  if (status.ok())
+    status = splitcast::run(options);
+  if (status.ok())
+    return 0;
+  fprintf(stderr, "splitcast-kernels: error: %s\n", std::string(status.message()).c_str());
+  return 1;
+}

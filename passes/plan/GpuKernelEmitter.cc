@@ -1,0 +1,456 @@
+#include "passes/plan/GpuKernelEmitter.h"
+
+#include "passes/plan/ElementEvaluator.h"
+#include "passes/plan/KernelArguments.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+namespace {
+
+constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kColumnWarps = 8, kVectorBytes = 16;
+
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+/// Elements of a vector of 16 bytes of the widest of these types; at least 2, of which a tree can be made.
+int64_t vectorWidth(const LinalgBody &body) {
+  int64_t widest = 1;
+  for (Value value : llvm::concat<const Value>(body.arguments, body.results))
+    if (Type element = cast<RankedTensorType>(value.getType()).getElementType(); isa<FloatType>(element))
+      widest = std::max<int64_t>(widest, element.getIntOrFloatBitWidth() / 8);
+  return std::clamp<int64_t>(kVectorBytes / widest, 2, 8);
+}
+
+class GpuKernelEmitter : ElementEvaluator {
+public:
+  GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
+                   ArrayRef<int64_t> tied, ArrayRef<int64_t> alignments)
+      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, vectorWidth(body)), fusion(fusion), body(body),
+        form(form), tied(tied), alignments(alignments) {}
+
+  FailureOr<func::FuncOp> emit(StringRef name) {
+    SmallVector<Type> types = kernelArgumentTypes(body, form, tied);
+    auto function = builder.create<func::FuncOp>(loc, name, builder.getFunctionType(types, {}));
+    for (auto [index, alignment] : llvm::enumerate(alignments))
+      if (alignment >= kVectorBytes && index < types.size())
+        function.setArgAttr(index, "llvm.align", builder.getI64IntegerAttr(kVectorBytes));
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = function.addEntryBlock();
+    builder.setInsertionPointToEnd(block);
+    targets = bindKernelArguments(body, tied, block, memory);
+    emitNests();
+    builder.create<func::ReturnOp>(loc);
+    if (error.empty())
+      return function;
+    return fusion.emitOpError() << error;
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Nests
+  //===--------------------------------------------------------------------===//
+
+  void emitNests() {
+    SmallVector<size_t> all = llvm::to_vector(llvm::seq<size_t>(0, body.results.size()));
+    if (form.isFlat)
+      return emitElementwise(all);
+    SmallVector<size_t> ofRows = form.first;
+    llvm::append_range(ofRows, form.elements);
+    llvm::append_range(ofRows, form.perRow);
+    bool needsWarp = llvm::any_of(ofRows, [&](size_t result) { return containsReduction(body.results[result]); }) &&
+                     llvm::none_of(ofRows, [&](size_t result) { return usesPlaces(body.results[result]); });
+    if (needsWarp)
+      emitRows();
+    else
+      emitByShape(ofRows);
+    SmallVector<size_t> sums = form.columns, rest;
+    for (size_t result : form.others)
+      (isSum(result) ? sums : rest).push_back(result);
+    emitByShape(rest);
+    for (size_t sum : sums) {
+      emitSum(sum);
+      memory[body.results[sum]] = targets[sum];
+    }
+  }
+
+  bool isSum(size_t result) const {
+    auto generic = body.results[result].getDefiningOp<linalg::GenericOp>();
+    return generic && isReduction(generic);
+  }
+
+  /// Elementwise results, those of one shape in one launch.
+  void emitByShape(ArrayRef<size_t> results) {
+    SmallVector<size_t> left(results);
+    while (!left.empty()) {
+      SmallVector<size_t> members, rest;
+      for (size_t result : left)
+        (shapeOf(body.results[result]) == shapeOf(body.results[left.front()]) ? members : rest).push_back(result);
+      emitElementwise(members);
+      for (size_t member : members)
+        memory[body.results[member]] = targets[member];
+      left = rest;
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Launches
+  //===--------------------------------------------------------------------===//
+
+  struct Ids {
+    Value block, thread, warp;
+    SmallVector<Value> shared;
+  };
+
+  /// Blocks of kWarp x `warps` threads, or of kThreads x 1 (warps = 0).
+  void launch(int64_t blocks, int64_t warps, TypeRange shared, function_ref<void(const Ids &)> emitBody) {
+    Value one = indexConstant(1), grid = indexConstant(blocks);
+    Value x = indexConstant(warps ? kWarp : kThreads), y = indexConstant(std::max<int64_t>(1, warps));
+    auto op = builder.create<gpu::LaunchOp>(loc, grid, one, one, x, y, one, Value(), Type(), ValueRange(), shared);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&op.getBody().front());
+    scoped([&] {
+      emitBody({op.getBlockIds().x, op.getThreadIds().x, op.getThreadIds().y,
+                llvm::to_vector_of<Value>(op.getWorkgroupAttributions())});
+    });
+    builder.create<gpu::TerminatorOp>(loc);
+  }
+
+  Value add(Value a, Value b) { return builder.create<arith::AddIOp>(loc, a, b); }
+  Value times(Value a, int64_t b) { return builder.create<arith::MulIOp>(loc, a, indexConstant(b)); }
+
+  Value isBelow(Value index, int64_t bound) {
+    return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, indexConstant(bound));
+  }
+
+  /// Values made in a branch are known in it only.
+  void emitIf(Value condition, function_ref<void()> then, function_ref<void()> otherwise = {}) {
+    auto op = builder.create<scf::IfOp>(loc, condition, static_cast<bool>(otherwise));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(op.thenBlock());
+    scoped(then);
+    if (!otherwise)
+      return;
+    builder.setInsertionPointToStart(op.elseBlock());
+    scoped(otherwise);
+  }
+
+  /// The place of element `linear` of a tensor of these extents.
+  SmallVector<Index> placeOf(Value linear, ArrayRef<int64_t> extents, bool isLane) {
+    SmallVector<Index> place(extents.size());
+    for (size_t dim = extents.size(); dim-- > 0;) {
+      if (dim == 0) {
+        place[dim] = {linear, false};
+        break;
+      }
+      Value extent = indexConstant(extents[dim]);
+      place[dim] = {builder.create<arith::RemUIOp>(loc, linear, extent), false};
+      linear = builder.create<arith::DivUIOp>(loc, linear, extent);
+    }
+    if (!place.empty())
+      place.back().isLane = isLane;
+    return place;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Elementwise
+  //===--------------------------------------------------------------------===//
+
+  void emitElementwise(ArrayRef<size_t> members) {
+    ArrayRef<int64_t> shape = shapeOf(body.results[members.front()]);
+    int64_t total = ShapedType::getNumElements(shape);
+    if (total == 0)
+      return;
+    SmallVector<int64_t> extents(shape);
+    if (form.isFlat && !shape.empty())
+      extents = {total};
+    bool fillsVectors = form.isFlat ? !shape.empty() : !extents.empty() && extents.back() % laneCount == 0;
+    for (size_t member : members)
+      fillsVectors &= !usesPlaces(body.results[member]) && !containsReduction(body.results[member]);
+    const int64_t perThread = fillsVectors ? laneCount : 1;
+    const int64_t perBlock = kThreads * perThread;
+    launch((total + perBlock - 1) / perBlock, 0, {}, [&](const Ids &ids) {
+      Value first = times(add(times(ids.block, kThreads), ids.thread), perThread);
+      auto vector = [&] { storeVector(members, placeOf(first, extents, true)); };
+      auto scalar = [&] { storeVector(members, placeOf(first, extents, false)); };
+      auto rest = [&] {
+        Value end = indexConstant(total), one = indexConstant(1);
+        loop(first, end, one, {}, [&](Value linear, ValueRange) {
+          storeVector(members, placeOf(linear, extents, false));
+          return SmallVector<Value>();
+        });
+      };
+      if (!fillsVectors)
+        return total % perBlock == 0 ? scalar() : emitIf(isBelow(first, total), scalar);
+      if (total % perBlock == 0)
+        return vector();
+      if (total % perThread == 0)
+        return emitIf(isBelow(first, total), vector);
+      emitIf(isBelow(first, total - laneCount + 1), vector, rest);
+    });
+  }
+
+  /// Stores an element, or a vector of them, of each member.
+  void storeVector(ArrayRef<size_t> members, ArrayRef<Index> place) {
+    lanes = !place.empty() && place.back().isLane;
+    SmallVector<Value> values; // all loads come first: a target may be an operand's memory
+    for (size_t member : members)
+      values.push_back(evaluate(body.results[member], place));
+    for (auto [member, value] : llvm::zip(members, values))
+      store(value, targets[member], bases(place));
+    lanes = false;
+  }
+
+  void store(Value value, Value target, ValueRange place) {
+    if (!isa<VectorType>(value.getType()))
+      builder.create<memref::StoreOp>(loc, value, target, place);
+    else if (cast<MemRefType>(target.getType()).getElementType().isInteger(1)) // a byte each, where a vector has bits
+      storeLanes(value, target, place);
+    else if (mask)
+      builder.create<vector::MaskedStoreOp>(loc, target, place, mask, value);
+    else
+      builder.create<vector::StoreOp>(loc, value, target, place);
+  }
+
+  void storeLanes(Value value, Value target, ValueRange place) {
+    for (int64_t lane = 0; lane < laneCount; ++lane) {
+      Value number = indexConstant(lane);
+      SmallVector<Value> at(place);
+      at.back() = add(at.back(), number);
+      auto storeOne = [&] {
+        builder.create<memref::StoreOp>(loc, builder.create<vector::ExtractElementOp>(loc, value, number), target, at);
+      };
+      mask ? emitIf(builder.create<vector::ExtractElementOp>(loc, mask, number), storeOne) : storeOne();
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The row nest
+  //===--------------------------------------------------------------------===//
+
+  void emitRows() {
+    ArrayRef<int64_t> outer = ArrayRef<int64_t>(form.rows).drop_back();
+    int64_t rows = ShapedType::getNumElements(outer);
+    if (rows > 0)
+      forWarps(rows, [&](Value row, Value lane) {
+        SmallVector<Index> place = placeOf(row, outer, false);
+        storeRow(form.first, place);
+        for (size_t result : form.first)
+          memory[body.results[result]] = targets[result];
+        hoistRow(place);
+        SmallVector<Value> values;
+        for (size_t result : form.perRow)
+          values.push_back(evaluate(body.results[result], place));
+        storeOnce(form.perRow, values, bases(place), lane);
+        storeRow(form.elements, place);
+      });
+    for (const SmallVector<size_t> *members : {&form.elements, &form.perRow})
+      for (size_t member : *members)
+        memory[body.results[member]] = targets[member];
+  }
+
+  /// A warp for each of `count` things.
+  void forWarps(int64_t count, function_ref<void(Value, Value)> emitBody) {
+    launch((count + kWarpsPerBlock - 1) / kWarpsPerBlock, kWarpsPerBlock, {}, [&](const Ids &ids) {
+      warpLane = ids.thread;
+      laneStart = times(ids.thread, laneCount);
+      Value number = add(times(ids.block, kWarpsPerBlock), ids.warp);
+      auto all = [&] { emitBody(number, ids.thread); };
+      if (count % kWarpsPerBlock == 0)
+        all();
+      else
+        emitIf(isBelow(number, count), all); // the same for all threads of a warp
+      warpLane = laneStart = {};
+      chunks.clear();
+    });
+  }
+
+  void storeRow(ArrayRef<size_t> members, ArrayRef<Index> row) {
+    if (members.empty())
+      return;
+    forLanes(form.rows.back(), {}, [&](Index column, ValueRange) {
+      SmallVector<Index> place(row);
+      place.push_back(column);
+      SmallVector<Value> values;
+      for (size_t member : members)
+        values.push_back(evaluate(body.results[member], place));
+      for (auto [member, value] : llvm::zip(members, values))
+        store(value, targets[member], bases(place));
+      return SmallVector<Value>();
+    });
+  }
+
+  void hoistRow(ArrayRef<Index> row) {
+    SmallVector<std::pair<Value, Places>> wanted;
+    for (size_t member : form.perRow)
+      wanted.emplace_back(body.results[member], symbolic(row, row.size()));
+    for (size_t member : form.elements)
+      wanted.emplace_back(body.results[member], symbolic(row, form.rows.size()));
+    hoist(wanted);
+  }
+
+  /// One thread of the warp stores what all have.
+  void storeOnce(ArrayRef<size_t> members, ValueRange values, ValueRange place, Value lane) {
+    if (members.empty())
+      return;
+    Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, indexConstant(0));
+    emitIf(isFirst, [&] {
+      for (auto [member, value] : llvm::zip(members, values))
+        store(value, targets[member], place);
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Lanes
+  //===--------------------------------------------------------------------===//
+
+  /// Of a warp, [0, extent) by kWarp x laneCount; of a thread alone, by laneCount. The rest under a mask.
+  SmallVector<Value> forLanes(int64_t extent, ValueRange carried, LaneBody step) override {
+    const int64_t stride = warpLane ? kWarp * laneCount : laneCount, whole = extent / stride;
+    SmallVector<Value> values(carried);
+    lanes = true;
+    if (warpLane && whole <= kRowChunks)
+      for (int64_t chunk = 0; chunk < whole; ++chunk)
+        values = step({chunkStart(chunk * stride), true}, values);
+    else if (whole > 0)
+      values = loop(indexConstant(0), indexConstant(whole * stride), indexConstant(stride), values,
+                    [&](Value iv, ValueRange args) { return step({warpLane ? add(iv, laneStart) : iv, true}, args); });
+    if (whole * stride < extent)
+      values = restOfLanes(whole * stride, extent, values, step);
+    lanes = false;
+    return values;
+  }
+
+  /// The same value each time, so that what was made at that place of the row is found again.
+  Value chunkStart(int64_t offset) {
+    Value &start = chunks[offset];
+    if (!start) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfterValue(laneStart);
+      start = add(laneStart, indexConstant(offset));
+    }
+    return start;
+  }
+
+  SmallVector<Value> restOfLanes(int64_t from, int64_t extent, ArrayRef<Value> carried, LaneBody step) {
+    Value start = warpLane ? chunkStart(from) : indexConstant(from);
+    bool isWholeVectors = (extent - from) % laneCount == 0;
+    if (!warpLane || !isWholeVectors) {
+      Value left = builder.create<arith::SubIOp>(loc, indexConstant(extent), start);
+      mask = builder.create<vector::CreateMaskOp>(loc, VectorType::get({laneCount}, builder.getI1Type()), left);
+      SmallVector<Value> values;
+      scoped([&] { values = step({start, true}, carried); });
+      mask = {};
+      return values;
+    }
+    auto op = builder.create<scf::IfOp>(loc, ValueRange(carried).getTypes(), isBelow(start, extent), true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(op.thenBlock());
+    SmallVector<Value> values;
+    scoped([&] { values = step({start, true}, carried); });
+    if (!carried.empty()) {
+      builder.create<scf::YieldOp>(loc, values);
+      builder.setInsertionPointToStart(op.elseBlock());
+      builder.create<scf::YieldOp>(loc, carried);
+    }
+    return op.getResults();
+  }
+
+  Value addLanes(linalg::GenericOp generic, Value sum) override {
+    Value total = foldLanes(generic, sum);
+    if (warpLane)
+      for (int32_t offset = kWarp / 2; offset > 0; offset /= 2)
+        total = combine(builder, loc, generic, total, shuffle(total, offset));
+    return total;
+  }
+
+  /// The value of the thread whose number differs in that bit. Exact for types that shuffles do not take.
+  Value shuffle(Value value, int32_t offset) {
+    Type type = value.getType();
+    bool isSmall = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+    if (isSmall)
+      value = builder.create<arith::ExtFOp>(loc, builder.getF32Type(), value);
+    value = builder.create<gpu::ShuffleOp>(loc, value, offset, static_cast<int32_t>(kWarp), gpu::ShuffleMode::XOR)
+                .getShuffleResult();
+    return isSmall ? builder.create<arith::TruncFOp>(loc, type, value).getResult() : value;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums
+  //===--------------------------------------------------------------------===//
+
+  void emitSum(size_t result) {
+    Value tensor = body.results[result];
+    auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+    int64_t total = ShapedType::getNumElements(shapeOf(tensor));
+    if (total == 0)
+      return;
+    bool isPlain = !usesPlaces(tensor);
+    if (isPlain && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction)
+      return forWarps(total, [&](Value number, Value lane) {
+        SmallVector<Index> place = placeOf(number, shapeOf(tensor), false);
+        storeOnce({result}, evaluate(tensor, place), bases(place), lane);
+      });
+    if (isPlain && shapeOf(tensor).size() == 1 && generic.getNumParallelLoops() == 1)
+      return emitColumnSum(result, generic);
+    launch((total + kThreads - 1) / kThreads, 0, {}, [&](const Ids &ids) {
+      Value number = add(times(ids.block, kThreads), ids.thread);
+      emitIf(isBelow(number, total), [&] { storeVector({result}, placeOf(number, shapeOf(tensor), false)); });
+    });
+  }
+
+  /// Over all dimensions but the last: warps of a block add every kColumnWarps-th row, then the first adds their sums.
+  void emitColumnSum(size_t result, linalg::GenericOp generic) {
+    int64_t width = shapeOf(body.results[result]).front();
+    SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
+    Type element = cast<RankedTensorType>(body.results[result].getType()).getElementType();
+    auto sharedType = MemRefType::get({kColumnWarps, kWarp}, element, AffineMap(),
+                                      gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
+    launch((width + kWarp - 1) / kWarp, kColumnWarps, sharedType, [&](const Ids &ids) {
+      Value shared = ids.shared.front(), start = startOf(generic);
+      Value column = add(times(ids.block, kWarp), ids.thread);
+      Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // no thread leaves early
+      Value rows = indexConstant(ShapedType::getNumElements(outer)), step = indexConstant(kColumnWarps);
+      Value sum = loop(ids.warp, rows, step, start, [&](Value row, ValueRange carried) -> SmallVector<Value> {
+                    SmallVector<Index> loops = placeOf(row, outer, false);
+                    loops.push_back({inside, false});
+                    return {accumulate(generic, loops, carried.front())};
+                  }).front();
+      builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, ids.thread});
+      builder.create<gpu::BarrierOp>(loc);
+      Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, ids.warp, indexConstant(0));
+      Value isStored = builder.create<arith::AndIOp>(loc, isFirst, isBelow(column, width));
+      emitIf(isStored, [&] {
+        Value total = sum;
+        for (int64_t warp = 1; warp < kColumnWarps; ++warp)
+          total = combine(builder, loc, generic, total,
+                          builder.create<memref::LoadOp>(loc, shared, ValueRange{indexConstant(warp), ids.thread}));
+        builder.create<memref::StoreOp>(loc, total, targets[result], column);
+      });
+    });
+  }
+
+  nn::FusionOp fusion;
+  const LinalgBody &body;
+  const KernelForm &form;
+  ArrayRef<int64_t> tied, alignments;
+  SmallVector<Value> targets;
+  Value warpLane, laneStart;       ///< of a launch whose warps work together
+  std::map<int64_t, Value> chunks; ///< where lanes begin in a row, by the offset of the first
+};
+
+} // namespace
+
+FailureOr<func::FuncOp> emitGpuKernel(OpBuilder &builder, StringRef name, nn::FusionOp fusion, ArrayRef<int64_t> tied,
+                                      ArrayRef<int64_t> alignments) {
+  LinalgBody body(fusion);
+  KernelForm form(body);
+  return GpuKernelEmitter(builder, fusion, body, form, tied, alignments).emit(name);
+}
+
+} // namespace splitcast

@@ -1,0 +1,33 @@
+//===- GpuKernelEmitter.h - A fusion as kernels of a GPU ---------------------------------===//
+//
+// The same elements on demand (ElementEvaluator.h), in gpu.launch ops with constant sizes. Nests (KernelForm.h) become:
+//   elementwise     a thread per vector of 16 bytes of the widest type; what does not fill a vector, element by element
+//   row nest        a warp per row: the lanes stand side by side along the row, in vectors; a row of at most
+//                   kRowChunks vectors per lane stays in registers between reductions and elements. Sums along the
+//                   row are added per lane in ascending order, then within the vector, then by shuffles, in a fixed
+//                   tree.
+//   column sums     a block for 32 columns: 8 warps add every eighth row, then one adds their sums in shared memory
+//   other sums      along the innermost dimension a warp per result, else a thread
+// Nothing depends on the device: a kernel gives the same bits on every GPU, but not those of the CPU's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_PASSES_PLAN_GPUKERNELEMITTER_H
+#define SPLITCAST_PASSES_PLAN_GPUKERNELEMITTER_H
+
+#include "dialects/nn/Nn.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace splitcast {
+
+/// Threads of a warp, and vectors of a row that one of them keeps in registers.
+inline constexpr int64_t kWarp = 32, kRowChunks = 8;
+
+/// See KernelEmitter.h. An argument that is aligned to 16 bytes has the attribute llvm.align = 16: its vectors are then
+/// loaded whole.
+mlir::FailureOr<mlir::func::FuncOp> emitGpuKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
+                                                  llvm::ArrayRef<int64_t> tied, llvm::ArrayRef<int64_t> alignments);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_PLAN_GPUKERNELEMITTER_H

@@ -1,0 +1,16 @@
+//===- MathLowering.h - Rounding and functions, the same on every device ---------------------===//
+#ifndef SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
+#define SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace splitcast::runtime {
+
+/// Passes on a module of kernels, whatever they will run on; the result is in the dialects of the source. bf16 and f16
+/// arithmetic is done in f32 and rounded after every op, nothing is contracted or reassociated; exp, log, tanh, erf and
+/// others on f32 become polynomials. Sine, cosine, square roots, and functions of f64, are left to the target.
+void buildMathPipeline(mlir::OpPassManager &passes);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H

@@ -1,0 +1,131 @@
+// The pass pipeline of PtxCompiler.h.
+#include "runtime/codegen/MathLowering.h"
+#include "runtime/cuda/PtxCompiler.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace splitcast::runtime {
+namespace {
+
+using namespace mlir;
+
+/// Functions that libdevice has for scalars only, one element at a time.
+struct ScalarizeMathPass : PassWrapper<ScalarizeMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScalarizeMathPass)
+  StringRef getArgument() const override { return "splitcast-scalarize-math"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) && isa<VectorType>(op->getResult(0).getType()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      scalarize(op);
+  }
+
+private:
+  static void scalarize(Operation *op) {
+    OpBuilder b(op);
+    auto type = cast<VectorType>(op->getResult(0).getType());
+    Value result = b.create<arith::ConstantOp>(op->getLoc(), b.getZeroAttr(type));
+    for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(b.create<vector::ExtractOp>(op->getLoc(), operand, lane));
+      OperationState state(op->getLoc(), op->getName(), operands, type.getElementType(), op->getAttrs());
+      result = b.create<vector::InsertOp>(op->getLoc(), b.create(state)->getResult(0), result, lane);
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+};
+
+/// What the chip has instructions for, by LLVM's intrinsics: square roots rounded to nearest (upstream's way gives
+/// approximate ones), absolute values and roundings (upstream's way needs libdevice).
+struct UseIntrinsicsPass : PassWrapper<UseIntrinsicsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UseIntrinsicsPass)
+  StringRef getArgument() const override { return "splitcast-use-intrinsics"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<LLVM::LLVMDialect>(); }
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      std::string name = intrinsicOf(op);
+      if (name.empty())
+        return;
+      OpBuilder b(op);
+      auto call = b.create<LLVM::CallIntrinsicOp>(op->getLoc(), op->getResult(0).getType(), b.getStringAttr(name),
+                                                  op->getOperands());
+      op->replaceAllUsesWith(call->getResults());
+      op->erase();
+    });
+  }
+
+private:
+  static std::string intrinsicOf(Operation *op) {
+    const bool isDouble = op->getNumResults() == 1 && op->getResult(0).getType().isF64();
+    const std::string type = isDouble ? "f64" : "f32";
+    if (isa<math::SqrtOp>(op))
+      return isDouble ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
+    if (isa<math::AbsFOp>(op))
+      return "llvm.fabs." + type;
+    if (isa<math::FloorOp>(op))
+      return "llvm.floor." + type;
+    return isa<math::CeilOp>(op) ? "llvm.ceil." + type : "";
+  }
+};
+
+/// The vector ops that convert-vector-to-llvm leaves.
+struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
+  StringRef getArgument() const override { return "splitcast-gpu-lower-vector"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+void buildNvvmPipeline(OpPassManager &passes) {
+  buildMathPipeline(passes);
+  passes.addPass(std::make_unique<ScalarizeMathPass>());
+  passes.addPass(std::make_unique<UseIntrinsicsPass>());
+  passes.addPass(std::make_unique<LowerVectorPass>());
+  OpPassManager &module = passes.nest<gpu::GPUModuleOp>();
+  module.addPass(memref::createFoldMemRefAliasOpsPass());
+  module.addPass(memref::createExpandStridedMetadataPass());
+  module.addPass(createLowerAffinePass());
+  module.addPass(createConvertSCFToCFPass());
+  module.addPass(createConvertVectorToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions options;
+  options.useBarePtrCallConv = true;
+  options.indexBitwidth = 0; // as wide as pointers
+  module.addPass(createConvertGpuOpsToNVVMOps(options));
+  module.addPass(createConvertMathToLLVMPass());
+  module.addPass(createCanonicalizerPass());
+  module.addPass(createCSEPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+} // namespace splitcast::runtime

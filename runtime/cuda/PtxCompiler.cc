@@ -1,0 +1,162 @@
+#include "runtime/cuda/PtxCompiler.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <unistd.h>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createMachine(const PtxTarget &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (!found)
+    return absl::InternalError(absl::StrCat("LLVM has no code generator for ", kTriple, ": ", error));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      kTriple, target.chip, target.features, options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// Names of libdevice's functions that the module calls and does not hold. (What __nvvm_reflect asks, LLVM answers.)
+std::vector<std::string> missingFunctions(const llvm::Module &module) {
+  std::vector<std::string> names;
+  for (const llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&
+        function.getName() != "__nvvm_reflect")
+      names.push_back(function.getName().str());
+  return names;
+}
+
+absl::Status linkLibdevice(llvm::Module &module, const std::string &path) {
+  std::vector<std::string> missing = missingFunctions(module);
+  if (missing.empty())
+    return absl::OkStatus();
+  if (path.empty())
+    return absl::FailedPreconditionError(absl::StrCat("kernels need libdevice for ", absl::StrJoin(missing, ", "),
+                                                      ", but no CUDA toolkit was found; set CUDA_HOME to one"));
+  llvm::SMDiagnostic error;
+  std::unique_ptr<llvm::Module> library = llvm::parseIRFile(path, error, module.getContext());
+  if (!library)
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be read: ", error.getMessage().str()));
+  library->setDataLayout(module.getDataLayout());
+  library->setTargetTriple(module.getTargetTriple());
+  // Denormals are kept: what __nvvm_reflect("__CUDA_FTZ") asks for.
+  module.addModuleFlag(llvm::Module::ModFlagBehavior::Override, "nvvm-reflect-ftz", uint32_t{0});
+  if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::Flags::LinkOnlyNeeded))
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be linked"));
+  missing = missingFunctions(module);
+  if (!missing.empty())
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' does not hold ", absl::StrJoin(missing, ", ")));
+  for (llvm::Function &function : module)
+    if (absl::StartsWith(std::string(function.getName()), "__nv_"))
+      function.setLinkage(llvm::Function::InternalLinkage);
+  return absl::OkStatus();
+}
+
+/// Arguments of a kernel never overlap.
+void addNoAlias(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel || function.hasExternalLinkage())
+      for (llvm::Argument &argument : function.args())
+        if (argument.getType()->isPointerTy() && !function.isDeclaration())
+          argument.addAttr(llvm::Attribute::NoAlias);
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+absl::StatusOr<std::string> emit(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return absl::InternalError("LLVM cannot emit PTX");
+  passes.run(module);
+  return std::string(text.begin(), text.end());
+}
+
+} // namespace
+
+absl::StatusOr<std::string> findLibdevice() {
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *home = std::getenv(variable); home && *home) {
+      std::string path = absl::StrCat(home, "/nvvm/libdevice/libdevice.10.bc");
+      if (access(path.c_str(), R_OK) == 0)
+        return path;
+      return absl::NotFoundError(absl::StrCat(variable, " is '", home, "', but there is no '", path,
+                                              "'; set it to a CUDA toolkit, or unset it"));
+    }
+  std::string path = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc";
+  if (access(path.c_str(), R_OK) == 0)
+    return path;
+  return absl::NotFoundError(absl::StrCat("CUDA_HOME is not set, and there is no '", path, "'"));
+}
+
+absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &target) {
+  mlir::MLIRContext *context = program.module->getContext();
+  mlir::DialectRegistry registry;
+  mlir::registerAllToLLVMIRTranslations(registry);
+  context->appendDialectRegistry(registry);
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
+    absl::StrAppend(&errors, diagnostic.str(), "\n");
+    return mlir::success();
+  });
+  mlir::PassManager passes(context, mlir::ModuleOp::getOperationName());
+  buildNvvmPipeline(passes);
+  if (mlir::failed(passes.run(*program.module)))
+    return absl::InvalidArgumentError(absl::StrCat("MLIR could not lower kernels for ", target.chip, ": ", errors));
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(program.functions(), llvmContext);
+  if (!module)
+    return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate kernels to LLVM IR: ", errors));
+  absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target);
+  if (!machine.ok())
+    return machine.status();
+  module->setDataLayout((*machine)->createDataLayout());
+  module->setTargetTriple(kTriple);
+  addNoAlias(*module);
+  if (absl::Status status = linkLibdevice(*module, target.libdevice); !status.ok())
+    return status;
+  optimize(*module, **machine);
+  return emit(*module, **machine);
+}
+
+} // namespace splitcast::runtime

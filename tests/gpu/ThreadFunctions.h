@@ -1,0 +1,28 @@
+//===- ThreadFunctions.h - From gpu.func to a function of one thread -----------------------===//
+#ifndef SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
+#define SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
+
+#include "runtime/cuda/GpuProgram.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace splitcast::gpu_tests {
+
+/// Where a thread is: block x, y, z, then thread x, y, z.
+inline constexpr int64_t kCoordinates = 6;
+
+struct ThreadFunction {
+  std::vector<int64_t> sharedBytes; ///< of each memref of workgroup memory
+  bool synchronizes = false;        ///< has shuffles or barriers
+};
+
+/// A module of functions of one thread, one per gpu.func of the program: the same arguments, then the workgroup's
+/// memory, then memref<6xi64> with its coordinates. Shuffles and barriers are calls of what Fibers.cc holds.
+mlir::OwningOpRef<mlir::ModuleOp> threadFunctions(runtime::GpuProgram &program,
+                                                  std::map<std::string, ThreadFunction> &descriptions);
+
+} // namespace splitcast::gpu_tests
+
+#endif // SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
