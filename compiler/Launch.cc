@@ -1,7 +1,7 @@
 #include "compiler/Launch.h"
 
+#include "compiler/LaunchBackend.h"
 #include "runtime/host/HostCommunicator.h"
-#include "runtime/host/HostDevice.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -93,7 +93,7 @@ void LaunchOptions::addTo(Flags &flags) {
   flags.addNumber("timeout", &timeoutSeconds, 0.1, 1e6,
                   "seconds that a rank waits for another before that is an error");
   flags.addInteger("threads", &threads, 0, 4096, "threads per rank; 0: the machine's processors, shared by its ranks");
-  flags.addChoice("device", &deviceKind, {"cpu"}, "what the ranks compute on");
+  flags.addChoice("device", &deviceKind, launchBackends(), "what the ranks compute on");
   flags.addString("kernel-cache", &kernelCache, "DIRECTORY", "where compiled kernels are kept; empty: nowhere");
 }
 
@@ -112,11 +112,23 @@ absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &opti
     return status;
   if (absl::Status status = launch->shareProcessors(); !status.ok())
     return status;
-  runtime::HostDeviceOptions device;
-  device.threads = launch->rankThreads;
-  device.objectCacheDir = options.kernelCache;
-  launch->rankDevice = runtime::createHostDevice(device);
+  launch->readiness = launch->createDevice();
   return launch;
+}
+
+absl::Status Launch::createDevice() {
+  LaunchBackendOptions options;
+  options.threads = rankThreads;
+  options.kernelCache = chosen.kernelCache;
+  options.localRank = localRank;
+  options.localRanks = localRanks;
+  options.timeout = toDuration(chosen.timeoutSeconds);
+  absl::StatusOr<LaunchBackend> backend = createLaunchBackend(chosen.deviceKind, options, std::move(ranks));
+  if (!backend.ok())
+    return backend.status();
+  rankDevice = std::move(backend->device);
+  ranks = std::move(backend->communicator);
+  return absl::OkStatus();
 }
 
 absl::Status Launch::connect() {
@@ -137,6 +149,11 @@ absl::Status Launch::shareProcessors() {
   absl::StatusOr<std::vector<std::string>> processors = control->exchange(processorsText(), {"start of the job"});
   if (!processors.ok())
     return processors.status();
+  std::vector<std::string> machines;
+  for (const std::string &text : *processors)
+    machines.push_back(text.substr(text.find(" of ") + 4, text.find(':') - text.find(" of ") - 4));
+  localRanks = std::count(machines.begin(), machines.end(), machines[rank()]);
+  localRank = std::count(machines.begin(), machines.begin() + rank(), machines[rank()]);
   rankThreads = static_cast<int>(chosen.threads > 0 ? chosen.threads : sharedProcessors(*processors));
   return absl::OkStatus();
 }
@@ -174,6 +191,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
   absl::Status status = (*launch)->agree(parsed, "check of the flags");
   if (status.ok() && flags.isHelpWanted() && (*launch)->rank() == 0)
     printf("%s", flags.help().c_str());
+  if (status.ok() && !flags.isHelpWanted())
+    status = (*launch)->agree((*launch)->ready(), "choice of devices");
   if (status.ok() && !flags.isHelpWanted())
     status = body(**launch);
   return (*launch)->end(status);

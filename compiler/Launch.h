@@ -63,6 +63,9 @@ public:
   int threads() const { return rankThreads; }
   const LaunchOptions &options() const { return chosen; }
 
+  /// Whether this rank has its device. What is wrong with it is found before the flags are agreed about, and said
+  /// after.
+  const absl::Status &ready() const { return readiness; }
   runtime::Device &device() { return *rankDevice; }
   runtime::Communicator &communicator() { return *ranks; }
 
@@ -78,9 +81,12 @@ private:
   Launch() = default;
   absl::Status connect();
   absl::Status shareProcessors();
+  absl::Status createDevice();
 
   LaunchOptions chosen;
   int rankThreads = 1;
+  int64_t localRank = 0, localRanks = 1; ///< on this machine
+  absl::Status readiness;
   std::unique_ptr<runtime::MpiRuntime> runtime;
   std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
   std::unique_ptr<runtime::Device> rankDevice;

@@ -121,10 +121,11 @@ public:
       return absl::InvalidArgumentError(
           absl::StrCat("the module's placement has ", placement.toAlgebra().numPositions(), " ranks, but ",
                        communicator.size(), " are running; start as many as the placement has"));
-    if (placement.getDeviceKind().getValue() != "cpu")
-      return absl::InvalidArgumentError(absl::StrCat("the module's placement is on \"",
-                                                     placement.getDeviceKind().getValue().str(),
-                                                     "\" devices, but this session runs on \"cpu\""));
+    if (placement.getDeviceKind().getValue() != device.kind())
+      return absl::InvalidArgumentError(
+          absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
+                       "\" devices, but this session runs on \"", device.kind(),
+                       "\"; start it with --device=", placement.getDeviceKind().getValue().str()));
     if (absl::Status status = compareFingerprints(fingerprint(**boxed, options), communicator); !status.ok())
       return status;
     endPhase(seconds.ranks);

@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace splitcast::sbp;
 
@@ -78,17 +80,19 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
       return emitError() << "placement has two axes named '" << name.getValue() << "'; give each its own name";
     if (size < 1)
       return emitError() << "placement axis '" << name.getValue() << "' has size " << size << "; a size is at least 1";
-    positions *= size;
+    if (__builtin_mul_overflow(positions, size, &positions))
+      positions = std::numeric_limits<int64_t>::max();
   }
-  if (ranks.empty())
-    return success();
-  if (static_cast<int64_t>(ranks.size()) != positions)
+  if (!ranks.empty() && static_cast<int64_t>(ranks.size()) != positions)
     return emitError() << "placement has " << positions << " positions but lists " << ranks.size()
                        << " ranks; list one rank per position";
   llvm::SmallSet<int64_t, 8> seenRanks;
   for (int64_t rank : ranks)
     if (rank < 0 || !seenRanks.insert(rank).second)
       return emitError() << "placement lists rank " << rank << (rank < 0 ? ", which is negative" : " twice");
+  constexpr int64_t kMostPositions = int64_t{1} << 20; // pieces are told apart by walking over them
+  if (positions > kMostPositions)
+    return emitError() << "placement has more than " << kMostPositions << " positions; use fewer ranks";
   return success();
 }
 

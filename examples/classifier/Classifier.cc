@@ -105,7 +105,7 @@ absl::Status predict(Training &training, const Samples &samples) {
 }
 
 absl::Status run(const TrainingFlags &flags, Launch &launch) {
-  Graph graph({"cpu", {{"dp", launch.size()}}});
+  Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph);
   Samples samples(flags.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(

@@ -74,7 +74,7 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
 
 absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFile &text) {
   const int64_t context = flags.sizes.context;
-  Graph graph({"cpu", {{"dp", launch.size()}}});
+  Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
   TextWindows windows(text, context + 1, flags.training.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(

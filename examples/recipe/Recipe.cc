@@ -56,7 +56,7 @@ std::string highWater() { return megabytes(processMemory().highWaterBytes); }
 absl::Status run(const RecipeFlags &flags, Launch &launch) {
   const bool isFirst = launch.rank() == 0;
   const std::string atStart = highWater();
-  Graph graph({"cpu", {{"dp", launch.size()}}});
+  Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags, launch.size());
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
       flags.training, launch, graph, [&](const std::string &input, int64_t, const sbp::Interval &rows, void *to) {

@@ -28,7 +28,7 @@ void build(Graph &graph, const TextFlags &flags) {
 }
 
 absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TextFile &text) {
-  Graph graph({"cpu", {{"dp", launch.size()}}});
+  Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
   TextWindows windows(text, flags.window + 1, flags.training.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(

@@ -71,9 +71,12 @@ Pattern patternOf(Operation *op) {
   return rows && !rows->empty() && isDirect(*rows) ? patternOfSum(spec, *rows) : Pattern::Reduction;
 }
 
-bool isFusible(Operation *op) {
+bool isFusible(Operation *op, const DeviceTraits &traits) {
   auto compute = dyn_cast<nn::ComputeOpInterface>(op);
-  return compute && isa<sbp::ShardingOpInterface>(op) && !compute.getLibraryCall() && !isa<nn::ReshapeOp>(op);
+  if (!compute || !isa<sbp::ShardingOpInterface>(op) || isa<nn::ReshapeOp>(op))
+    return false;
+  std::optional<nn::LibraryCall> call = compute.getLibraryCall();
+  return !call || !traits.hasLibraryCall(call->name);
 }
 
 struct Group {
@@ -87,7 +90,7 @@ struct Group {
 
 class Fuser {
 public:
-  Fuser(Block &block, DeviceTraits traits) : block(block), traits(traits) {}
+  Fuser(Block &block, DeviceTraits traits) : block(block), traits(std::move(traits)) {}
 
   void run() {
     for (Operation &op : block)
@@ -102,7 +105,7 @@ private:
   void visit(Operation *op) {
     if (auto assign = dyn_cast<ccl::AssignOp>(op))
       return closeReadersOf(assign.getStorage());
-    if (!isFusible(op))
+    if (!isFusible(op, traits))
       return;
     Group joined{{op}, loopShape(op), patternOf(op)};
     for (Group &group : groups)
@@ -234,7 +237,7 @@ private:
   }
 
   Block &block;
-  DeviceTraits traits;
+  const DeviceTraits traits;
   std::vector<Group> groups;
 };
 

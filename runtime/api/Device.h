@@ -73,6 +73,9 @@ class Device {
 public:
   virtual ~Device() = default;
 
+  /// "cpu", "cuda": the kind that a placement must have for its plans to run here.
+  virtual std::string kind() const = 0;
+
   /// Memory aligned to 4096 bytes with unknown contents, or ResourceExhausted with the bytes asked for.
   virtual absl::StatusOr<Buffer> allocate(int64_t bytes) = 0;
   /// Of a buffer that allocate returned.

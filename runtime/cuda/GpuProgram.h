@@ -38,6 +38,7 @@ struct GpuProgram {
   /// Of one gpu.module, which holds the functions that the launches name; equal ones are one.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<GpuKernel> kernels;
+  bool mayAlias = false; ///< arguments of a function may overlap
 
   mlir::gpu::GPUModuleOp functions();
 };

@@ -152,7 +152,8 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
     return machine.status();
   module->setDataLayout((*machine)->createDataLayout());
   module->setTargetTriple(kTriple);
-  addNoAlias(*module);
+  if (!program.mayAlias)
+    addNoAlias(*module);
   if (absl::Status status = linkLibdevice(*module, target.libdevice); !status.ok())
     return status;
   optimize(*module, **machine);

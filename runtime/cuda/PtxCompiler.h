@@ -30,8 +30,8 @@ absl::StatusOr<std::string> findLibdevice();
 /// Passes on a module that holds a gpu.module; what is in that is then all in the LLVM and NVVM dialects.
 void buildNvvmPipeline(mlir::OpPassManager &passes);
 
-/// PTX of all functions of a program, which is changed. Pointers are known to be distinct, and aligned as the
-/// functions' llvm.align says.
+/// PTX of all functions of a program, which is changed. Unless the program says otherwise, pointers are distinct; they
+/// are aligned as the functions' llvm.align says.
 ///   Numerics  no fast math, no contraction, square roots and divisions rounded to nearest.
 ///   Errors    InvalidArgument with the compiler's diagnostics; FailedPrecondition: a kernel needs libdevice, and there
 ///             is none.

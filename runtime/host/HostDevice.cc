@@ -44,6 +44,7 @@ public:
       : threads(std::max(1, options.threads)), memory(options.guardPages),
         jit(std::make_shared<Jit>(JitOptions{threads, options.objectCacheDir, hostTarget()})) {}
 
+  std::string kind() const override { return "cpu"; }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory.allocate(bytes); }
   void release(Buffer buffer) override { memory.release(buffer); }
 
@@ -94,6 +95,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Device> createHostDevice(const HostDeviceOptions &options) { return std::make_unique<HostDevice>(options); }
+std::unique_ptr<Device> createHostDevice(const HostDeviceOptions &options) {
+  return std::make_unique<HostDevice>(options);
+}
 
 } // namespace splitcast::runtime

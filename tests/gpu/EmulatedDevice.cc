@@ -125,6 +125,7 @@ class EmulatedDevice : public Device {
 public:
   explicit EmulatedDevice(const runtime::HostDeviceOptions &options) : host(runtime::createHostDevice(options)) {}
 
+  std::string kind() const override { return host->kind(); }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return host->allocate(bytes); }
   void release(Buffer buffer) override { host->release(buffer); }
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {

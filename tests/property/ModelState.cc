@@ -21,7 +21,8 @@ sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
                                            {{"dp", 2}, {"tp", 1}},
                                            {{"dp", 1}, {"tp", 3}},
                                            {{"dp", 1}}};
-  sbp::Placement placement{"cpu", random.pick(meshes), {}};
+  // Kernels for GPUs run on a device that emulates them; they are larger, hence fewer.
+  sbp::Placement placement{random.chance(20) ? "cuda" : "cpu", random.pick(meshes), {}};
   if (random.chance(10)) { // ranks in another order
     placement.ranks.resize(placement.numPositions());
     std::iota(placement.ranks.begin(), placement.ranks.end(), 0);

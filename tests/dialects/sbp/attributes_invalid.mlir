@@ -18,6 +18,24 @@ func.func private @placement_c1_legal(tensor<4xf32, #sbp.nd<#p, [S(0), B]>>)
 
 // -----
 
+// At most 2^20 positions: @placement_c3.
+// expected-error @below {{placement has more than 1048576 positions; use fewer ranks}}
+#p = #sbp.placement<"cpu", [dp = 1048577]>
+
+// -----
+
+// @placement_c3
+// expected-error @below {{placement has more than 1048576 positions; use fewer ranks}}
+#p = #sbp.placement<"cpu", [dp = 1000000000000, tp = 1000000000000]>
+
+// -----
+
+// @placement_c3_legal
+#p = #sbp.placement<"cpu", [dp = 1048576]>
+func.func private @placement_c3_legal(tensor<4xf32, #sbp.nd<#p, [B]>>)
+
+// -----
+
 // One distinct, non-negative rank per position: @placement_c2.
 // expected-error @below {{placement has 2 positions but lists 3 ranks; list one rank per position}}
 #p = #sbp.placement<"cpu", [dp = 2], ranks = [0, 1, 2]>

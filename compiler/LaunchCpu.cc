@@ -1,0 +1,18 @@
+// Ranks that compute on the processors of the machine.
+#include "compiler/LaunchBackend.h"
+#include "runtime/host/HostDevice.h"
+
+namespace splitcast {
+namespace {
+
+absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::unique_ptr<runtime::Communicator> host) {
+  runtime::HostDeviceOptions device;
+  device.threads = options.threads;
+  device.objectCacheDir = options.kernelCache;
+  return LaunchBackend{runtime::createHostDevice(device), std::move(host)};
+}
+
+const LaunchBackendRegistration registration("cpu", create);
+
+} // namespace
+} // namespace splitcast

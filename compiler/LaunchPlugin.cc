@@ -1,0 +1,46 @@
+#include "compiler/LaunchPlugin.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace splitcast {
+namespace {
+
+/// SPLITCAST_CUDA_BACKEND, or the library beside this program, or where the build puts it.
+std::string findLibrary() {
+  if (const char *named = std::getenv("SPLITCAST_CUDA_BACKEND"); named && *named)
+    return named;
+  std::error_code error;
+  std::filesystem::path directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::string name = "libsplitcast-cuda.so";
+  for (const char *place : {"", "../compiler", "../../compiler"}) {
+    std::filesystem::path path = directory / place / name;
+    if (access(path.c_str(), R_OK) == 0)
+      return path;
+  }
+  return directory / name;
+}
+
+absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::unique_ptr<runtime::Communicator> host) {
+  const std::string path = findLibrary();
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return absl::FailedPreconditionError(absl::StrCat("the backend for GPUs cannot be loaded: ", dlerror(),
+                                                      "; build where CUDA, cuBLASLt and NCCL are found, or run with "
+                                                      "--device=cpu"));
+  auto entry = reinterpret_cast<LaunchPluginEntry>(dlsym(library, kLaunchPluginEntry));
+  if (!entry)
+    return absl::FailedPreconditionError(absl::StrCat("'", path, "' is no backend: ", dlerror()));
+  absl::StatusOr<LaunchBackend> result = absl::InternalError("the backend returned nothing");
+  entry(&options, &host, &result);
+  return result;
+}
+
+const LaunchBackendRegistration registration("cuda", create);
+
+} // namespace
+} // namespace splitcast

@@ -1,0 +1,96 @@
+#include "runtime/cuda/CudaDevice.h"
+
+#include "runtime/cuda/CudaKernels.h"
+#include "runtime/cuda/CudaLibraryCall.h"
+#include "runtime/cuda/CudaStatus.h"
+#include "runtime/cuda/CudaStream.h"
+
+#include "nccl.h"
+
+namespace splitcast::runtime {
+namespace {
+
+class CudaDevice : public Device {
+public:
+  CudaDevice(const CudaDeviceOptions &options, std::string chip) : options(options), chip(std::move(chip)) {}
+
+  std::string kind() const override { return "cuda"; }
+
+  /// Memory that NCCL can register with other ranks.
+  absl::StatusOr<Buffer> allocate(int64_t bytes) override {
+    void *data = nullptr;
+    ncclResult_t result = ncclMemAlloc(&data, static_cast<size_t>(bytes));
+    if (result != ncclSuccess)
+      return absl::ResourceExhaustedError(absl::StrCat("device ", options.number, " has no ", bytes,
+                                                       " bytes left: ", ncclGetErrorString(result),
+                                                       "; use more ranks, a higher stage "
+                                                       "of ZeRO, or a smaller batch"));
+    return Buffer{static_cast<std::byte *>(data), bytes};
+  }
+  void release(Buffer buffer) override { ncclMemFree(buffer.data); }
+
+  absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
+    cudaStream_t stream = nullptr;
+    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess)
+      return cudaStatus(error, absl::StrCat("making stream '", name, "'"));
+    return std::make_unique<CudaStream>(stream, name);
+  }
+
+  absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
+    return loadCudaKernels(kernels, chip);
+  }
+
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
+                                                          mlir::DictionaryAttr config) override {
+    return createCudaLibraryCall(name, config, {options.allowsTf32});
+  }
+
+  absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
+    if (to.bytes != from.bytes)
+      return absl::InvalidArgumentError(absl::StrCat("a copy of ", from.bytes, " bytes was given ", to.bytes,
+                                                     " bytes to write; sizes must be equal"));
+    return cudaStatus(cudaMemcpyAsync(to.data, from.data, from.bytes, cudaMemcpyDeviceToDevice, cudaStreamOf(stream)),
+                      "copy");
+  }
+  absl::Status clear(Buffer buffer, Stream &stream) override {
+    return cudaStatus(cudaMemsetAsync(buffer.data, 0, buffer.bytes, cudaStreamOf(stream)), "clear");
+  }
+  absl::Status upload(Buffer to, const void *from) override {
+    return cudaStatus(cudaMemcpy(to.data, from, to.bytes, cudaMemcpyHostToDevice), "upload");
+  }
+  absl::Status download(void *to, Buffer from) override {
+    return cudaStatus(cudaMemcpy(to, from.data, from.bytes, cudaMemcpyDeviceToHost), "download");
+  }
+
+private:
+  const CudaDeviceOptions options;
+  const std::string chip;
+};
+
+} // namespace
+
+int countCudaDevices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options) {
+  int count = 0;
+  if (absl::Status status = cudaStatus(cudaGetDeviceCount(&count), "looking for GPUs"); !status.ok())
+    return status;
+  if (options.number < 0 || options.number >= count)
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no device ", options.number, "; this process sees ", count, ", counted from 0"));
+  if (absl::Status status = cudaStatus(cudaSetDevice(options.number), "choosing a GPU"); !status.ok())
+    return status;
+  int major = 0, minor = 0;
+  for (auto [value, attribute] :
+       {std::pair(&major, cudaDevAttrComputeCapabilityMajor), std::pair(&minor, cudaDevAttrComputeCapabilityMinor)})
+    if (absl::Status status = cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "asking a GPU");
+        !status.ok())
+      return status;
+  return std::make_unique<CudaDevice>(options, absl::StrCat("sm_", major, minor));
+}
+
+} // namespace splitcast::runtime

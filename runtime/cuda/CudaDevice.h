@@ -1,0 +1,51 @@
+//===- CudaDevice.h - A GPU as a device ---------------------------------------------------------===//
+//
+// Calls return when work is enqueued; streams are CUDA's, an event is one of CUDA's. Kernels are compiled to PTX here
+// (PtxCompiler.h) and assembled by the driver; matrix products go to cuBLASLt.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
+#define SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
+
+#include "runtime/api/Device.h"
+
+#include "cuda_runtime_api.h"
+
+#include <memory>
+
+namespace splitcast::runtime {
+
+struct CudaDeviceOptions {
+  int number = 0; ///< of the device, as CUDA counts them
+  /// Products of f32 with tf32's 10 bits of mantissa: faster, and not the numbers of other devices.
+  bool allowsTf32 = false;
+};
+
+/// How many devices this process sees; 0 also without a driver.
+int countCudaDevices();
+
+/// The device outlives its buffers, streams, kernels and calls.
+///   Errors  FailedPrecondition: no such device, or a driver that is too old.
+absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options);
+
+/// Of a stream that a CUDA device made.
+cudaStream_t cudaStreamOf(Stream &stream);
+
+/// Fires when what `stream` holds so far has been done.
+absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
+/// Of an event of a CUDA device; does not wait.
+bool isCudaEventDone(const Event &event);
+
+/// Is asked, again and again, while a thread waits for a stream of this process.
+class CudaWatcher {
+public:
+  virtual ~CudaWatcher() = default;
+  /// Why it waits in vain; OK: it may go on.
+  virtual absl::Status check() = 0;
+};
+
+void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H

@@ -1,0 +1,132 @@
+#include "runtime/cuda/CudaKernels.h"
+
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaStatus.h"
+
+#include <cstdlib>
+
+namespace splitcast::runtime {
+namespace {
+
+/// The driver's code; kernels and launches share it.
+class LoadedCode {
+public:
+  explicit LoadedCode(cudaLibrary_t library) : library(library) {}
+  LoadedCode(const LoadedCode &) = delete;
+  LoadedCode &operator=(const LoadedCode &) = delete;
+  ~LoadedCode() { cudaLibraryUnload(library); }
+  const cudaLibrary_t library;
+};
+
+struct BoundLaunch {
+  cudaKernel_t function;
+  dim3 blocks, threads;
+  std::vector<int64_t> arguments;
+};
+
+class CudaKernel : public Launchable {
+public:
+  CudaKernel(const GpuKernel &kernel, std::vector<BoundLaunch> launches, std::shared_ptr<LoadedCode> code)
+      : what(absl::StrCat("kernel @", kernel.name)), argumentBytes(kernel.argumentBytes), alignments(kernel.alignments),
+        launches(std::move(launches)), code(std::move(code)) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    if (absl::Status status = check(buffers); !status.ok())
+      return status;
+    for (const BoundLaunch &bound : launches) {
+      const void *addresses[kMostArguments];
+      void *arguments[kMostArguments];
+      for (size_t i = 0; i < bound.arguments.size(); ++i) {
+        addresses[i] = buffers[bound.arguments[i]].data;
+        arguments[i] = &addresses[i];
+      }
+      cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(bound.function), bound.blocks, bound.threads,
+                                           arguments, 0, cudaStreamOf(stream));
+      if (error != cudaSuccess)
+        return cudaStatus(error, what);
+    }
+    return absl::OkStatus();
+  }
+
+  /// CUDA takes 4 KiB of arguments.
+  static constexpr size_t kMostArguments = 512;
+
+private:
+  absl::Status check(absl::Span<const Buffer> buffers) const {
+    if (buffers.size() != argumentBytes.size())
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " takes ", argumentBytes.size(), " buffers, not ", buffers.size()));
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].bytes != argumentBytes[i] || reinterpret_cast<uintptr_t>(buffers[i].data) % alignments[i] != 0)
+        return absl::InvalidArgumentError(absl::StrCat(what, ": buffer ", i, " has ", buffers[i].bytes, " of ",
+                                                       argumentBytes[i], " bytes, or is not aligned to ",
+                                                       alignments[i]));
+    return absl::OkStatus();
+  }
+
+  const std::string what;
+  const std::vector<int64_t> argumentBytes, alignments;
+  const std::vector<BoundLaunch> launches;
+  const std::shared_ptr<LoadedCode> code;
+};
+
+class CudaLibrary : public KernelLibrary {
+public:
+  CudaLibrary(std::vector<GpuKernel> kernels, std::shared_ptr<LoadedCode> code)
+      : kernels(std::move(kernels)), code(std::move(code)) {}
+
+  absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) override {
+    for (const GpuKernel &kernel : kernels)
+      if (kernel.name == name)
+        return bind(kernel);
+    return absl::NotFoundError(absl::StrCat("the plan has no kernel @", name));
+  }
+
+private:
+  absl::StatusOr<std::unique_ptr<Launchable>> bind(const GpuKernel &kernel) {
+    std::vector<BoundLaunch> launches;
+    for (const GpuLaunch &launch : kernel.launches) {
+      if (launch.arguments.size() > CudaKernel::kMostArguments)
+        return absl::UnimplementedError(absl::StrCat("kernel @", kernel.name, " takes ", launch.arguments.size(),
+                                                     " arguments; CUDA takes ", CudaKernel::kMostArguments));
+      BoundLaunch bound{nullptr, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments};
+      cudaError_t error = cudaLibraryGetKernel(&bound.function, code->library, launch.function.c_str());
+      if (error != cudaSuccess)
+        return cudaStatus(error, absl::StrCat("kernel @", kernel.name));
+      launches.push_back(std::move(bound));
+    }
+    return std::make_unique<CudaKernel>(kernel, std::move(launches), code);
+  }
+
+  static dim3 sizeOf(const std::array<int64_t, 3> &size) {
+    return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
+  }
+
+  const std::vector<GpuKernel> kernels;
+  const std::shared_ptr<LoadedCode> code;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp kernels, const std::string &chip) {
+  absl::StatusOr<GpuProgram> program = cutIntoLaunches(kernels);
+  if (!program.ok())
+    return program.status();
+  absl::StatusOr<std::string> libdevice = findLibdevice();
+  // A toolkit that was named and is none is an error; having none at all is one only for kernels that need it.
+  if (!libdevice.ok() && (std::getenv("CUDA_HOME") || std::getenv("CUDA_PATH")))
+    return libdevice.status();
+  PtxTarget target;
+  target.chip = chip;
+  target.libdevice = libdevice.value_or("");
+  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
+  if (!ptx.ok())
+    return ptx.status();
+  cudaLibrary_t library = nullptr;
+  cudaError_t error = cudaLibraryLoadData(&library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (error != cudaSuccess)
+    return absl::InvalidArgumentError(absl::StrCat("the driver refuses the kernels' PTX: ", cudaGetErrorString(error)));
+  return std::make_unique<CudaLibrary>(std::move(program->kernels), std::make_shared<LoadedCode>(library));
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,16 @@
+//===- CudaKernels.h - Kernels of a plan, loaded on a GPU -------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H
+#define SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H
+
+#include "runtime/api/Device.h"
+#include "runtime/cuda/PtxCompiler.h"
+
+namespace splitcast::runtime {
+
+/// As Device::loadKernels: cut into launches, compiled to PTX, assembled by the driver of the current device.
+///   Errors  those of cutIntoLaunches, compileToPtx and findLibdevice; InvalidArgument: the driver refuses the PTX.
+absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp kernels, const std::string &chip);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H

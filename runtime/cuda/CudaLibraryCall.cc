@@ -1,0 +1,29 @@
+#include "runtime/cuda/CudaLibraryCall.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <map>
+
+namespace splitcast::runtime {
+namespace {
+
+std::map<std::string, CudaLibraryCallFactory> &factories() {
+  static auto *all = new std::map<std::string, CudaLibraryCallFactory>;
+  return *all;
+}
+
+} // namespace
+
+CudaLibraryCallRegistration::CudaLibraryCallRegistration(const char *name, CudaLibraryCallFactory factory) {
+  factories()[name] = factory;
+}
+
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+                                                                  const CudaLibraryCallOptions &options) {
+  auto found = factories().find(name);
+  if (found == factories().end())
+    return absl::UnimplementedError(absl::StrCat("there is no library call '", name, "' on GPUs yet"));
+  return found->second(config, options);
+}
+
+} // namespace splitcast::runtime

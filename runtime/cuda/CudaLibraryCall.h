@@ -1,0 +1,35 @@
+//===- CudaLibraryCall.h - What CUDA's libraries do better than a kernel ------------------------------===//
+//
+// The calls of runtime/host/LibraryCall.h, by the same names and with the same configurations and operands: the plan
+// does not say what will run it. Each call is one file, which registers itself.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H
+#define SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H
+
+#include "runtime/api/Device.h"
+
+#include <memory>
+#include <string>
+
+namespace splitcast::runtime {
+
+struct CudaLibraryCallOptions {
+  bool allowsTf32 = false;
+};
+
+using CudaLibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(mlir::DictionaryAttr config,
+                                                                               const CudaLibraryCallOptions &options);
+
+/// A static object of this type in a call's file adds the call.
+struct CudaLibraryCallRegistration {
+  CudaLibraryCallRegistration(const char *name, CudaLibraryCallFactory factory);
+};
+
+/// As Device::libraryCall.
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+                                                                  const CudaLibraryCallOptions &options);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H

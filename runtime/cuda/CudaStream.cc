@@ -1,0 +1,81 @@
+// Streams and events.
+#include "runtime/cuda/CudaStream.h"
+
+#include "runtime/cuda/CudaStatus.h"
+
+#include <thread>
+#include <vector>
+
+namespace splitcast::runtime {
+
+CudaEvent::~CudaEvent() {
+  if (event)
+    cudaEventDestroy(event);
+}
+
+absl::Status CudaEvent::wait() { return cudaStatus(cudaEventSynchronize(event), "waiting for an event"); }
+
+absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream) {
+  cudaEvent_t event = nullptr;
+  absl::Status status = cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  if (!status.ok())
+    return status;
+  auto result = std::make_shared<CudaEvent>(event);
+  status = cudaStatus(cudaEventRecord(event, stream), "recording an event");
+  if (!status.ok())
+    return status;
+  return Event(std::move(result));
+}
+
+bool isCudaEventDone(const Event &event) {
+  return cudaEventQuery(static_cast<CudaEvent &>(*event).get()) != cudaErrorNotReady;
+}
+
+namespace {
+
+std::vector<std::weak_ptr<CudaWatcher>> &watchers() {
+  static auto *all = new std::vector<std::weak_ptr<CudaWatcher>>;
+  return *all;
+}
+
+absl::Status askWatchers() {
+  absl::Status status;
+  for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
+    if (std::shared_ptr<CudaWatcher> alive = watcher.lock())
+      status.Update(alive->check());
+  return status;
+}
+
+} // namespace
+
+void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher) { watchers().push_back(std::move(watcher)); }
+
+CudaStream::~CudaStream() {
+  if (stream)
+    cudaStreamDestroy(stream);
+}
+
+absl::Status CudaStream::waitFor(const Event &event) {
+  auto *fired = dynamic_cast<CudaEvent *>(event.get());
+  if (!fired)
+    return absl::InvalidArgumentError("a CUDA stream was told to wait for an event that is not CUDA's");
+  return cudaStatus(cudaStreamWaitEvent(stream, fired->get(), 0), absl::StrCat("stream '", name, "'"));
+}
+
+absl::StatusOr<Event> CudaStream::record() { return recordCudaEvent(stream); }
+
+absl::Status CudaStream::synchronize() {
+  cudaError_t state = cudaStreamQuery(stream);
+  for (; state == cudaErrorNotReady; state = cudaStreamQuery(stream)) {
+    if (absl::Status status = askWatchers(); !status.ok())
+      return status;
+    std::this_thread::yield();
+  }
+  absl::Status status = cudaStatus(state, absl::StrCat("work of stream '", name, "'"));
+  status.Update(askWatchers());
+  return status;
+}
+
+cudaStream_t cudaStreamOf(Stream &stream) { return static_cast<CudaStream &>(stream).get(); }
+
+} // namespace splitcast::runtime

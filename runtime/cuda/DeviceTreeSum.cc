@@ -1,0 +1,70 @@
+#include "runtime/cuda/DeviceTreeSum.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/Parser/Parser.h"
+
+#include <utility>
+#include <vector>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kMostAddends = 64;
+
+/// Writes the additions; returns the name of the sum.
+std::string addTree(std::string &text, int64_t count, const std::string &element) {
+  std::vector<std::pair<int64_t, std::string>> partial; // height and name, the oldest first
+  int64_t sums = 0;
+  auto merge = [&] {
+    auto [height, right] = partial.back();
+    partial.pop_back();
+    std::string name = absl::StrCat("%s", sums++);
+    absl::StrAppend(&text, name, " = arith.addf ", partial.back().second, ", ", right, " : ", element, "\n");
+    partial.back() = {height + 1, name};
+  };
+  for (int64_t addend = 0; addend < count; ++addend) {
+    partial.emplace_back(0, absl::StrCat("%v", addend));
+    while (partial.size() > 1 && partial.back().first == partial[partial.size() - 2].first)
+      merge();
+  }
+  while (partial.size() > 1)
+    merge();
+  return partial.front().second;
+}
+
+std::string sourceOf(int64_t count, const std::string &element) {
+  // Of a size that no count of elements reaches: the kernel looks at `count` instead.
+  const std::string memref = absl::StrCat("memref<1152921504606846976x", element, ">");
+  std::string text = "gpu.module @functions {\ngpu.func @tree_sum(";
+  for (int64_t addend = 0; addend < count; ++addend)
+    absl::StrAppend(&text, "%a", addend, ": ", memref, ", ");
+  absl::StrAppend(&text, "%sum: ", memref, ", %count: i64) kernel {\n");
+  absl::StrAppend(&text, "%block = gpu.block_id x\n%thread = gpu.thread_id x\n%threads = arith.constant ",
+                  kTreeSumThreads, " : index\n%first = arith.muli %block, %threads : index\n",
+                  "%i = arith.addi %first, %thread : index\n%end = arith.index_cast %count : i64 to index\n",
+                  "%inside = arith.cmpi slt, %i, %end : index\nscf.if %inside {\n");
+  for (int64_t addend = 0; addend < count; ++addend)
+    absl::StrAppend(&text, "%v", addend, " = memref.load %a", addend, "[%i] : ", memref, "\n");
+  std::string sum = addTree(text, count, element);
+  absl::StrAppend(&text, "memref.store ", sum, ", %sum[%i] : ", memref, "\n}\ngpu.return\n}\n}\n");
+  return text;
+}
+
+} // namespace
+
+absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context) {
+  if (count < 1 || count > kMostAddends || (type != ElementType::F32 && type != ElementType::F64))
+    return absl::InvalidArgumentError(absl::StrCat("a sum of ", count, " addends of ", nameOf(type), "; it takes 1 to ",
+                                                   kMostAddends, " of f32 or f64"));
+  mlir::DialectRegistry registry;
+  registerGpuKernelDialects(registry);
+  context.appendDialectRegistry(registry);
+  GpuProgram program;
+  program.module = mlir::parseSourceString<mlir::ModuleOp>(sourceOf(count, nameOf(type)), &context);
+  if (!program.module)
+    return absl::InternalError("the tree sum's source does not parse");
+  program.mayAlias = true;
+  return program;
+}
+
+} // namespace splitcast::runtime

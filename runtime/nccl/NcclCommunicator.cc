@@ -1,0 +1,310 @@
+#include "runtime/nccl/NcclCommunicator.h"
+
+#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Signature.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/nccl/NcclTreeSum.h"
+#include "runtime/nccl/NcclWatch.h"
+
+#include "absl/strings/str_cat.h"
+#include "nccl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace splitcast::runtime {
+namespace {
+
+absl::Status ncclStatus(ncclResult_t result, const std::string &what) {
+  if (result == ncclSuccess || result == ncclInProgress)
+    return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(what, ": NCCL: ", ncclGetErrorString(result)));
+}
+
+std::optional<ncclDataType_t> typeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return ncclFloat32;
+  case ElementType::F64:
+    return ncclFloat64;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Where blocks of these sizes begin, and where the last ends.
+std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> starts = {0};
+  for (int64_t size : sizes)
+    starts.push_back(starts.back() + size);
+  return starts;
+}
+
+class NcclCommunicator : public Communicator {
+public:
+  NcclCommunicator(std::unique_ptr<Communicator> control, const NcclCommunicatorOptions &options)
+      : control(std::move(control)), options(options) {}
+
+  absl::Status init() {
+    int version = 0;
+    ncclUniqueId id = {};
+    absl::Status status = ncclStatus(ncclGetVersion(&version), "NCCL's version");
+    if (status.ok() && rank() == 0)
+      status = ncclStatus(ncclGetUniqueId(&id), "NCCL's unique id");
+    // Text of rank 0 alone counts, but versions of all.
+    std::string mine(reinterpret_cast<const char *>(&id), sizeof(id));
+    auto all = control->exchange(absl::StrCat(version, " ", status.ok() ? mine : ""), {"NCCL's unique id"});
+    if (!status.ok())
+      return status;
+    if (!all.ok())
+      return all.status();
+    if (absl::Status same = checkVersions(*all); !same.ok())
+      return same;
+    std::memcpy(&id, all->front().data() + all->front().size() - sizeof(id), sizeof(id));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    ncclComm_t comm = nullptr;
+    status = ncclStatus(ncclCommInitRankConfig(&comm, static_cast<int>(size()), id, static_cast<int>(rank()), &config),
+                        "joining the ranks");
+    if (!status.ok())
+      return status;
+    watch = std::make_shared<NcclWatch>(comm, options.timeout);
+    addCudaWatcher(watch);
+    return watch->settle("joining the ranks");
+  }
+
+  int64_t rank() const override { return control->rank(); }
+  int64_t size() const override { return control->size(); }
+
+  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
+                                  const CallSite &site) override {
+    const std::vector<int64_t> starts = startsOf(bytesPerRank);
+    if (absl::Status status = checkBlocks(bytesPerRank, starts.back(), data.bytes, site); !status.ok())
+      return status;
+    cudaStream_t on = cudaStreamOf(stream);
+    const int64_t own = bytesPerRank[rank()];
+    const bool areEqual = std::all_of(bytesPerRank.begin(), bytesPerRank.end(), [&](int64_t b) { return b == own; });
+    absl::Status status;
+    if (areEqual && own > 0)
+      status = call(ncclAllGather(data.data + starts[rank()], data.data, own, ncclInt8, watch->comm(), on), site);
+    else if (!areEqual)
+      status = exchangeBlocks(site, [&](int64_t peer) {
+        absl::Status sent = send(data.slice(starts[rank()], own), peer, on, site);
+        sent.Update(receive(data.slice(starts[peer], bytesPerRank[peer]), peer, on, site));
+        return sent;
+      });
+    return finish(status, stream, site);
+  }
+
+  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
+                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
+    const std::vector<int64_t> starts = startsOf(elementsPerRank);
+    if (absl::Status status = checkBlocks(elementsPerRank, starts.back() * bytesOf(type), data.bytes, site);
+        !status.ok())
+      return status;
+    const int64_t own = elementsPerRank[rank()];
+    if (!typeOf(type) || output.bytes < own * bytesOf(type))
+      return absl::InvalidArgumentError(absl::StrCat(site.what, ": sums of f32 and f64 into ", own, " elements, not ",
+                                                     nameOf(type), " into ", output.bytes, " bytes"));
+    const bool areEqual =
+        std::all_of(elementsPerRank.begin(), elementsPerRank.end(), [&](int64_t n) { return n == own; });
+    if (!options.deterministic && areEqual) {
+      absl::Status status = own == 0 ? absl::OkStatus()
+                                     : call(ncclReduceScatter(data.data, output.data, own, *typeOf(type), ncclSum,
+                                                              watch->comm(), cudaStreamOf(stream)),
+                                            site);
+      return finish(status, stream, site);
+    }
+    return finish(sumBlocks(data, elementsPerRank, type, output, workspace, stream, site), stream, site);
+  }
+
+  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
+                                  const CallSite &site) override {
+    if (!typeOf(type) || data.bytes < elements * bytesOf(type))
+      return absl::InvalidArgumentError(absl::StrCat(site.what, ": sums ", elements, " elements of f32 or f64, not ",
+                                                     nameOf(type), " in ", data.bytes, " bytes"));
+    if (!options.deterministic)
+      return finish(call(ncclAllReduce(data.data, data.data, elements, *typeOf(type), ncclSum, watch->comm(),
+                                       cudaStreamOf(stream)),
+                         site),
+                    stream, site);
+    if (elements * bytesOf(type) <= sbp::kSmallAllReduceBytes)
+      return finish(sumWhole(data.slice(0, elements * bytesOf(type)), type, workspace, stream, site), stream, site);
+    std::vector<int64_t> blocks, bytes;
+    for (int64_t r = 0; r < size(); ++r) {
+      blocks.push_back(sbp::pieceOf(elements, size(), r).count);
+      bytes.push_back(blocks.back() * bytesOf(type));
+    }
+    const int64_t start = std::accumulate(bytes.begin(), bytes.begin() + rank(), int64_t{0});
+    absl::Status status = sumBlocks(data, blocks, type, data.slice(start, bytes[rank()]), workspace, stream, site);
+    if (!status.ok())
+      return status;
+    return allGather(data.slice(0, elements * bytesOf(type)), bytes, stream, site);
+  }
+
+  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
+                                 absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
+                                 const CallSite &site) override {
+    const std::vector<int64_t> sends = startsOf(inputBytesPerRank), receives = startsOf(outputBytesPerRank);
+    absl::Status status = checkBlocks(inputBytesPerRank, sends.back(), input.bytes, site);
+    status.Update(checkBlocks(outputBytesPerRank, receives.back(), output.bytes, site));
+    if (!status.ok())
+      return status;
+    cudaStream_t on = cudaStreamOf(stream);
+    status = exchangeBlocks(site, [&](int64_t peer) {
+      absl::Status sent = send(input.slice(sends[peer], inputBytesPerRank[peer]), peer, on, site);
+      sent.Update(receive(output.slice(receives[peer], outputBytesPerRank[peer]), peer, on, site));
+      return sent;
+    });
+    const int64_t own = inputBytesPerRank[rank()];
+    if (status.ok() && own > 0 &&
+        cudaMemcpyAsync(output.data + receives[rank()], input.data + sends[rank()], own, cudaMemcpyDeviceToDevice,
+                        on) != cudaSuccess)
+      status = absl::UnavailableError(absl::StrCat(site.what, ": a copy on the device failed"));
+    return finish(status, stream, site);
+  }
+
+  absl::Status barrier(const CallSite &site) override { return control->barrier(site); }
+  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
+    return control->exchange(mine, site);
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
+    absl::StatusOr<std::unique_ptr<Communicator>> group = control->split(ranks, site);
+    return group.ok() ? createNcclCommunicator(*std::move(group), options) : group.status();
+  }
+
+private:
+  static absl::Status checkVersions(const std::vector<std::string> &all) {
+    for (size_t r = 1; r < all.size(); ++r) {
+      const std::string first = all[0].substr(0, all[0].find(' ')), other = all[r].substr(0, all[r].find(' '));
+      if (first != other)
+        return absl::FailedPreconditionError(
+            absl::StrCat("rank 0 has NCCL ", first, ", rank ", r, " has ", other, "; install one version everywhere"));
+    }
+    for (size_t r = 0; r < all.size(); ++r)
+      if (all[r].size() < all[r].find(' ') + 1 + sizeof(ncclUniqueId))
+        return absl::UnavailableError(absl::StrCat("rank ", r, " could not use NCCL"));
+    return absl::OkStatus();
+  }
+
+  absl::Status checkBlocks(absl::Span<const int64_t> blocks, int64_t bytes, int64_t have, const CallSite &site) const {
+    if (static_cast<int64_t>(blocks.size()) == size() && bytes <= have)
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(site.what, ": ", blocks.size(), " blocks of ", bytes, " bytes for ",
+                                                   size(), " ranks and ", have, " bytes"));
+  }
+
+  absl::Status call(ncclResult_t result, const CallSite &site) {
+    if (absl::Status status = ncclStatus(result, site.what); !status.ok())
+      return status;
+    return result == ncclInProgress ? watch->settle(site.what) : absl::OkStatus();
+  }
+
+  absl::Status send(Buffer from, int64_t peer, cudaStream_t on, const CallSite &site) {
+    if (from.bytes == 0)
+      return absl::OkStatus();
+    return ncclStatus(ncclSend(from.data, from.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site.what);
+  }
+  absl::Status receive(Buffer to, int64_t peer, cudaStream_t on, const CallSite &site) {
+    if (to.bytes == 0)
+      return absl::OkStatus();
+    return ncclStatus(ncclRecv(to.data, to.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site.what);
+  }
+
+  /// What is sent to and received from each other rank, as one.
+  template <typename Exchange> absl::Status exchangeBlocks(const CallSite &site, Exchange exchange) {
+    absl::Status status = ncclStatus(ncclGroupStart(), site.what);
+    for (int64_t peer = 0; peer < size() && status.ok(); ++peer)
+      if (peer != rank())
+        status = exchange(peer);
+    ncclResult_t ended = ncclGroupEnd();
+    status.Update(call(ended, site));
+    return status;
+  }
+
+  /// The slot of a peer in the workspace: `slots` of `bytes` each, aligned.
+  static Buffer slotOf(Buffer workspace, int64_t slot, int64_t bytes) {
+    return workspace.slice(slot * sbp::alignUp(bytes, sbp::kAlignmentBytes), bytes);
+  }
+
+  /// Every rank sends its addends of each block, chunk by chunk, to the block's owner, which adds them.
+  absl::Status sumBlocks(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type, Buffer output,
+                         Buffer workspace, Stream &stream, const CallSite &site) {
+    const int64_t element = bytesOf(type);
+    std::vector<int64_t> bytes;
+    for (int64_t elements : elementsPerRank)
+      bytes.push_back(elements * element);
+    const std::vector<int64_t> starts = startsOf(bytes);
+    if (workspace.bytes < sbp::reduceScatterWorkspace(bytes, rank()))
+      return absl::InvalidArgumentError(absl::StrCat(site.what, ": a workspace of ", workspace.bytes, " bytes"));
+    auto chunkOf = [&](int64_t block, int64_t begin) {
+      return data.slice(starts[block] + begin, std::min(bytes[block] - begin, sbp::kChunkBytes));
+    };
+    const int64_t slotBytes = std::min(bytes[rank()], sbp::kChunkBytes),
+                  most = *std::max_element(bytes.begin(), bytes.end());
+    cudaStream_t on = cudaStreamOf(stream);
+    for (int64_t begin = 0; begin < most; begin += sbp::kChunkBytes) {
+      const bool hasOwn = begin < bytes[rank()];
+      std::vector<Buffer> addends(size());
+      absl::Status status = exchangeBlocks(site, [&](int64_t peer) {
+        absl::Status sent = begin < bytes[peer] ? send(chunkOf(peer, begin), peer, on, site) : absl::OkStatus();
+        if (!hasOwn)
+          return sent;
+        const int64_t slot = 2 * (peer < rank() ? peer : peer - 1) + begin / sbp::kChunkBytes % 2;
+        addends[peer] = slotOf(workspace, slot, slotBytes).slice(0, chunkOf(rank(), begin).bytes);
+        sent.Update(receive(addends[peer], peer, on, site));
+        return sent;
+      });
+      if (status.ok() && hasOwn) {
+        addends[rank()] = chunkOf(rank(), begin);
+        status = sums.launch(addends, output.slice(begin, addends[rank()].bytes), type, on, site.what);
+      }
+      if (!status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+
+  /// Every rank sends all of a small tensor to every other.
+  absl::Status sumWhole(Buffer data, ElementType type, Buffer workspace, Stream &stream, const CallSite &site) {
+    if (data.bytes == 0)
+      return absl::OkStatus();
+    cudaStream_t on = cudaStreamOf(stream);
+    std::vector<Buffer> addends(size());
+    addends[rank()] = data;
+    absl::Status status = exchangeBlocks(site, [&](int64_t peer) {
+      addends[peer] = slotOf(workspace, peer < rank() ? peer : peer - 1, data.bytes);
+      absl::Status sent = send(data, peer, on, site);
+      sent.Update(receive(addends[peer], peer, on, site));
+      return sent;
+    });
+    return status.ok() ? sums.launch(addends, data, type, on, site.what) : status;
+  }
+
+  absl::StatusOr<Event> finish(const absl::Status &status, Stream &stream, const CallSite &site) {
+    if (!status.ok())
+      return status;
+    absl::StatusOr<Event> event = recordCudaEvent(cudaStreamOf(stream));
+    if (event.ok())
+      watch->add(*event, site.what);
+    return event;
+  }
+
+  const std::unique_ptr<Communicator> control;
+  const NcclCommunicatorOptions options;
+  std::shared_ptr<NcclWatch> watch;
+  NcclTreeSum sums;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> createNcclCommunicator(std::unique_ptr<Communicator> control,
+                                                                     const NcclCommunicatorOptions &options) {
+  auto communicator = std::make_unique<NcclCommunicator>(std::move(control), options);
+  if (absl::Status status = communicator->init(); !status.ok())
+    return status;
+  return communicator;
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,36 @@
+//===- NcclCommunicator.h - Collectives over NCCL --------------------------------------------------------===//
+//
+// Tensors go over NCCL, on the stream of the call; the unique id, barriers and exchanges go over a communicator of the
+// host (over MPI, say), which also knows which rank has died.
+//
+// Sums       deterministic (the default): addends are exchanged and added in Communicator.h's tree, so that a stage of
+//            ZeRO, a bucket's size or a restart change no bit: what the compiler promises. Else NCCL adds, in an order
+//            of its own that depends on topology and size.
+// Errors     A wait for a stream polls the communicator: an error that NCCL reports, or no answer within the timeout,
+//            aborts it, and the status names the collective that was under way.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
+#define SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
+
+#include "runtime/api/Communicator.h"
+
+#include "absl/time/time.h"
+
+#include <memory>
+
+namespace splitcast::runtime {
+
+struct NcclCommunicatorOptions {
+  absl::Duration timeout = absl::Seconds(300);
+  bool deterministic = true;
+};
+
+/// All ranks of `control` call this at the same point, each with its CUDA device chosen.
+///   Errors  Unavailable: NCCL's, with its text. FailedPrecondition: ranks have different versions of NCCL.
+absl::StatusOr<std::unique_ptr<Communicator>> createNcclCommunicator(std::unique_ptr<Communicator> control,
+                                                                     const NcclCommunicatorOptions &options);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H

@@ -1,0 +1,60 @@
+#include "runtime/nccl/NcclTreeSum.h"
+
+#include "runtime/cuda/CudaStatus.h"
+#include "runtime/cuda/DeviceTreeSum.h"
+#include "runtime/cuda/PtxCompiler.h"
+
+namespace splitcast::runtime {
+
+NcclTreeSum::~NcclTreeSum() {
+  for (auto &[key, code] : loaded)
+    if (code.library)
+      cudaLibraryUnload(code.library);
+}
+
+absl::StatusOr<cudaKernel_t> NcclTreeSum::kernelOf(int64_t count, ElementType type, const std::string &what) {
+  Loaded &code = loaded[{count, type}];
+  if (code.kernel)
+    return code.kernel;
+  mlir::MLIRContext context;
+  absl::StatusOr<GpuProgram> program = deviceTreeSum(count, type, context);
+  if (!program.ok())
+    return program.status();
+  PtxTarget target;
+  target.chip = "sm_70"; // loads and additions: the driver assembles it for any later chip
+  target.features = "+ptx60";
+  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
+  if (!ptx.ok())
+    return ptx.status();
+  absl::Status status =
+      cudaStatus(cudaLibraryLoadData(&code.library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), what);
+  if (status.ok())
+    status = cudaStatus(cudaLibraryGetKernel(&code.kernel, code.library, "tree_sum"), what);
+  if (!status.ok())
+    return status;
+  return code.kernel;
+}
+
+absl::Status NcclTreeSum::launch(const std::vector<Buffer> &addends, Buffer sum, ElementType type, cudaStream_t stream,
+                                 const std::string &what) {
+  int64_t elements = sum.bytes / bytesOf(type);
+  if (elements == 0)
+    return absl::OkStatus();
+  absl::StatusOr<cudaKernel_t> kernel = kernelOf(static_cast<int64_t>(addends.size()), type, what);
+  if (!kernel.ok())
+    return kernel.status();
+  std::vector<std::byte *> addresses;
+  for (const Buffer &addend : addends)
+    addresses.push_back(addend.data);
+  addresses.push_back(sum.data);
+  std::vector<void *> arguments;
+  for (std::byte *&address : addresses)
+    arguments.push_back(&address);
+  arguments.push_back(&elements);
+  const auto blocks = static_cast<unsigned>((elements + kTreeSumThreads - 1) / kTreeSumThreads);
+  return cudaStatus(cudaLaunchKernel(reinterpret_cast<const void *>(*kernel), dim3(blocks), dim3(kTreeSumThreads),
+                                     arguments.data(), 0, stream),
+                    what);
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,40 @@
+//===- NcclTreeSum.h - Loads and launches the kernels of DeviceTreeSum.h --------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_NCCL_NCCLTREESUM_H
+#define SPLITCAST_RUNTIME_NCCL_NCCLTREESUM_H
+
+#include "runtime/api/Device.h"
+#include "runtime/api/ElementType.h"
+
+#include "cuda_runtime_api.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace splitcast::runtime {
+
+class NcclTreeSum {
+public:
+  NcclTreeSum() = default;
+  NcclTreeSum(const NcclTreeSum &) = delete;
+  NcclTreeSum &operator=(const NcclTreeSum &) = delete;
+  ~NcclTreeSum();
+
+  /// sum = the tree sum of the addends, all of sum.bytes; it may be one of them. Compiles at the first sum of a number
+  /// of addends and type.
+  absl::Status launch(const std::vector<Buffer> &addends, Buffer sum, ElementType type, cudaStream_t stream,
+                      const std::string &what);
+
+private:
+  struct Loaded {
+    cudaLibrary_t library = nullptr;
+    cudaKernel_t kernel = nullptr;
+  };
+  absl::StatusOr<cudaKernel_t> kernelOf(int64_t count, ElementType type, const std::string &what);
+
+  std::map<std::pair<int64_t, ElementType>, Loaded> loaded;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_NCCL_NCCLTREESUM_H

@@ -1,0 +1,51 @@
+//===- NcclWatch.h - Is a communicator alive? ---------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H
+#define SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H
+
+#include "runtime/cuda/CudaDevice.h"
+
+#include "absl/time/time.h"
+#include "nccl.h"
+
+#include <deque>
+#include <string>
+
+namespace splitcast::runtime {
+
+/// Owns a communicator of NCCL, which never blocks, and knows which collectives are under way. Destroyed with all done,
+/// it ends the communicator in peace; else it aborts it.
+class NcclWatch : public CudaWatcher {
+public:
+  NcclWatch(ncclComm_t communicator, absl::Duration timeout) : communicator(communicator), timeout(timeout) {}
+  NcclWatch(const NcclWatch &) = delete;
+  NcclWatch &operator=(const NcclWatch &) = delete;
+  ~NcclWatch() override;
+
+  ncclComm_t comm() const { return communicator; }
+
+  /// Waits until NCCL has taken the last call.
+  absl::Status settle(const std::string &what);
+  /// A collective, done when the event fires.
+  void add(const Event &event, const std::string &what);
+  /// After an error, which aborts the communicator, always that error.
+  absl::Status check() override;
+
+private:
+  struct UnderWay {
+    Event event;
+    std::string what;
+  };
+
+  absl::Status fail(const absl::Status &status);
+  void forgetDone();
+
+  ncclComm_t communicator;
+  const absl::Duration timeout;
+  std::deque<UnderWay> underWay;
+  absl::Time lastProgress = absl::InfinitePast();
+  absl::Status failure;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H

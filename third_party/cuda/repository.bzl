@@ -1,0 +1,34 @@
+"""A CUDA toolkit with cuBLASLt and NCCL, where one is found: in CUDA_HOME, CUDA_PATH or /usr/local/cuda."""
+
+_FILES = ["include/cuda_runtime_api.h", "include/cublasLt.h", "include/nccl.h", "lib64/libcudart.so", "lib64/libcublasLt.so", "lib64/libnccl.so"]
+
+def _find(ctx):
+    for variable in ["CUDA_HOME", "CUDA_PATH"]:
+        if variable in ctx.os.environ:
+            return ctx.os.environ[variable]
+    return "/usr/local/cuda"
+
+def _cuda_repository_impl(ctx):
+    home = _find(ctx)
+    found = all([ctx.path(home + "/" + name).exists for name in _FILES])
+    ctx.file("found.bzl", "CUDA_FOUND = %s\n" % found)
+    if not found:
+        ctx.file("BUILD", "")
+        return
+    ctx.symlink(home + "/include", "include")
+    ctx.file("BUILD", """
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "cuda",
+    hdrs = glob(["include/**"]),
+    includes = ["include"],
+    linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcudart", "-lcublasLt", "-lnccl"],
+)
+""".format(home = home))
+
+cuda_repository = repository_rule(
+    implementation = _cuda_repository_impl,
+    environ = ["CUDA_HOME", "CUDA_PATH"],
+    local = True,
+)
