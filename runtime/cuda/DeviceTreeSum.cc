@@ -32,9 +32,8 @@ std::string addTree(std::string &text, int64_t count, const std::string &element
   return partial.front().second;
 }
 
-std::string sourceOf(int64_t count, const std::string &element) {
-  // Of a size that no count of elements reaches: the kernel looks at `count` instead.
-  const std::string memref = absl::StrCat("memref<1152921504606846976x", element, ">");
+std::string sourceOf(int64_t count, const std::string &element, int64_t most) {
+  const std::string memref = absl::StrCat("memref<", most, "x", element, ">");
   std::string text = "gpu.module @functions {\ngpu.func @tree_sum(";
   for (int64_t addend = 0; addend < count; ++addend)
     absl::StrAppend(&text, "%a", addend, ": ", memref, ", ");
@@ -52,7 +51,7 @@ std::string sourceOf(int64_t count, const std::string &element) {
 
 } // namespace
 
-absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context) {
+absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context, int64_t most) {
   if (count < 1 || count > kMostAddends || (type != ElementType::F32 && type != ElementType::F64))
     return absl::InvalidArgumentError(absl::StrCat("a sum of ", count, " addends of ", nameOf(type), "; it takes 1 to ",
                                                    kMostAddends, " of f32 or f64"));
@@ -60,7 +59,7 @@ absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::
   registerGpuKernelDialects(registry);
   context.appendDialectRegistry(registry);
   GpuProgram program;
-  program.module = mlir::parseSourceString<mlir::ModuleOp>(sourceOf(count, nameOf(type)), &context);
+  program.module = mlir::parseSourceString<mlir::ModuleOp>(sourceOf(count, nameOf(type), most), &context);
   if (!program.module)
     return absl::InternalError("the tree sum's source does not parse");
   program.mayAlias = true;

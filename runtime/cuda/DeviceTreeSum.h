@@ -12,10 +12,14 @@ namespace splitcast::runtime {
 /// Threads of a block of the kernel.
 inline constexpr int64_t kTreeSumThreads = 256;
 
+/// More elements than any device holds.
+inline constexpr int64_t kAnyElements = int64_t{1} << 60;
+
 /// A program of one function, "tree_sum": `count` pointers to addends, one to the sum, which may be one of the addends,
-/// and the number of elements, an i64. The tree is that of Communicator.h, so the bits are the CPU's.
+/// and the number of elements, an i64 of at most `most`. The tree is that of Communicator.h, so the bits are the CPU's.
 ///   Shapes   count of 1 to 64; type F32 or F64.
-absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context);
+absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context,
+                                         int64_t most = kAnyElements);
 
 } // namespace splitcast::runtime
 

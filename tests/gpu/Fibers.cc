@@ -91,14 +91,14 @@ absl::Status Block::run() {
     makecontext(&fiber.context, &Block::enter, 0);
   }
   const auto threads = static_cast<int64_t>(fibers.size());
-  do
+  do {
     for (int64_t first = 0; first < threads; first += kWarpSize)
       if (absl::Status status = runWarp(first, std::min(first + kWarpSize, threads)); !status.ok())
         return status;
-  while (fibers.front().at == At::Barrier);
-  for (const Fiber &fiber : fibers)
-    if (fiber.at != At::End)
-      return absl::InternalError("some threads of a block have ended while others wait at a barrier");
+    for (const Fiber &fiber : fibers)
+      if (fiber.at != fibers.front().at)
+        return absl::InternalError("some threads of a block have ended while others wait at a barrier");
+  } while (fibers.front().at == At::Barrier);
   return absl::OkStatus();
 }
 

@@ -16,7 +16,9 @@ public:
       : target(target), source(source), description(description), builder(target.getContext()) {}
 
   void run() {
-    SmallVector<Type> types(source.getArgumentTypes());
+    SmallVector<Type> types;
+    for (Type type : source.getArgumentTypes())
+      types.push_back(isa<MemRefType>(type) ? type : MemRefType::get({1}, type));
     for (BlockArgument shared : source.getWorkgroupAttributions()) {
       auto type = cast<MemRefType>(shared.getType());
       types.push_back(MemRefType::get(type.getShape(), type.getElementType()));
@@ -29,13 +31,25 @@ public:
     source.getBody().cloneInto(&function.getBody(), map);
     Block &entry = function.getBody().front();
     for (auto [index, type] : llvm::enumerate(ArrayRef<Type>(types).drop_back()))
-      entry.getArgument(index).setType(type);
+      setType(entry.getArgument(index), type);
     coordinates = entry.addArgument(types.back(), source.getLoc());
     shared = description.sharedBytes.empty() ? Value() : entry.getArgument(source.getNumArguments());
     function.walk([&](Operation *op) { convert(op); });
   }
 
 private:
+  /// A scalar lies in memory: the host's kernels take nothing else.
+  void setType(BlockArgument argument, Type type) {
+    Type before = argument.getType();
+    argument.setType(type);
+    if (isa<MemRefType>(before))
+      return;
+    builder.setInsertionPointToStart(argument.getOwner());
+    Value zero = builder.create<arith::ConstantIndexOp>(source.getLoc(), 0);
+    Value scalar = builder.create<memref::LoadOp>(source.getLoc(), argument, zero);
+    argument.replaceAllUsesExcept(scalar, scalar.getDefiningOp());
+  }
+
   void convert(Operation *op) {
     builder.setInsertionPoint(op);
     if (auto id = dyn_cast<gpu::ThreadIdOp>(op))

@@ -18,7 +18,8 @@ struct ThreadFunction {
   bool synchronizes = false;        ///< has shuffles or barriers
 };
 
-/// A module of functions of one thread, one per gpu.func of the program: the same arguments, then the workgroup's
+/// A module of functions of one thread, one per gpu.func of the program: the same arguments (a scalar as a memref
+/// of one), then the workgroup's
 /// memory, then memref<6xi64> with its coordinates. Shuffles and barriers are calls of what Fibers.cc holds.
 mlir::OwningOpRef<mlir::ModuleOp> threadFunctions(runtime::GpuProgram &program,
                                                   std::map<std::string, ThreadFunction> &descriptions);

@@ -1,0 +1,96 @@
+// The kernel that adds ranks' addends on a GPU gives the bits of the one on the CPU, and becomes PTX.
+#include "runtime/host/TreeSum.h"
+#include "runtime/cuda/DeviceTreeSum.h"
+#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/host/HostDevice.h"
+#include "tests/gpu/ThreadFunctions.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace splitcast::gpu_tests {
+namespace {
+
+using runtime::Buffer;
+using runtime::ElementType;
+
+Buffer bufferOf(std::vector<float> &values) {
+  return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(float))};
+}
+
+/// Of addends[0][i] and so on; into the first, when inPlace.
+absl::StatusOr<std::vector<float>> sumOnDevice(std::vector<std::vector<float>> addends, bool inPlace) {
+  auto elements = static_cast<int64_t>(addends.front().size());
+  mlir::MLIRContext context;
+  auto program = runtime::deviceTreeSum(static_cast<int64_t>(addends.size()), ElementType::F32, context, elements);
+  if (!program.ok())
+    return program.status();
+  std::map<std::string, ThreadFunction> descriptions;
+  mlir::OwningOpRef<mlir::ModuleOp> functions = threadFunctions(*program, descriptions);
+  std::unique_ptr<runtime::Device> device = runtime::createHostDevice({});
+  auto library = device->loadKernels(*functions);
+  auto stream = device->createStream("compute");
+  if (!library.ok())
+    return library.status();
+  auto kernel = (*library)->kernel("tree_sum");
+  if (!kernel.ok())
+    return kernel.status();
+  std::vector<float> sum(elements);
+  int64_t coordinates[kCoordinates] = {};
+  std::vector<Buffer> buffers;
+  for (std::vector<float> &addend : addends)
+    buffers.push_back(bufferOf(addend));
+  buffers.push_back(bufferOf(inPlace ? addends.front() : sum));
+  buffers.push_back({reinterpret_cast<std::byte *>(&elements), sizeof(elements)});
+  buffers.push_back({reinterpret_cast<std::byte *>(coordinates), sizeof(coordinates)});
+  for (int64_t i = 0; i < elements + 300; ++i) { // the last block's threads look beyond the end
+    coordinates[0] = i / runtime::kTreeSumThreads;
+    coordinates[3] = i % runtime::kTreeSumThreads;
+    if (absl::Status status = (*kernel)->launch(buffers, **stream); !status.ok())
+      return status;
+  }
+  return inPlace ? addends.front() : sum;
+}
+
+TEST(DeviceTreeSumTest, GivesTheBitsOfTheCpu) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int64_t count = 1; count <= 9; ++count) {
+    std::vector<std::vector<float>> addends(count, std::vector<float>(700));
+    std::vector<const void *> pointers;
+    for (std::vector<float> &addend : addends) {
+      for (float &value : addend)
+        value = uniform(random);
+      pointers.push_back(addend.data());
+    }
+    std::vector<float> expected(700);
+    runtime::treeSum(ElementType::F32, expected.data(), pointers.data(), count, 700);
+    for (bool inPlace : {false, true}) {
+      auto sum = sumOnDevice(addends, inPlace);
+      ASSERT_TRUE(sum.ok()) << sum.status();
+      EXPECT_EQ(*sum, expected) << count << " addends";
+    }
+  }
+}
+
+TEST(DeviceTreeSumTest, BecomesPtx) {
+  for (ElementType type : {ElementType::F32, ElementType::F64}) {
+    mlir::MLIRContext context;
+    auto program = runtime::deviceTreeSum(5, type, context);
+    ASSERT_TRUE(program.ok()) << program.status();
+    auto ptx = runtime::compileToPtx(*program, {"sm_70", "+ptx60", ""});
+    ASSERT_TRUE(ptx.ok()) << ptx.status();
+    EXPECT_NE(ptx->find(".entry tree_sum"), std::string::npos);
+    EXPECT_EQ(ptx->find("fma"), std::string::npos);
+  }
+}
+
+TEST(DeviceTreeSumTest, RefusesWhatItCannotAdd) {
+  mlir::MLIRContext context;
+  EXPECT_FALSE(runtime::deviceTreeSum(0, ElementType::F32, context).ok());
+  EXPECT_FALSE(runtime::deviceTreeSum(65, ElementType::F32, context).ok());
+  EXPECT_FALSE(runtime::deviceTreeSum(2, ElementType::I32, context).ok());
+}
+
+} // namespace
+} // namespace splitcast::gpu_tests

@@ -1,0 +1,27 @@
+// On a GPU sums over the rows are kernels of their own, and what no library does is a kernel too.
+// RUN: splitcast-opt %s -pass-pipeline="builtin.module(func.func(nn-fuse-kernels))" | FileCheck-19 %s
+
+module attributes {ccl.device = "cuda"} {
+  // CHECK-LABEL: func.func @rows_and_columns
+  // CHECK: nn.fusion
+  // CHECK: nn.layer_norm_grad
+  // CHECK: nn.fusion
+  // CHECK: nn.reduce_sum
+  // CHECK: return
+  func.func @rows_and_columns(%g: tensor<6x8xf32>, %x: tensor<6x8xf32>, %w: tensor<8xf32>) -> (tensor<6x8xf32>, tensor<8xf32>) {
+    %dx = nn.layer_norm_grad %g, %x, %w {epsilon = 1.0e-05 : f64} : (tensor<6x8xf32>, tensor<6x8xf32>, tensor<8xf32>) -> tensor<6x8xf32>
+    %db = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<6x8xf32>) -> tensor<8xf32>
+    return %dx, %db : tensor<6x8xf32>, tensor<8xf32>
+  }
+
+  // CHECK-LABEL: func.func @library
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.fusion
+  // CHECK: nn.embedding_grad
+  // CHECK: return
+  func.func @library(%x: tensor<6x6xf32>, %ids: tensor<6xi32>) -> tensor<9x6xf32> {
+    %y = nn.matmul %x, %x : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
+    %t = nn.embedding_grad %y, %ids : (tensor<6x6xf32>, tensor<6xi32>) -> tensor<9x6xf32>
+    return %t : tensor<9x6xf32>
+  }
+}
