@@ -24,6 +24,13 @@ int64_t TextWindows::place(int64_t sample) const {
   return std::min(places - 1, static_cast<int64_t>(uniform * static_cast<double>(places)));
 }
 
+absl::Status TextWindows::readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const {
+  absl::Status status;
+  for (int64_t row = 0; row < rows && status.ok(); ++row)
+    status = read(first + row, from, count, to + row * count);
+  return status;
+}
+
 TextProgress::TextProgress(int64_t steps, int64_t tokensPerStep, const MemoryReport &memory)
     : steps(steps), tokensPerStep(tokensPerStep), predicted(megabytes(memory.peakBytes())) {}
 

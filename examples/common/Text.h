@@ -17,6 +17,8 @@ public:
 
   /// Bytes [from, from + count) of the window of a sample, as integers.
   absl::Status read(int64_t sample, int64_t from, int64_t count, int64_t *to) const;
+  /// The same of the samples `first`, `first` + 1 and so on, one after the other.
+  absl::Status readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const;
 
 private:
   int64_t place(int64_t sample) const;

@@ -79,11 +79,8 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFil
   TextWindows windows(text, context + 1, flags.training.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
       flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-        absl::Status status;
-        for (int64_t row = 0; row < rows.count && status.ok(); ++row)
-          status = windows.read(step * flags.batch + rows.begin + row, input == "next" ? 1 : 0, context,
-                                static_cast<int64_t *>(to) + row * context);
-        return status;
+        return windows.readRows(step * flags.batch + rows.begin, rows.count, input == "next" ? 1 : 0, context,
+                                static_cast<int64_t *>(to));
       });
   if (!training.ok())
     return training.status();

@@ -34,12 +34,8 @@ absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TextFi
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
       flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
         const bool isNext = input == "next";
-        const int64_t from = isNext ? flags.window : 0, count = isNext ? 1 : flags.window;
-        absl::Status status;
-        for (int64_t row = 0; row < rows.count && status.ok(); ++row)
-          status = windows.read(step * flags.batch + rows.begin + row, from, count,
-                                static_cast<int64_t *>(to) + row * count);
-        return status;
+        return windows.readRows(step * flags.batch + rows.begin, rows.count, isNext ? flags.window : 0,
+                                isNext ? 1 : flags.window, static_cast<int64_t *>(to));
       });
   if (!training.ok())
     return training.status();

@@ -92,7 +92,7 @@ def _tidyTestImpl(ctx):
     list = ctx.actions.declare_file(ctx.label.name + ".sources")
     ctx.actions.write(list, "".join([path + "\n" for path in sources.to_list()]))
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
-    arguments = [ctx.file._report.short_path, list.short_path, str(ctx.attr.expected), ",".join(ctx.attr.complete)]
+    arguments = [ctx.file._report.short_path, list.short_path, str(ctx.attr.expected), ",".join(ctx.attr.complete + ["-" + path for path in ctx.attr.exempt])]
     command = " ".join(["'{}'".format(argument) for argument in arguments])
     paths = "".join([report.short_path + "\n" for report in reports.to_list()])
     ctx.actions.write(
@@ -109,6 +109,7 @@ _tidy_test = rule(
     implementation = _tidyTestImpl,
     attrs = {
         "complete": attr.string_list(doc = "Folders of which every source must be reached."),
+        "exempt": attr.string_list(doc = "Beginnings of paths in these folders that need not be reached."),
         "deps": attr.label_list(aspects = [tidyAspect], doc = "Targets whose sources are checked, with all below them."),
         "expected": attr.int(default = 0, doc = "How many findings there must be: the check's own test has some."),
         "_modules": attr.label_list(default = ["//tests/lint:sources.py"], allow_files = True),

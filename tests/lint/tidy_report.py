@@ -1,7 +1,8 @@
 """Judges the reports of clang-tidy: tidy_report.py SOURCE_LIST EXPECTED FOLDERS, with the reports' paths on stdin.
 
 Prints each finding once (a header's is in the report of every source that includes it). Exits 0 if there are exactly
-EXPECTED findings, some source was checked, and every source under FOLDERS (comma-separated) is in SOURCE_LIST.
+EXPECTED findings, some source was checked, and every source under FOLDERS (comma-separated) is in SOURCE_LIST. An entry that begins
+with - exempts the paths that begin so.
 """
 import os
 import re
@@ -26,7 +27,11 @@ def split(report):
 def unreached(folders, checked):
     """Sources under the folders of the project's tree that are not among those checked."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    present = [path for path in sources.sources(root, [".cc"]) if path.split("/")[0] in folders]
+    exempt = tuple(folder[1:] for folder in folders if folder.startswith("-"))
+    present = [
+        path for path in sources.sources(root, [".cc"])
+        if path.split("/")[0] in folders and not (exempt and path.startswith(exempt))
+    ]
     return sorted(set(present) - set(checked))
 
 
