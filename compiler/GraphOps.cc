@@ -22,10 +22,6 @@ Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
   return {};
 }
 
-bool isFloat(const Tensor &tensor) {
-  return mlir::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(valueOf(tensor).getType()));
-}
-
 template <typename OpTy, typename... Args> Tensor unary(const char *name, const Tensor &x, Args... args) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x);
   return builder ? builder->make<OpTy>(valueOf(x), args...) : invalidOf(x);

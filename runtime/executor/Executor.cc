@@ -202,8 +202,9 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
     int64_t total = std::accumulate(elements.begin(), elements.end(), int64_t{0});
     return asRun([=, type = *type] { return keep(c->allReduce(data, total, type, workspace, *s, site)); });
   }
+  const llvm::ArrayRef<int64_t> receivedElements = *op.getReceived();
   std::vector<int64_t> received;
-  for (int64_t block : *op.getReceived())
+  for (int64_t block : receivedElements)
     received.push_back(block * bytesOf(*type));
   return asRun(
       [=, output = resolve(*op.getOutput())] { return keep(c->allToAll(data, bytes, output, received, *s, site)); });

@@ -161,7 +161,9 @@ const Cases kFlags = {
      {"examples/classifier/classifier", "--strategy=tensor", "--bucket-bytes=5"},
      {"--bucket-bytes is of --strategy=bucket only"}},
     {"Axis", {"run", "--enable-zero=stage=2,axis=tp"}, {"tp", "dp"}},
-    {"Device", {"run", "--device=cuda"}, {"--device is 'cuda'", "it must be cpu"}},
+    {"Device", {"run", "--device=tpu"}, {"--device is 'tpu'", "it must be cpu or cuda"}},
+    // Whether there is no backend, no GPU, or one that the module is not for.
+    {"DeviceMissing", {"run", "--device=cuda"}, {"--device=cpu"}},
     {"InputSyntax", {"run", "--input=x"}, {"--input is 'x'", "NAME=FILE.npy"}},
 };
 
