@@ -266,24 +266,6 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
          }) == 1;
 }
 
-/// The operand, which nothing needs afterwards, in whose place the result may be made.
-std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value result) const {
-  for (Value operand : fusion.getInputs()) {
-    auto [root, offset] = rootOf(operand);
-    Operation *writer = writerOf(root);
-    if (!isa_and_nonnull<nn::FusionOp, nn::ComputeOpInterface>(writer) || indexOf(writer) < heldOps || offset != 0 ||
-        bytesOf(root) != bytesOf(result))
-      continue;
-    Place place = places.lookup(root);
-    bool isNeeded = llvm::any_of(uses.lookup(root), [&](const Use &use) { return indexOf(use.op) > indexOf(fusion); });
-    bool isTaken = llvm::any_of(
-        fusion.getResults(), [&](Value other) { return places.count(other) && places.lookup(other).overlaps(place); });
-    if (!isNeeded && !isTaken && buffers[place.buffer].storage.empty() && mayTie(fusion, result, operand))
-      return place;
-  }
-  return std::nullopt;
-}
-
 //===----------------------------------------------------------------------===//
 // The rest
 //===----------------------------------------------------------------------===//
@@ -294,11 +276,6 @@ void BufferAssignment::placeRest(Block &block) {
   for (Operation &op : block)
     for (Value result : op.getResults())
       if (isTensor(result) && rootOf(result).first == result && !places.count(result)) {
-        auto fusion = dyn_cast<nn::FusionOp>(op);
-        if (std::optional<Place> inPlace = fusion ? dyingOperand(fusion, result) : std::nullopt) {
-          places[result] = *inPlace;
-          continue;
-        }
         bool isShard = isa<ccl::WaitOp>(op);
         places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
       }

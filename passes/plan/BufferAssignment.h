@@ -82,7 +82,6 @@ private:
   bool isFree(mlir::Value root) const;
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
-  std::optional<Place> dyingOperand(nn::FusionOp fusion, mlir::Value result) const;
   mlir::Operation *writerOf(mlir::Value root) const;
   void extend(Place place, int64_t index);
 
