@@ -10,6 +10,8 @@
 namespace splitcast {
 
 struct DeviceTraits {
+  /// Kernels are gpu.launch ops; else loops of one thread.
+  bool launchesThreads = false;
   /// One walk over the rows can also sum over them. (On a GPU rows are many warps', so that such a sum is a kernel of
   /// its own.)
   bool sumsBesideRows = true;
@@ -22,11 +24,12 @@ struct DeviceTraits {
   }
 };
 
-/// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets.
+/// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets. The one
+/// place where the compiler tells kinds apart.
 inline DeviceTraits deviceTraitsOf(mlir::ModuleOp module) {
   auto kind = module ? module->getAttrOfType<mlir::StringAttr>("ccl.device") : mlir::StringAttr();
   if (kind && kind.getValue() == "cuda")
-    return {/*sumsBesideRows=*/false, /*hasAllLibraryCalls=*/false, {"matmul"}};
+    return {/*launchesThreads=*/true, /*sumsBesideRows=*/false, /*hasAllLibraryCalls=*/false, {"matmul"}};
   return {};
 }
 

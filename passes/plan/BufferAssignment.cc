@@ -38,15 +38,14 @@ int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<Integ
 
 BufferAssignment::BufferAssignment(func::FuncOp function) {
   Block &block = function.getBody().front();
-  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
-    heldOps = held.getInt();
   number(block);
   findCopiedReads(block);
   defineStorages(block);
   placeWanted(block);
   placeRest(block);
   computeLifetimes(block);
-  holdFirst(block);
+  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
+    holdFirst(block, held.getInt());
 }
 
 int64_t BufferAssignment::bytesOf(Value tensor) {
@@ -307,8 +306,8 @@ void BufferAssignment::extend(Place place, int64_t index) {
 }
 
 /// What the leading ops of a function make keeps its place to the function's end.
-void BufferAssignment::holdFirst(Block &block) {
-  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), heldOps)))
+void BufferAssignment::holdFirst(Block &block, int64_t ops) {
+  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops)))
     for (Value result : op.getResults())
       if (isTensor(result))
         extend(placeOf(result), indexOf(block.getTerminator()));

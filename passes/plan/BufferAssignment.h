@@ -68,7 +68,7 @@ private:
   void placeRest(mlir::Block &block);
   void computeLifetimes(mlir::Block &block);
   void addLibraryWorkspace(mlir::Operation *op);
-  void holdFirst(mlir::Block &block);
+  void holdFirst(mlir::Block &block, int64_t ops);
 
   /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
@@ -93,7 +93,6 @@ private:
 
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
-  int64_t heldOps = 0;                                                  ///< leading ops whose results are held
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots
   llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
   llvm::DenseSet<mlir::Operation *> copiedReads;

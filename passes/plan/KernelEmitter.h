@@ -8,6 +8,7 @@
 #define SPLITCAST_PASSES_PLAN_KERNELEMITTER_H
 
 #include "dialects/nn/Nn.h"
+#include "passes/local/DeviceTraits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,8 +21,7 @@ using EmitKernel = mlir::FailureOr<mlir::func::FuncOp> (*)(mlir::OpBuilder &buil
                                                            nn::FusionOp fusion, llvm::ArrayRef<int64_t> tied,
                                                            llvm::ArrayRef<int64_t> alignments);
 
-/// Of a placement's kind of device; that of "cpu" for kinds that have none of their own.
-EmitKernel kernelEmitterOf(llvm::StringRef deviceKind);
+EmitKernel kernelEmitterOf(const DeviceTraits &traits);
 
 } // namespace splitcast
 

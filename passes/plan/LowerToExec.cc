@@ -331,8 +331,7 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
-    auto device = module->getAttrOfType<StringAttr>("ccl.device");
-    KernelTable kernels(kernelModule, kernelEmitterOf(device ? device.getValue() : "cpu"));
+    KernelTable kernels(kernelModule, kernelEmitterOf(deviceTraitsOf(module)));
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
       if (failed(FunctionLowering(function, persistent, kernels, builder).run()))
