@@ -1,5 +1,7 @@
 #include "passes/plan/BufferAssignment.h"
 
+#include "passes/local/DeviceTraits.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -36,16 +38,18 @@ int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<Integ
 
 } // namespace
 
-BufferAssignment::BufferAssignment(func::FuncOp function) {
+BufferAssignment::BufferAssignment(func::FuncOp function)
+    : launchesThreads(deviceTraitsOf(function->getParentOfType<ModuleOp>()).launchesThreads) {
   Block &block = function.getBody().front();
+  auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
+  int64_t heldOps = held ? held.getInt() : 0;
   number(block);
   findCopiedReads(block);
   defineStorages(block);
   placeWanted(block);
-  placeRest(block);
+  placeRest(block, heldOps);
   computeLifetimes(block);
-  if (auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops"))
-    holdFirst(block, held.getInt());
+  holdFirst(block, heldOps);
 }
 
 int64_t BufferAssignment::bytesOf(Value tensor) {
@@ -255,7 +259,7 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
   if (!kernel)
     kernel = std::make_unique<Kernel>(fusion);
   if (!kernel->form.mayTie(kernel->body, positionOf(result, fusion.getResults()),
-                           positionOf(operand, fusion.getInputs())))
+                           positionOf(operand, fusion.getInputs()), launchesThreads))
     return false;
   // The only operand that lies there.
   Place place = placeOf(operand);
@@ -269,15 +273,47 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
 // The rest
 //===----------------------------------------------------------------------===//
 
-void BufferAssignment::placeRest(Block &block) {
+/// Whether an op uses the value after `op`, or still does while it runs: a collective uses its operand until its wait.
+bool BufferAssignment::isNeededAfter(Operation *op, Value root) const {
+  return llvm::any_of(uses.lookup(root), [&](const Use &use) {
+    return indexOf(isCollective(use.op) ? waitOf(use.op) : use.op) > indexOf(op);
+  });
+}
+
+/// The place of an operand that nothing needs afterwards, in which the result may be made. Only a buffer that was made
+/// for one value holds nothing else: the values that lie in it are a chain, each made over the one before.
+std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value result) const {
+  for (Value operand : fusion.getInputs()) {
+    auto [root, offset] = rootOf(operand);
+    Place place = places.lookup(root);
+    if (!buffers[place.buffer].mayBeOverwritten || offset != 0 || place.bytes != bytesOf(result))
+      continue;
+    bool isTaken = llvm::any_of(
+        fusion.getResults(), [&](Value other) { return places.count(other) && places.lookup(other).overlaps(place); });
+    if (!isTaken && !isNeededAfter(fusion, root) && mayTie(fusion, result, operand))
+      return place;
+  }
+  return std::nullopt;
+}
+
+/// Buffers of their own for what has no place yet, or that of an operand which dies. What the function's first
+/// `heldOps` ops make is never overwritten.
+void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
   for (BlockArgument argument : block.getArguments())
     places[argument] = {newBuffer(bytesOf(argument), "activations"), 0, bytesOf(argument)};
   for (Operation &op : block)
-    for (Value result : op.getResults())
-      if (isTensor(result) && rootOf(result).first == result && !places.count(result)) {
-        bool isShard = isa<ccl::WaitOp>(op);
-        places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
+    for (Value result : op.getResults()) {
+      if (!isTensor(result) || rootOf(result).first != result || places.count(result))
+        continue;
+      auto fusion = dyn_cast<nn::FusionOp>(op);
+      if (std::optional<Place> inPlace = fusion ? dyingOperand(fusion, result) : std::nullopt) {
+        places[result] = *inPlace;
+        continue;
       }
+      bool isShard = isa<ccl::WaitOp>(op);
+      places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
+      buffers.back().mayBeOverwritten = isa<nn::FusionOp, nn::ComputeOpInterface>(op) && indexOf(&op) >= heldOps;
+    }
 }
 
 Place BufferAssignment::placeOf(Value tensor) const {

@@ -2,7 +2,9 @@
 //
 // Gives every tensor of a rank's program a place: a buffer and an offset in it. Views and waits are places within what
 // they look at. What is packed into a bucket, gathered, or assigned to a storage is computed where it is wanted, when
-// nothing needs what lies there; else it is copied, which the lowering sees by the two places being different.
+// nothing needs what lies there; else it is copied, which the lowering sees by the two places being different. A
+// kernel's result is made over an operand that nothing needs afterwards, where each element is read no later than it is
+// written.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H
@@ -37,6 +39,7 @@ struct Place {
 struct Buffer {
   std::string storage; ///< the ccl.storage that it is; empty: in the arena
   ArenaBuffer arena;
+  bool mayBeOverwritten = false; ///< made for one value, in whose place others may be made when nothing needs it
 };
 
 class BufferAssignment {
@@ -65,7 +68,7 @@ private:
   void findCopiedReads(mlir::Block &block);
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
-  void placeRest(mlir::Block &block);
+  void placeRest(mlir::Block &block, int64_t heldOps);
   void computeLifetimes(mlir::Block &block);
   void addLibraryWorkspace(mlir::Operation *op);
   void holdFirst(mlir::Block &block, int64_t ops);
@@ -82,6 +85,8 @@ private:
   bool isFree(mlir::Value root) const;
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
+  bool isNeededAfter(mlir::Operation *op, mlir::Value root) const;
+  std::optional<Place> dyingOperand(nn::FusionOp fusion, mlir::Value result) const;
   mlir::Operation *writerOf(mlir::Value root) const;
   void extend(Place place, int64_t index);
 
@@ -91,6 +96,7 @@ private:
     KernelForm form;
   };
 
+  bool launchesThreads; ///< see DeviceTraits
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots

@@ -63,9 +63,7 @@ private:
     SmallVector<size_t> ofRows = form.first;
     llvm::append_range(ofRows, form.elements);
     llvm::append_range(ofRows, form.perRow);
-    bool needsWarp = llvm::any_of(ofRows, [&](size_t result) { return containsReduction(body.results[result]); }) &&
-                     llvm::none_of(ofRows, [&](size_t result) { return usesPlaces(body.results[result]); });
-    if (needsWarp)
+    if (form.needsWarps(body))
       emitRows();
     else
       emitByShape(ofRows);

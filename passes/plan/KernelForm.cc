@@ -234,7 +234,15 @@ KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
   llvm::sort(others);
 }
 
-bool KernelForm::mayTie(const LinalgBody &body, size_t result, size_t operand) const {
+bool KernelForm::needsWarps(const LinalgBody &body) const {
+  auto any = [&](bool (*test)(Value)) {
+    return llvm::any_of(llvm::concat<const size_t>(first, elements, perRow),
+                        [&](size_t result) { return test(body.results[result]); });
+  };
+  return any(containsReduction) && !any(usesPlaces);
+}
+
+bool KernelForm::mayTie(const LinalgBody &body, size_t result, size_t operand, bool launchesThreads) const {
   Value argument = body.arguments[operand];
   if (body.results[result].getType() != argument.getType())
     return false;
@@ -242,8 +250,13 @@ bool KernelForm::mayTie(const LinalgBody &body, size_t result, size_t operand) c
     return true;
   if (!llvm::is_contained(elements, result))
     return false;
+  bool reducesAtOnce = !launchesThreads || needsWarps(body);
   return llvm::all_of(llvm::seq<size_t>(0, body.results.size()), [&](size_t other) {
-    return !reads(body.results[other], argument) || readsOwn(body, other, argument);
+    Value tensor = body.results[other];
+    if (!reads(tensor, argument))
+      return true;
+    bool isLater = launchesThreads && llvm::is_contained(columns, other);
+    return readsOwn(body, other, argument) && !isLater && (reducesAtOnce || !containsReduction(tensor));
   });
 }
 

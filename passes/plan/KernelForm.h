@@ -45,8 +45,13 @@ struct KernelForm {
   explicit KernelForm(const LinalgBody &body);
 
   /// Whether result `result` may be computed in place of operand `operand`, of the same shape and element type: what
-  /// is read of the operand when an element is stored is that element, or was read before.
-  bool mayTie(const LinalgBody &body, size_t result, size_t operand) const;
+  /// is read of the operand when an element is stored is that element, or was read before. Where kernels are launched
+  /// as threads, sums over the rows are a launch of their own, after the elements.
+  bool mayTie(const LinalgBody &body, size_t result, size_t operand, bool launchesThreads) const;
+
+  /// Whether threads make the row nest by warps, a row each, that share the row's reductions; else each thread makes
+  /// elements alone.
+  bool needsWarps(const LinalgBody &body) const;
 
 private:
   bool readsOwn(const LinalgBody &body, size_t result, mlir::Value argument) const;

@@ -152,3 +152,58 @@ func.func @again(%x: tensor<5xf32> {ccl.global = tensor<5xf32>}, %y: tensor<5xf3
   %1 = nn.exp %y : (tensor<5xf32>) -> tensor<5xf32>
   return %0, %1 : tensor<5xf32>, tensor<5xf32>
 }
+
+// A value that nothing needs afterwards is overwritten, also by what needs its row whole.
+// CHECK: exec.plan @dying
+// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.launch {{.*}} reads [] writes [#exec.range<arena, [[Y]], 64>] {in_place = array<i64: 0>}
+// CHECK-NEXT: exec.library "matmul" {{.*}} reads [#exec.range<arena, [[Y]], 64>, {{.*}}] writes [#exec.range<arena, [[Z:[0-9]+]], 64>]
+// CHECK-NEXT: exec.launch {{.*}} reads [] writes [#exec.range<arena, [[Z]], 64>] {in_place = array<i64: 0>}
+// CHECK-NEXT: }
+func.func @dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = nn.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = nn.matmul %1, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = nn.softmax %2 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}
+
+// A value that is needed at another place, or later, is not; of two that die, one is overwritten.
+// CHECK: exec.plan @not_dying
+// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes [#exec.range<arena, [[T:[0-9]+]], 64>]{{$}}
+// CHECK-NEXT: exec.library "matmul" {{.*}} reads [#exec.range<arena, [[T]], 64>, {{.*}}] writes [#exec.range<arena, [[P:[0-9]+]], 64>]
+// CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[P]], 64>] writes [#exec.range<arena, [[Y]], 64>] {in_place = array<i64: 0>}
+func.func @not_dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = nn.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = nn.matmul %1, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = nn.add %0, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Loops that sum over the rows beside the elements have read a row before it is overwritten.
+// CHECK: exec.plan @beside_sum
+// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<arena, [[Y]], 64>, #exec.range<arena, {{[0-9]+}}, 16>] {in_place = array<i64: 0>}
+func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: tensor<4xf32> {ccl.global = tensor<4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, tensor<4xf32> {ccl.global = tensor<4xf32>}) {
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = nn.add %0, %b : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %2 = nn.mul %0, %b : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %3 = nn.reduce_sum %2 {dims = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  return %1, %3 : tensor<4x4xf32>, tensor<4xf32>
+}
+
+// Nor is a value overwritten that lies among others: here in its block of what is gathered.
+// CHECK: exec.plan @gathered
+// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.collective "all_gather"
+// CHECK-NEXT: exec.wait
+// CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes {{[^{]*$}}
+func.func @gathered(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = ccl.all_gather "b" %0 ranks [0, 1] index 0 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
+  %2 = ccl.wait %1 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
+  %3 = nn.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %3 : tensor<32xf32>, tensor<4x4xf32>
+}
