@@ -2,6 +2,7 @@
 
 #include "compiler/LaunchBackend.h"
 #include "runtime/host/HostCommunicator.h"
+#include "runtime/job/Jobs.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -104,10 +105,10 @@ void LaunchOptions::addTo(Flags &flags) {
 absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &options) {
   std::unique_ptr<Launch> launch(new Launch);
   launch->chosen = options;
-  absl::StatusOr<std::unique_ptr<runtime::MpiRuntime>> runtime = runtime::MpiRuntime::create();
-  if (!runtime.ok())
-    return runtime.status();
-  launch->runtime = *std::move(runtime);
+  absl::StatusOr<std::unique_ptr<runtime::Job>> job = runtime::createJob(toDuration(options.timeoutSeconds));
+  if (!job.ok())
+    return job.status();
+  launch->job = *std::move(job);
   if (absl::Status status = launch->connect(); !status.ok())
     return status;
   if (absl::Status status = launch->shareProcessors(); !status.ok())
@@ -134,7 +135,7 @@ absl::Status Launch::createDevice() {
 absl::Status Launch::connect() {
   std::unique_ptr<runtime::Transport> transports[3];
   for (auto &transport : transports) {
-    absl::StatusOr<std::unique_ptr<runtime::Transport>> made = runtime->createTransport();
+    absl::StatusOr<std::unique_ptr<runtime::Transport>> made = job->createTransport();
     if (!made.ok())
       return made.status();
     transport = *std::move(made);
@@ -175,7 +176,7 @@ int Launch::end(const absl::Status &status) {
   if (status.ok() && !outcome.ok())
     printError(rank(), outcome);
   if (!all.ok())
-    runtime->abortJob(1);
+    job->abortJob(1);
   return outcome.ok() ? 0 : 1;
 }
 

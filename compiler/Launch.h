@@ -1,6 +1,6 @@
 //===- Launch.h - A program that runs as several ranks ------------------------===//
 //
-// Joins what a rank needs (its place in the MPI job, device, communicator) and decides how the job ends:
+// Joins what a rank needs (its place in the job, device, communicator) and decides how the job ends:
 //
 //   int main(int argc, char **argv) {
 //     Flags flags("trainer", "...");
@@ -9,8 +9,8 @@
 //     return launchMain(flags, argc, argv, options, [&](Launch &launch) -> absl::Status { ... });
 //   }
 //
-// Under mpirun each process is a rank; started alone, it is the only one. An error ends the job on every rank, with one
-// line `rank R: error: ...` from each and an exit status that is not 0:
+// Under mpirun, or told by RANK and WORLD_SIZE, each process is a rank; started alone, it is the only one. An error
+// ends the job on every rank, with one line `rank R: error: ...` from each and an exit status that is not 0:
 //
 //   who fails                   what happens
 //   all, at the same point      each prints its own error and ends by itself (two seconds at most pass)
@@ -26,7 +26,7 @@
 #include "compiler/LaunchFlags.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
-#include "runtime/mpi/MpiRuntime.h"
+#include "runtime/api/Job.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -53,12 +53,12 @@ struct LaunchOptions {
 class Launch {
 public:
   /// Called once per process, by all ranks.
-  ///   Errors  those of MpiRuntime::create. What is wrong with the options comes up in ready(), so that ranks can agree
+  ///   Errors  those of createJob. What is wrong with the options comes up in ready(), so that ranks can agree
   ///           about it.
   static absl::StatusOr<std::unique_ptr<Launch>> create(const LaunchOptions &options);
 
-  int64_t rank() const { return runtime->rank(); }
-  int64_t size() const { return runtime->size(); }
+  int64_t rank() const { return job->rank(); }
+  int64_t size() const { return job->size(); }
   /// Per rank, the same on all.
   int threads() const { return rankThreads; }
   const LaunchOptions &options() const { return chosen; }
@@ -87,7 +87,7 @@ private:
   int rankThreads = 1;
   int64_t localRank = 0, localRanks = 1; ///< on this machine
   absl::Status readiness;
-  std::unique_ptr<runtime::MpiRuntime> runtime;
+  std::unique_ptr<runtime::Job> job;
   std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
   std::unique_ptr<runtime::Device> rankDevice;
   std::unique_ptr<runtime::Communicator> control; ///< of agree() alone, so that it never meets a message of a program

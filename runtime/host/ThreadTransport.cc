@@ -1,6 +1,6 @@
 #include "runtime/host/ThreadTransport.h"
 
-#include "absl/strings/str_cat.h"
+#include "runtime/api/TransportChecks.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,9 +11,6 @@
 
 namespace splitcast::runtime {
 namespace {
-
-constexpr int64_t kMaxMessageBytes = int64_t{1} << 30;
-constexpr int kMaxTag = 32767;
 
 /// What all transports split from the same ranks share, numbered as createThreadTransports did.
 struct Family {
@@ -101,8 +98,7 @@ public:
     }
     done = true;
     if (static_cast<int64_t>(content.size()) != bytes)
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of ", content.size(), " bytes arrived where ", bytes, " were expected"));
+      return wrongLength(static_cast<int64_t>(content.size()), bytes);
     if (bytes > 0)
       std::memcpy(data, content.data(), bytes);
     return true;
@@ -142,7 +138,7 @@ public:
   Family &family() const { return *world->family; }
 
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    if (absl::Status status = check(to, tag, bytes); !status.ok())
+    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
       return status;
     if (world->isLost(to))
       return absl::UnavailableError("the rank is lost");
@@ -163,7 +159,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    if (absl::Status status = check(from, tag, bytes); !status.ok())
+    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
       return status;
     return std::make_unique<ReceiveMessage>(world, self, from, tag, data, bytes);
   }
@@ -175,15 +171,13 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
-    auto me = std::find(ranks.begin(), ranks.end(), self);
-    if (me == ranks.end())
-      return absl::InvalidArgumentError(absl::StrCat("rank ", self, " is not in the group that it asks for"));
+    if (absl::Status status = checkGroup(*this, ranks); !status.ok())
+      return status;
+    const int64_t me = std::find(ranks.begin(), ranks.end(), self) - ranks.begin();
     std::vector<int64_t> rootRanks;
-    for (int64_t rank : ranks) {
-      if (rank < 0 || rank >= size())
-        return absl::InvalidArgumentError(absl::StrCat("there is no rank ", rank, "; there are ", size()));
+    rootRanks.reserve(ranks.size());
+    for (int64_t rank : ranks)
       rootRanks.push_back(world->rootRanks[rank]);
-    }
     std::lock_guard<std::mutex> lock(world->splitMutex);
     auto entry = world->splits.try_emplace({splitsMade++, ranks}).first;
     if (!entry->second.world)
@@ -191,21 +185,10 @@ public:
     std::shared_ptr<World> made = entry->second.world;
     if (++entry->second.fetched == ranks.size())
       world->splits.erase(entry);
-    return std::make_unique<ThreadTransport>(std::move(made), me - ranks.begin());
+    return std::make_unique<ThreadTransport>(std::move(made), me);
   }
 
 private:
-  absl::Status check(int64_t peer, int tag, int64_t bytes) const {
-    if (peer < 0 || peer >= size() || peer == self)
-      return absl::InvalidArgumentError(absl::StrCat("rank ", self, " cannot exchange messages with rank ", peer,
-                                                     ": peers are the other ranks of ", size()));
-    if (tag < 0 || tag > kMaxTag)
-      return absl::InvalidArgumentError(absl::StrCat("tag ", tag, " is not in 0..", kMaxTag));
-    if (bytes < 0 || bytes > kMaxMessageBytes)
-      return absl::InvalidArgumentError(absl::StrCat("a message has 0 to ", kMaxMessageBytes, " bytes, not ", bytes));
-    return absl::OkStatus();
-  }
-
   std::shared_ptr<World> world;
   int64_t self;
   int64_t splitsMade = 0;

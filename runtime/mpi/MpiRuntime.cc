@@ -1,11 +1,11 @@
 #include "runtime/mpi/MpiRuntime.h"
 
+#include "runtime/host/ProcessHealth.h"
 #include "runtime/mpi/MpiTransport.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <unistd.h>
@@ -13,25 +13,11 @@
 namespace splitcast::runtime {
 namespace {
 
-volatile std::sig_atomic_t endSignal = 0;
-
-void noteSignal(int signal) { endSignal = signal; }
-
-void installSignalHandlers() {
-  struct sigaction action = {};
-  action.sa_handler = noteSignal;
-  // The default action comes back, so that a second signal ends a process that does not look.
-  action.sa_flags = SA_RESETHAND;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-}
-
 /// How many ranks the launcher says it started, or nothing when no launcher did. 0: it does not say.
 std::optional<int64_t> launchedRanks() {
   // SLURM_PROCID alone is also set in a batch script, which no srun has started.
   const bool bySlurm = std::getenv("SLURM_PROCID") && std::getenv("SLURM_STEP_NUM_TASKS");
-  if (!bySlurm && !std::getenv("OMPI_COMM_WORLD_SIZE") && !std::getenv("PMI_RANK") && !std::getenv("PMIX_RANK"))
+  if (!bySlurm && !MpiRuntime::isLaunched())
     return std::nullopt;
   for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     int64_t ranks = 0;
@@ -43,11 +29,8 @@ std::optional<int64_t> launchedRanks() {
 
 } // namespace
 
-absl::Status processHealth() {
-  if (endSignal == 0)
-    return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("this process was told to end by ", endSignal == SIGTERM ? "SIGTERM" : "SIGINT"));
+bool MpiRuntime::isLaunched() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_RANK") || std::getenv("PMIX_RANK");
 }
 
 absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
@@ -61,7 +44,7 @@ absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
     if (absl::Status status = runtime->initialize(*expected); !status.ok())
       return status;
   // After MPI_Init, which may install handlers of its own.
-  installSignalHandlers();
+  watchSignals();
   return runtime;
 }
 
@@ -102,7 +85,7 @@ absl::Status MpiRuntime::findNode() {
 MpiRuntime::~MpiRuntime() {
   if (!state)
     return;
-  if (!state->gaveUp && endSignal == 0)
+  if (!state->gaveUp && processHealth().ok())
     MPI_Finalize();
   state->finalized = true;
 }

@@ -5,23 +5,23 @@
 //   started by          what happens
 //   mpirun, srun        MPI_Init; rank and size are MPI's
 //   neither             one rank, and MPI is not started (which takes longer than a small run)
-//
-// SIGTERM and SIGINT set a flag that processHealth reports, so that a rank which waits can say for whom before it ends:
-// mpirun sends SIGTERM to all ranks when one has died, and SIGKILL about a second later. A second signal ends the
-// process.
+// Signals are ProcessHealth.h's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_MPI_MPIRUNTIME_H
 #define SPLITCAST_RUNTIME_MPI_MPIRUNTIME_H
 
-#include "runtime/api/Transport.h"
+#include "runtime/api/Job.h"
 
 namespace splitcast::runtime {
 
 struct MpiState;
 
-class MpiRuntime {
+class MpiRuntime final : public Job {
 public:
+  /// Whether a launcher of MPI's says in the environment that it started this process.
+  static bool isLaunched();
+
   /// Called once per process; waits until all ranks of the job have called it.
   ///   Errors  Unavailable: MPI failed. FailedPrecondition: the launcher started more ranks than MPI knows of, which
   ///           would each run alone; or a second call.
@@ -29,19 +29,18 @@ public:
 
   /// Ends MPI, which waits for all ranks, unless a message was given up or this process was told to end: it then exits
   /// without, and mpirun ends the others. Transports are destroyed before.
-  ~MpiRuntime();
+  ~MpiRuntime() override;
 
-  int64_t rank() const { return self; }
-  int64_t size() const { return ranks; }
+  int64_t rank() const override { return self; }
+  int64_t size() const override { return ranks; }
   /// Among the ranks of this node.
   int64_t localRank() const { return nodeRank; }
   int64_t localSize() const { return nodeRanks; }
 
-  /// A transport of all ranks, with messages of its own. All ranks call it at the same point.
-  absl::StatusOr<std::unique_ptr<Transport>> createTransport();
+  absl::StatusOr<std::unique_ptr<Transport>> createTransport() override;
 
   /// Ends all ranks of the job, also stopped ones.
-  [[noreturn]] void abortJob(int code);
+  [[noreturn]] void abortJob(int code) override;
 
 private:
   MpiRuntime() = default;
@@ -51,9 +50,6 @@ private:
   std::shared_ptr<MpiState> state; ///< none when MPI was not started
   int64_t self = 0, ranks = 1, nodeRank = 0, nodeRanks = 1;
 };
-
-/// Unavailable, with the signal's name, once this process was told to end.
-absl::Status processHealth();
 
 } // namespace splitcast::runtime
 

@@ -1,6 +1,7 @@
 #include "runtime/mpi/MpiTransport.h"
 
-#include "runtime/mpi/MpiRuntime.h"
+#include "runtime/api/TransportChecks.h"
+#include "runtime/host/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -18,29 +19,6 @@ absl::Status mpiStatus(int code, const char *what) {
 }
 
 namespace {
-
-constexpr int64_t kMaxMessageBytes = int64_t{1} << 30;
-constexpr int kMaxTag = 32767; // the least that MPI promises
-
-absl::Status checkMessage(const Transport &transport, int64_t peer, int tag, int64_t bytes) {
-  if (peer < 0 || peer >= transport.size() || peer == transport.rank())
-    return absl::InvalidArgumentError(absl::StrCat("rank ", transport.rank(), " cannot exchange messages with rank ",
-                                                   peer, ": peers are the other ranks of ", transport.size()));
-  if (tag < 0 || tag > kMaxTag)
-    return absl::InvalidArgumentError(absl::StrCat("tag ", tag, " is not in 0..", kMaxTag));
-  if (bytes < 0 || bytes > kMaxMessageBytes)
-    return absl::InvalidArgumentError(absl::StrCat("a message has 0 to ", kMaxMessageBytes, " bytes, not ", bytes));
-  return absl::OkStatus();
-}
-
-absl::Status checkGroup(const Transport &transport, const std::vector<int64_t> &ranks) {
-  for (int64_t rank : ranks)
-    if (rank < 0 || rank >= transport.size())
-      return absl::InvalidArgumentError(absl::StrCat("there is no rank ", rank, "; there are ", transport.size()));
-  if (std::find(ranks.begin(), ranks.end(), transport.rank()) == ranks.end())
-    return absl::InvalidArgumentError(absl::StrCat("rank ", transport.rank(), " is not in the group that it asks for"));
-  return absl::OkStatus();
-}
 
 class MpiMessage final : public Message {
 public:
@@ -64,8 +42,7 @@ public:
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     if (count != receivedBytes)
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of ", count, " bytes arrived where ", receivedBytes, " were expected"));
+      return wrongLength(count, receivedBytes);
     return true;
   }
 

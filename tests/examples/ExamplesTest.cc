@@ -10,6 +10,7 @@
 #include "runtime/io/Npy.h"
 #include "runtime/io/Safetensors.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +66,41 @@ INSTANTIATE_TEST_SUITE_P(Examples, Ranks, ::testing::Values(1, 2, 3, 4),
 TEST(Examples, RunTrainsTheClassifierToTheSameBits) { compareWithRun(classifier(), {"x", "labels"}, 3); }
 TEST(Examples, RunTrainsTheTextModelToTheSameBits) { compareWithRun(textModel(), {"bytes", "next"}, 2); }
 TEST(Examples, RunTrainsTheRecipeToTheSameBits) { compareWithRun(recipe(), {"x", "target"}, 2); }
+
+// Without mpirun: by environment variables and over sockets.
+Job byVariables(const std::string &directory, int64_t ranks, const Command &command) {
+  Job job;
+  job.commands = {with(command, {"--timeout=30"})};
+  job.ranks = ranks;
+  job.byVariables = true;
+  job.directory = directory;
+  return job;
+}
+
+TEST(Examples, RanksStartedByVariablesTrainToTheSameBits) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(textModel(), {"--steps=10", "--zero-stage=2"});
+  const Trained underMpirun = train(directory, 3, command);
+  JobResult result = runJob(byVariables(directory, 3, with(command, {"--losses=again", "--save-variables=all"})));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_EQ(readFile(directory + "/again"), underMpirun.losses);
+  EXPECT_TRUE(readFile(directory + "/all") == underMpirun.variables);
+}
+
+TEST(Examples, ALostRankStartedByVariablesEndsTheOthers) {
+  Job job = byVariables(makeWorkDirectory(), 3, with(textModel(), {"--steps=1000000", "--metrics=metrics.jsonl"}));
+  bool killed = false;
+  job.watch = [&](const std::map<int64_t, int> &pids) {
+    // Once it trains.
+    if (!killed && pids.count(1) != 0 && !readFile(job.directory + "/metrics.jsonl").empty())
+      killed = kill(pids.at(1), SIGKILL) == 0;
+  };
+  JobResult result = runJob(job);
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(result.rankStatuses, (std::vector<int>{1, 128 + SIGKILL, 1})) << result.describe();
+  for (int rank : {0, 2})
+    EXPECT_THAT(result.rankOutputs[rank], HasSubstr(" has lost rank 1 ")) << result.describe();
+}
 
 // Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
 TEST(Examples, RunWritesSplitOutputsWhole) {

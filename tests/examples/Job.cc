@@ -20,13 +20,31 @@ namespace {
 constexpr char kRankScript[] = R"(
 notes=$1 directory=$2
 shift 2
-rank=${OMPI_COMM_WORLD_RANK:-0}
+rank=${OMPI_COMM_WORLD_RANK:-${RANK:-0}}
 trap : TERM
 (cd "$directory" && exec sh -c 'echo $$ >"$0" && exec "$@"' "$notes/pid.$rank" "$@") >"$notes/output.$rank" 2>&1
 status=$?
 echo $status >"$notes/status.$rank"
 exit $status
 )";
+
+/// Starts the rest as $1 ranks that meet at port $2, and waits for them: the status of the last that failed.
+constexpr char kVariablesScript[] = R"(
+export WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$2
+shift 2
+for rank in $(seq 0 $((WORLD_SIZE - 1))); do
+  RANK=$rank "$@" &
+  pids="$pids $!"
+done
+status=0
+for pid in $pids; do
+  wait "$pid" || status=$?
+done
+exit $status
+)";
+
+/// Of 20000 ports one that tests at the same time hardly have, too.
+int portOfThisProcess() { return 10000 + getpid() % 20000; }
 
 [[noreturn]] void execute(std::vector<std::string> command, const std::string &outputPath) {
   // A group of its own, so that all of it can be killed.
@@ -53,6 +71,13 @@ std::vector<std::string> rankCommand(const Job &job, const std::string &notes, s
 std::vector<std::string> launcherCommand(const Job &job, const std::string &notes) {
   if (job.ranks == 0)
     return rankCommand(job, notes, 0);
+  if (job.byVariables) {
+    std::vector<std::string> words = {
+        "sh", "-c", kVariablesScript, "launch", std::to_string(job.ranks), std::to_string(portOfThisProcess())};
+    std::vector<std::string> rank = rankCommand(job, notes, 0);
+    words.insert(words.end(), rank.begin(), rank.end());
+    return words;
+  }
   // Ranks may outnumber the processors, and then have to give way to each other.
   std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
   auto addOption = [&](const char *name, const char *value) { words.insert(words.end(), {"--mca", name, value}); };

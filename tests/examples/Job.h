@@ -17,6 +17,8 @@ struct Job {
   std::vector<Command> commands;
   /// 0: without mpirun, as one process.
   int64_t ranks = 0;
+  /// Without mpirun: each rank is a process that RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell who it is.
+  bool byVariables = false;
   /// Where the ranks run; their paths are relative to it.
   std::string directory;
   /// After it all is killed.

@@ -1,0 +1,87 @@
+#include "runtime/tcp/TcpJob.h"
+
+#include "runtime/host/ProcessHealth.h"
+#include "runtime/tcp/TcpTransport.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <unistd.h>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr absl::Duration kFarewell = absl::Seconds(2);
+constexpr int64_t kMaxRanks = 1 << 16;
+
+const char *firstSet(std::initializer_list<const char *> names) {
+  for (const char *name : names)
+    if (const char *value = std::getenv(name); value && *value)
+      return value;
+  return nullptr;
+}
+
+absl::Status readNumber(const char *name, const char *text, int64_t least, int64_t most, int64_t *number) {
+  if (!text)
+    return absl::InvalidArgumentError(absl::StrCat("the environment says that this is one of several ranks, but ", name,
+                                                   " is not set; set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, or "
+                                                   "start ranks with mpirun"));
+  if (!absl::SimpleAtoi(text, number) || *number < least || *number > most)
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is '", text, "'; it is a number from ", least, " to ", most));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<std::optional<Rendezvous>> TcpJob::fromEnvironment() {
+  const char *rank = firstSet({"RANK", "SLURM_PROCID"}), *size = firstSet({"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"});
+  const char *host = firstSet({"MASTER_ADDR"}), *port = firstSet({"MASTER_PORT"});
+  // SLURM's own variables alone mean its MPI.
+  if (!firstSet({"RANK"}) && !(rank && size && host && port))
+    return std::nullopt;
+  Rendezvous rendezvous;
+  int64_t number = 0;
+  if (absl::Status status = readNumber("WORLD_SIZE", size, 1, kMaxRanks, &rendezvous.size); !status.ok())
+    return status;
+  if (absl::Status status = readNumber("RANK", rank, 0, rendezvous.size - 1, &rendezvous.rank); !status.ok())
+    return status;
+  if (absl::Status status = readNumber("MASTER_PORT", port, 1, 65534, &number); !status.ok())
+    return status;
+  if (!host)
+    return readNumber("MASTER_ADDR", nullptr, 0, 0, &number);
+  const char *agent = firstSet({"TORCHELASTIC_USE_AGENT_STORE"});
+  rendezvous.master = {host, static_cast<int>(number) + (agent && std::strcmp(agent, "True") == 0 ? 1 : 0)};
+  return rendezvous;
+}
+
+absl::StatusOr<std::unique_ptr<TcpJob>> TcpJob::create(const Rendezvous &rendezvous) {
+  watchSignals();
+  absl::StatusOr<std::vector<Socket>> sockets = meet(rendezvous);
+  if (!sockets.ok())
+    return sockets.status();
+  return std::unique_ptr<TcpJob>(new TcpJob(rendezvous, *std::move(sockets)));
+}
+
+TcpJob::TcpJob(const Rendezvous &rendezvous, std::vector<Socket> sockets)
+    : self(rendezvous.rank), ranks(rendezvous.size), connections(std::make_shared<TcpMesh>(std::move(sockets))) {}
+
+TcpJob::~TcpJob() {
+  if (processHealth().ok())
+    connections->finish(kFarewell);
+}
+
+absl::StatusOr<std::unique_ptr<Transport>> TcpJob::createTransport() {
+  if (transports == kMaxTransports)
+    return absl::ResourceExhaustedError(absl::StrCat("a job has ", kMaxTransports, " transports at most"));
+  std::vector<int64_t> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  return createTcpTransport(connections, all, self, ++transports);
+}
+
+void TcpJob::abortJob(int code) { _exit(code); }
+
+} // namespace splitcast::runtime

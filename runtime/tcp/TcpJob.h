@@ -1,0 +1,55 @@
+//===- TcpJob.h - Ranks that environment variables tell who they are ---------===//
+//
+// For launchers that start processes and no MPI (torchrun's kind, srun without PMIx, a shell script):
+//
+//   RANK, or SLURM_PROCID                  0 to WORLD_SIZE - 1
+//   WORLD_SIZE, or SLURM_STEP_NUM_TASKS    how many ranks there are
+//   MASTER_ADDR, MASTER_PORT               where rank 0 listens
+//
+// Under torchrun itself, whose agent listens at MASTER_PORT, rank 0 takes the port after it.
+//
+// Meant for what ranks of GPUs say to each other besides tensors. Tensors of the CPU also go this way, without what an
+// MPI does for speed (shared memory, an HPC network).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_TCP_TCPJOB_H
+#define SPLITCAST_RUNTIME_TCP_TCPJOB_H
+
+#include "runtime/api/Job.h"
+#include "runtime/tcp/TcpMesh.h"
+#include "runtime/tcp/TcpRendezvous.h"
+
+#include <optional>
+
+namespace splitcast::runtime {
+
+class TcpJob final : public Job {
+public:
+  /// What the environment says, or nothing when it says nothing of the kind.
+  ///   Errors  InvalidArgument: a variable is missing, is no number, or is out of range.
+  static absl::StatusOr<std::optional<Rendezvous>> fromEnvironment();
+
+  /// Waits until all ranks of the job have called it. Errors are those of meet.
+  static absl::StatusOr<std::unique_ptr<TcpJob>> create(const Rendezvous &rendezvous);
+
+  ~TcpJob() override;
+
+  int64_t rank() const override { return self; }
+  int64_t size() const override { return ranks; }
+  absl::StatusOr<std::unique_ptr<Transport>> createTransport() override;
+  /// The others notice when they next wait for this rank.
+  [[noreturn]] void abortJob(int code) override;
+
+  TcpMesh &mesh() { return *connections; }
+
+private:
+  TcpJob(const Rendezvous &rendezvous, std::vector<Socket> sockets);
+
+  int64_t self, ranks;
+  int64_t transports = 0;
+  std::shared_ptr<TcpMesh> connections;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_TCP_TCPJOB_H

@@ -1,0 +1,223 @@
+#include "runtime/tcp/TcpSocket.h"
+
+#include "runtime/host/ProcessHealth.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kMaxTextBytes = 1 << 20;
+constexpr absl::Duration kRetry = absl::Milliseconds(50);
+
+struct Resolved {
+  sockaddr_storage address = {};
+  socklen_t length = 0;
+};
+
+absl::StatusOr<Resolved> resolve(const Endpoint &endpoint) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  int code = getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+  if (code != 0)
+    return absl::UnavailableError(absl::StrCat("'", endpoint.host, "' has no address: ", gai_strerror(code)));
+  Resolved resolved;
+  resolved.length = found->ai_addrlen;
+  std::memcpy(&resolved.address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return resolved;
+}
+
+absl::StatusOr<Socket> openSocket(int family) {
+  Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.isOpen())
+    return socketError("a socket");
+  return socket;
+}
+
+void sendAtOnce(const Socket &socket) {
+  int yes = 1;
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+}
+
+/// Waits for the events; looks at the process's health ten times a second.
+absl::Status waitFor(const Socket &socket, short events, absl::Time deadline) {
+  while (true) {
+    pollfd wanted = {socket.fd(), events, 0};
+    absl::Duration left = deadline - absl::Now();
+    int code = poll(&wanted, 1, static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 0, 100)));
+    if (code > 0)
+      return absl::OkStatus();
+    if (code < 0 && errno != EINTR)
+      return socketError("poll");
+    if (absl::Status health = processHealth(); !health.ok())
+      return health;
+    if (left <= absl::ZeroDuration())
+      return absl::DeadlineExceededError("nothing came in time");
+  }
+}
+
+absl::StatusOr<Socket> tryConnect(const Resolved &to, absl::Time deadline) {
+  absl::StatusOr<Socket> socket = openSocket(to.address.ss_family);
+  if (!socket.ok())
+    return socket;
+  sendAtOnce(*socket);
+  if (connect(socket->fd(), reinterpret_cast<const sockaddr *>(&to.address), to.length) == 0)
+    return socket;
+  if (errno != EINPROGRESS)
+    return socketError("connect");
+  if (absl::Status ready = waitFor(*socket, POLLOUT, deadline); !ready.ok())
+    return ready;
+  socklen_t length = sizeof(errno);
+  getsockopt(socket->fd(), SOL_SOCKET, SO_ERROR, &errno, &length);
+  if (errno != 0)
+    return socketError("connect");
+  return socket;
+}
+
+/// Sends or receives all of these bytes: `step` moves some and returns their number, as send and recv do.
+template <typename Step>
+absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step step, absl::Time deadline) {
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t moved = step(done);
+    if (moved > 0) {
+      done += moved;
+    } else if (moved == 0) {
+      return absl::UnavailableError("the other end has closed the connection");
+    } else if (errno == EAGAIN || errno == EINTR) {
+      if (absl::Status ready = waitFor(socket, events, deadline); !ready.ok())
+        return ready;
+    } else {
+      return socketError("a connection");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status writeAll(const Socket &socket, const void *data, int64_t bytes, absl::Time deadline) {
+  auto step = [&](int64_t done) {
+    return send(socket.fd(), static_cast<const char *>(data) + done, bytes - done, MSG_NOSIGNAL);
+  };
+  return moveAll(socket, POLLOUT, bytes, step, deadline);
+}
+
+absl::Status readAll(const Socket &socket, void *data, int64_t bytes, absl::Time deadline) {
+  auto step = [&](int64_t done) { return recv(socket.fd(), static_cast<char *>(data) + done, bytes - done, 0); };
+  return moveAll(socket, POLLIN, bytes, step, deadline);
+}
+
+} // namespace
+
+absl::Status socketError(const std::string &what) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
+
+std::string Endpoint::text() const { return absl::StrCat(host, ":", port); }
+
+Socket &Socket::operator=(Socket &&other) noexcept {
+  if (this != &other) {
+    close();
+    descriptor = other.release();
+  }
+  return *this;
+}
+
+void Socket::close() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  descriptor = -1;
+}
+
+int Socket::release() { return std::exchange(descriptor, -1); }
+
+absl::StatusOr<Socket> listenAt(const Endpoint &at) {
+  absl::StatusOr<Resolved> resolved = resolve(at);
+  if (!resolved.ok())
+    return resolved.status();
+  absl::StatusOr<Socket> socket = openSocket(resolved->address.ss_family);
+  if (!socket.ok())
+    return socket;
+  int yes = 1;
+  setsockopt(socket->fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  auto *address = reinterpret_cast<sockaddr *>(&resolved->address);
+  int code = bind(socket->fd(), address, resolved->length);
+  if (code != 0 && errno == EADDRNOTAVAIL) {
+    if (address->sa_family == AF_INET)
+      reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
+    else
+      reinterpret_cast<sockaddr_in6 *>(address)->sin6_addr = in6addr_any;
+    code = bind(socket->fd(), address, resolved->length);
+  }
+  if (code != 0 || listen(socket->fd(), SOMAXCONN) != 0)
+    return socketError("listening");
+  return socket;
+}
+
+absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline) {
+  while (true) {
+    absl::StatusOr<Resolved> resolved = resolve(to);
+    absl::StatusOr<Socket> socket = resolved.ok() ? tryConnect(*resolved, deadline) : resolved.status();
+    if (socket.ok() || !processHealth().ok() || absl::Now() + kRetry > deadline)
+      return socket;
+    absl::SleepFor(kRetry);
+  }
+}
+
+absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline) {
+  while (true) {
+    if (absl::Status ready = waitFor(listener, POLLIN, deadline); !ready.ok())
+      return ready;
+    Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.isOpen()) {
+      sendAtOnce(socket);
+      return socket;
+    }
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      return socketError("accept");
+  }
+}
+
+absl::StatusOr<Endpoint> localEndpoint(const Socket &socket) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+  auto *generic = reinterpret_cast<sockaddr *>(&address);
+  if (getsockname(socket.fd(), generic, &length) != 0)
+    return socketError("getsockname");
+  if (int code = getnameinfo(generic, length, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+    return absl::UnavailableError(absl::StrCat("getnameinfo: ", gai_strerror(code)));
+  return Endpoint{host, std::stoi(port)};
+}
+
+absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline) {
+  const int64_t bytes = static_cast<int64_t>(text.size());
+  absl::Status status = writeAll(socket, &bytes, sizeof(bytes), deadline);
+  return status.ok() ? writeAll(socket, text.data(), bytes, deadline) : status;
+}
+
+absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline) {
+  int64_t bytes = 0;
+  if (absl::Status status = readAll(socket, &bytes, sizeof(bytes), deadline); !status.ok())
+    return status;
+  if (bytes < 0 || bytes > kMaxTextBytes)
+    return absl::UnavailableError(absl::StrCat("a text of ", bytes, " bytes"));
+  std::string text(bytes, '\0');
+  if (absl::Status status = readAll(socket, text.data(), bytes, deadline); !status.ok())
+    return status;
+  return text;
+}
+
+} // namespace splitcast::runtime

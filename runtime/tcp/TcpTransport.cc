@@ -1,0 +1,94 @@
+#include "runtime/tcp/TcpTransport.h"
+
+#include "runtime/api/TransportChecks.h"
+#include "runtime/host/ProcessHealth.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+
+namespace splitcast::runtime {
+namespace {
+
+/// A message is named by its transport, and that by the numbers of the splits which led to it, 16 bits each.
+constexpr int kNumberBits = 16;
+constexpr uint64_t kDeepest = uint64_t{1} << (64 - kNumberBits);
+
+template <typename Part> class TcpMessage final : public Message {
+public:
+  TcpMessage(std::shared_ptr<TcpMesh> mesh, std::shared_ptr<Part> part)
+      : mesh(std::move(mesh)), part(std::move(part)) {}
+  ~TcpMessage() override {
+    if (!done)
+      mesh->giveUp(*part);
+  }
+  absl::StatusOr<bool> test() override {
+    if (done)
+      return true;
+    absl::StatusOr<bool> result = mesh->test(*part);
+    done = result.ok() && *result;
+    return result;
+  }
+
+private:
+  std::shared_ptr<TcpMesh> mesh;
+  std::shared_ptr<Part> part;
+  bool done = false;
+};
+
+class TcpTransport final : public Transport {
+public:
+  TcpTransport(std::shared_ptr<TcpMesh> mesh, std::vector<int64_t> ranks, int64_t self, uint64_t name)
+      : mesh(std::move(mesh)), ranks(std::move(ranks)), self(self), name(name) {}
+
+  int64_t rank() const override { return self; }
+  int64_t size() const override { return static_cast<int64_t>(ranks.size()); }
+
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
+      return status;
+    return std::make_unique<TcpMessage<TcpMesh::Outgoing>>(mesh, mesh->send(ranks[to], {name, tag}, data, bytes));
+  }
+
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
+      return status;
+    return std::make_unique<TcpMessage<TcpMesh::Incoming>>(mesh, mesh->receive(ranks[from], {name, tag}, data, bytes));
+  }
+
+  absl::Status health() override {
+    return mesh->isConnected() ? processHealth() : absl::UnavailableError("this rank has left the job");
+  }
+
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
+    if (absl::Status status = checkGroup(*this, group); !status.ok())
+      return status;
+    if (splits == kMaxTransports || name >= kDeepest)
+      return absl::ResourceExhaustedError(absl::StrCat("a transport is split ", kMaxTransports,
+                                                       " times at most, and what is split off three times more"));
+    std::vector<int64_t> members;
+    members.reserve(group.size());
+    for (int64_t rank : group)
+      members.push_back(ranks[rank]);
+    const int64_t place = std::find(group.begin(), group.end(), self) - group.begin();
+    const uint64_t split = ++splits;
+    return std::make_unique<TcpTransport>(mesh, std::move(members), place, name << kNumberBits | split);
+  }
+
+private:
+  std::shared_ptr<TcpMesh> mesh;
+  std::vector<int64_t> ranks; ///< of the mesh
+  int64_t self;
+  uint64_t name;
+  int64_t splits = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Transport> createTcpTransport(std::shared_ptr<TcpMesh> mesh, const std::vector<int64_t> &ranks,
+                                              int64_t self, int64_t number) {
+  const int64_t place = std::find(ranks.begin(), ranks.end(), self) - ranks.begin();
+  return std::make_unique<TcpTransport>(std::move(mesh), ranks, place, static_cast<uint64_t>(number));
+}
+
+} // namespace splitcast::runtime
