@@ -16,9 +16,9 @@ constexpr int64_t kLanes = 16;
 /// expf; S. Moshier 1992). Below -87 it is 0: no denormal numbers, which are slow.
 SPLITCAST_INLINE float exponential(float x) {
   constexpr float kLog2e = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
-  constexpr float kRound = 12582912.0F; // 1.5 * 2^23: adding it rounds to an integer
+  constexpr float kRound = 12582912.0F; // 1.5 * 2^23: adding it rounds to an integer, which the last bits then hold
   float clamped = x < -87.0F ? -87.0F : x;
-  float n = (clamped * kLog2e + kRound) - kRound;
+  float shifted = clamped * kLog2e + kRound, n = shifted - kRound;
   float r = (clamped - n * kLn2High) - n * kLn2Low;
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
@@ -27,7 +27,11 @@ SPLITCAST_INLINE float exponential(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  int32_t bits = (static_cast<int32_t>(n) + 127) << 23;
+  // Not by conversion, which has no result for a NaN; a NaN's bits are any, and p is NaN.
+  uint32_t bits, ofRound;
+  std::memcpy(&bits, &shifted, sizeof(bits));
+  std::memcpy(&ofRound, &kRound, sizeof(ofRound));
+  bits = (bits - ofRound + 127) << 23;
   float power;
   std::memcpy(&power, &bits, sizeof(power));
   return x < -87.0F ? 0.0F : p * power;

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Sets up, builds, and packs what a machine with GPUs needs into one archive, which runs where nothing can be built and
+# nothing is installed but a driver, CUDA's libraries and Python.
+#
+#   bash scripts/bundle.sh [FILE]      FILE is splitcast.tar.xz
+#
+# There: tar xf splitcast.tar.xz && python3 splitcast/check.py. Fails when the archive is larger than 60 MB.
+set -euo pipefail
+output=$(realpath -m "${1:-splitcast.tar.xz}")
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+limitMb=60
+targets=(//examples/gpt //examples/text_model //examples/classifier //examples/recipe //compiler/tools:splitcast-opt
+  //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance:tcp_conformance_test)
+programs=()
+for target in "${targets[@]}"; do
+  path=${target#//}
+  [[ $path == *:* ]] && path=${path/:/\/} || path=$path/${path##*/}
+  programs+=("bazel-bin/$path")
+done
+
+bash scripts/setup.sh
+runBazel build --jobs="$(jobCount)" "${targets[@]}"
+[ ! -e bazel-bin/compiler/libsplitcast-cuda.so ] || programs+=(bazel-bin/compiler/libsplitcast-cuda.so)
+[ -e bazel-bin/compiler/libsplitcast-cuda.so ] ||
+  echo "bundle: CUDA was not found here: the bundle runs on CPUs only" >&2
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+bash scripts/bundle/assemble.sh "$directory/splitcast" scripts/bundle "${programs[@]}"
+echo "bundle: compressing $(du -sm "$directory/splitcast" | cut -f1) MB (some minutes)"
+python3 scripts/bundle/pack.py "$directory/splitcast" "$output"
+bytes=$(stat -c %s "$output")
+echo "bundle: $output has $((bytes / 100000 / 10)).$((bytes / 100000 % 10)) MB"
+if [ "$bytes" -gt $((limitMb * 1000000)) ]; then
+  echo "bundle: error: the limit is $limitMb MB; look at what lies in $directory/splitcast/lib" >&2
+  exit 1
+fi

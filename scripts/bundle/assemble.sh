@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Lays out a bundle in a new directory.
+#
+#   bash assemble.sh DIRECTORY FILES PROGRAM...      FILES: the folder of this script
+#
+#   bin/PROGRAM        starts libexec/PROGRAM with the bundle's libraries
+#   bin/ranks          starts several
+#   lib/               every library that a program needs, the C library and its loader among them; no CUDA
+#   check.py           the one command for a machine with GPUs
+set -euo pipefail
+bundle=$1 files=$2
+shift 2
+
+# LLVM is linked to these for Windows' manifests and a static analyzer, which nothing here reaches: 57 MB.
+stubbed='^(libz3|libxml2)\.so'
+unneeded='^(libz3|libxml2|libicu[a-z]*|liblzma)\.so'
+cuda='^(libcuda|libcudart|libcublasLt|libcublas|libnccl|libcudnn[a-z_]*)\.so'
+
+# A library with this name, and with the symbols, of versions, that another needs of it: whoever calls one is ended.
+makeStub() {
+  local name=$1 user=$2 versions version scratch
+  scratch=$(mktemp -d)
+  versions=$(objdump -p "$user" | awk -v name="$name:" '$1 == "required" {inside = $3 == name; next} inside {print $4}')
+  for version in $versions; do
+    objdump -T "$user" | awk -v version="($version)" '$2 == "*UND*" || $3 == "*UND*" {
+      for (i = 1; i < NF; ++i) if ($i == version || "(" $i ")" == version) print $NF}' | sort -u >"$scratch/symbols"
+    sed 's/.*/.globl &\n&: ud2/' "$scratch/symbols" >>"$scratch/stub.s"
+    { echo "$version {" && sed 's/.*/&;/' "$scratch/symbols" && echo "};"; } >>"$scratch/versions"
+  done
+  touch "$scratch/stub.s" "$scratch/versions"
+  clang-19 -shared -nostdlib -fuse-ld=lld -Wl,-soname,"$name" "$scratch/stub.s" -o "$bundle/lib/$name" \
+    ${versions:+-Wl,--version-script="$scratch/versions"}
+  rm -r "$scratch"
+}
+
+addLibraries() {
+  local name path llvm
+  llvm=$(ldd "$@" | awk '$1 ~ /^libLLVM/ && !found++ {print $3}')
+  ldd "$@" | awk '/=> not found/ {print $1 " -"} /=> \// {print $1 " " $3}' | sort -u | while read -r name path; do
+    if [[ $name =~ $cuda ]] || { [[ $name =~ $unneeded ]] && ! [[ $name =~ $stubbed ]]; }; then
+      continue
+    elif [ "$path" = - ]; then
+      echo "bundle: error: a program needs $name, which is not here" >&2
+      return 1
+    elif [[ $name =~ $stubbed ]]; then
+      makeStub "$name" "$llvm"
+    else
+      cp -L "$path" "$bundle/lib/$name"
+    fi
+  done
+}
+
+mkdir -p "$bundle"/{bin,lib,libexec}
+for program in "$@"; do
+  name=$(basename "$program")
+  if [[ $name == *.so ]]; then
+    cp -L "$program" "$bundle/lib/$name"
+  else
+    cp -L "$program" "$bundle/libexec/$name"
+    ln -s ../start.sh "$bundle/bin/$name"
+  fi
+  chmod u+w "$bundle"/lib*/"$name"
+done
+addLibraries "$@"
+cp -L /lib64/ld-linux-x86-64.so.2 "$bundle/lib/"
+cp "$files"/{start.sh,check.py} "$bundle/"
+cp "$files"/ranks.sh "$bundle/bin/ranks"
+chmod +x "$bundle"/{start.sh,bin/ranks}

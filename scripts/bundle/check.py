@@ -1,0 +1,155 @@
+"""The one command for a machine with GPUs: checks and times everything, prints a table, and writes it as JSON.
+
+    python3 check.py [--device=cuda] [--ranks=1,2,4] [--steps=20] [--json=results.json] [--figures]
+
+Trains the examples with ZeRO stages 0 to 3 at each number of ranks. Their losses must be those of the CPU within 1e-3,
+and the same bits at every stage. With --figures it then times GPT-2 124M on one rank. Ranks that outnumber the GPUs
+share them. Exits 0 only if every check passed. --device=cpu checks the bundle itself, without a GPU.
+
+CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or among Python's packages.
+"""
+import argparse
+import datetime
+import glob
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+TOLERANCE = 1e-3
+EXAMPLES = {
+    "text_model": ["--text=TEXT"],
+    "classifier": [],
+    "gpt": ["--text=TEXT", "--layers=2", "--batch=24", "--dropout=0.1", "--sample=0"],
+}
+GPT2_124M = ["--layers=12", "--heads=12", "--width=768", "--vocabulary=50257", "--context=256", "--batch=4",
+             "--sample=0", "--steps=12"]
+WARMUP_STEPS = 2
+
+
+def parseArguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--ranks", default="1,2,4")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--json", default="results.json")
+    parser.add_argument("--figures", action="store_true")
+    return parser.parse_args()
+
+
+def environment():
+    """Of the programs: where CUDA's libraries are, and that ranks may share a GPU."""
+    packages = sysconfig.get_paths()["purelib"]
+    folders = sorted(glob.glob(os.path.join(packages, "nvidia", "*", "lib")))
+    variables = dict(os.environ, SPLITCAST_SHARE_GPUS="1")
+    variables.setdefault("SPLITCAST_CUDA_LIBRARIES", ":".join(folders))
+    return variables
+
+
+def gpuName():
+    """The first GPU and its driver, as nvidia-smi names them, or None."""
+    try:
+        result = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return result.stdout.strip().split("\n")[0] if result.returncode == 0 and result.stdout.strip() else None
+
+
+class Failure(Exception):
+    """A program that did not end well: its last lines."""
+
+
+def run(ranks, program, flags, directory):
+    """What it prints."""
+    command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
+    command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
+    result = subprocess.run(command, cwd=directory, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True)
+    if result.returncode != 0:
+        raise Failure(" | ".join(result.stdout.strip().split("\n")[-3:]))
+    return result.stdout
+
+
+class Training:
+    """What a training leaves: losses, exactly, and the bytes of all variables."""
+
+    def __init__(self, program, ranks, device, stage, steps, directory):
+        flags = EXAMPLES[program] + [f"--device={device}", f"--zero-stage={stage}", f"--steps={steps}",
+                                     "--losses=losses", "--save-variables=variables", "--timeout=120"]
+        run(ranks, program, flags, directory)
+        with open(os.path.join(directory, "losses"), encoding="utf-8") as file:
+            self.losses = [float.fromhex(line.split()[2]) for line in file]
+        with open(os.path.join(directory, "variables"), "rb") as file:
+            self.variables = file.read()
+
+
+def largestDifference(losses, expected):
+    return max(abs(loss - other) / abs(other) for loss, other in zip(losses, expected))
+
+
+def checkExample(program, ranks, arguments, directory):
+    """(whether it is right, what was found)"""
+    reference = Training(program, ranks, "cpu", 0, arguments.steps, directory)
+    found = [Training(program, ranks, arguments.device, stage, arguments.steps, directory) for stage in range(4)]
+    difference = largestDifference(found[0].losses, reference.losses)
+    same = all(other.losses == found[0].losses and other.variables == found[0].variables for other in found)
+    isRight = same and len(found[0].losses) == arguments.steps and difference <= TOLERANCE
+    return isRight, f"stages 0-3 {'same bits' if same else 'DIFFER'}; CPU within {difference:.1e}"
+
+
+def figures(arguments, directory):
+    flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"] + GPT2_124M
+    text = run(1, "gpt", flags, directory)
+    with open(os.path.join(directory, "metrics"), encoding="utf-8") as file:
+        seconds = [json.loads(line)["seconds"] for line in file][WARMUP_STEPS:]
+    tokens = 4 * 256
+    predicted = re.search(r"predicted peak (\S+) MB", text)
+    return True, (f"f32, 4 x 256 tokens: median {tokens / statistics.median(seconds):.0f}, best "
+                  f"{tokens / min(seconds):.0f} tokens/s; predicted {predicted[1] if predicted else '?'} MB")
+
+
+def runAll(arguments):
+    """Rows of the table, as they come."""
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "text"), "wb") as file:
+            with open(os.path.abspath(__file__), "rb") as source:
+                file.write(source.read())
+        jobs = [(f"{program}, {ranks} ranks", lambda program=program, ranks=ranks: checkExample(
+            program, int(ranks), arguments, directory))
+                for ranks in arguments.ranks.split(",") for program in EXAMPLES]
+        if arguments.figures:
+            jobs.append(("GPT-2 124M, 1 rank", lambda: figures(arguments, directory)))
+        for name, job in jobs:
+            try:
+                isRight, text = job()
+            except Failure as failure:
+                isRight, text = False, str(failure)
+            yield {"what": name, "passed": isRight, "found": text}
+
+
+def main():
+    arguments = parseArguments()
+    gpu = gpuName()
+    if arguments.device == "cuda" and gpu is None:
+        sys.exit("check: error: nvidia-smi shows no GPU, so nothing of CUDA was run; --device=cpu checks the bundle alone")
+    print(f"{datetime.date.today()}  {arguments.device}  {gpu or platform.processor() or platform.machine()}", flush=True)
+    rows = []
+    for row in runAll(arguments):
+        rows.append(row)
+        print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['found']}", flush=True)
+    failed = sum(not row["passed"] for row in rows)
+    with open(arguments.json, "w", encoding="utf-8") as file:
+        json.dump({"date": str(datetime.date.today()), "device": arguments.device, "gpu": gpu, "rows": rows}, file, indent=1)
+    print(f"{len(rows) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

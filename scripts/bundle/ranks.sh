@@ -1,0 +1,22 @@
+#!/bin/sh
+# Starts a program as several ranks of this machine, without MPI: bin/ranks N PROGRAM ARGUMENTS...
+# Ends with the status of a rank that failed, or 0. MASTER_PORT is 29517 unless it is set.
+case ${1:-} in
+  '' | *[!0-9]* | 0)
+    echo "ranks: error: usage: ranks N PROGRAM ARGUMENTS..." >&2
+    exit 2
+    ;;
+esac
+export WORLD_SIZE="$1" MASTER_ADDR=127.0.0.1 MASTER_PORT="${MASTER_PORT:-29517}"
+shift
+pids='' rank=0
+trap 'kill $pids 2>/dev/null' INT TERM
+while [ $rank -lt "$WORLD_SIZE" ]; do
+  RANK=$rank "$@" &
+  pids="$pids $!" rank=$((rank + 1))
+done
+status=0
+for pid in $pids; do
+  wait "$pid" || status=$?
+done
+exit $status
