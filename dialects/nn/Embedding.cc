@@ -61,7 +61,9 @@ SmallVector<Value> EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange ope
                        })};
 }
 
-SmallVector<IndexOperand> EmbeddingOp::getIndexOperands() { return {{1, getTable().getType().getDimSize(0)}}; }
+SmallVector<IndexOperand> EmbeddingOp::getIndexOperands() {
+  return {{1, getTable().getType().getDimSize(0), std::nullopt}};
+}
 
 int64_t EmbeddingOp::getFlops() { return 0; }
 
@@ -114,7 +116,9 @@ SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
                        })};
 }
 
-SmallVector<IndexOperand> EmbeddingGradOp::getIndexOperands() { return {{1, getResult().getType().getDimSize(0)}}; }
+SmallVector<IndexOperand> EmbeddingGradOp::getIndexOperands() {
+  return {{1, getResult().getType().getDimSize(0), std::nullopt}};
+}
 
 int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGradient().getType())); }
 

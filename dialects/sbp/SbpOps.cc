@@ -36,7 +36,9 @@ LogicalResult VariableOp::verify() {
   NdAttr logical = getLogical();
   std::pair<StringRef, NdAttr> signatures[] = {
       {"type", logical}, {"storage", getStorage().value_or(NdAttr())}, {"update", getUpdate().value_or(NdAttr())}};
-  for (auto [what, signature] : signatures) {
+  for (const std::pair<StringRef, NdAttr> &named : signatures) {
+    StringRef what = named.first;
+    NdAttr signature = named.second;
     if (!signature)
       continue;
     if (!logical || signature.getPlacement() != logical.getPlacement())

@@ -143,6 +143,29 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   return absl::OkStatus();
 }
 
+/// This rank's elements, as the initializer says.
+absl::Status fillPieces(const VariableInfo &variable, uint64_t seed, char *data) {
+  auto file = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
+  std::optional<SafetensorsFile> opened;
+  if (file) {
+    absl::StatusOr<SafetensorsFile> result = SafetensorsFile::open(file.getPath().str());
+    if (!result.ok())
+      return result.status();
+    if (absl::Status status = checkStored(*result, file.getTensor().str(), variable); !status.ok())
+      return status;
+    opened.emplace(std::move(*result));
+  }
+  for (const sbp::Run &run : variable.pieces) {
+    void *out = data + run.local * bytesOf(variable.type);
+    absl::Status status =
+        file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
+             : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical, run.count, out);
+    if (!status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::Status Variables::initialize(uint64_t seed) {
@@ -156,27 +179,9 @@ absl::Status Variables::initialize(uint64_t seed) {
 absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) {
   if (!variable.init || variable.pieceElements() == 0)
     return absl::OkStatus();
-  int64_t bytes = bytesOf(variable.type);
-  std::vector<char> data(variable.pieceElements() * bytes);
-  auto file = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
-  std::optional<SafetensorsFile> opened;
-  if (file) {
-    absl::StatusOr<SafetensorsFile> result = SafetensorsFile::open(file.getPath().str());
-    if (!result.ok())
-      return result.status();
-    if (absl::Status status = checkStored(*result, file.getTensor().str(), variable); !status.ok())
-      return status;
-    opened.emplace(std::move(*result));
-  }
-  for (const sbp::Run &run : variable.pieces) {
-    void *out = data.data() + run.local * bytes;
-    absl::Status status =
-        file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
-             : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical, run.count, out);
-    if (!status.ok())
-      return absl::Status(status.code(),
-                          absl::StrCat("variable @", variable.name, ": ", std::string(status.message())));
-  }
+  std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
+  if (absl::Status status = fillPieces(variable, seed, data.data()); !status.ok())
+    return {status.code(), absl::StrCat("variable @", variable.name, ": ", std::string(status.message()))};
   return writePieces(variable, data.data());
 }
 

@@ -108,7 +108,7 @@ struct Reduction {
   int64_t rank = 0;
   Buffer block; ///< this rank's addend
   ElementType type = ElementType::F32;
-  Buffer sum; ///< where the sum goes; the block itself when there is no address
+  Buffer sum = {}; ///< where the sum goes; the block itself when there is no address
   /// The lanes of each kind lie in the order of peerAt(rank, 1), peerAt(rank, 2), ...: sends, addends, and with
   /// `gathers` gather sends and gather receives.
   bool gathers = false;
