@@ -16,8 +16,7 @@
 //   all, at the same point      each prints its own error and ends by itself (two seconds at most pass)
 //   one, and all call agree     it prints its error, the others print whose it was, and each ends by itself
 //   one, while others run on    it prints its error, waits two seconds for the others, and then ends the job; the
-//   others are
-//                               told by a signal, and say for which rank and collective they waited
+//                               others are told by a signal, and say for which rank and collective they waited
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_H

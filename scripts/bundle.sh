@@ -11,11 +11,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 limitMb=60
 targets=(//examples/gpt //examples/text_model //examples/classifier //examples/recipe //compiler/tools:splitcast-opt
-  //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance:tcp_conformance_test)
+  //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance)
 programs=()
 for target in "${targets[@]}"; do
   path=${target#//}
-  [[ $path == *:* ]] && path=${path/:/\/} || path=$path/${path##*/}
+  [[ $path == *:* ]] && path=${path/://} || path=$path/${path##*/}
   programs+=("bazel-bin/$path")
 done
 

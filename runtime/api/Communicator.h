@@ -8,15 +8,18 @@
 // Blocking   No call waits for another rank, save barrier and exchange. The event says when the data may be read, and
 //            when the buffers may be reused.
 // Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a
-// binary
-//            counter in which partial sums of equal height merge, and leftovers fold from the right.
+//            binary counter in which partial sums of equal height merge, and leftovers fold from the right.
 //            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
-// Errors     Once a collective has failed, the communicator is dead: every later call returns the same status.
-//            InvalidArgument  the call itself is wrong; nothing was sent, and the communicator lives. Remedy: the
-//            caller. DeadlineExceeded a rank, named, has not answered within the timeout. Remedy: end the job; look at
-//            that rank. Unavailable      the transport failed, a rank was lost, or this process was told to end.
-//            Remedy: restart. FailedPrecondition a rank sent a message of another length: the ranks run different
-//            programs. The message names the collective (CallSite) and the ranks that have not answered.
+// Errors     Once a collective has failed, the communicator is dead: every later call returns the same status. The
+//            message names the collective (CallSite) and the ranks that have not answered.
+//
+//   error                what happened                                          remedy
+//   InvalidArgument      the call is wrong (CollectiveChecks.h); nothing was    the caller
+//                        sent, and the communicator lives
+//   DeadlineExceeded     a rank, named, has not answered within the timeout     end the job; look at that rank
+//   Unavailable          the transport failed, a rank was lost, or this         restart
+//                        process was told to end
+//   FailedPrecondition   a rank sent a message of another length                run the same program on all ranks
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_COMMUNICATOR_H
@@ -55,13 +58,11 @@ public:
                                           const CallSite &site) = 0;
 
   /// Sums `data` over the ranks in the fixed tree; rank r gets block r of the sum.
-  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal). output:
-  ///   this
-  ///              rank's block, outside of data, or that block of data itself.
+  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal).
+  ///              output: this rank's block, outside of data, or that block of data itself.
   ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
-  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than sbp::reduceScatterWorkspace,
-  ///   or a
-  ///              type other than f32 and f64.
+  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than
+  ///              sbp::reduceScatterWorkspace, or a type other than f32 and f64.
   ///   Cost       each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                               Buffer output, Buffer workspace, Stream &stream,
@@ -69,9 +70,8 @@ public:
 
   /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
   ///   Errors     as reduceScatter, with sbp::allReduceWorkspace.
-  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the whole
-  ///   tensor
-  ///              to every other rank.
+  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the
+  ///              whole tensor to every other rank.
   virtual absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
                                           Stream &stream, const CallSite &site) = 0;
 

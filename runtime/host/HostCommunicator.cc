@@ -1,6 +1,7 @@
 #include "runtime/host/HostCommunicator.h"
 
 #include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/api/CollectiveChecks.h"
 #include "runtime/host/HostCommunicatorQueue.h"
 
 #include "absl/strings/numbers.h"
@@ -51,12 +52,6 @@ public:
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override;
 
 private:
-  absl::Status check(const CallSite &site, const char *name, Buffer data, absl::Span<const int64_t> elements,
-                     int64_t elementBytes) const;
-  absl::Status checkReduction(const CallSite &site, Buffer data, absl::Span<const int64_t> blocks,
-                              ElementType type) const;
-  absl::Status checkWorkspace(const CallSite &site, Buffer workspace, int64_t needed, int64_t elementBytes) const;
-
   void addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
                       int64_t elementBytes) const;
   void addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks, int64_t elementBytes,
@@ -67,53 +62,6 @@ private:
 
   std::shared_ptr<CollectiveQueue> queue;
 };
-
-//===----------------------------------------------------------------------===//
-// Checks: what is wrong with a call, before anything is sent
-//===----------------------------------------------------------------------===//
-
-absl::Status invalid(const CallSite &site, absl::string_view found) {
-  return absl::InvalidArgumentError(absl::StrCat(site.what, ": ", found));
-}
-
-bool isAligned(Buffer data, int64_t alignment) { return reinterpret_cast<uintptr_t>(data.data) % alignment == 0; }
-
-absl::Status HostCommunicator::check(const CallSite &site, const char *name, Buffer data,
-                                     absl::Span<const int64_t> elements, int64_t elementBytes) const {
-  if (static_cast<int64_t>(elements.size()) != size())
-    return invalid(site, absl::StrCat(name, " has ", elements.size(), " blocks; give one per rank, ", size()));
-  int64_t left = data.bytes / elementBytes;
-  for (int64_t block : elements) {
-    if (block < 0)
-      return invalid(site, absl::StrCat(name, " has a block of ", block, " elements; the least is 0"));
-    if (block > left)
-      return invalid(site, absl::StrCat(name, " has ", data.bytes, " bytes, less than its blocks of ",
-                                        absl::StrJoin(elements, ", "), " elements of ", elementBytes, " bytes"));
-    left -= block;
-  }
-  if (!data.data && data.bytes / elementBytes > left)
-    return invalid(site, absl::StrCat(name, " has no address but blocks that are not empty"));
-  if (!isAligned(data, elementBytes))
-    return invalid(site, absl::StrCat(name, " is not aligned to its elements of ", elementBytes, " bytes"));
-  return absl::OkStatus();
-}
-
-absl::Status HostCommunicator::checkReduction(const CallSite &site, Buffer data, absl::Span<const int64_t> blocks,
-                                              ElementType type) const {
-  if (type != ElementType::F32 && type != ElementType::F64)
-    return invalid(site, absl::StrCat("sums are of f32 or f64, not ", nameOf(type), "; cast before and after"));
-  return check(site, "data", data, blocks, bytesOf(type));
-}
-
-absl::Status HostCommunicator::checkWorkspace(const CallSite &site, Buffer workspace, int64_t needed,
-                                              int64_t elementBytes) const {
-  if (workspace.bytes < needed)
-    return invalid(site, absl::StrCat("the workspace has ", workspace.bytes, " bytes; at rank ", rank(), " of ", size(),
-                                      " this takes ", needed));
-  if (needed > 0 && (!workspace.data || !isAligned(workspace, elementBytes)))
-    return invalid(site, absl::StrCat("the workspace is not aligned to elements of ", elementBytes, " bytes"));
-  return absl::OkStatus();
-}
 
 //===----------------------------------------------------------------------===//
 // Collectives
@@ -132,7 +80,7 @@ absl::StatusOr<Event> HostCommunicator::allGather(Buffer data, absl::Span<const 
                                                   const CallSite &site) {
   if (!queue->status().ok())
     return queue->status();
-  if (absl::Status status = check(site, "data", data, bytesPerRank, 1); !status.ok())
+  if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
     return status;
   std::vector<Lane> lanes;
   addGatherLanes(lanes, data, bytesPerRank, 1);
@@ -158,19 +106,10 @@ absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<co
                                                       const CallSite &site) {
   if (!queue->status().ok())
     return queue->status();
-  if (absl::Status status = checkReduction(site, data, elementsPerRank, type); !status.ok())
+  if (absl::Status status = checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site);
+      !status.ok())
     return status;
-  int64_t own = elementsPerRank[rank()] * bytesOf(type);
-  if (output.bytes < own || (own > 0 && !isAligned(output, bytesOf(type))))
-    return invalid(site, absl::StrCat("the output has ", output.bytes, " bytes at ",
-                                      absl::Hex(reinterpret_cast<uintptr_t>(output.data)), "; it needs ", own,
-                                      ", aligned to its elements"));
-  std::vector<int64_t> blockBytes;
-  for (int64_t elements : elementsPerRank)
-    blockBytes.push_back(elements * bytesOf(type));
-  int64_t needed = sbp::reduceScatterWorkspace(blockBytes, rank());
-  if (absl::Status status = checkWorkspace(site, workspace, needed, bytesOf(type)); !status.ok())
-    return status;
+  const int64_t own = elementsPerRank[rank()] * bytesOf(type);
   std::vector<Lane> lanes;
   addScatterLanes(lanes, data, elementsPerRank, bytesOf(type), workspace);
   Reduction reduction{rank(), blockOf(data, elementsPerRank, bytesOf(type), rank()), type};
@@ -197,15 +136,10 @@ absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements,
                                                   Stream &, const CallSite &site) {
   if (!queue->status().ok())
     return queue->status();
-  std::vector<int64_t> blocks;
-  for (int64_t r = 0; r < size(); ++r)
-    blocks.push_back(elements < 0 ? elements : sbp::pieceOf(elements, size(), r).count);
-  if (absl::Status status = checkReduction(site, data, blocks, type); !status.ok())
+  if (absl::Status status = checkAllReduce(*this, data, elements, type, workspace, site); !status.ok())
     return status;
-  int64_t bytes = elements * bytesOf(type);
-  int64_t needed = sbp::allReduceWorkspace(elements, bytesOf(type), size(), rank());
-  if (absl::Status status = checkWorkspace(site, workspace, needed, bytesOf(type)); !status.ok())
-    return status;
+  const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
+  const int64_t bytes = elements * bytesOf(type);
   if (bytes <= sbp::kSmallAllReduceBytes)
     return queue->start(smallAllReduce(data.slice(0, bytes), type, workspace, site));
   std::vector<Lane> lanes;
@@ -221,14 +155,10 @@ absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const 
                                                  const CallSite &site) {
   if (!queue->status().ok())
     return queue->status();
-  if (absl::Status status = check(site, "input", input, inputBytesPerRank, 1); !status.ok())
-    return status;
-  if (absl::Status status = check(site, "output", output, outputBytesPerRank, 1); !status.ok())
+  if (absl::Status status = checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site);
+      !status.ok())
     return status;
   Buffer from = blockOf(input, inputBytesPerRank, 1, rank()), to = blockOf(output, outputBytesPerRank, 1, rank());
-  if (from.bytes != to.bytes)
-    return invalid(site,
-                   absl::StrCat("rank ", rank(), " has ", from.bytes, " bytes for itself and expects ", to.bytes));
   std::vector<Lane> lanes;
   int tag = queue->nextTag();
   for (int64_t distance = 1; distance < size(); ++distance)
@@ -261,7 +191,8 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
   if (!queue->status().ok())
     return queue->status();
   if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
-    return invalid(site, absl::StrCat(mine.size(), " bytes are too many to exchange; the most is ", kMaxExchangeBytes));
+    return invalidCall(site,
+                       absl::StrCat(mine.size(), " bytes are too many to exchange; the most is ", kMaxExchangeBytes));
   std::vector<int64_t> lengths(size());
   lengths[rank()] = mine.size();
   std::vector<Lane> lanes;
@@ -299,19 +230,20 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> readGroups(const std::vector<s
     for (absl::string_view number : absl::StrSplit(texts[r], ',', absl::SkipEmpty())) {
       int64_t member = -1;
       if (!absl::SimpleAtoi(number, &member) || member < 0 || member >= size)
-        return invalid(site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "] of ", size, " ranks"));
+        return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "] of ", size, " ranks"));
       groups[r].push_back(member);
     }
     std::set<int64_t> members(groups[r].begin(), groups[r].end());
     if (members.size() != groups[r].size() || members.count(r) == 0)
-      return invalid(site, absl::StrCat("rank ", r, " asks for the group [", texts[r],
-                                        "]; a group names its members once, among them the rank itself"));
+      return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r],
+                                            "]; a group names its members once, among them the rank itself"));
   }
   for (int64_t r = 0; r < size; ++r)
     for (int64_t member : groups[r])
       if (groups[member] != groups[r])
-        return invalid(site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "], and its member ", member,
-                                          " for [", texts[member], "]; all members of a group ask for the same"));
+        return invalidCall(site,
+                           absl::StrCat("rank ", r, " asks for the group [", texts[r], "], and its member ", member,
+                                        " for [", texts[member], "]; all members of a group ask for the same"));
   return groups;
 }
 

@@ -4,8 +4,7 @@
 // nothing else. So every rank makes only its own pieces, in any order, and the values are the same for every sharding.
 //
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) turns a counter of
-// 128 bits and a key of 64 bits into 128 random bits. Here the key is the seed, and the counter of a pair of elements
-// is
+// 128 bits and a key of 64 bits into 128 random bits. Here the key is the seed; the counter of a pair of elements is
 //   words 0, 1   the pair's number, i / 2, low word first
 //   words 2, 3   the hash of the name, low word first
 // Each element has 64 of the 128 bits. Values are computed in double and rounded once to T, so float values are the

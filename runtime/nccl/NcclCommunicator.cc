@@ -2,6 +2,7 @@
 
 #include "dialects/sbp/algebra/Boxing.h"
 #include "dialects/sbp/algebra/Signature.h"
+#include "runtime/api/CollectiveChecks.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclTreeSum.h"
 #include "runtime/nccl/NcclWatch.h"
@@ -79,9 +80,9 @@ public:
 
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override {
-    const std::vector<int64_t> starts = startsOf(bytesPerRank);
-    if (absl::Status status = checkBlocks(bytesPerRank, starts.back(), data.bytes, site); !status.ok())
+    if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
       return status;
+    const std::vector<int64_t> starts = startsOf(bytesPerRank);
     cudaStream_t on = cudaStreamOf(stream);
     const int64_t own = bytesPerRank[rank()];
     const bool areEqual = std::all_of(bytesPerRank.begin(), bytesPerRank.end(), [&](int64_t b) { return b == own; });
@@ -99,14 +100,10 @@ public:
 
   absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                       Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
-    const std::vector<int64_t> starts = startsOf(elementsPerRank);
-    if (absl::Status status = checkBlocks(elementsPerRank, starts.back() * bytesOf(type), data.bytes, site);
+    if (absl::Status status = checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site);
         !status.ok())
       return status;
     const int64_t own = elementsPerRank[rank()];
-    if (!typeOf(type) || output.bytes < own * bytesOf(type))
-      return absl::InvalidArgumentError(absl::StrCat(site.what, ": sums of f32 and f64 into ", own, " elements, not ",
-                                                     nameOf(type), " into ", output.bytes, " bytes"));
     const bool areEqual =
         std::all_of(elementsPerRank.begin(), elementsPerRank.end(), [&](int64_t n) { return n == own; });
     if (!options.deterministic && areEqual) {
@@ -121,9 +118,8 @@ public:
 
   absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
                                   const CallSite &site) override {
-    if (!typeOf(type) || data.bytes < elements * bytesOf(type))
-      return absl::InvalidArgumentError(absl::StrCat(site.what, ": sums ", elements, " elements of f32 or f64, not ",
-                                                     nameOf(type), " in ", data.bytes, " bytes"));
+    if (absl::Status status = checkAllReduce(*this, data, elements, type, workspace, site); !status.ok())
+      return status;
     if (!options.deterministic)
       return finish(call(ncclAllReduce(data.data, data.data, elements, *typeOf(type), ncclSum, watch->comm(),
                                        cudaStreamOf(stream)),
@@ -131,11 +127,10 @@ public:
                     stream, site);
     if (elements * bytesOf(type) <= sbp::kSmallAllReduceBytes)
       return finish(sumWhole(data.slice(0, elements * bytesOf(type)), type, workspace, stream, site), stream, site);
-    std::vector<int64_t> blocks, bytes;
-    for (int64_t r = 0; r < size(); ++r) {
-      blocks.push_back(sbp::pieceOf(elements, size(), r).count);
-      bytes.push_back(blocks.back() * bytesOf(type));
-    }
+    const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
+    std::vector<int64_t> bytes;
+    for (int64_t block : blocks)
+      bytes.push_back(block * bytesOf(type));
     const int64_t start = std::accumulate(bytes.begin(), bytes.begin() + rank(), int64_t{0});
     absl::Status status = sumBlocks(data, blocks, type, data.slice(start, bytes[rank()]), workspace, stream, site);
     if (!status.ok())
@@ -146,11 +141,10 @@ public:
   absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                  absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                  const CallSite &site) override {
-    const std::vector<int64_t> sends = startsOf(inputBytesPerRank), receives = startsOf(outputBytesPerRank);
-    absl::Status status = checkBlocks(inputBytesPerRank, sends.back(), input.bytes, site);
-    status.Update(checkBlocks(outputBytesPerRank, receives.back(), output.bytes, site));
+    absl::Status status = checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site);
     if (!status.ok())
       return status;
+    const std::vector<int64_t> sends = startsOf(inputBytesPerRank), receives = startsOf(outputBytesPerRank);
     cudaStream_t on = cudaStreamOf(stream);
     status = exchangeBlocks(site, [&](int64_t peer) {
       absl::Status sent = send(input.slice(sends[peer], inputBytesPerRank[peer]), peer, on, site);
@@ -186,13 +180,6 @@ private:
       if (all[r].size() < all[r].find(' ') + 1 + sizeof(ncclUniqueId))
         return absl::UnavailableError(absl::StrCat("rank ", r, " could not use NCCL"));
     return absl::OkStatus();
-  }
-
-  absl::Status checkBlocks(absl::Span<const int64_t> blocks, int64_t bytes, int64_t have, const CallSite &site) const {
-    if (static_cast<int64_t>(blocks.size()) == size() && bytes <= have)
-      return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(site.what, ": ", blocks.size(), " blocks of ", bytes, " bytes for ",
-                                                   size(), " ranks and ", have, " bytes"));
   }
 
   absl::Status call(ncclResult_t result, const CallSite &site) {
@@ -236,8 +223,6 @@ private:
     for (int64_t elements : elementsPerRank)
       bytes.push_back(elements * element);
     const std::vector<int64_t> starts = startsOf(bytes);
-    if (workspace.bytes < sbp::reduceScatterWorkspace(bytes, rank()))
-      return absl::InvalidArgumentError(absl::StrCat(site.what, ": a workspace of ", workspace.bytes, " bytes"));
     auto chunkOf = [&](int64_t block, int64_t begin) {
       return data.slice(starts[block] + begin, std::min(bytes[block] - begin, sbp::kChunkBytes));
     };

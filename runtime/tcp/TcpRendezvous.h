@@ -16,7 +16,7 @@ namespace splitcast::runtime {
 
 struct Rendezvous {
   int64_t rank = 0, size = 1;
-  Endpoint master; ///< where rank 0 listens
+  Endpoint master = {}; ///< where rank 0 listens
   absl::Duration timeout = absl::Seconds(300);
 };
 

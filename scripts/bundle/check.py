@@ -2,9 +2,10 @@
 
     python3 check.py [--device=cuda] [--ranks=1,2,4] [--steps=20] [--json=results.json] [--figures]
 
-Trains the examples with ZeRO stages 0 to 3 at each number of ranks. Their losses must be those of the CPU within 1e-3,
-and the same bits at every stage. With --figures it then times GPT-2 124M on one rank. Ranks that outnumber the GPUs
-share them. Exits 0 only if every check passed. --device=cpu checks the bundle itself, without a GPU.
+Runs what every communicator must do, on the device's. Trains the examples with ZeRO stages 0 to 3 at each number of
+ranks: their losses must be those of the CPU within 1e-3, and the same bits at every stage. With --figures it then times
+GPT-2 124M on one rank. Ranks that outnumber the GPUs share them. Exits 0 only if every check passed. --device=cpu checks
+the bundle itself, without a GPU.
 
 CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or among Python's packages.
 """
@@ -104,6 +105,12 @@ def checkExample(program, ranks, arguments, directory):
     return isRight, f"stages 0-3 {'same bits' if same else 'DIFFER'}; CPU within {difference:.1e}"
 
 
+def checkConformance(ranks, arguments, directory):
+    text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=120"], directory)
+    last = text.strip().split("\n")[-1]
+    return re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
+
+
 def figures(arguments, directory):
     flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"] + GPT2_124M
     text = run(1, "gpt", flags, directory)
@@ -121,9 +128,13 @@ def runAll(arguments):
         with open(os.path.join(directory, "text"), "wb") as file:
             with open(os.path.abspath(__file__), "rb") as source:
                 file.write(source.read())
-        jobs = [(f"{program}, {ranks} ranks", lambda program=program, ranks=ranks: checkExample(
-            program, int(ranks), arguments, directory))
-                for ranks in arguments.ranks.split(",") for program in EXAMPLES]
+        jobs = []
+        for ranks in map(int, arguments.ranks.split(",")):
+            suffix = f", {ranks} rank{'s' if ranks > 1 else ''}"
+            jobs.append(("conformance" + suffix, lambda ranks=ranks: checkConformance(ranks, arguments, directory)))
+            for program in EXAMPLES:
+                jobs.append((program + suffix, lambda program=program, ranks=ranks: checkExample(
+                    program, ranks, arguments, directory)))
         if arguments.figures:
             jobs.append(("GPT-2 124M, 1 rank", lambda: figures(arguments, directory)))
         for name, job in jobs:

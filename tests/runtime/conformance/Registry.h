@@ -9,7 +9,7 @@
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
 
 #include "dialects/sbp/algebra/Boxing.h"
-#include "runtime/api/Transport.h"
+#include "runtime/host/HostCommunicator.h"
 
 #include <functional>
 #include <map>
@@ -26,8 +26,12 @@ public:
   virtual int64_t size() const = 0;
   /// A new transport of all ranks, which all call this at the same point.
   virtual std::unique_ptr<Transport> createTransport() = 0;
-  /// What this rank has sent so far, measured as near to the wire as the backend can.
-  virtual sbp::Traffic sent() const = 0;
+  /// A communicator of all ranks, as createTransport; of this backend's kind.
+  virtual std::unique_ptr<Communicator> createCommunicator(const HostCommunicatorOptions &options) {
+    return createHostCommunicator(createTransport(), options);
+  }
+  /// What this rank has sent so far, measured as near to the wire as the backend can; nothing, where it cannot.
+  virtual std::optional<sbp::Traffic> sent() const = 0;
   /// Makes this rank look dead to all others.
   virtual void die() {}
 

@@ -2,7 +2,6 @@
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 
-#include "runtime/host/HostCommunicator.h"
 #include "tests/runtime/conformance/NullStream.h"
 #include "tests/runtime/conformance/Registry.h"
 
@@ -16,7 +15,14 @@ namespace splitcast::runtime::conformance {
 /// A communicator of all ranks, over a transport of its own.
 inline std::unique_ptr<Communicator> createCommunicator(RankContext &context,
                                                         HostCommunicatorOptions options = {absl::Seconds(20)}) {
-  return createHostCommunicator(context.createTransport(), options);
+  return context.createCommunicator(options);
+}
+
+/// Whether this rank has sent so much since `before`; true where the backend cannot count.
+inline bool hasSent(const RankContext &context, const std::optional<sbp::Traffic> &before, sbp::Traffic expected) {
+  const std::optional<sbp::Traffic> now = context.sent();
+  return !now ||
+         (now->bytes - before->bytes == expected.bytes && now->messages - before->messages == expected.messages);
 }
 
 /// Memory of exactly `bytes` bytes between guards that nobody may touch.

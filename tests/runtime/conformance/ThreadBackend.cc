@@ -20,9 +20,9 @@ public:
       all.push_back(rank);
     return *root->split(all);
   }
-  sbp::Traffic sent() const override {
+  std::optional<sbp::Traffic> sent() const override {
     TransportCounters counters = countersOf(*root);
-    return {counters.sentBytes, counters.sentMessages};
+    return sbp::Traffic{counters.sentBytes, counters.sentMessages};
   }
   void die() override { markLost(*root, rank()); }
 

@@ -1,0 +1,105 @@
+#include "runtime/api/CollectiveChecks.h"
+
+#include "dialects/sbp/algebra/Boxing.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace splitcast::runtime {
+namespace {
+
+bool isAligned(Buffer data, int64_t alignment) { return reinterpret_cast<uintptr_t>(data.data) % alignment == 0; }
+
+/// That `data` holds a block of each rank, in order.
+absl::Status checkBlocks(const Communicator &ranks, const CallSite &site, const char *name, Buffer data,
+                         absl::Span<const int64_t> elements, int64_t elementBytes) {
+  if (static_cast<int64_t>(elements.size()) != ranks.size())
+    return invalidCall(site,
+                       absl::StrCat(name, " has ", elements.size(), " blocks; give one per rank, ", ranks.size()));
+  int64_t left = data.bytes / elementBytes;
+  for (int64_t block : elements) {
+    if (block < 0)
+      return invalidCall(site, absl::StrCat(name, " has a block of ", block, " elements; the least is 0"));
+    if (block > left)
+      return invalidCall(site, absl::StrCat(name, " has ", data.bytes, " bytes, less than its blocks of ",
+                                            absl::StrJoin(elements, ", "), " elements of ", elementBytes, " bytes"));
+    left -= block;
+  }
+  if (!data.data && data.bytes / elementBytes > left)
+    return invalidCall(site, absl::StrCat(name, " has no address but blocks that are not empty"));
+  if (!isAligned(data, elementBytes))
+    return invalidCall(site, absl::StrCat(name, " is not aligned to its elements of ", elementBytes, " bytes"));
+  return absl::OkStatus();
+}
+
+absl::Status checkAddends(const Communicator &ranks, const CallSite &site, Buffer data,
+                          absl::Span<const int64_t> blocks, ElementType type) {
+  if (type != ElementType::F32 && type != ElementType::F64)
+    return invalidCall(site, absl::StrCat("sums are of f32 or f64, not ", nameOf(type), "; cast before and after"));
+  return checkBlocks(ranks, site, "data", data, blocks, bytesOf(type));
+}
+
+absl::Status checkWorkspace(const Communicator &ranks, const CallSite &site, Buffer workspace, int64_t needed,
+                            int64_t elementBytes) {
+  if (workspace.bytes < needed)
+    return invalidCall(site, absl::StrCat("the workspace has ", workspace.bytes, " bytes; at rank ", ranks.rank(),
+                                          " of ", ranks.size(), " this takes ", needed));
+  if (needed > 0 && (!workspace.data || !isAligned(workspace, elementBytes)))
+    return invalidCall(site, absl::StrCat("the workspace is not aligned to elements of ", elementBytes, " bytes"));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status invalidCall(const CallSite &site, absl::string_view found) {
+  return absl::InvalidArgumentError(absl::StrCat(site.what, ": ", found));
+}
+
+std::vector<int64_t> allReduceBlocks(const Communicator &ranks, int64_t elements) {
+  std::vector<int64_t> blocks;
+  for (int64_t rank = 0; rank < ranks.size(); ++rank)
+    blocks.push_back(elements < 0 ? elements : sbp::pieceOf(elements, ranks.size(), rank).count);
+  return blocks;
+}
+
+absl::Status checkAllGather(const Communicator &ranks, Buffer data, absl::Span<const int64_t> bytesPerRank,
+                            const CallSite &site) {
+  return checkBlocks(ranks, site, "data", data, bytesPerRank, 1);
+}
+
+absl::Status checkReduceScatter(const Communicator &ranks, Buffer data, absl::Span<const int64_t> elementsPerRank,
+                                ElementType type, Buffer output, Buffer workspace, const CallSite &site) {
+  if (absl::Status status = checkAddends(ranks, site, data, elementsPerRank, type); !status.ok())
+    return status;
+  const int64_t own = elementsPerRank[ranks.rank()] * bytesOf(type);
+  if (output.bytes < own || (own > 0 && !isAligned(output, bytesOf(type))))
+    return invalidCall(site, absl::StrCat("the output has ", output.bytes, " bytes at ",
+                                          absl::Hex(reinterpret_cast<uintptr_t>(output.data)), "; it needs ", own,
+                                          ", aligned to its elements"));
+  std::vector<int64_t> blockBytes;
+  for (int64_t elements : elementsPerRank)
+    blockBytes.push_back(elements * bytesOf(type));
+  return checkWorkspace(ranks, site, workspace, sbp::reduceScatterWorkspace(blockBytes, ranks.rank()), bytesOf(type));
+}
+
+absl::Status checkAllReduce(const Communicator &ranks, Buffer data, int64_t elements, ElementType type,
+                            Buffer workspace, const CallSite &site) {
+  if (absl::Status status = checkAddends(ranks, site, data, allReduceBlocks(ranks, elements), type); !status.ok())
+    return status;
+  const int64_t needed = sbp::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank());
+  return checkWorkspace(ranks, site, workspace, needed, bytesOf(type));
+}
+
+absl::Status checkAllToAll(const Communicator &ranks, Buffer input, absl::Span<const int64_t> inputBytesPerRank,
+                           Buffer output, absl::Span<const int64_t> outputBytesPerRank, const CallSite &site) {
+  if (absl::Status status = checkBlocks(ranks, site, "input", input, inputBytesPerRank, 1); !status.ok())
+    return status;
+  if (absl::Status status = checkBlocks(ranks, site, "output", output, outputBytesPerRank, 1); !status.ok())
+    return status;
+  const int64_t own = ranks.rank(), from = inputBytesPerRank[own], to = outputBytesPerRank[own];
+  if (from != to)
+    return invalidCall(site, absl::StrCat("rank ", own, " has ", from, " bytes for itself and expects ", to));
+  return absl::OkStatus();
+}
+
+} // namespace splitcast::runtime

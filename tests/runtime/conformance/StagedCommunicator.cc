@@ -1,0 +1,150 @@
+#include "tests/runtime/conformance/StagedCommunicator.h"
+
+#include <optional>
+
+namespace splitcast::runtime::conformance {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+/// Memory of the device in place of a buffer of the host.
+class Mirror {
+public:
+  Mirror(Device &device, Buffer host) : device(device), host(host) {
+    if (!host.data || host.bytes <= 0)
+      return;
+    const int64_t within = reinterpret_cast<uintptr_t>(host.data) % kAlignment;
+    absl::StatusOr<Buffer> allocated = device.allocate(host.bytes + within);
+    status = allocated.status();
+    if (!status.ok())
+      return;
+    memory = *allocated;
+    there = memory->slice(within, host.bytes);
+    status = device.upload(there, host.data);
+  }
+  ~Mirror() {
+    if (memory)
+      device.release(*memory);
+  }
+  Mirror(const Mirror &) = delete;
+  Mirror &operator=(const Mirror &) = delete;
+
+  /// As wrong as the buffer of the host, where that has no bytes or no address.
+  Buffer buffer() const { return memory ? there : host; }
+  bool contains(Buffer part) const {
+    return host.data && part.data >= host.data && part.data + part.bytes <= host.data + host.bytes;
+  }
+  Buffer bufferOf(Buffer part) const { return {buffer().data + (part.data - host.data), part.bytes}; }
+  absl::Status fetch() const { return memory ? device.download(host.data, there) : absl::OkStatus(); }
+
+  absl::Status status;
+
+private:
+  Device &device;
+  Buffer host, there;
+  std::optional<Buffer> memory;
+};
+
+using Mirrors = std::vector<std::unique_ptr<Mirror>>;
+
+/// Fetches what the collective has written, once.
+class StagedEvent final : public EventState {
+public:
+  StagedEvent(Event inner, Mirrors mirrors, std::shared_ptr<Stream> stream)
+      : inner(std::move(inner)), mirrors(std::move(mirrors)), stream(std::move(stream)) {}
+  absl::Status wait() override {
+    absl::Status status = inner->wait();
+    for (const auto &mirror : mirrors)
+      if (status.ok())
+        status = mirror->fetch();
+    if (status.ok())
+      mirrors.clear();
+    return status;
+  }
+
+private:
+  Event inner;
+  Mirrors mirrors;
+  std::shared_ptr<Stream> stream;
+};
+
+class StagedCommunicator final : public Communicator {
+public:
+  StagedCommunicator(std::unique_ptr<Communicator> inner, Device &device, std::shared_ptr<Stream> stream)
+      : inner(std::move(inner)), device(device), stream(std::move(stream)) {}
+
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+
+  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &,
+                                  const CallSite &site) override {
+    return run({data},
+               [&](const Mirrors &at) { return inner->allGather(at[0]->buffer(), bytesPerRank, *stream, site); });
+  }
+
+  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
+                                      Buffer output, Buffer workspace, Stream &, const CallSite &site) override {
+    return run({data, output, workspace}, [&](const Mirrors &at) {
+      Buffer to = at[0]->contains(output) ? at[0]->bufferOf(output) : at[1]->buffer();
+      return inner->reduceScatter(at[0]->buffer(), elementsPerRank, type, to, at[2]->buffer(), *stream, site);
+    });
+  }
+
+  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &,
+                                  const CallSite &site) override {
+    return run({data, workspace}, [&](const Mirrors &at) {
+      return inner->allReduce(at[0]->buffer(), elements, type, at[1]->buffer(), *stream, site);
+    });
+  }
+
+  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
+                                 absl::Span<const int64_t> outputBytesPerRank, Stream &,
+                                 const CallSite &site) override {
+    return run({input, output}, [&](const Mirrors &at) {
+      return inner->allToAll(at[0]->buffer(), inputBytesPerRank, at[1]->buffer(), outputBytesPerRank, *stream, site);
+    });
+  }
+
+  absl::Status barrier(const CallSite &site) override { return inner->barrier(site); }
+  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
+    return inner->exchange(mine, site);
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
+    absl::StatusOr<std::unique_ptr<Communicator>> group = inner->split(ranks, site);
+    return group.ok() ? createStagedCommunicator(*std::move(group), device) : group.status();
+  }
+
+private:
+  /// Operands that lie within others have mirrors that are fetched first, and then the others' results stand.
+  template <typename Start> absl::StatusOr<Event> run(const std::vector<Buffer> &operands, Start start) {
+    Mirrors mirrors;
+    for (Buffer operand : operands) {
+      mirrors.push_back(std::make_unique<Mirror>(device, operand));
+      if (!mirrors.back()->status.ok())
+        return mirrors.back()->status;
+    }
+    absl::StatusOr<Event> event = start(mirrors);
+    if (!event.ok())
+      return event;
+    if (mirrors.size() == 3 && mirrors[0]->contains(operands[1]))
+      mirrors.erase(mirrors.begin() + 1);
+    return Event(std::make_shared<StagedEvent>(*event, std::move(mirrors), stream));
+  }
+
+  std::unique_ptr<Communicator> inner;
+  Device &device;
+  std::shared_ptr<Stream> stream;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> createStagedCommunicator(std::unique_ptr<Communicator> inner,
+                                                                       Device &device) {
+  absl::StatusOr<std::unique_ptr<Stream>> stream = device.createStream("conformance");
+  if (!stream.ok())
+    return stream.status();
+  return std::unique_ptr<Communicator>(
+      std::make_unique<StagedCommunicator>(std::move(inner), device, *std::move(stream)));
+}
+
+} // namespace splitcast::runtime::conformance
