@@ -38,7 +38,7 @@ public:
       void *arguments[kMostArguments];
       for (size_t i = 0; i < bound.arguments.size(); ++i) {
         addresses[i] = buffers[bound.arguments[i]].data;
-        arguments[i] = &addresses[i];
+        arguments[i] = static_cast<void *>(&addresses[i]);
       }
       cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(bound.function), bound.blocks, bound.threads,
                                            arguments, 0, cudaStreamOf(stream));

@@ -58,7 +58,8 @@ absl::Status Executor::allocate(mlir::ModuleOp plans) {
   absl::StatusOr<Stream *> stream = streamOf("compute");
   if (!stream.ok())
     return stream.status();
-  return device.clear(persistentBuffer, **stream);
+  absl::Status status = device.clear(persistentBuffer, **stream);
+  return status.ok() ? (*stream)->synchronize() : status; // before the host writes there
 }
 
 absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
@@ -172,6 +173,26 @@ absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable,
 }
 
 absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
+  absl::StatusOr<Stream *> compute = streamOf("compute"), stream = streamOf(op.getStream());
+  absl::StatusOr<Start> start = bindStart(op);
+  for (const absl::Status &status : {compute.status(), stream.status(), start.status()})
+    if (!status.ok())
+      return status;
+  Event *event = &underWay[op.getTicket()];
+  return asRun([event, start = *start, from = *compute, on = *stream]() -> absl::Status {
+    // Kernels have made what it reads, and may still use what it overwrites.
+    absl::StatusOr<Event> enqueued = from->record();
+    absl::Status status = enqueued.ok() ? on->waitFor(*enqueued) : enqueued.status();
+    if (!status.ok())
+      return status;
+    absl::StatusOr<Event> started = start();
+    if (started.ok())
+      *event = *std::move(started);
+    return started.status();
+  });
+}
+
+absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
   absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks());
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
@@ -184,30 +205,23 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
   std::vector<int64_t> elements = op.getBlocks().vec(), bytes;
   for (int64_t block : elements)
     bytes.push_back(block * bytesOf(*type));
-  Event *event = &underWay[op.getTicket()];
-  auto keep = [event](absl::StatusOr<Event> started) {
-    if (started.ok())
-      *event = std::move(*started);
-    return started.status();
-  };
   Communicator *c = *group;
   Stream *s = *stream;
   if (op.getKind() == "all_gather")
-    return asRun([=] { return keep(c->allGather(data, bytes, *s, site)); });
+    return Start([=] { return c->allGather(data, bytes, *s, site); });
   if (op.getKind() == "reduce_scatter")
-    return asRun([=, type = *type, output = resolve(*op.getOutput())] {
-      return keep(c->reduceScatter(data, elements, type, output, workspace, *s, site));
+    return Start([=, type = *type, output = resolve(*op.getOutput())] {
+      return c->reduceScatter(data, elements, type, output, workspace, *s, site);
     });
   if (op.getKind() == "all_reduce") {
     int64_t total = std::accumulate(elements.begin(), elements.end(), int64_t{0});
-    return asRun([=, type = *type] { return keep(c->allReduce(data, total, type, workspace, *s, site)); });
+    return Start([=, type = *type] { return c->allReduce(data, total, type, workspace, *s, site); });
   }
   const llvm::ArrayRef<int64_t> receivedElements = *op.getReceived();
   std::vector<int64_t> received;
   for (int64_t block : receivedElements)
     received.push_back(block * bytesOf(*type));
-  return asRun(
-      [=, output = resolve(*op.getOutput())] { return keep(c->allToAll(data, bytes, output, received, *s, site)); });
+  return Start([=, output = resolve(*op.getOutput())] { return c->allToAll(data, bytes, output, received, *s, site); });
 }
 
 absl::Status Executor::run(const std::string &function) {

@@ -63,6 +63,8 @@ private:
   absl::StatusOr<std::function<absl::Status()>> bindLaunch(std::unique_ptr<Launchable> launchable,
                                                            mlir::ArrayAttr reads, mlir::ArrayAttr writes);
   absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
+  using Start = std::function<absl::StatusOr<Event>()>;
+  absl::StatusOr<Start> bindStart(exec::CollectiveOp op);
   absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks);
   absl::StatusOr<Stream *> streamOf(llvm::StringRef name);
 

@@ -49,7 +49,7 @@ absl::Status NcclTreeSum::launch(const std::vector<Buffer> &addends, Buffer sum,
   addresses.push_back(sum.data);
   std::vector<void *> arguments;
   for (std::byte *&address : addresses)
-    arguments.push_back(&address);
+    arguments.push_back(static_cast<void *>(&address));
   arguments.push_back(&elements);
   const auto blocks = static_cast<unsigned>((elements + kTreeSumThreads - 1) / kTreeSumThreads);
   return cudaStatus(cudaLaunchKernel(reinterpret_cast<const void *>(*kernel), dim3(blocks), dim3(kTreeSumThreads),

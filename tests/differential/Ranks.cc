@@ -3,6 +3,7 @@
 #include "runtime/host/HostCommunicator.h"
 #include "runtime/host/ThreadTransport.h"
 #include "tests/gpu/EmulatedDevice.h"
+#include "tests/gpu/LateDevice.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -41,7 +42,11 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
   runtime::HostDeviceOptions deviceOptions;
   deviceOptions.objectCacheDir = objectCacheDir;
   std::unique_ptr<runtime::Device> device = gpu_tests::createEmulatedDevice(deviceOptions);
-  return body(*device, *communicator);
+  // Each rank of some three runs its streams in another order that is legal.
+  const auto early = static_cast<gpu_tests::Early>(root.rank() % gpu_tests::kEarlyModes);
+  std::unique_ptr<runtime::Device> late = gpu_tests::createLateDevice(*device, early);
+  std::unique_ptr<runtime::Communicator> lateRanks = gpu_tests::createLateCommunicator(*communicator);
+  return body(*late, *lateRanks);
 }
 
 } // namespace

@@ -11,9 +11,9 @@ namespace splitcast::differential {
 
 using RankBody = std::function<absl::Status(runtime::Device &device, runtime::Communicator &communicator)>;
 
-/// Runs `body` once per rank, each in its own thread with a device of its own (gpu_tests::createEmulatedDevice),
-/// connected by the thread transport. When one fails, the others' collectives fail too, and the first failure is
-/// returned with its rank.
+/// Runs `body` once per rank, each in its own thread with a device of its own (gpu_tests::createEmulatedDevice, whose
+/// streams gpu_tests::createLateDevice runs late or early), connected by the thread transport. When one fails, the
+/// others' collectives fail too, and the first failure is returned with its rank.
 absl::Status onRanks(int64_t ranks, const std::string &objectCacheDir, const RankBody &body);
 
 } // namespace splitcast::differential

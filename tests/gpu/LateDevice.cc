@@ -1,0 +1,261 @@
+#include "tests/gpu/LateDevice.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <deque>
+#include <functional>
+
+namespace splitcast::gpu_tests {
+namespace {
+
+using runtime::Buffer;
+using runtime::CallSite;
+using runtime::Communicator;
+using runtime::Device;
+using runtime::ElementType;
+using runtime::Event;
+using runtime::KernelLibrary;
+using runtime::Launchable;
+using runtime::Stream;
+
+using Task = std::function<absl::Status()>;
+
+/// The work of one stream. Events, which may outlive the stream, share it.
+struct Queue {
+  explicit Queue(bool early) : early(early) {}
+
+  void add(Task task) {
+    tasks.push_back(std::move(task));
+    ++added;
+    if (early)
+      (void)runUntil(added); // an error is kept
+  }
+
+  /// Once a task has failed, none is run.
+  absl::Status runUntil(int64_t position) {
+    while (done < position && error.ok()) {
+      Task task = std::move(tasks.front());
+      tasks.pop_front();
+      ++done;
+      error.Update(task());
+    }
+    return error;
+  }
+
+  const bool early;
+  std::deque<Task> tasks;
+  int64_t added = 0, done = 0;
+  absl::Status error;
+};
+
+class LateEvent final : public runtime::EventState {
+public:
+  LateEvent(std::shared_ptr<Queue> queue, int64_t position) : queue(std::move(queue)), position(position) {}
+  absl::Status wait() override { return queue->runUntil(position); }
+
+private:
+  std::shared_ptr<Queue> queue;
+  int64_t position;
+};
+
+class LateStream final : public Stream {
+public:
+  explicit LateStream(bool early) : queue(std::make_shared<Queue>(early)) {}
+  absl::Status waitFor(const Event &event) override {
+    queue->add([event] { return event->wait(); });
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Event> record() override { return Event(std::make_shared<LateEvent>(queue, queue->added)); }
+  absl::Status synchronize() override { return queue->runUntil(queue->added); }
+
+  const std::shared_ptr<Queue> queue;
+};
+
+Queue &queueOf(Stream &stream) { return *static_cast<LateStream &>(stream).queue; }
+
+class LateLaunchable final : public Launchable {
+public:
+  LateLaunchable(std::unique_ptr<Launchable> inner, std::shared_ptr<Stream> innerStream)
+      : inner(std::move(inner)), innerStream(std::move(innerStream)) {}
+  int64_t workspaceBytes() const override { return inner->workspaceBytes(); }
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    queueOf(stream).add([this, kept = std::vector<Buffer>(buffers.begin(), buffers.end())] {
+      return inner->launch(kept, *innerStream);
+    });
+    return absl::OkStatus();
+  }
+
+private:
+  std::unique_ptr<Launchable> inner;
+  std::shared_ptr<Stream> innerStream;
+};
+
+absl::StatusOr<std::unique_ptr<Launchable>> late(absl::StatusOr<std::unique_ptr<Launchable>> inner,
+                                                 const std::shared_ptr<Stream> &stream) {
+  if (!inner.ok())
+    return inner;
+  return std::make_unique<LateLaunchable>(*std::move(inner), stream);
+}
+
+class LateKernels final : public KernelLibrary {
+public:
+  LateKernels(std::unique_ptr<KernelLibrary> inner, std::shared_ptr<Stream> stream)
+      : inner(std::move(inner)), stream(std::move(stream)) {}
+  absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) override {
+    return late(inner->kernel(name), stream);
+  }
+
+private:
+  std::unique_ptr<KernelLibrary> inner;
+  std::shared_ptr<Stream> stream;
+};
+
+class LateDevice final : public Device {
+public:
+  LateDevice(Device &inner, Early early) : inner(inner), early(early) {}
+
+  std::string kind() const override { return inner.kind(); }
+  absl::StatusOr<Buffer> allocate(int64_t bytes) override { return inner.allocate(bytes); }
+  void release(Buffer buffer) override { inner.release(buffer); }
+
+  absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
+    auto stream = std::make_unique<LateStream>(early == (name == "compute" ? Early::Compute : Early::OtherStreams));
+    queues.push_back(stream->queue);
+    return stream;
+  }
+  absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
+    absl::StatusOr<std::unique_ptr<KernelLibrary>> library = inner.loadKernels(kernels);
+    if (!library.ok() || !atOnce().ok())
+      return library.ok() ? atOnce() : library.status();
+    return std::make_unique<LateKernels>(*std::move(library), innerStream);
+  }
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
+                                                          mlir::DictionaryAttr config) override {
+    if (absl::Status status = atOnce(); !status.ok())
+      return status;
+    return late(inner.libraryCall(name, config), innerStream);
+  }
+
+  absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
+    return later(stream, [this, to, from] { return inner.copy(to, from, *innerStream); });
+  }
+  absl::Status clear(Buffer buffer, Stream &stream) override {
+    return later(stream, [this, buffer] { return inner.clear(buffer, *innerStream); });
+  }
+  absl::Status upload(Buffer to, const void *from) override {
+    absl::Status status = checkIdle();
+    return status.ok() ? inner.upload(to, from) : status;
+  }
+  absl::Status download(void *to, Buffer from) override {
+    absl::Status status = checkIdle();
+    return status.ok() ? inner.download(to, from) : status;
+  }
+
+private:
+  /// The stream of the inner device, which runs at once.
+  absl::Status atOnce() {
+    if (innerStream)
+      return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<Stream>> stream = inner.createStream("at once");
+    if (stream.ok())
+      innerStream = *std::move(stream);
+    return stream.status();
+  }
+  absl::Status later(Stream &stream, Task task) {
+    absl::Status status = atOnce();
+    if (status.ok())
+      queueOf(stream).add(std::move(task));
+    return status;
+  }
+  /// A copy of the host is ordered with no stream.
+  absl::Status checkIdle() const {
+    for (const std::shared_ptr<Queue> &queue : queues)
+      if (queue->done < queue->added)
+        return absl::FailedPreconditionError("the host copies while work is pending: a stream was not synchronized");
+    return absl::OkStatus();
+  }
+
+  Device &inner;
+  const Early early;
+  std::shared_ptr<Stream> innerStream;
+  std::vector<std::shared_ptr<Queue>> queues;
+};
+
+class LateCommunicator final : public Communicator {
+public:
+  explicit LateCommunicator(Communicator &inner) : inner(&inner) {}
+  explicit LateCommunicator(std::unique_ptr<Communicator> group) : inner(group.get()), owned(std::move(group)) {}
+
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+
+  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
+                                  const CallSite &site) override {
+    return later(stream,
+                 [=, blocks = copyOf(bytesPerRank), &stream] { return inner->allGather(data, blocks, stream, site); });
+  }
+  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
+                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
+    return later(stream, [=, blocks = copyOf(elementsPerRank), &stream] {
+      return inner->reduceScatter(data, blocks, type, output, workspace, stream, site);
+    });
+  }
+  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
+                                  const CallSite &site) override {
+    return later(stream, [=, &stream] { return inner->allReduce(data, elements, type, workspace, stream, site); });
+  }
+  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
+                                 absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
+                                 const CallSite &site) override {
+    return later(stream, [=, sends = copyOf(inputBytesPerRank), receives = copyOf(outputBytesPerRank), &stream] {
+      return inner->allToAll(input, sends, output, receives, stream, site);
+    });
+  }
+
+  absl::Status barrier(const CallSite &site) override {
+    absl::Status status = finish();
+    return status.ok() ? inner->barrier(site) : status;
+  }
+  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
+    absl::Status status = finish();
+    return status.ok() ? inner->exchange(mine, site) : status;
+  }
+  absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override {
+    if (absl::Status status = finish(); !status.ok())
+      return status;
+    absl::StatusOr<std::unique_ptr<Communicator>> group = inner->split(ranks, site);
+    if (!group.ok())
+      return group.status();
+    return std::make_unique<LateCommunicator>(*std::move(group));
+  }
+
+private:
+  static std::vector<int64_t> copyOf(absl::Span<const int64_t> blocks) { return {blocks.begin(), blocks.end()}; }
+
+  template <typename Start> absl::StatusOr<Event> later(Stream &stream, Start start) {
+    queueOf(stream).add([start = std::move(start)]() -> absl::Status {
+      absl::StatusOr<Event> event = start();
+      return event.ok() ? (*event)->wait() : event.status();
+    });
+    absl::StatusOr<Event> event = stream.record();
+    last = *event;
+    return event;
+  }
+  absl::Status finish() { return last ? last->wait() : absl::OkStatus(); }
+
+  Communicator *inner;
+  std::unique_ptr<Communicator> owned;
+  Event last;
+};
+
+} // namespace
+
+std::unique_ptr<Device> createLateDevice(Device &inner, Early early) {
+  return std::make_unique<LateDevice>(inner, early);
+}
+
+std::unique_ptr<Communicator> createLateCommunicator(Communicator &inner) {
+  return std::make_unique<LateCommunicator>(inner);
+}
+
+} // namespace splitcast::gpu_tests
