@@ -167,6 +167,9 @@ absl::Status Launch::agree(const absl::Status &mine, const std::string &what) {
 }
 
 int Launch::end(const absl::Status &status) {
+  // What is still under way after an error uses memory that is gone.
+  ranks = nullptr;
+  control = nullptr;
   if (!status.ok())
     printError(rank(), status);
   const double patience = status.ok() ? chosen.timeoutSeconds : std::min(kFarewellSeconds, chosen.timeoutSeconds);

@@ -20,10 +20,13 @@ for target in "${targets[@]}"; do
 done
 
 bash scripts/setup.sh
-runBazel build --jobs="$(jobCount)" "${targets[@]}"
-[ ! -e bazel-bin/compiler/libsplitcast-cuda.so ] || programs+=(bazel-bin/compiler/libsplitcast-cuda.so)
-[ -e bazel-bin/compiler/libsplitcast-cuda.so ] ||
+if runBazel query //compiler:libsplitcast-cuda.so >/dev/null 2>&1; then
+  targets+=(//compiler:libsplitcast-cuda.so)
+  programs+=(bazel-bin/compiler/libsplitcast-cuda.so)
+else
   echo "bundle: CUDA was not found here: the bundle runs on CPUs only" >&2
+fi
+runBazel build --jobs="$(jobCount)" "${targets[@]}"
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
@@ -33,6 +36,7 @@ python3 scripts/bundle/pack.py "$directory/splitcast" "$output"
 bytes=$(stat -c %s "$output")
 echo "bundle: $output has $((bytes / 100000 / 10)).$((bytes / 100000 % 10)) MB"
 if [ "$bytes" -gt $((limitMb * 1000000)) ]; then
-  echo "bundle: error: the limit is $limitMb MB; look at what lies in $directory/splitcast/lib" >&2
+  echo "bundle: error: the limit is $limitMb MB; the largest of $output are, in MB:" >&2
+  du -sm "$directory"/splitcast/lib*/* | sort -rn | head -n 8 >&2
   exit 1
 fi

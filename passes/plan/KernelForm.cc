@@ -174,13 +174,13 @@ private:
   std::set<std::pair<void *, Place>> seen;
 };
 
-/// Whether making `tensor` reads `operand` at all.
+/// Whether making `tensor` reads `operand` at all; also by way of what it takes elements of at computed places.
 bool reads(Value tensor, Value operand) {
   return tensor == operand || anyGeneric(tensor, [&](linalg::GenericOp generic) {
            bool isExtracted =
                generic.getBody()
                    ->walk([&](tensor::ExtractOp extract) {
-                     return extract.getTensor() == operand ? WalkResult::interrupt() : WalkResult::advance();
+                     return reads(extract.getTensor(), operand) ? WalkResult::interrupt() : WalkResult::advance();
                    })
                    .wasInterrupted();
            return isExtracted || llvm::is_contained(generic.getDpsInputs(), operand);

@@ -25,7 +25,8 @@ struct TcpMesh::Outgoing {
   int64_t to;
   Header header;
   const std::byte *data;
-  int64_t written = 0; ///< of header and data
+  int64_t written = 0;             ///< of header and data
+  std::vector<std::byte> own = {}; ///< the data, once the sender has given it up
 
   int64_t size() const { return static_cast<int64_t>(sizeof(Header)) + header.bytes; }
   bool isDone() const { return written == size(); }
@@ -75,6 +76,8 @@ std::shared_ptr<TcpMesh::Incoming> TcpMesh::receive(int64_t from, Channel channe
   } else {
     message->arrival = queue.arrived.front();
     queue.arrived.pop_front();
+    if (queue.arrived.empty())
+      peers[from].queues.erase(channel);
   }
   return message;
 }
@@ -105,7 +108,7 @@ absl::StatusOr<bool> TcpMesh::test(Incoming &message) {
   return true;
 }
 
-/// Of a message that has begun the rest is missing: the connection cannot be used any more.
+/// Of a message that has begun the rest is sent all the same: what comes after it is meant for others.
 void TcpMesh::giveUp(Outgoing &message) {
   std::lock_guard<std::mutex> lock(mutex);
   Peer &peer = peers[message.to];
@@ -113,9 +116,12 @@ void TcpMesh::giveUp(Outgoing &message) {
                              [&](const std::shared_ptr<Outgoing> &other) { return other.get() == &message; });
   if (queued == peer.outgoing.end())
     return;
-  peer.outgoing.erase(queued);
-  if (message.written > 0)
-    peer.socket.close();
+  if (message.written == 0) {
+    peer.outgoing.erase(queued);
+    return;
+  }
+  message.own.assign(message.data, message.data + message.header.bytes);
+  message.data = message.own.data();
 }
 
 /// Its message is taken, when it comes, and thrown away.

@@ -11,6 +11,7 @@
 
 #include "runtime/tcp/TcpSocket.h"
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -92,8 +93,8 @@ private:
 
   std::mutex mutex;
   std::vector<Peer> peers;
-  bool connected = true;
-  int64_t totalBytes = 0, totalMessages = 0;
+  std::atomic<bool> connected{true};
+  std::atomic<int64_t> totalBytes{0}, totalMessages{0};
 };
 
 } // namespace splitcast::runtime

@@ -19,11 +19,9 @@ constexpr absl::Duration kHelloTime = absl::Seconds(10);
 struct Hello {
   int64_t rank = 0, size = 0;
   uint64_t job = 0;
-  Endpoint listensAt;
+  int port = 0; ///< where it listens
 
-  std::string text() const {
-    return absl::StrCat(kHello, " ", rank, " ", size, " ", job, " ", listensAt.port, " ", listensAt.host);
-  }
+  std::string text() const { return absl::StrCat(kHello, " ", rank, " ", size, " ", job, " ", port); }
 };
 
 /// Nothing, when it was no rank of this program that connected.
@@ -33,11 +31,10 @@ absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
     return text.status();
   std::vector<std::string> words = absl::StrSplit(*text, ' ');
   Hello hello;
-  if (words.size() != 6 || words[0] != kHello || !absl::SimpleAtoi(words[1], &hello.rank) ||
+  if (words.size() != 5 || words[0] != kHello || !absl::SimpleAtoi(words[1], &hello.rank) ||
       !absl::SimpleAtoi(words[2], &hello.size) || !absl::SimpleAtoi(words[3], &hello.job) ||
-      !absl::SimpleAtoi(words[4], &hello.listensAt.port))
+      !absl::SimpleAtoi(words[4], &hello.port))
     return absl::UnavailableError("not a rank");
-  hello.listensAt.host = words[5];
   return hello;
 }
 
@@ -96,8 +93,12 @@ private:
         continue; // somebody else's connection
       absl::Status status = check(*hello);
       const int64_t place = status.ok() ? hello->rank : spare();
+      absl::StatusOr<Endpoint> from = peerEndpoint(*socket);
+      status.Update(from.status());
       peers[place] = *std::move(socket);
-      endpoints[place] = hello->listensAt;
+      // One that came by a loopback is on the machine of rank 0, which the others have another address of.
+      if (from.ok())
+        endpoints[place] = {isLoopback(from->host) ? "" : from->host, hello->port};
       if (!status.ok())
         return status;
       --missing;
@@ -165,18 +166,14 @@ private:
       return absl::UnavailableError(absl::StrCat(
           "rank ", rendezvous.rank, " of ", rendezvous.size, " found no rank 0 at ", rendezvous.master.text(),
           " within ", absl::FormatDuration(rendezvous.timeout), ": ", std::string(master.status().message())));
-    absl::StatusOr<Endpoint> own = localEndpoint(*master);
-    if (!own.ok())
-      return own.status();
-    absl::StatusOr<Socket> listening = listenAt({own->host, 0});
+    absl::StatusOr<Socket> listening = listenAt({rendezvous.master.host, 0});
     if (!listening.ok())
       return listening.status();
     listener = *std::move(listening);
     absl::StatusOr<Endpoint> at = localEndpoint(listener);
     if (!at.ok())
       return at.status();
-    at->host = own->host;
-    hello = {rendezvous.rank, rendezvous.size, 0, *at};
+    hello = {rendezvous.rank, rendezvous.size, 0, at->port};
     absl::Status status = writeText(*master, hello.text(), deadline);
     // Rank 0 says who is missing; it may have begun later.
     absl::StatusOr<std::string> reply = readText(*master, absl::Now() + rendezvous.timeout + kHelloTime);
@@ -185,6 +182,7 @@ private:
       return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " has lost rank 0 at ",
                                                  rendezvous.master.text(), ": ",
                                                  std::string((status.ok() ? reply.status() : status).message())));
+    deadline = absl::Now() + rendezvous.timeout; // all are there; some may have come long after this one
     return readTable(*reply);
   }
 
@@ -201,7 +199,7 @@ private:
       return absl::UnavailableError(absl::StrCat("what answers at ", rendezvous.master.text(), " is not rank 0"));
     for (size_t line = 1; line < lines.size(); ++line) {
       std::pair<std::string, std::string> words = absl::StrSplit(lines[line], absl::MaxSplits(' ', 1));
-      Endpoint endpoint{words.second, 0};
+      Endpoint endpoint{words.second.empty() ? rendezvous.master.host : words.second, 0};
       (void)absl::SimpleAtoi(words.first, &endpoint.port);
       endpoints.push_back(endpoint);
     }
@@ -222,9 +220,11 @@ private:
   absl::Status welcome() {
     while (true) {
       absl::StatusOr<Socket> socket = acceptFrom(listener, deadline);
-      if (!socket.ok())
+      if (absl::IsDeadlineExceeded(socket.status()))
         return absl::UnavailableError(
             absl::StrCat(missingRanks(peers, rendezvous.rank), " did not connect to rank ", rendezvous.rank));
+      if (!socket.ok())
+        return socket.status();
       absl::StatusOr<Hello> peer = readHello(*socket, deadline);
       if (!peer.ok() || peer->job != hello.job || peer->rank <= rendezvous.rank || peer->rank >= rendezvous.size)
         continue;
@@ -234,7 +234,7 @@ private:
   }
 
   const Rendezvous rendezvous;
-  const absl::Time deadline;
+  absl::Time deadline;
   Socket listener;
   Hello hello;
   std::vector<Endpoint> endpoints;

@@ -119,6 +119,19 @@ absl::Status readAll(const Socket &socket, void *data, int64_t bytes, absl::Time
   return moveAll(socket, POLLIN, bytes, step, deadline);
 }
 
+/// What getsockname or getpeername says of a socket.
+absl::StatusOr<Endpoint> endpointOf(const Socket &socket, int (*ask)(int, sockaddr *, socklen_t *)) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+  auto *generic = reinterpret_cast<sockaddr *>(&address);
+  if (ask(socket.fd(), generic, &length) != 0)
+    return socketError("the address of a socket");
+  if (int code = getnameinfo(generic, length, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+    return absl::UnavailableError(absl::StrCat("getnameinfo: ", gai_strerror(code)));
+  return Endpoint{host, std::stoi(port)};
+}
+
 } // namespace
 
 absl::Status socketError(const std::string &what) {
@@ -153,15 +166,12 @@ absl::StatusOr<Socket> listenAt(const Endpoint &at) {
   int yes = 1;
   setsockopt(socket->fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   auto *address = reinterpret_cast<sockaddr *>(&resolved->address);
-  int code = bind(socket->fd(), address, resolved->length);
-  if (code != 0 && errno == EADDRNOTAVAIL) {
-    if (address->sa_family == AF_INET)
-      reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
-    else
-      reinterpret_cast<sockaddr_in6 *>(address)->sin6_addr = in6addr_any;
-    code = bind(socket->fd(), address, resolved->length);
-  }
-  if (code != 0 || listen(socket->fd(), SOMAXCONN) != 0)
+  // A machine's own name may resolve to a loopback there, which others cannot reach.
+  if (!isLoopback(at.host) && address->sa_family == AF_INET)
+    reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
+  else if (!isLoopback(at.host))
+    reinterpret_cast<sockaddr_in6 *>(address)->sin6_addr = in6addr_any;
+  if (bind(socket->fd(), address, resolved->length) != 0 || listen(socket->fd(), SOMAXCONN) != 0)
     return socketError("listening");
   return socket;
 }
@@ -170,6 +180,9 @@ absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline) {
   while (true) {
     absl::StatusOr<Resolved> resolved = resolve(to);
     absl::StatusOr<Socket> socket = resolved.ok() ? tryConnect(*resolved, deadline) : resolved.status();
+    // While nobody listens, a connection may be given the very port that it asks for, and meet itself.
+    if (socket.ok() && localEndpoint(*socket)->text() == peerEndpoint(*socket)->text())
+      socket = absl::UnavailableError("nobody listens");
     if (socket.ok() || !processHealth().ok() || absl::Now() + kRetry > deadline)
       return socket;
     absl::SleepFor(kRetry);
@@ -190,17 +203,11 @@ absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline) {
   }
 }
 
-absl::StatusOr<Endpoint> localEndpoint(const Socket &socket) {
-  sockaddr_storage address = {};
-  socklen_t length = sizeof(address);
-  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
-  auto *generic = reinterpret_cast<sockaddr *>(&address);
-  if (getsockname(socket.fd(), generic, &length) != 0)
-    return socketError("getsockname");
-  if (int code = getnameinfo(generic, length, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
-    return absl::UnavailableError(absl::StrCat("getnameinfo: ", gai_strerror(code)));
-  return Endpoint{host, std::stoi(port)};
-}
+absl::StatusOr<Endpoint> localEndpoint(const Socket &socket) { return endpointOf(socket, getsockname); }
+
+absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket) { return endpointOf(socket, getpeername); }
+
+bool isLoopback(const std::string &host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
 absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline) {
   const int64_t bytes = static_cast<int64_t>(text.size());

@@ -39,14 +39,18 @@ private:
   int descriptor = -1;
 };
 
-/// Listens at the endpoint's address, or at all of this machine's where the address is not one of its own.
+/// Whether an address, or the name "localhost", is of this machine alone.
+bool isLoopback(const std::string &host);
+
+/// Listens at all addresses of this machine, or at the endpoint's alone where that is a loopback.
 absl::StatusOr<Socket> listenAt(const Endpoint &at);
 /// Tries again until somebody listens there.
 absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline);
 absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline);
 
-/// Where this end of the socket is, in digits.
+/// Where this end of the socket is, and the other, in digits.
 absl::StatusOr<Endpoint> localEndpoint(const Socket &socket);
+absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket);
 
 /// A text of at most 1 MiB, after its length. Of a text that is longer, or ends early: Unavailable.
 absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline);

@@ -23,10 +23,11 @@ public:
       mesh->giveUp(*part);
   }
   absl::StatusOr<bool> test() override {
-    if (done)
-      return true;
+    if (done || !failure.ok())
+      return failure.ok() ? absl::StatusOr<bool>(true) : failure;
     absl::StatusOr<bool> result = mesh->test(*part);
     done = result.ok() && *result;
+    failure = result.status();
     return result;
   }
 
@@ -34,6 +35,7 @@ private:
   std::shared_ptr<TcpMesh> mesh;
   std::shared_ptr<Part> part;
   bool done = false;
+  absl::Status failure;
 };
 
 class TcpTransport final : public Transport {

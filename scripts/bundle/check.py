@@ -24,6 +24,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 TOLERANCE = 1e-3
+LIMIT_SECONDS = 600  # of one program
 EXAMPLES = {
     "text_model": ["--text=TEXT"],
     "classifier": [],
@@ -72,7 +73,7 @@ def run(ranks, program, flags, directory):
     command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
     command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
     result = subprocess.run(command, cwd=directory, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True)
+                            text=True, timeout=LIMIT_SECONDS)
     if result.returncode != 0:
         raise Failure(" | ".join(result.stdout.strip().split("\n")[-3:]))
     return result.stdout
@@ -84,6 +85,9 @@ class Training:
     def __init__(self, program, ranks, device, stage, steps, directory):
         flags = EXAMPLES[program] + [f"--device={device}", f"--zero-stage={stage}", f"--steps={steps}",
                                      "--losses=losses", "--save-variables=variables", "--timeout=120"]
+        for name in ("losses", "variables"):
+            if os.path.exists(os.path.join(directory, name)):
+                os.remove(os.path.join(directory, name))
         run(ranks, program, flags, directory)
         with open(os.path.join(directory, "losses"), encoding="utf-8") as file:
             self.losses = [float.fromhex(line.split()[2]) for line in file]
@@ -107,8 +111,8 @@ def checkExample(program, ranks, arguments, directory):
 
 def checkConformance(ranks, arguments, directory):
     text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=120"], directory)
-    last = text.strip().split("\n")[-1]
-    return re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
+    *_, size, last = text.strip().split("\n")
+    return size == f"on {ranks} ranks" and re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
 
 
 def figures(arguments, directory):
@@ -140,7 +144,7 @@ def runAll(arguments):
         for name, job in jobs:
             try:
                 isRight, text = job()
-            except Failure as failure:
+            except (Failure, OSError, ValueError, subprocess.TimeoutExpired) as failure:
                 isRight, text = False, str(failure)
             yield {"what": name, "passed": isRight, "found": text}
 

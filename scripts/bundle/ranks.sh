@@ -7,6 +7,8 @@ case ${1:-} in
     exit 2
     ;;
 esac
+# A shell that an MPI launcher started would make each process a job of its own.
+unset OMPI_COMM_WORLD_SIZE PMI_RANK PMIX_RANK TORCHELASTIC_USE_AGENT_STORE
 export WORLD_SIZE="$1" MASTER_ADDR=127.0.0.1 MASTER_PORT="${MASTER_PORT:-29517}"
 shift
 pids='' rank=0

@@ -207,3 +207,14 @@ func.func @gathered(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tens
   %3 = nn.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2, %3 : tensor<32xf32>, tensor<4x4xf32>
 }
+
+// Nor one that is read at computed places, if only by way of what is made of it.
+// CHECK: exec.plan @computed_places
+// CHECK: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>, {{.*}}] writes [{{[^{]*$}}
+func.func @computed_places(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %i: tensor<4xi64> {ccl.global = tensor<4xi64>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
+  %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = nn.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = nn.embedding %1, %i : (tensor<4x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}

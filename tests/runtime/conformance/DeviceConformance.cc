@@ -74,7 +74,7 @@ absl::Status runAll(Launch &launch) {
       printf("%-28s %s\n", test.name.c_str(), status.ok() ? "passed" : std::string(status.message()).c_str());
   }
   if (launch.rank() == 0)
-    printf("%ld passed, %ld failed\n", passed, failed);
+    printf("on %ld ranks\n%ld passed, %ld failed\n", launch.size(), passed, failed);
   return failed == 0 && passed > 0 ? absl::OkStatus() : absl::InternalError(absl::StrCat(failed, " tests failed"));
 }
 

@@ -1,26 +1,31 @@
 #include "tests/runtime/conformance/StagedCommunicator.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace splitcast::runtime::conformance {
 namespace {
 
-constexpr int64_t kAlignment = 64;
+constexpr int64_t kAlignment = 64, kGuardBytes = 64;
+constexpr std::byte kGuard{0x5A};
 
-/// Memory of the device in place of a buffer of the host.
+/// Memory of the device in place of a buffer of the host, between guards that nobody may touch.
 class Mirror {
 public:
   Mirror(Device &device, Buffer host) : device(device), host(host) {
     if (!host.data || host.bytes <= 0)
       return;
     const int64_t within = reinterpret_cast<uintptr_t>(host.data) % kAlignment;
-    absl::StatusOr<Buffer> allocated = device.allocate(host.bytes + within);
+    absl::StatusOr<Buffer> allocated = device.allocate(host.bytes + within + 2 * kGuardBytes);
     status = allocated.status();
     if (!status.ok())
       return;
     memory = *allocated;
-    there = memory->slice(within, host.bytes);
-    status = device.upload(there, host.data);
+    begin = kGuardBytes + within;
+    std::vector<std::byte> content(memory->bytes, kGuard);
+    std::copy_n(host.data, host.bytes, content.begin() + begin);
+    status = device.upload(*memory, content.data());
   }
   ~Mirror() {
     if (memory)
@@ -30,18 +35,30 @@ public:
   Mirror &operator=(const Mirror &) = delete;
 
   /// As wrong as the buffer of the host, where that has no bytes or no address.
-  Buffer buffer() const { return memory ? there : host; }
+  Buffer buffer() const { return memory ? memory->slice(begin, host.bytes) : host; }
   bool contains(Buffer part) const {
     return host.data && part.data >= host.data && part.data + part.bytes <= host.data + host.bytes;
   }
   Buffer bufferOf(Buffer part) const { return {buffer().data + (part.data - host.data), part.bytes}; }
-  absl::Status fetch() const { return memory ? device.download(host.data, there) : absl::OkStatus(); }
+  absl::Status fetch() const {
+    if (!memory)
+      return absl::OkStatus();
+    std::vector<std::byte> content(memory->bytes);
+    absl::Status fetched = device.download(content.data(), *memory);
+    auto isGuard = [](std::byte value) { return value == kGuard; };
+    const auto first = content.begin() + begin, last = first + host.bytes;
+    if (!std::all_of(content.begin(), first, isGuard) || !std::all_of(last, content.end(), isGuard))
+      fetched.Update(absl::DataLossError("memory of the device beside a buffer was written"));
+    std::copy(first, last, host.data);
+    return fetched;
+  }
 
   absl::Status status;
 
 private:
   Device &device;
-  Buffer host, there;
+  Buffer host;
+  int64_t begin = 0;
   std::optional<Buffer> memory;
 };
 

@@ -108,6 +108,9 @@ int runFault(MpiRuntime &runtime, const std::string &directory, int signal, absl
         {data.data(), 3 << 21}, std::vector<int64_t>(communicator->size(), 1 << 21), stream, site));
     if (!status.ok()) {
       report(directory, "status", runtime.rank(), status.ToString());
+      // Aborting wakes the stopped rank: the other's time must have run out, too, on a machine that is busy.
+      if (signal == SIGSTOP)
+        std::this_thread::sleep_for(std::chrono::seconds(4));
       runtime.abortJob(3);
     }
   }
