@@ -187,7 +187,7 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
       return status;
     absl::StatusOr<Event> started = start();
     if (started.ok())
-      *event = *std::move(started);
+      *event = *started;
     return started.status();
   });
 }
