@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 limitMb=60
 targets=(//examples/gpt //examples/text_model //examples/classifier //examples/recipe //compiler/tools:splitcast-opt
-  //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance)
+  //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance //benchmarks/device:device_figures)
 programs=()
 for target in "${targets[@]}"; do
   path=${target#//}

@@ -1,11 +1,14 @@
 """The one command for a machine with GPUs: checks and times everything, prints a table, and writes it as JSON.
 
-    python3 check.py [--device=cuda] [--ranks=1,2,4] [--steps=20] [--json=results.json] [--figures]
+    python3 check.py [--device=cuda] [--ranks=1,2,4] [--steps=20] [--json=results.json] [--figures [--peer=SCRIPT]]
 
 Runs what every communicator must do, on the device's. Trains the examples with ZeRO stages 0 to 3 at each number of
-ranks: their losses must be those of the CPU within 1e-3, and the same bits at every stage. With --figures it then times
-GPT-2 124M on one rank. Ranks that outnumber the GPUs share them. Exits 0 only if every check passed. --device=cpu checks
-the bundle itself, without a GPU.
+ranks: their losses must be those of the CPU within 1e-3, and the same bits at every stage, with CUDA graphs and without.
+With --figures it then compares AdamW with a copy, and a chain of products with bare library calls, and times GPT-2 124M
+on one rank. SCRIPT is that model in PyTorch, run in turns with it: it takes --mode, --device, --compile, --dtype, --layers,
+--heads, --width, --vocab, --tokens, --batch, --steps and --warmup, and its last line is JSON with median_s and min_s.
+Ranks that outnumber the GPUs share them. Exits 0 only if every check passed. --device=cpu checks the bundle itself,
+without a GPU.
 
 CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or among Python's packages.
 """
@@ -30,9 +33,12 @@ EXAMPLES = {
     "classifier": [],
     "gpt": ["--text=TEXT", "--layers=2", "--batch=24", "--dropout=0.1", "--sample=0"],
 }
-GPT2_124M = ["--layers=12", "--heads=12", "--width=768", "--vocabulary=50257", "--context=256", "--batch=4",
-             "--sample=0", "--steps=12"]
-WARMUP_STEPS = 2
+LAYERS, HEADS, WIDTH, VOCABULARY, CONTEXT, BATCH = 12, 12, 768, 50257, 256, 4  # GPT-2 124M
+WARMUP_STEPS, COUNTED_STEPS, ROUNDS = 3, 10, 3
+# Of f32 outside of tensor cores, in TFLOP/s, as the vendor states it.
+PEAK_TFLOPS = {"H200": 67.0, "H100": 67.0, "A100": 19.5}
+# Of AdamW's variable, and of matrices that take less time than their launch.
+DEVICE_FIGURES = {"cuda": ["--elements=134217728", "--size=256", "--products=200"], "cpu": []}
 
 
 def parseArguments():
@@ -42,6 +48,7 @@ def parseArguments():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--json", default="results.json")
     parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--peer", help="GPT-2 in PyTorch")
     return parser.parse_args()
 
 
@@ -68,11 +75,11 @@ class Failure(Exception):
     """A program that did not end well: its last lines."""
 
 
-def run(ranks, program, flags, directory):
+def run(ranks, program, flags, directory, **variables):
     """What it prints."""
     command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
     command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
-    result = subprocess.run(command, cwd=directory, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    result = subprocess.run(command, cwd=directory, env=dict(environment(), **variables), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             text=True, timeout=LIMIT_SECONDS)
     if result.returncode != 0:
         raise Failure(" | ".join(result.stdout.strip().split("\n")[-3:]))
@@ -82,13 +89,13 @@ def run(ranks, program, flags, directory):
 class Training:
     """What a training leaves: losses, exactly, and the bytes of all variables."""
 
-    def __init__(self, program, ranks, device, stage, steps, directory):
+    def __init__(self, program, ranks, device, stage, steps, directory, **variables):
         flags = EXAMPLES[program] + [f"--device={device}", f"--zero-stage={stage}", f"--steps={steps}",
                                      "--losses=losses", "--save-variables=variables", "--timeout=120"]
         for name in ("losses", "variables"):
             if os.path.exists(os.path.join(directory, name)):
                 os.remove(os.path.join(directory, name))
-        run(ranks, program, flags, directory)
+        run(ranks, program, flags, directory, **variables)
         with open(os.path.join(directory, "losses"), encoding="utf-8") as file:
             self.losses = [float.fromhex(line.split()[2]) for line in file]
         with open(os.path.join(directory, "variables"), "rb") as file:
@@ -103,6 +110,8 @@ def checkExample(program, ranks, arguments, directory):
     """(whether it is right, what was found)"""
     reference = Training(program, ranks, "cpu", 0, arguments.steps, directory)
     found = [Training(program, ranks, arguments.device, stage, arguments.steps, directory) for stage in range(4)]
+    if arguments.device == "cuda":
+        found.append(Training(program, ranks, "cuda", 3, arguments.steps, directory, SPLITCAST_CUDA_GRAPHS="0"))
     difference = largestDifference(found[0].losses, reference.losses)
     same = all(other.losses == found[0].losses and other.variables == found[0].variables for other in found)
     isRight = same and len(found[0].losses) == arguments.steps and difference <= TOLERANCE
@@ -115,15 +124,59 @@ def checkConformance(ranks, arguments, directory):
     return size == f"on {ranks} ranks" and re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
 
 
-def figures(arguments, directory):
-    flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"] + GPT2_124M
-    text = run(1, "gpt", flags, directory)
+def compareWithBare(arguments, directory):
+    """Lines of device_figures, and a text of them."""
+    text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], directory)
+    results = [json.loads(line) for line in text.strip().split("\n")]
+    names = {"adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
+             "products": "products: {:.2f} x the speed of bare calls (best {:.2f})"}
+    return True, "; ".join(names[r["what"]].format(r["ratio_median"], r["ratio_min"]) for r in results), results
+
+
+def timeGpt(arguments, directory):
+    """Seconds of the counted steps, the number of parameters, and the predicted megabytes."""
+    sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocabulary": VOCABULARY, "context": CONTEXT, "batch": BATCH,
+             "steps": WARMUP_STEPS + COUNTED_STEPS, "sample": 0, "dropout": 0}
+    flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"]
+    text = run(1, "gpt", flags + [f"--{name}={value}" for name, value in sizes.items()], directory)
     with open(os.path.join(directory, "metrics"), encoding="utf-8") as file:
         seconds = [json.loads(line)["seconds"] for line in file][WARMUP_STEPS:]
-    tokens = 4 * 256
-    predicted = re.search(r"predicted peak (\S+) MB", text)
-    return True, (f"f32, 4 x 256 tokens: median {tokens / statistics.median(seconds):.0f}, best "
-                  f"{tokens / min(seconds):.0f} tokens/s; predicted {predicted[1] if predicted else '?'} MB")
+    return seconds, int(re.search(r"^(\d+) parameters", text, re.MULTILINE)[1]), re.search(
+        r"predicted peak (\S+) MB", text)[1]
+
+
+def timePeer(arguments):
+    """Its last line."""
+    sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocab": VOCABULARY, "tokens": CONTEXT, "batch": BATCH,
+             "steps": COUNTED_STEPS, "warmup": WARMUP_STEPS}
+    result = subprocess.run(
+        [sys.executable, arguments.peer, "--mode=single", f"--device={arguments.device}", "--compile", "--dtype=f32"] +
+        [f"--{name}={value}" for name, value in sizes.items()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=LIMIT_SECONDS)
+    lines = result.stdout.strip().split("\n")
+    if not lines[-1].startswith("{"):
+        raise Failure(" | ".join(lines[-3:]))
+    return json.loads(lines[-1])
+
+
+def timeGpt2(arguments, directory):
+    ours, theirs, tokens = [], [], BATCH * CONTEXT
+    for _ in range(ROUNDS):
+        seconds, parameters, predicted = timeGpt(arguments, directory)
+        ours.append(seconds)
+        if arguments.peer:
+            theirs.append(timePeer(arguments))
+    median, best = statistics.median(sum(ours, [])), min(sum(ours, []))
+    flops = 6 * parameters + 12 * LAYERS * WIDTH * CONTEXT  # per token, of the products alone
+    text = (f"f32, {BATCH} x {CONTEXT} tokens: median {tokens / median:.0f}, best {tokens / best:.0f} tokens/s; "
+            f"{flops * tokens / median / 1e12:.1f} TFLOP/s; predicted {predicted} MB")
+    peak = next((peak for name, peak in PEAK_TFLOPS.items() if name in (gpuName() or "")), None)
+    if arguments.device == "cuda" and peak:
+        text += f"; {flops * tokens / median / peak / 1e10:.1f}% of the GPU's f32"
+    if theirs:
+        other = statistics.median(result["median_s"] for result in theirs), min(result["min_s"] for result in theirs)
+        text += f"; {other[0] / median:.2f} x PyTorch compiled (best {other[1] / best:.2f})"
+    return True, text, {"ours_s": ours, "peer": theirs}
 
 
 def runAll(arguments):
@@ -140,13 +193,14 @@ def runAll(arguments):
                 jobs.append((program + suffix, lambda program=program, ranks=ranks: checkExample(
                     program, ranks, arguments, directory)))
         if arguments.figures:
-            jobs.append(("GPT-2 124M, 1 rank", lambda: figures(arguments, directory)))
+            jobs.append(("against the bare device", lambda: compareWithBare(arguments, directory)))
+            jobs.append(("GPT-2 124M, 1 rank", lambda: timeGpt2(arguments, directory)))
         for name, job in jobs:
             try:
-                isRight, text = job()
-            except (Failure, OSError, ValueError, subprocess.TimeoutExpired) as failure:
-                isRight, text = False, str(failure)
-            yield {"what": name, "passed": isRight, "found": text}
+                isRight, text, *figures = job()
+            except (Failure, OSError, ValueError, TypeError, subprocess.TimeoutExpired) as failure:
+                isRight, text, figures = False, str(failure), []
+            yield {"what": name, "passed": isRight, "found": text, "figures": figures}
 
 
 def main():

@@ -1,0 +1,206 @@
+// How close does a compiled step come to what the device does at best? Two things at a time, in turns:
+//
+//   adamw     one step of AdamW on one variable, against a copy that moves as many bytes
+//   products  a chain of matrix products, as a plan against the bare library calls
+//
+// Each prints a line of JSON: seconds of both, median and minimum, and their ratios (1: as good as the bare thing).
+#include "compiler/Graph.h"
+#include "compiler/Launch.h"
+#include "compiler/Session.h"
+#include "dialects/exec/Exec.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "nlohmann/json.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+using namespace splitcast;
+
+namespace {
+
+struct FigureFlags {
+  int64_t elements = 1 << 22, size = 256, products = 32, rounds = 20;
+};
+
+using Work = std::function<absl::Status()>;
+using Json = nlohmann::ordered_json;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Json summaryOf(const std::vector<double> &seconds) {
+  return {{"median_s", median(seconds)}, {"min_s", *std::min_element(seconds.begin(), seconds.end())}};
+}
+
+/// Both in turns, after three turns that do not count: kernels are loaded in the first, and captured in the second.
+absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work &compiled, const Work &bare) {
+  constexpr int64_t kWarmup = 3;
+  std::vector<double> seconds[2];
+  for (int64_t round = 0; round < kWarmup + rounds; ++round)
+    for (int side = 0; side < 2; ++side) {
+      const absl::Time begin = absl::Now();
+      if (absl::Status status = (side == 0 ? compiled : bare)(); !status.ok())
+        return status;
+      if (round >= kWarmup)
+        seconds[side].push_back(absl::ToDoubleSeconds(absl::Now() - begin));
+    }
+  const double best[] = {*std::min_element(seconds[0].begin(), seconds[0].end()),
+                         *std::min_element(seconds[1].begin(), seconds[1].end())};
+  return Json{{"what", what},
+              {"compiled", summaryOf(seconds[0])},
+              {"bare", summaryOf(seconds[1])},
+              {"ratio_median", median(seconds[1]) / median(seconds[0])},
+              {"ratio_min", best[1] / best[0]}};
+}
+
+absl::StatusOr<std::unique_ptr<Session>> compile(Graph &graph, Launch &launch) {
+  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+  if (!module.ok())
+    return module.status();
+  SessionOptions options;
+  options.objectCacheDir = launch.options().kernelCache;
+  options.threads = launch.threads();
+  return Session::create(*module, options, launch.device(), launch.communicator());
+}
+
+/// Memory of the device, zeroed.
+class DeviceBuffer {
+public:
+  static absl::StatusOr<DeviceBuffer> create(runtime::Device &device, int64_t bytes, runtime::Stream &stream) {
+    absl::StatusOr<runtime::Buffer> buffer = device.allocate(bytes);
+    if (!buffer.ok())
+      return buffer.status();
+    DeviceBuffer result(device, *buffer);
+    absl::Status status = device.clear(*buffer, stream);
+    status.Update(stream.synchronize());
+    if (!status.ok())
+      return status;
+    return result;
+  }
+  runtime::Buffer get() const { return *memory; }
+
+private:
+  DeviceBuffer(runtime::Device &device, runtime::Buffer buffer)
+      : memory(new runtime::Buffer(buffer), [&device](runtime::Buffer *owned) {
+          device.release(*owned);
+          delete owned;
+        }) {}
+
+  std::shared_ptr<runtime::Buffer> memory;
+};
+
+/// Reads the variable, its gradient and two moments; writes all but the gradient.
+constexpr int64_t kAdamArrays = 7;
+
+absl::StatusOr<Json> adamw(const FigureFlags &flags, Launch &launch) {
+  Graph graph({launch.options().deviceKind, {{"dp", 1}}});
+  graph.function("train");
+  VariableOptions constant;
+  constant.trainable = false;
+  Tensor weight = graph.variable("weight", {flags.elements}, Init::normal(0, 1));
+  Tensor slope = graph.variable("slope", {flags.elements}, Init::normal(0, 1), constant);
+  graph.minimize(sum(mul(weight, slope)), AdamW{1e-3});
+  absl::StatusOr<std::unique_ptr<Session>> session = compile(graph, launch);
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("copies");
+  for (const absl::Status &status : {session.status(), stream.status()})
+    if (!status.ok())
+      return status;
+  const int64_t bytes = kAdamArrays * flags.elements * static_cast<int64_t>(sizeof(float)); // all that is moved
+  absl::StatusOr<DeviceBuffer> from = DeviceBuffer::create(launch.device(), bytes / 2, **stream),
+                               to = DeviceBuffer::create(launch.device(), bytes / 2, **stream);
+  for (const absl::Status &status : {from.status(), to.status()})
+    if (!status.ok())
+      return status;
+  absl::StatusOr<Json> result = compare(
+      "adamw", flags.rounds, [&] { return (*session)->run("train"); },
+      [&] {
+        absl::Status status = launch.device().copy(to->get(), from->get(), **stream);
+        status.Update((*stream)->synchronize());
+        return status;
+      });
+  if (result.ok()) {
+    (*result)["elements"] = flags.elements;
+    (*result)["bytes"] = bytes;
+  }
+  return result;
+}
+
+absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
+  Graph graph({launch.options().deviceKind, {{"dp", 1}}});
+  graph.function("chain");
+  Tensor weight = graph.variable("weight", {flags.size, flags.size}, Init::normal(0, 0.01));
+  Tensor x = graph.variable("x", {flags.size, flags.size}, Init::normal(0, 1));
+  for (int64_t i = 0; i < flags.products; ++i)
+    x = matmul(x, weight);
+  graph.output("y", sum(x));
+  absl::StatusOr<std::unique_ptr<Session>> session = compile(graph, launch);
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("products");
+  for (const absl::Status &status : {session.status(), stream.status()})
+    if (!status.ok())
+      return status;
+  mlir::DictionaryAttr config;
+  (*session)->plan().walk([&](exec::LibraryOp op) { config = op.getConfig(); });
+  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall("matmul", config);
+  if (!call.ok())
+    return call.status();
+  const int64_t bytes = flags.size * flags.size * static_cast<int64_t>(sizeof(float));
+  std::vector<runtime::Buffer> buffers;
+  std::vector<DeviceBuffer> owned;
+  for (int i = 0; i < 3; ++i) {
+    absl::StatusOr<DeviceBuffer> buffer = DeviceBuffer::create(launch.device(), bytes, **stream);
+    if (!buffer.ok())
+      return buffer.status();
+    buffers.push_back(buffer->get());
+    owned.push_back(*buffer);
+  }
+  absl::StatusOr<Json> result = compare(
+      "products", flags.rounds, [&] { return (*session)->run("chain"); },
+      [&] {
+        absl::Status status;
+        for (int64_t i = 0; i < flags.products && status.ok(); ++i) {
+          status = (*call)->launch(buffers, **stream);
+          std::swap(buffers[0], buffers[2]); // a product of the last one
+        }
+        status.Update((*stream)->synchronize());
+        return status;
+      });
+  if (result.ok()) {
+    (*result)["size"] = flags.size;
+    (*result)["products"] = flags.products;
+  }
+  return result;
+}
+
+absl::Status run(const FigureFlags &flags, Launch &launch) {
+  if (launch.size() != 1)
+    return absl::InvalidArgumentError(absl::StrCat("this runs on 1 rank, not on ", launch.size()));
+  for (const auto &figure : {adamw, products}) {
+    absl::StatusOr<Json> result = figure(flags, launch);
+    if (!result.ok())
+      return result.status();
+    printf("%s\n", result->dump().c_str());
+    fflush(stdout);
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  FigureFlags figures;
+  LaunchOptions options;
+  Flags flags("device_figures", "[flags]\nTimes compiled steps against the bare device, and prints JSON.");
+  flags.addInteger("elements", &figures.elements, 1, int64_t{1} << 33, "of the variable that AdamW updates");
+  flags.addInteger("size", &figures.size, 1, 1 << 16, "rows and columns of the matrices");
+  flags.addInteger("products", &figures.products, 1, 100'000, "in a chain");
+  flags.addInteger("rounds", &figures.rounds, 1, 1'000'000, "that count");
+  options.addTo(flags);
+  return launchMain(flags, argc, argv, options, [&](Launch &launch) { return run(figures, launch); });
+}
