@@ -12,10 +12,12 @@
 namespace splitcast {
 namespace {
 
-bool isSet(const char *variable) {
+bool is(const char *variable, const char *wanted) {
   const char *value = std::getenv(variable);
-  return value && std::string(value) == "1";
+  return value && std::string(value) == wanted;
 }
+
+bool isSet(const char *variable) { return is(variable, "1"); }
 
 /// The device of this rank; the same on all ranks, whether it is an error.
 absl::StatusOr<int> chooseDevice(const LaunchBackendOptions &options) {
@@ -46,8 +48,12 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   absl::Status status = number.status();
   if (status.ok()) {
     pretendOwnHosts(options);
+    // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
+    setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
     runtime::CudaDeviceOptions device;
     device.number = *number;
+    device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
+    device.allowsTf32 = isSet("SPLITCAST_TF32");
     absl::StatusOr<std::unique_ptr<runtime::Device>> made = runtime::createCudaDevice(device);
     status = made.status();
     if (made.ok())
@@ -63,6 +69,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
+  nccl.registersMemory = !isSet("SPLITCAST_SHARE_GPUS"); // sockets copy it anyway
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
       runtime::createNcclCommunicator(std::move(host), nccl);
   if (!communicator.ok())

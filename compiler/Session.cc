@@ -12,7 +12,9 @@
 #include "llvm/Support/SHA256.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <cstring>
 #include <map>
+#include <memory>
 
 using namespace mlir;
 
@@ -99,10 +101,26 @@ absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communica
 // The session
 //===----------------------------------------------------------------------===//
 
+/// Host memory of a device (Device::allocateHost), zeroed; where a piece waits for its copy.
+struct Staging {
+  std::shared_ptr<std::byte> data; ///< null: empty
+  int64_t bytes = 0;
+
+  static absl::StatusOr<Staging> create(runtime::Device &device, int64_t bytes) {
+    if (bytes == 0)
+      return Staging();
+    absl::StatusOr<runtime::Buffer> memory = device.allocateHost(bytes);
+    if (!memory.ok())
+      return memory.status();
+    std::memset(memory->data, 0, bytes);
+    return Staging{{memory->data, [&device, memory = *memory](std::byte *) { device.releaseHost(memory); }}, bytes};
+  }
+};
+
 struct Function {
   exec::PlanOp plan;
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<std::vector<char>> inputData, outputData;
+  std::vector<Staging> inputData, outputData;
 };
 
 class SessionImpl : public Session {
@@ -199,7 +217,8 @@ public:
     if (index >= function.inputs.size())
       return absl::InvalidArgumentError(
           absl::StrCat("@", name, " has ", function.inputs.size(), " inputs, not ", index + 1));
-    std::copy_n(static_cast<const char *>(piece), function.inputs[index].localBytes, function.inputData[index].begin());
+    if (const Staging &staging = function.inputData[index]; staging.bytes > 0)
+      std::memcpy(staging.data.get(), piece, staging.bytes);
     return absl::OkStatus();
   }
 
@@ -210,14 +229,15 @@ public:
     Function &function = byName[name];
     exec::PlanOp plan = function.plan;
     for (auto [range, data] : llvm::zip(plan.getInputs().getAsRange<exec::RangeAttr>(), function.inputData))
-      if (absl::Status status = data.empty() ? absl::OkStatus() : device.upload(executor->resolve(range), data.data());
+      if (absl::Status status =
+              data.bytes == 0 ? absl::OkStatus() : device.upload(executor->resolve(range), data.data.get());
           !status.ok())
         return status;
     if (absl::Status status = executor->run(name); !status.ok())
       return status;
     for (auto [range, data] : llvm::zip(plan.getOutputs().getAsRange<exec::RangeAttr>(), function.outputData))
       if (absl::Status status =
-              data.empty() ? absl::OkStatus() : device.download(data.data(), executor->resolve(range));
+              data.bytes == 0 ? absl::OkStatus() : device.download(data.data.get(), executor->resolve(range));
           !status.ok())
         return status;
     return absl::OkStatus();
@@ -230,7 +250,8 @@ public:
     if (index >= (*function)->outputs.size())
       return absl::InvalidArgumentError(
           absl::StrCat("@", name, " has ", (*function)->outputs.size(), " outputs, not ", index + 1));
-    std::copy((*function)->outputData[index].begin(), (*function)->outputData[index].end(), static_cast<char *>(piece));
+    if (const Staging &staging = (*function)->outputData[index]; staging.bytes > 0)
+      std::memcpy(piece, staging.data.get(), staging.bytes);
     return absl::OkStatus();
   }
 
@@ -315,12 +336,15 @@ private:
     Function &function = byName[plan.getSymName().str()];
     function.plan = plan;
     auto add = [&](ArrayAttr types, ArrayAttr names, ArrayAttr ranges, std::vector<TensorInfo> &infos,
-                   std::vector<std::vector<char>> &data) -> absl::Status {
+                   std::vector<Staging> &data) -> absl::Status {
       for (auto [type, name, range] : llvm::zip(types, names, ranges.getAsRange<exec::RangeAttr>())) {
         absl::StatusOr<TensorInfo> info = describe(type, name, range);
         if (!info.ok())
           return info.status();
-        data.emplace_back(info->localBytes);
+        absl::StatusOr<Staging> staging = Staging::create(device, info->localBytes);
+        if (!staging.ok())
+          return staging.status();
+        data.push_back(*std::move(staging));
         infos.push_back(std::move(*info));
       }
       return absl::OkStatus();

@@ -186,9 +186,14 @@ public:
     if (failed(verifyInterface("inputs", plan.getInputs(), plan.getInputTypes(), plan.getInputNames())) ||
         failed(verifyInterface("outputs", plan.getOutputs(), plan.getOutputTypes(), plan.getOutputNames())))
       return failure();
-    for (Operation &op : plan.getBody().front())
+    int64_t ops = 0;
+    for (Operation &op : plan.getBody().front()) {
       if (failed(verifyRanges(&op)) || failed(verifyUnderWay(&op)) || failed(follow(&op)))
         return failure();
+      if (++ops == static_cast<int64_t>(plan.getHeldOps()) && !underWay.empty())
+        return underWay.begin()->second.emitOpError()
+               << "is under way at the end of the " << ops << " ops that are held; wait for it among them";
+    }
     if (!underWay.empty())
       return underWay.begin()->second.emitOpError() << "is never waited for; end it with exec.wait";
     return verifyHeld();

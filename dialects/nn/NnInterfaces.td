@@ -17,7 +17,8 @@ def ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
     }], "::mlir::LogicalResult", "inferResultTypes",
     (ins "::llvm::SmallVectorImpl<::mlir::RankedTensorType> &":$types)>,
     InterfaceMethod<[{
-      The results as linalg on `operands`, which have the op's operand types without signature.
+      The results as linalg on `operands`, which have the op's operand types without signature. To be called by `nn::define`,
+      which brings bf16 and f16 to f32 before and back after.
     }], "::llvm::SmallVector<::mlir::Value>", "lowerToLinalg",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
     InterfaceMethod<[{

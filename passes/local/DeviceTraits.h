@@ -2,10 +2,12 @@
 #ifndef SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 #define SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 
+#include "dialects/nn/Nn.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace splitcast {
 
@@ -15,23 +17,20 @@ struct DeviceTraits {
   /// One walk over the rows can also sum over them. (On a GPU rows are many warps', so that such a sum is a kernel of
   /// its own.)
   bool sumsBesideRows = true;
-  /// An op that asks for another library call than these becomes a kernel.
-  bool hasAllLibraryCalls = true;
-  std::vector<std::string> libraryCalls;
+  /// Streams of the collectives that add, and of those that only move. (A CPU gets on with one at a time; on a GPU a
+  /// gather ahead need not wait for the sums.)
+  std::string sumStream = "communication", moveStream = "communication";
+  /// The device's form of a library call that an op asks for, with the workspace that it needs there; none: the device
+  /// has no such call.
+  std::optional<nn::LibraryCall> (*libraryCall)(nn::LibraryCall call) = nullptr;
 
-  bool hasLibraryCall(llvm::StringRef name) const {
-    return hasAllLibraryCalls || llvm::is_contained(libraryCalls, name);
-  }
+  /// What is called for `op`; none: it becomes a kernel, or part of one.
+  std::optional<nn::LibraryCall> libraryCallOf(mlir::Operation *op) const;
 };
 
 /// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets. The one
 /// place where the compiler tells kinds apart.
-inline DeviceTraits deviceTraitsOf(mlir::ModuleOp module) {
-  auto kind = module ? module->getAttrOfType<mlir::StringAttr>("ccl.device") : mlir::StringAttr();
-  if (kind && kind.getValue() == "cuda")
-    return {/*launchesThreads=*/true, /*sumsBesideRows=*/false, /*hasAllLibraryCalls=*/false, {"matmul"}};
-  return {};
-}
+DeviceTraits deviceTraitsOf(mlir::ModuleOp module);
 
 } // namespace splitcast
 

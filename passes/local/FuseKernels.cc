@@ -75,8 +75,7 @@ bool isFusible(Operation *op, const DeviceTraits &traits) {
   auto compute = dyn_cast<nn::ComputeOpInterface>(op);
   if (!compute || !isa<sbp::ShardingOpInterface>(op) || isa<nn::ReshapeOp>(op))
     return false;
-  std::optional<nn::LibraryCall> call = compute.getLibraryCall();
-  return !call || !traits.hasLibraryCall(call->name);
+  return !traits.libraryCallOf(op);
 }
 
 struct Group {

@@ -1,7 +1,5 @@
 #include "passes/plan/BufferAssignment.h"
 
-#include "passes/local/DeviceTraits.h"
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -39,7 +37,7 @@ int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<Integ
 } // namespace
 
 BufferAssignment::BufferAssignment(func::FuncOp function)
-    : launchesThreads(deviceTraitsOf(function->getParentOfType<ModuleOp>()).launchesThreads) {
+    : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())) {
   Block &block = function.getBody().front();
   auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
   int64_t heldOps = held ? held.getInt() : 0;
@@ -259,7 +257,7 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
   if (!kernel)
     kernel = std::make_unique<Kernel>(fusion);
   if (!kernel->form.mayTie(kernel->body, positionOf(result, fusion.getResults()),
-                           positionOf(operand, fusion.getInputs()), launchesThreads))
+                           positionOf(operand, fusion.getInputs()), traits.launchesThreads))
     return false;
   // The only operand that lies there.
   Place place = placeOf(operand);
@@ -350,8 +348,7 @@ void BufferAssignment::holdFirst(Block &block, int64_t ops) {
 }
 
 void BufferAssignment::addLibraryWorkspace(Operation *op) {
-  auto compute = dyn_cast<nn::ComputeOpInterface>(op);
-  std::optional<nn::LibraryCall> call = compute ? compute.getLibraryCall() : std::nullopt;
+  std::optional<nn::LibraryCall> call = traits.libraryCallOf(op);
   if (!call || call->workspaceBytes == 0)
     return;
   workspaces[op] = {newBuffer(call->workspaceBytes, "library workspaces"), 0, call->workspaceBytes};

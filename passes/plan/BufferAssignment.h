@@ -12,6 +12,7 @@
 
 #include "dialects/ccl/Ccl.h"
 #include "dialects/nn/Nn.h"
+#include "passes/local/DeviceTraits.h"
 #include "passes/plan/ArenaPlanner.h"
 #include "passes/plan/KernelForm.h"
 
@@ -96,7 +97,7 @@ private:
     KernelForm form;
   };
 
-  bool launchesThreads; ///< see DeviceTraits
+  const DeviceTraits traits;
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots

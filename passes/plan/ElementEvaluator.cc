@@ -178,8 +178,10 @@ Value ElementEvaluator::inlineOp(Operation *op, IRMapping &map, ArrayRef<Index> 
     return loopIndex(loops[index.getDim()]);
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     SmallVector<Index> at;
-    for (Value index : extract.getIndices())
-      at.push_back({mapped(index, map), false});
+    for (auto [index, extent] : llvm::zip(extract.getIndices(), extract.getTensor().getType().getShape())) {
+      Value place = mapped(index, map);
+      at.push_back({index.getDefiningOp<linalg::IndexOp>() ? place : computedPlace(place, extent), false});
+    }
     return evaluate(extract.getTensor(), at);
   }
   if (isa<arith::ConstantOp>(op))

@@ -36,6 +36,8 @@ protected:
   virtual llvm::SmallVector<mlir::Value> forLanes(int64_t extent, mlir::ValueRange carried, LaneBody body) = 0;
   /// One value from the lanes that forLanes carried, with the op that the reduction's body combines with.
   virtual mlir::Value addLanes(mlir::linalg::GenericOp generic, mlir::Value sum) = 0;
+  /// A place along a dimension of this extent that was computed from data, which was checked, or will be found wrong.
+  virtual mlir::Value computedPlace(mlir::Value place, int64_t extent) { return place; }
 
   /// for (iv = begin; iv < end; iv += step); what the body gives is carried. Values made inside are known inside only.
   llvm::SmallVector<mlir::Value> loop(mlir::Value begin, mlir::Value end, mlir::Value step, mlir::ValueRange carried,

@@ -378,6 +378,11 @@ private:
     return isSmall ? builder.create<arith::TruncFOp>(loc, type, value).getResult() : value;
   }
 
+  /// Indices are checked beside the kernels, not before them: a wrong one must not lead outside.
+  Value computedPlace(Value place, int64_t extent) override {
+    return builder.create<arith::MinUIOp>(loc, place, indexConstant(std::max<int64_t>(1, extent) - 1));
+  }
+
   //===--------------------------------------------------------------------===//
   // Sums
   //===--------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 #include "passes/plan/KernelForm.h"
 
+#include "dialects/nn/Definition.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -23,7 +25,7 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(map.lookup(operand));
-    map.map(op.getResults(), cast<nn::ComputeOpInterface>(op).lowerToLinalg(builder, operands));
+    map.map(op.getResults(), nn::define(cast<nn::ComputeOpInterface>(op), builder, operands));
   }
   for (Value result : fusion.getBody().front().getTerminator()->getOperands())
     results.push_back(map.lookup(result));

@@ -1,4 +1,5 @@
 // A rank's program as a plan.
+#include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/BufferAssignment.h"
 #include "passes/plan/KernelEmitter.h"
@@ -61,8 +62,10 @@ private:
 
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, PersistentSpace &persistent, KernelTable &kernels, OpBuilder &builder)
-      : function(function), assignment(function), persistent(persistent), kernels(kernels), builder(builder) {}
+  FunctionLowering(func::FuncOp function, const DeviceTraits &traits, PersistentSpace &persistent, KernelTable &kernels,
+                   OpBuilder &builder)
+      : function(function), traits(traits), assignment(function), persistent(persistent), kernels(kernels),
+        builder(builder) {}
 
   LogicalResult run() {
     std::vector<ArenaBuffer> arena;
@@ -186,7 +189,7 @@ private:
       return success();
     }
     if (auto compute = dyn_cast<nn::ComputeOpInterface>(op))
-      if (std::optional<nn::LibraryCall> call = compute.getLibraryCall()) {
+      if (std::optional<nn::LibraryCall> call = traits.libraryCallOf(op)) {
         checkIndices(compute, [](Value operand) { return operand; });
         SmallVector<Attribute> outputs(rangesOf(op->getResults()).getValue());
         if (std::optional<Place> workspace = assignment.workspaceOf(op))
@@ -308,10 +311,11 @@ private:
         rangeOf(data), output, workspace ? rangeOf(*workspace) : exec::RangeAttr(),
         op->getAttrOfType<DenseI64ArrayAttr>("ranks"), op->getAttrOfType<IntegerAttr>("index"), blocks, received,
         TypeAttr::get(getElementTypeOrSelf(op->getOperand(0).getType())), builder.getI64IntegerAttr(nextTicket++),
-        builder.getStringAttr("communication"));
+        builder.getStringAttr(isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(op) ? traits.sumStream : traits.moveStream));
   }
 
   func::FuncOp function;
+  const DeviceTraits &traits;
   BufferAssignment assignment;
   PersistentSpace &persistent;
   KernelTable &kernels;
@@ -324,17 +328,19 @@ private:
 struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    const DeviceTraits traits = deviceTraitsOf(module);
     for (auto function : module.getOps<func::FuncOp>())
-      if (failed(verifyLocal(function)) || failed(verifyHaveKernels(function)) || failed(verifyGlobalTypes(function)))
+      if (failed(verifyLocal(function)) || failed(verifyHaveKernels(function, traits)) ||
+          failed(verifyGlobalTypes(function)))
         return signalPassFailure();
     PersistentSpace persistent(module);
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
-    KernelTable kernels(kernelModule, kernelEmitterOf(deviceTraitsOf(module)));
+    KernelTable kernels(kernelModule, kernelEmitterOf(traits));
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
-      if (failed(FunctionLowering(function, persistent, kernels, builder).run()))
+      if (failed(FunctionLowering(function, traits, persistent, kernels, builder).run()))
         return signalPassFailure();
       function.erase();
     }
@@ -342,9 +348,9 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
       lowerStorage(storage, persistent);
   }
 
-  static LogicalResult verifyHaveKernels(func::FuncOp function) {
+  static LogicalResult verifyHaveKernels(func::FuncOp function, const DeviceTraits &traits) {
     for (auto op : function.getBody().front().getOps<nn::ComputeOpInterface>())
-      if (!isa<nn::ReshapeOp>(op.getOperation()) && !op.getLibraryCall())
+      if (!isa<nn::ReshapeOp>(op.getOperation()) && !traits.libraryCallOf(op))
         return op.emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
     return success();
   }

@@ -42,6 +42,12 @@ struct CallSite {
   std::string what;
 };
 
+/// Of memory; ended by its destruction, which comes before that of the communicator and of the memory.
+class Registration {
+public:
+  virtual ~Registration() = default;
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -80,6 +86,14 @@ public:
   virtual absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                          absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                          const CallSite &site) = 0;
+
+  /// Says that collectives will use `memory`, which lets a transport move it with no copy of its own. Every rank calls
+  /// it at the same point, with a text that is the same on all ranks only if in each collective the buffers of all
+  /// ranks begin at the same offset of it. Null: nothing is gained here.
+  virtual absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
+                                                                       const CallSite &site) {
+    return nullptr;
+  }
 
   /// Waits until all ranks have come here.
   virtual absl::Status barrier(const CallSite &site) = 0;

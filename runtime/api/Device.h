@@ -11,6 +11,7 @@
 #ifndef SPLITCAST_RUNTIME_API_DEVICE_H
 #define SPLITCAST_RUNTIME_API_DEVICE_H
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -69,6 +70,14 @@ public:
   virtual absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) = 0;
 };
 
+/// Work that was captured, to be enqueued as a whole.
+class CapturedWork {
+public:
+  virtual ~CapturedWork() = default;
+  /// Enqueues all of it after what `stream` holds; what `stream` is given next comes after all of it.
+  virtual absl::Status replay(Stream &stream) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -99,6 +108,20 @@ public:
   /// Between host memory and device memory; both wait until the copy is done.
   virtual absl::Status upload(Buffer to, const void *from) = 0;
   virtual absl::Status download(void *to, Buffer from) = 0;
+
+  /// Host memory that copies from and to the device need no other memory between for (page-locked, where that is a
+  /// thing), with unknown contents.
+  virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes) { return Buffer{new std::byte[bytes], bytes}; }
+  /// Of a buffer that allocateHost returned.
+  virtual void releaseHost(Buffer buffer) { delete[] buffer.data; }
+
+  /// Keeps, instead of doing it, what `enqueue` gives to `stream` and, once they wait for its events, to other streams:
+  /// the same launches on the same addresses. By its end `stream` has waited for all of them. Null, and `enqueue` is
+  /// not called: replaying gains nothing here.
+  virtual absl::StatusOr<std::unique_ptr<CapturedWork>> capture(Stream &stream,
+                                                                absl::FunctionRef<absl::Status()> enqueue) {
+    return nullptr;
+  }
 };
 
 } // namespace splitcast::runtime

@@ -53,6 +53,46 @@ private:
   }
 };
 
+/// f64 to bf16 and f16 by way of f32, with one rounding all the same, which no CPU and few GPUs have: the first step
+/// makes the last bit odd wherever it is not exact (round to odd), so that the second one sees no tie that was none.
+struct NarrowInStepsPass : PassWrapper<NarrowInStepsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NarrowInStepsPass)
+  StringRef getArgument() const override { return "splitcast-narrow-in-steps"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+  void runOnOperation() override {
+    getOperation()->walk([](arith::TruncFOp op) {
+      Type to = getElementTypeOrSelf(op.getType());
+      if (getElementTypeOrSelf(op.getIn().getType()).isF64() && (to.isBF16() || to.isF16()))
+        narrow(op);
+    });
+  }
+
+private:
+  static Type like(Type type, Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  static void narrow(arith::TruncFOp op) {
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    Value x = op.getIn();
+    Type f32 = like(x.getType(), b.getF32Type()), i32 = like(x.getType(), b.getI32Type());
+    Value near = b.create<arith::TruncFOp>(loc, f32, x), back = b.create<arith::ExtFOp>(loc, x.getType(), near);
+    TypedAttr oneAttr = b.getI32IntegerAttr(1);
+    if (auto vector = dyn_cast<VectorType>(i32))
+      oneAttr = DenseElementsAttr::get(vector, cast<IntegerAttr>(oneAttr).getValue());
+    Value bits = b.create<arith::BitcastOp>(loc, i32, near), one = b.create<arith::ConstantOp>(loc, oneAttr);
+    Value isAbove = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, b.create<math::AbsFOp>(loc, back),
+                                            b.create<math::AbsFOp>(loc, x));
+    Value below = b.create<arith::SelectOp>(loc, isAbove, b.create<arith::SubIOp>(loc, bits, one), bits);
+    Value odd = b.create<arith::BitcastOp>(loc, f32, b.create<arith::OrIOp>(loc, below, one));
+    Value isInexact = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE, back, x); // of numbers only
+    op.getInMutable().assign(b.create<arith::SelectOp>(loc, isInexact, odd, near));
+  }
+};
+
 /// Removes the flags that upstream's emulation of small floats puts on its casts: with them, a rounding to bf16 between
 /// two ops would be folded away.
 struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp>> {
@@ -120,6 +160,7 @@ void buildMathPipeline(OpPassManager &passes) {
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = small;
   passes.addPass(std::make_unique<WidenMathPass>());
+  passes.addPass(std::make_unique<NarrowInStepsPass>());
   passes.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
   passes.addPass(std::make_unique<StripFastMathPass>());
   passes.addPass(std::make_unique<PolynomialMathPass>());

@@ -1,51 +1,108 @@
 //===- CudaCheckIndices.cc - Refuses indices that lie outside ---------------------------------------===//
 //
-// "check_indices", as runtime/host/LibraryCheckIndices.cc. Indices are few and come from the host: they are read back
-// and looked at there, before any kernel can read past a table. It is the one place where a step waits for the device.
+// "check_indices" (runtime/host/IndexCheck.h) by a kernel. What it finds is copied to the host behind it, and seen
+// there when a thread waits for the stream: the step itself waits for nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
-#include "runtime/host/LibraryCall.h"
-
-#include <vector>
+#include "runtime/cuda/DeviceIndexCheck.h"
+#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/host/LaunchCheck.h"
 
 namespace splitcast::runtime {
 namespace {
 
+/// The word on the device, and its copy on the host.
+class Found : public CudaWatcher {
+public:
+  explicit Found(IndexCheck check) : check_(std::move(check)) {}
+  Found(const Found &) = delete;
+  Found &operator=(const Found &) = delete;
+  ~Found() override {
+    cudaFree(device);
+    cudaFreeHost(host);
+  }
+
+  absl::Status allocate() {
+    absl::Status status = cudaStatus(cudaMalloc(&device, sizeof(uint64_t)), IndexCheck::kName);
+    if (status.ok())
+      status = cudaStatus(cudaHostAlloc(&host, sizeof(uint64_t), cudaHostAllocDefault), IndexCheck::kName);
+    if (!status.ok())
+      return status;
+    *static_cast<volatile uint64_t *>(host) = kNothingFound;
+    return cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
+  }
+
+  absl::Status check(absl::Duration) override { return statusOfFound(check_, *static_cast<volatile uint64_t *>(host)); }
+
+  const IndexCheck check_;
+  void *device = nullptr, *host = nullptr;
+};
+
 class CudaCheckIndices : public Launchable {
 public:
-  explicit CudaCheckIndices(std::unique_ptr<Launchable> onHost) : onHost(std::move(onHost)) {}
+  CudaCheckIndices(std::shared_ptr<Found> found, cudaLibrary_t library, cudaKernel_t kernel)
+      : found(std::move(found)), library(library), kernel(kernel) {}
+  ~CudaCheckIndices() override { cudaLibraryUnload(library); }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    std::vector<Buffer> copies;
-    for (const Buffer &buffer : buffers) {
-      indices.resize(buffer.bytes);
-      copies.push_back({indices.data(), buffer.bytes});
-      absl::Status status = cudaStatus(
-          cudaMemcpyAsync(indices.data(), buffer.data, buffer.bytes, cudaMemcpyDeviceToHost, cudaStreamOf(stream)),
-          "check_indices");
-      status.Update(stream.synchronize());
-      if (!status.ok())
-        return status;
-    }
-    return onHost->launch(copies, stream);
+    const IndexCheck &check = found->check_;
+    const int64_t bytes = check.count * bytesOf(check.type);
+    if (absl::Status status = checkBuffers(IndexCheck::kName, {bytes}, buffers); !status.ok())
+      return status;
+    if (check.count == 0)
+      return absl::OkStatus();
+    const void *indices = buffers[0].data;
+    void *arguments[] = {static_cast<void *>(&indices), static_cast<void *>(&found->device)};
+    const auto blocks = static_cast<unsigned>((check.count + kIndexCheckThreads - 1) / kIndexCheckThreads);
+    cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks), dim3(kIndexCheckThreads),
+                                         arguments, 0, cudaStreamOf(stream));
+    if (error == cudaSuccess)
+      error =
+          cudaMemcpyAsync(found->host, found->device, sizeof(uint64_t), cudaMemcpyDeviceToHost, cudaStreamOf(stream));
+    return cudaStatus(error, IndexCheck::kName);
   }
 
 private:
-  std::vector<std::byte> indices;
-  const std::unique_ptr<Launchable> onHost;
+  const std::shared_ptr<Found> found;
+  const cudaLibrary_t library;
+  const cudaKernel_t kernel;
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr config, const CudaLibraryCallOptions &) {
-  absl::StatusOr<std::unique_ptr<Launchable>> onHost = createLibraryCall("check_indices", config, {});
-  if (!onHost.ok())
-    return onHost.status();
-  return std::make_unique<CudaCheckIndices>(*std::move(onHost));
+  absl::StatusOr<IndexCheck> check = IndexCheck::from(config);
+  if (!check.ok())
+    return check.status();
+  mlir::MLIRContext context;
+  absl::StatusOr<GpuProgram> program = deviceIndexCheck(*check, context);
+  if (!program.ok())
+    return program.status();
+  PtxTarget target;
+  target.chip = "sm_70"; // the driver assembles it for any later chip
+  target.features = "+ptx60";
+  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
+  if (!ptx.ok())
+    return ptx.status();
+  auto found = std::make_shared<Found>(*std::move(check));
+  if (absl::Status status = found->allocate(); !status.ok())
+    return status;
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  absl::Status status = cudaStatus(
+      cudaLibraryLoadData(&library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), IndexCheck::kName);
+  if (!status.ok())
+    return status;
+  status = cudaStatus(cudaLibraryGetKernel(&kernel, library, "check_indices"), IndexCheck::kName);
+  auto call = std::make_unique<CudaCheckIndices>(found, library, kernel);
+  if (!status.ok())
+    return status;
+  addCudaWatcher(found);
+  return call;
 }
 
-const CudaLibraryCallRegistration registration("check_indices", create);
+const CudaLibraryCallRegistration registration(IndexCheck::kName, create);
 
 } // namespace
 } // namespace splitcast::runtime

@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/cuda/CudaGraph.h"
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
@@ -61,6 +62,23 @@ public:
   }
   absl::Status download(void *to, Buffer from) override {
     return cudaStatus(cudaMemcpy(to, from.data, from.bytes, cudaMemcpyDeviceToHost), "download");
+  }
+
+  absl::StatusOr<Buffer> allocateHost(int64_t bytes) override {
+    void *data = nullptr;
+    if (absl::Status status = cudaStatus(cudaHostAlloc(&data, bytes, cudaHostAllocDefault),
+                                         absl::StrCat("page-locking ", bytes, " bytes of host memory"));
+        !status.ok())
+      return status;
+    return Buffer{static_cast<std::byte *>(data), bytes};
+  }
+  void releaseHost(Buffer buffer) override { cudaFreeHost(buffer.data); }
+
+  absl::StatusOr<std::unique_ptr<CapturedWork>> capture(Stream &stream,
+                                                        absl::FunctionRef<absl::Status()> enqueue) override {
+    if (!options.capturesGraphs)
+      return nullptr;
+    return captureCudaGraph(cudaStreamOf(stream), enqueue);
   }
 
 private:

@@ -1,7 +1,7 @@
 //===- CudaDevice.h - A GPU as a device ---------------------------------------------------------===//
 //
-// Calls return when work is enqueued; streams are CUDA's, an event is one of CUDA's. Kernels are compiled to PTX here
-// (PtxCompiler.h) and assembled by the driver; matrix products go to cuBLASLt.
+// Calls return when work is enqueued; streams are CUDA's, an event is one of CUDA's, captured work is a CUDA graph.
+// Kernels are compiled to PTX here (PtxCompiler.h) and assembled by the driver; matrix products go to cuBLASLt.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
@@ -9,6 +9,7 @@
 
 #include "runtime/api/Device.h"
 
+#include "absl/time/time.h"
 #include "cuda_runtime_api.h"
 
 #include <memory>
@@ -19,6 +20,8 @@ struct CudaDeviceOptions {
   int number = 0; ///< of the device, as CUDA counts them
   /// Products of f32 with tf32's 10 bits of mantissa: faster, and not the numbers of other devices.
   bool allowsTf32 = false;
+  /// Work is captured as CUDA graphs where the executor asks for it.
+  bool capturesGraphs = true;
 };
 
 /// How many devices this process sees; 0 also without a driver.
@@ -31,17 +34,20 @@ absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions
 /// Of a stream that a CUDA device made.
 cudaStream_t cudaStreamOf(Stream &stream);
 
+/// Whether what is given to the stream becomes part of a graph.
+bool isCapturing(cudaStream_t stream);
+
 /// Fires when what `stream` holds so far has been done.
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
 /// Of an event of a CUDA device; does not wait.
 bool isCudaEventDone(const Event &event);
 
-/// Is asked, again and again, while a thread waits for a stream of this process.
+/// Is asked, again and again, while a thread waits for a stream of this process, and once when that is done.
 class CudaWatcher {
 public:
   virtual ~CudaWatcher() = default;
-  /// Why it waits in vain; OK: it may go on.
-  virtual absl::Status check() = 0;
+  /// What went wrong, or why the thread, which has waited for so long, waits in vain; OK: it may go on.
+  virtual absl::Status check(absl::Duration waited) = 0;
 };
 
 void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher);

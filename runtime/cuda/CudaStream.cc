@@ -3,6 +3,8 @@
 
 #include "runtime/cuda/CudaStatus.h"
 
+#include "absl/time/clock.h"
+
 #include <thread>
 #include <vector>
 
@@ -38,11 +40,11 @@ std::vector<std::weak_ptr<CudaWatcher>> &watchers() {
   return *all;
 }
 
-absl::Status askWatchers() {
+absl::Status askWatchers(absl::Duration waited) {
   absl::Status status;
   for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
     if (std::shared_ptr<CudaWatcher> alive = watcher.lock())
-      status.Update(alive->check());
+      status.Update(alive->check(waited));
   return status;
 }
 
@@ -65,14 +67,15 @@ absl::Status CudaStream::waitFor(const Event &event) {
 absl::StatusOr<Event> CudaStream::record() { return recordCudaEvent(stream); }
 
 absl::Status CudaStream::synchronize() {
+  const absl::Time begin = absl::Now();
   cudaError_t state = cudaStreamQuery(stream);
   for (; state == cudaErrorNotReady; state = cudaStreamQuery(stream)) {
-    if (absl::Status status = askWatchers(); !status.ok())
+    if (absl::Status status = askWatchers(absl::Now() - begin); !status.ok())
       return status;
     std::this_thread::yield();
   }
   absl::Status status = cudaStatus(state, absl::StrCat("work of stream '", name, "'"));
-  status.Update(askWatchers());
+  status.Update(askWatchers(absl::ZeroDuration()));
   return status;
 }
 

@@ -32,12 +32,15 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
   for (auto plan : plans.getOps<exec::PlanOp>())
     if (absl::Status status = executor->bindPlan(plan); !status.ok())
       return status;
+  if (absl::Status status = executor->registerMemory(plans); !status.ok())
+    return status;
   return executor;
 }
 
 Executor::~Executor() {
   functions.clear();
   launchables.clear();
+  registrations.clear();
   for (Buffer buffer : {persistentBuffer, arenaBuffer})
     if (buffer.data)
       device.release(buffer);
@@ -74,13 +77,53 @@ absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
 
 absl::Status Executor::bindPlan(exec::PlanOp plan) {
   Function &function = functions[plan.getSymName().str()];
-  function.heldOps = plan.getHeldOps();
+  const int64_t heldOps = plan.getHeldOps();
+  function.holds = heldOps > 0;
+  int64_t index = 0;
   for (mlir::Operation &op : plan.getBody().front()) {
     absl::StatusOr<Run> run = bindOp(&op);
     if (!run.ok())
       return run.status();
-    function.steps.push_back({std::move(*run), &op});
+    if (index == 0 || index == heldOps)
+      function.segments.emplace_back().firstOp = index;
+    function.segments.back().steps.push_back({std::move(*run), &op});
+    ++index;
   }
+  return absl::OkStatus();
+}
+
+/// What tells whether a collective's buffers begin at the same offset on all ranks: the spaces and all that is used of
+/// them.
+static std::string layoutOf(mlir::ModuleOp plans) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto plan : plans.getOps<exec::PlanOp>()) {
+    os << plan.getPersistentBytes() << " " << plan.getArenaBytes() << "\n";
+    for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
+      os << op.getData();
+      for (std::optional<exec::RangeAttr> range : {op.getOutput(), op.getWorkspace()})
+        if (range)
+          os << " " << *range;
+      os << "\n";
+    }
+  }
+  return text;
+}
+
+absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
+  const std::string layout = layoutOf(plans);
+  std::vector<Communicator *> communicators = {&root};
+  for (const auto &[key, group] : groups)
+    communicators.push_back(group.get());
+  for (Communicator *communicator : communicators)
+    for (Buffer memory : {arenaBuffer, persistentBuffer}) {
+      absl::StatusOr<std::unique_ptr<Registration>> made =
+          communicator->registerMemory(memory, layout, {"registering memory"});
+      if (!made.ok())
+        return made.status();
+      if (*made)
+        registrations.push_back(*std::move(made));
+    }
   return absl::OkStatus();
 }
 
@@ -99,13 +142,18 @@ absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
   return stream.get();
 }
 
-/// The communicator of a group; made at its first use in the plans, which all ranks come to at the same point.
-absl::StatusOr<Communicator *> Executor::communicatorOf(llvm::ArrayRef<int64_t> ranks) {
+/// The communicator of a group on a stream; made at its first use in the plans, which all ranks come to at the same
+/// point. The root's own serves the first stream that all ranks use.
+absl::StatusOr<Communicator *> Executor::communicatorOf(llvm::ArrayRef<int64_t> ranks, llvm::StringRef stream) {
   std::vector<int64_t> all(root.size());
   std::iota(all.begin(), all.end(), 0);
-  if (ranks == llvm::ArrayRef<int64_t>(all))
-    return &root;
-  std::unique_ptr<Communicator> &group = groups[ranks.vec()];
+  if (ranks == llvm::ArrayRef<int64_t>(all)) {
+    if (rootStream.empty())
+      rootStream = stream.str();
+    if (rootStream == stream)
+      return &root;
+  }
+  std::unique_ptr<Communicator> &group = groups[{stream.str(), ranks.vec()}];
   if (!group) {
     absl::StatusOr<std::unique_ptr<Communicator>> made = root.split(ranks.vec(), {"group of the placement"});
     if (!made.ok())
@@ -193,7 +241,7 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
 }
 
 absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
-  absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks());
+  absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks(), op.getStream());
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   for (const absl::Status &status : {group.status(), stream.status(), type.status()})
@@ -224,23 +272,49 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
   return Start([=, output = resolve(*op.getOutput())] { return c->allToAll(data, bytes, output, received, *s, site); });
 }
 
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+absl::Status Executor::enqueue(const Segment &segment) {
+  int64_t index = segment.firstOp;
+  for (const Step &step : segment.steps) {
+    if (observer)
+      observer->before(step.op, index);
+    if (absl::Status status = step.run(); !status.ok())
+      return status;
+    if (observer)
+      observer->after(step.op, index);
+    ++index;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::runSegment(Segment &segment) {
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  if (!stream.ok())
+    return stream.status();
+  if (segment.runs++ == 1 && !observer) {
+    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueue(segment); });
+    if (!captured.ok())
+      return captured.status();
+    segment.captured = *std::move(captured);
+  }
+  return segment.captured ? segment.captured->replay(**stream) : enqueue(segment);
+}
+
 absl::Status Executor::run(const std::string &function) {
   auto found = functions.find(function);
   if (found == functions.end())
     return absl::NotFoundError(absl::StrCat("the module has no function @", function));
-  const auto &[steps, heldOps] = found->second;
-  const size_t first = heldOf == function ? heldOps : 0;
+  auto &[segments, holds] = found->second;
+  const bool isHeld = holds && heldOf == function;
   heldOf.clear();
-  for (size_t i = first; i < steps.size(); ++i) {
-    const Step &step = steps[i];
-    if (observer)
-      observer->before(step.op, i);
-    if (absl::Status status = step.run(); !status.ok())
-      return status;
-    if (observer)
-      observer->after(step.op, i);
-  }
-  if (heldOps > 0)
+  for (Segment &segment : segments)
+    if (!(isHeld && segment.firstOp == 0))
+      if (absl::Status status = runSegment(segment); !status.ok())
+        return status;
+  if (holds)
     heldOf = function;
   absl::StatusOr<Stream *> stream = streamOf("compute");
   return stream.ok() ? (*stream)->synchronize() : stream.status();

@@ -4,6 +4,9 @@
 // address. A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does
 // nothing that the plan does not say: all copies, waits and collectives are ops of it.
 //
+// A plan is cut into segments of ops that always run together. The first run of a segment enqueues op after op, which
+// warms up whatever is made at its first use. The second is captured (Device::capture); it and all others replay that.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
 #define SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
@@ -20,7 +23,8 @@
 
 namespace splitcast::runtime {
 
-/// Called before and after each op of a plan, when asked for: `index` counts the ops of the plan.
+/// Called before and after each op of a plan, when asked for: `index` counts the ops of the plan. With one, nothing is
+/// captured.
 struct ExecutorObserver {
   virtual ~ExecutorObserver() = default;
   virtual void before(mlir::Operation *op, int64_t index) {}
@@ -65,7 +69,8 @@ private:
   absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
   using Start = std::function<absl::StatusOr<Event>()>;
   absl::StatusOr<Start> bindStart(exec::CollectiveOp op);
-  absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks);
+  absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks, llvm::StringRef stream);
+  absl::Status registerMemory(mlir::ModuleOp plans);
   absl::StatusOr<Stream *> streamOf(llvm::StringRef name);
 
   Device &device;
@@ -75,14 +80,26 @@ private:
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;
-  std::map<std::vector<int64_t>, std::unique_ptr<Communicator>> groups;
+  /// By stream and ranks.
+  std::map<std::pair<std::string, std::vector<int64_t>>, std::unique_ptr<Communicator>> groups;
+  std::string rootStream; ///< whose collectives among all ranks are the root's
+  std::vector<std::unique_ptr<Registration>> registrations;
   std::map<int64_t, Event> underWay; ///< by ticket
-  struct Function {
+  struct Segment {
     std::vector<Step> steps;
-    size_t heldOps = 0;
+    int64_t firstOp = 0; ///< of the plan
+    int64_t runs = 0;
+    std::unique_ptr<CapturedWork> captured;
   };
+  struct Function {
+    std::vector<Segment> segments;
+    bool holds = false; ///< what the first segment did stays done
+  };
+  absl::Status runSegment(Segment &segment);
+  absl::Status enqueue(const Segment &segment);
+
   std::map<std::string, Function> functions;
-  std::string heldOf; ///< the function whose held ops need not run again; empty: none
+  std::string heldOf; ///< the function whose held segment need not run again; empty: none
 };
 
 } // namespace splitcast::runtime

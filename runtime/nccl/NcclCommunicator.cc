@@ -42,6 +42,22 @@ std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
   return starts;
 }
 
+/// A window of NCCL. Collectives find it by their buffers' addresses.
+class NcclWindow : public Registration {
+public:
+  NcclWindow(std::shared_ptr<NcclWatch> watch, ncclWindow_t window) : watch(std::move(watch)), window(window) {}
+  NcclWindow(const NcclWindow &) = delete;
+  NcclWindow &operator=(const NcclWindow &) = delete;
+  ~NcclWindow() override {
+    if (watch->comm())
+      ncclCommWindowDeregister(watch->comm(), window);
+  }
+
+private:
+  const std::shared_ptr<NcclWatch> watch;
+  const ncclWindow_t window;
+};
+
 class NcclCommunicator : public Communicator {
 public:
   NcclCommunicator(std::unique_ptr<Communicator> control, const NcclCommunicatorOptions &options)
@@ -159,6 +175,27 @@ public:
     return finish(status, stream, site);
   }
 
+  /// Symmetric only if all ranks have the same layout: NCCL relies on it.
+  absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
+                                                               const CallSite &site) override {
+    if (!options.registersMemory || size() == 1)
+      return nullptr;
+    auto all = control->exchange(absl::StrCat(memory.bytes, " ", std::hash<std::string>{}(layout)), site);
+    if (!all.ok())
+      return all.status();
+    const bool isSymmetric =
+        std::all_of(all->begin(), all->end(), [&](const std::string &other) { return other == all->front(); });
+    ncclWindow_t window = nullptr;
+    absl::Status status = call(ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &window,
+                                                      isSymmetric ? NCCL_WIN_COLL_SYMMETRIC : NCCL_WIN_DEFAULT),
+                               site);
+    if (!status.ok())
+      return status;
+    if (!window) // this transport has none
+      return nullptr;
+    return std::make_unique<NcclWindow>(watch, window);
+  }
+
   absl::Status barrier(const CallSite &site) override { return control->barrier(site); }
   absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override {
     return control->exchange(mine, site);
@@ -271,7 +308,9 @@ private:
     if (!status.ok())
       return status;
     absl::StatusOr<Event> event = recordCudaEvent(cudaStreamOf(stream));
-    if (event.ok())
+    if (event.ok() && isCapturing(cudaStreamOf(stream)))
+      watch->addCaptured(site.what);
+    else if (event.ok())
       watch->add(*event, site.what);
     return event;
   }

@@ -24,6 +24,8 @@ namespace splitcast::runtime {
 struct NcclCommunicatorOptions {
   absl::Duration timeout = absl::Seconds(300);
   bool deterministic = true;
+  /// Memory is registered where NCCL can use that.
+  bool registersMemory = true;
 };
 
 /// All ranks of `control` call this at the same point, each with its CUDA device chosen.

@@ -54,21 +54,27 @@ absl::Status NcclWatch::settle(const std::string &what) {
   return fail(absl::UnavailableError(absl::StrCat(what, ": NCCL: ", ncclGetErrorString(state))));
 }
 
-absl::Status NcclWatch::check() {
+std::string NcclWatch::suspect() const {
+  if (!underWay.empty())
+    return underWay.front().what;
+  return absl::StrCat("one of ", captured.size(), " collectives from ", captured.front(), " to ", captured.back(),
+                      " (SPLITCAST_CUDA_GRAPHS=0 tells which)");
+}
+
+absl::Status NcclWatch::check(absl::Duration waited) {
   if (!failure.ok())
     return failure;
   forgetDone();
-  if (underWay.empty())
+  if (underWay.empty() && captured.empty())
     return absl::OkStatus();
-  const std::string &what = underWay.front().what;
   ncclResult_t state = ncclSuccess;
   ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
   if (asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress))
     return fail(absl::UnavailableError(
-        absl::StrCat(what, ": NCCL: ", ncclGetErrorString(asked != ncclSuccess ? asked : state))));
-  if (absl::Now() - lastProgress > timeout)
+        absl::StrCat(suspect(), ": NCCL: ", ncclGetErrorString(asked != ncclSuccess ? asked : state))));
+  if ((underWay.empty() ? waited : absl::Now() - lastProgress) > timeout)
     return fail(absl::DeadlineExceededError(
-        absl::StrCat(what, ": some rank has not answered within ", absl::FormatDuration(timeout))));
+        absl::StrCat(suspect(), ": some rank has not answered within ", absl::FormatDuration(timeout))));
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace splitcast::runtime {
 
@@ -27,8 +28,11 @@ public:
   absl::Status settle(const std::string &what);
   /// A collective, done when the event fires.
   void add(const Event &event, const std::string &what);
+  /// A collective that is part of a CUDA graph, of whose single works the host knows nothing: a wait for the graph may
+  /// take the timeout as a whole.
+  void addCaptured(const std::string &what) { captured.push_back(what); }
   /// After an error, which aborts the communicator, always that error.
-  absl::Status check() override;
+  absl::Status check(absl::Duration waited) override;
 
 private:
   struct UnderWay {
@@ -38,10 +42,13 @@ private:
 
   absl::Status fail(const absl::Status &status);
   void forgetDone();
+  /// What may be under way, for messages.
+  std::string suspect() const;
 
   ncclComm_t communicator;
   const absl::Duration timeout;
   std::deque<UnderWay> underWay;
+  std::vector<std::string> captured;
   absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
 };

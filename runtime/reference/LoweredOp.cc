@@ -1,6 +1,6 @@
 #include "runtime/reference/LoweredOp.h"
 
-#include "dialects/nn/Nn.h"
+#include "dialects/nn/Definition.h"
 #include "runtime/reference/LoopProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -168,7 +168,7 @@ public:
   absl::StatusOr<std::unique_ptr<LoweredOp>> lower(Precision precision) {
     OpBuilder builder = OpBuilder::atBlockEnd(&body());
     SmallVector<Value> operands(body().getArguments().begin(), body().getArguments().end());
-    SmallVector<Value> results = cast<nn::ComputeOpInterface>(op).lowerToLinalg(builder, operands);
+    SmallVector<Value> results = nn::define(cast<nn::ComputeOpInterface>(op), builder, operands);
     builder.create<func::ReturnOp>(op->getLoc(), results);
     if (absl::Status status = checkVerifies(); !status.ok())
       return status;

@@ -1,5 +1,7 @@
 #include "tests/differential/Bytes.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include <cstring>
 
 namespace splitcast::differential {
@@ -25,9 +27,37 @@ template <typename Stored, typename Held> void unpack(const std::string &bytes, 
   }
 }
 
+/// bf16 and f16 by LLVM's arithmetic.
+std::string packSmall(const Tensor &tensor) {
+  std::vector<uint16_t> bits;
+  for (double value : tensor.floats) {
+    llvm::APFloat small(value);
+    bool losesInformation = false;
+    small.convert(mlir::cast<mlir::FloatType>(tensor.elementType).getFloatSemantics(),
+                  llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+    bits.push_back(static_cast<uint16_t>(small.bitcastToAPInt().getZExtValue()));
+  }
+  return pack<uint16_t>(bits);
+}
+
+void unpackSmall(const std::string &bytes, Tensor &tensor) {
+  std::vector<uint16_t> bits(tensor.floats.size());
+  unpack<uint16_t>(bytes, bits);
+  for (size_t i = 0; i < bits.size(); ++i) {
+    llvm::APFloat wide(mlir::cast<mlir::FloatType>(tensor.elementType).getFloatSemantics(), llvm::APInt(16, bits[i]));
+    bool losesInformation = false;
+    wide.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+    tensor.floats[i] = wide.convertToDouble();
+  }
+}
+
+bool isSmall(mlir::Type type) { return type.isBF16() || type.isF16(); }
+
 } // namespace
 
 std::string toBytes(const Tensor &tensor) {
+  if (isSmall(tensor.elementType))
+    return packSmall(tensor);
   if (tensor.elementType.isF32())
     return pack<float>(tensor.floats);
   if (tensor.elementType.isF64())
@@ -37,7 +67,9 @@ std::string toBytes(const Tensor &tensor) {
 
 Tensor fromBytes(const sbp::Shape &shape, mlir::Type elementType, const std::string &bytes) {
   Tensor tensor = Tensor::zeros(shape, elementType);
-  if (elementType.isF32())
+  if (isSmall(elementType))
+    unpackSmall(bytes, tensor);
+  else if (elementType.isF32())
     unpack<float>(bytes, tensor.floats);
   else if (elementType.isF64())
     unpack<double>(bytes, tensor.floats);

@@ -1,6 +1,7 @@
 #include "tests/gpu/EmulatedDevice.h"
 
 #include "runtime/cuda/GpuProgram.h"
+#include "tests/gpu/EmulatedCalls.h"
 #include "tests/gpu/Fibers.h"
 #include "tests/gpu/ThreadFunctions.h"
 
@@ -146,7 +147,7 @@ public:
   }
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
                                                           mlir::DictionaryAttr config) override {
-    return host->libraryCall(name, config);
+    return emulateLibraryCall(*host, name, config);
   }
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override { return host->copy(to, from, stream); }
   absl::Status clear(Buffer buffer, Stream &stream) override { return host->clear(buffer, stream); }

@@ -2,8 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <deque>
 #include <functional>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace splitcast::gpu_tests {
 namespace {
@@ -20,11 +25,27 @@ using runtime::Stream;
 
 using Task = std::function<absl::Status()>;
 
+struct Queue;
+
+/// What streams were given while it was captured, in that order.
+struct Captured {
+  struct Step {
+    std::shared_ptr<Queue> queue;
+    Task task;             ///< none: the point of an event, or a wait for one
+    int64_t point = -1;    ///< an event that is recorded here
+    int64_t waitsFor = -1; ///< an event
+  };
+  std::vector<Step> steps;
+  int64_t points = 0;
+};
+
 /// The work of one stream. Events, which may outlive the stream, share it.
 struct Queue {
   explicit Queue(bool early) : early(early) {}
 
   void add(Task task) {
+    if (capture)
+      return capture->steps.push_back({self.lock(), std::move(task)});
     tasks.push_back(std::move(task));
     ++added;
     if (early)
@@ -43,9 +64,21 @@ struct Queue {
   }
 
   const bool early;
+  std::weak_ptr<Queue> self;
+  Captured *capture = nullptr; ///< where work goes instead
   std::deque<Task> tasks;
   int64_t added = 0, done = 0;
   absl::Status error;
+};
+
+/// Of work that is being captured; it has happened in no run.
+class CapturedEvent final : public runtime::EventState {
+public:
+  CapturedEvent(Captured *capture, int64_t point) : capture(capture), point(point) {}
+  absl::Status wait() override { return absl::FailedPreconditionError("the host waits for work that is captured"); }
+
+  Captured *const capture;
+  const int64_t point;
 };
 
 class LateEvent final : public runtime::EventState {
@@ -60,18 +93,61 @@ private:
 
 class LateStream final : public Stream {
 public:
-  explicit LateStream(bool early) : queue(std::make_shared<Queue>(early)) {}
+  explicit LateStream(bool early) : queue(std::make_shared<Queue>(early)) { queue->self = queue; }
   absl::Status waitFor(const Event &event) override {
+    if (auto *captured = dynamic_cast<CapturedEvent *>(event.get())) {
+      queue->capture = captured->capture; // as on GPUs: a stream that waits for captured work is captured
+      queue->capture->steps.push_back({queue, {}, -1, captured->point});
+      return absl::OkStatus();
+    }
+    if (queue->capture)
+      return absl::FailedPreconditionError("captured work waits for an event of before");
     queue->add([event] { return event->wait(); });
     return absl::OkStatus();
   }
-  absl::StatusOr<Event> record() override { return Event(std::make_shared<LateEvent>(queue, queue->added)); }
-  absl::Status synchronize() override { return queue->runUntil(queue->added); }
+  absl::StatusOr<Event> record() override {
+    if (!queue->capture)
+      return Event(std::make_shared<LateEvent>(queue, queue->added));
+    queue->capture->steps.push_back({queue, {}, queue->capture->points});
+    return Event(std::make_shared<CapturedEvent>(queue->capture, queue->capture->points++));
+  }
+  absl::Status synchronize() override {
+    if (queue->capture)
+      return absl::FailedPreconditionError("the host waits for a stream that is captured");
+    return queue->runUntil(queue->added);
+  }
 
   const std::shared_ptr<Queue> queue;
 };
 
 Queue &queueOf(Stream &stream) { return *static_cast<LateStream &>(stream).queue; }
+
+class LateWork final : public runtime::CapturedWork {
+public:
+  explicit LateWork(std::unique_ptr<Captured> captured) : captured(std::move(captured)) {}
+
+  absl::Status replay(Stream &stream) override {
+    Queue &first = queueOf(stream);
+    const Event begin = std::make_shared<LateEvent>(first.self.lock(), first.added);
+    std::map<Queue *, bool> waits; // for what came before
+    std::vector<Event> events(captured->points);
+    for (const Captured::Step &step : captured->steps) {
+      Queue &queue = *step.queue;
+      if (&queue != &first && !std::exchange(waits[&queue], true))
+        queue.add([begin] { return begin->wait(); });
+      if (step.point >= 0)
+        events[step.point] = std::make_shared<LateEvent>(step.queue, queue.added);
+      else if (step.waitsFor >= 0)
+        queue.add([event = events[step.waitsFor]] { return event->wait(); });
+      else
+        queue.add(step.task);
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  const std::unique_ptr<Captured> captured;
+};
 
 class LateLaunchable final : public Launchable {
 public:
@@ -151,7 +227,38 @@ public:
     return status.ok() ? inner.download(to, from) : status;
   }
 
+  absl::StatusOr<std::unique_ptr<runtime::CapturedWork>> capture(Stream &stream,
+                                                                 absl::FunctionRef<absl::Status()> enqueue) override {
+    auto captured = std::make_unique<Captured>();
+    Queue &first = queueOf(stream);
+    first.capture = captured.get();
+    absl::Status status = enqueue();
+    for (const std::shared_ptr<Queue> &queue : queues)
+      if (std::exchange(queue->capture, nullptr) && queue.get() != &first)
+        status.Update(checkJoined(*captured, queue, first));
+    if (!status.ok())
+      return status;
+    return std::make_unique<LateWork>(std::move(captured));
+  }
+
 private:
+  /// The last work of a stream that was captured comes before an event that `first` waits for.
+  static absl::Status checkJoined(const Captured &captured, const std::shared_ptr<Queue> &queue, const Queue &first) {
+    int64_t lastWork = -1, lastPoint = -1;
+    std::set<int64_t> waited;
+    for (const auto &[index, step] : llvm::enumerate(captured.steps)) {
+      if (step.queue == queue && step.point < 0)
+        lastWork = static_cast<int64_t>(index);
+      if (step.queue.get() == &first && step.waitsFor >= 0)
+        waited.insert(step.waitsFor);
+    }
+    for (const auto &[index, step] : llvm::enumerate(captured.steps))
+      if (step.queue == queue && waited.count(step.point))
+        lastPoint = static_cast<int64_t>(index);
+    return lastPoint > lastWork ? absl::OkStatus()
+                                : absl::FailedPreconditionError("a stream that was captured was not waited for");
+  }
+
   /// The stream of the inner device, which runs at once.
   absl::Status atOnce() {
     if (innerStream)
@@ -238,7 +345,8 @@ private:
       return event.ok() ? (*event)->wait() : event.status();
     });
     absl::StatusOr<Event> event = stream.record();
-    last = *event;
+    if (!queueOf(stream).capture)
+      last = *event;
     return event;
   }
   absl::Status finish() { return last ? last->wait() : absl::OkStatus(); }

@@ -3,7 +3,9 @@
 
 #include "runtime/host/HostDevice.h"
 
+#include <functional>
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace splitcast::gpu_tests {
 namespace {
@@ -61,6 +63,60 @@ TEST(LateDevice, TheHostMayNotCopyWhileWorkIsPending) {
   EXPECT_EQ(late.device->upload(late.source, values).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(late.device->download(values, late.target).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(late.copied(), 0);
+}
+
+/// `other` copies what `compute` cleared, as often as it is replayed; waited for at the end, or not.
+struct CapturedCopy {
+  CapturedCopy(Early early, bool isJoined) : late(early, true) {
+    EXPECT_EQ(late.copied(), 0);
+    auto captured = late.device->capture(*late.compute, [&] {
+      absl::Status status = late.device->clear(late.source, *late.compute);
+      status.Update(late.other->waitFor(*late.compute->record()));
+      status.Update(late.device->copy(late.target, late.source, *late.other));
+      if (isJoined)
+        status.Update(late.compute->waitFor(*late.other->record()));
+      return status;
+    });
+    status = captured.status();
+    if (captured.ok())
+      work = *std::move(captured);
+  }
+  void fillSource() {
+    const std::byte one[64] = {std::byte(1)};
+    EXPECT_TRUE(late.device->upload(late.source, one).ok() && late.device->upload(late.target, one).ok());
+  }
+
+  ClearThenCopy late;
+  absl::Status status;
+  std::unique_ptr<runtime::CapturedWork> work;
+};
+
+TEST(LateDevice, CapturedWorkIsDoneWhenItIsReplayed) {
+  for (Early early : {Early::None, Early::Compute, Early::OtherStreams}) {
+    CapturedCopy captured(early, true);
+    ASSERT_TRUE(captured.status.ok()) << captured.status;
+    for (int run = 0; run < 2; ++run) {
+      captured.fillSource();
+      EXPECT_EQ(captured.late.copied(), 1); // nothing was done yet
+      ASSERT_TRUE(captured.work->replay(*captured.late.compute).ok());
+      EXPECT_EQ(captured.late.copied(), 0);
+    }
+  }
+}
+
+TEST(LateDevice, AStreamThatWasCapturedMustBeWaitedFor) {
+  EXPECT_EQ(CapturedCopy(Early::None, false).status.code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LateDevice, NothingWaitsForWorkThatIsCaptured) {
+  ClearThenCopy late(Early::None, true);
+  EXPECT_EQ(late.copied(), 0);
+  const Event before = *late.compute->record();
+  for (const std::function<absl::Status()> &wait : std::vector<std::function<absl::Status()>>{
+           [&] { return late.compute->synchronize(); }, [&] { return late.compute->waitFor(before); },
+           [&] { return (*late.compute->record())->wait(); }})
+    EXPECT_EQ(late.device->capture(*late.compute, wait).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(late.compute->synchronize().ok()); // the stream is as before
 }
 
 } // namespace

@@ -7,7 +7,8 @@ that JSON lacks are the strings "nan", "inf" and "-inf", and numbers of f32 are 
 |found - expected| <= tolerance |expected| + absolute; with both 0, when its bits are right.
 
 Results are exact (tolerance 0) where IEEE arithmetic leaves no choice: single operations, moved elements, and sums and
-products of small multiples of 1/8, which no order of summation rounds.
+products of small multiples of 1/8, which no order of summation rounds. What has an operand of bf16 or f16 is computed in
+f32, numbers that attributes give included, and rounded once.
 """
 import itertools
 import json
@@ -16,72 +17,7 @@ import os
 
 import numpy as np
 
-RNG = np.random.default_rng(20240607)
-CASES = []
-NUMPY_TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i32": np.int32, "i64": np.int64}
-
-
-# --- Types and values -------------------------------------------------------------------------------------------------
-
-def toBf16(values):
-    """float32 values that bf16 can hold: to nearest, ties to even."""
-    bits = np.asarray(values, np.float32).reshape(-1).view(np.uint32).astype(np.uint64)
-    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) << 16
-    return rounded.astype(np.uint32).view(np.float32).reshape(np.shape(values))
-
-
-def rounded(values, element):
-    """As an array whose values the element type can hold; bf16 lives in float32."""
-    if element == "bf16":
-        return toBf16(values)
-    with np.errstate(over="ignore"):
-        return np.asarray(values).astype(NUMPY_TYPES[element])
-
-
-def reals(shape, element, low=-3.0, high=3.0):
-    return rounded(np.round(RNG.uniform(low, high, shape), 3), element)
-
-
-def eighths(shape, element):
-    return rounded(RNG.integers(-32, 33, shape) / 8.0, element)
-
-
-def realText(value):
-    """As MLIR reads it: a point before the exponent."""
-    digits, *exponent = repr(value).split("e")
-    return "e".join([digits if "." in digits else digits + ".0"] + exponent)
-
-
-def integers(shape, element, low=-50, high=50):
-    return rounded(RNG.integers(low, high, shape), element)
-
-
-def typeText(array, element):
-    return "tensor<" + "".join(f"{extent}x" for extent in np.shape(array)) + element + ">"
-
-
-def numberJson(value, element):
-    if isinstance(value, np.integer):
-        return int(value)
-    if math.isnan(value):
-        return "nan"
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    # For f32 the shortest text that gives the value back in f32; else the value itself.
-    return float(str(value)) if element == "f32" else float(value)
-
-
-def tensorJson(tensor):
-    array, element = tensor
-    numbers = [numberJson(value, element) for value in np.asarray(array).reshape(-1)]
-    return {"type": typeText(array, element), "data": numbers}
-
-
-def case(op, operands, results, attributes="", tolerance=0, absolute=0):
-    """operands and results are (array, element type) pairs."""
-    CASES.append({"op": op, "attributes": attributes, "operands": [tensorJson(t) for t in operands],
-                  "results": [tensorJson(t) for t in results], "tolerance": tolerance, "absolute": float(absolute)})
-
+from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, realText, reals, rounded, roundedOnce
 
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
 UNARY_SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 1, 2)]
@@ -92,8 +28,8 @@ BINARY_SHAPES = [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 
 # --- Elementwise ------------------------------------------------------------------------------------------------------
 
 def wide(element):
-    """The type in which a single operation is computed before it is rounded to the element type."""
-    return np.float32 if element == "bf16" else NUMPY_TYPES[element]
+    """The type in which an operation is computed before it is rounded to the element type."""
+    return np.float32 if element in ("bf16", "f16") else NUMPY_TYPES[element]
 
 
 def binary():
@@ -130,10 +66,9 @@ def unary():
         case("nn.sqrt", [(positive, element)], [(rounded(np.sqrt(positive.astype(wide(element))), element), element)])
         case("nn.relu", [(x, element)], [(np.where(x > 0, x, 0).astype(x.dtype), element)])
         for value in (0.1, -2.0, 1.0 / 3.0):
-            number = rounded(value, element)
-            attributes = f"value = {value!r} : f64"
-            case("nn.scale", [(x, element)], [(rounded(x * number, element), element)], attributes)
-            case("nn.shift", [(x, element)], [(rounded(x + number, element), element)], attributes)
+            number, attributes = wide(element)(value), f"value = {value!r} : f64"
+            case("nn.scale", [(x, element)], [(rounded(x.astype(wide(element)) * number, element), element)], attributes)
+            case("nn.shift", [(x, element)], [(rounded(x.astype(wide(element)) + number, element), element)], attributes)
     for element, shape in itertools.product(["f32", "f64"], UNARY_SHAPES):
         tolerance = TOLERANCE[element]
         x, positive = reals(shape, element), reals(shape, element, 0.05, 9)
@@ -187,6 +122,12 @@ def casts():
                 x = rounded(numbers, source)
                 result = rounded(x.astype(np.float32), to) if source == "f16" else rounded(x, to)
                 case("nn.cast", [(x, source)], [(result, to)])
+    # Near ties between two bf16 or f16, which a rounding to f32 on the way would make ties; too large; too small.
+    near = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8 - 2.0**-40, 1 + 3 * 2.0**-8 - 2.0**-40, -1 - 2.0**-11 - 2.0**-40,
+                     1 + 2.0**-11, 1 + 3 * 2.0**-11 - 2.0**-40, 1e40, -1e300, 65520 - 2.0**-20, 65520.0, 1e-320, 2.0**-134,
+                     2.0**-134 + 2.0**-180, -3 * 2.0**-25, 2.0**-25 + 2.0**-60, np.nan, np.inf, -np.inf, -0.0, 3.4e38])
+    for to, bits, least, most in [("bf16", 8, -126, 3.3895313892515355e38), ("f16", 11, -14, 65504.0)]:
+        case("nn.cast", [(near, "f64")], [(np.array([roundedOnce(x, bits, least, most) for x in near], np.float64), to)])
     # Just above and below the tie between two f32, which bf16 or a second rounding would lose.
     close = np.array([1 + 2.0**-24 + 2.0**-50, 1 + 2.0**-24, 1 - 2.0**-25, 1e40, 1e-320], np.float64)
     with np.errstate(over="ignore"):
@@ -382,8 +323,8 @@ def manyMatmuls():
 # --- Rows -------------------------------------------------------------------------------------------------------------
 
 ROW_SHAPES = [(1,), (7,), (2, 3), (0, 3), (3, 0), (4, 1), (2, 1, 17), (2, 3, 2, 5), (1, 40)]
-# Every intermediate value is rounded to 11 or 8 bits.
-HALF_TOLERANCE = {"f16": 1e-2, "bf16": 6e-2}
+# One unit in the last place: the only rounding to 11 or 8 bits may fall to the other side.
+HALF_TOLERANCE = {"f16": 1e-3, "bf16": 8e-3}
 
 
 def softmaxOf(x):
@@ -571,8 +512,8 @@ def addDropout(shape, key, rate, element, offsets=None, globalShape=None):
         here = here.reshape([-1 if other == dim else 1 for other in range(len(shape))])
         indices = indices * np.uint64((globalShape or shape)[dim]) + here
     isKept = randomWords(key, indices) >= np.uint32(int(rate * 2.0**32))
-    scale = rounded(1 / (1 - rate), element)
-    result = np.where(isKept.reshape(shape), rounded(x * scale, element), 0).astype(x.dtype)
+    scale = wide(element)(1 / (1 - rate))
+    result = np.where(isKept.reshape(shape), rounded(x.astype(wide(element)) * scale, element), 0).astype(x.dtype)
     attributes = f"rate = {realText(rate)} : f64"
     attributes += ", " + listAttribute("offsets", offsets) if offsets else ""
     attributes += ", " + listAttribute("global_shape", globalShape) if globalShape else ""
@@ -600,9 +541,83 @@ def dropouts():
     addDropout((2, 3), -5, 0.5, "f64", (2**30, 2**31 - 3), (2**31, 2**31))
 
 
+# --- Small floats -----------------------------------------------------------------------------------------------------
+
+def halves():
+    for element, tolerance in HALF_TOLERANCE.items():
+        halfElements(element, tolerance)
+        halfSums(element, tolerance)
+        halfRows(element, tolerance)
+
+
+def halfElements(element, tolerance):
+    def result(values):
+        return [(rounded(values, element), element)]
+
+    for shape in [(7,), (3, 17), (0, 3)]:
+        x, g, positive = reals(shape, element), reals(shape, element), reals(shape, element, 0.05, 9)
+        for op, function, argument in [("nn.exp", np.exp, x), ("nn.log", np.log, positive), ("nn.tanh", np.tanh, x)]:
+            case(op, [(argument, element)], result(function(argument.astype(np.float64))), "", tolerance)
+        for tanh in [False, True]:
+            values = np.vectorize(lambda v: gelu(v, tanh), otypes=[np.float64])(x.astype(np.float64))
+            slopes = np.vectorize(lambda v: geluSlope(v, tanh), otypes=[np.float64])(x.astype(np.float64))
+            attributes = "tanh" if tanh else ""
+            case("nn.gelu", [(x, element)], result(values), attributes, tolerance, 1e-6)
+            case("nn.gelu_grad", [(g, element), (x, element)], result(g * slopes), attributes, tolerance, 1e-5)
+        case("nn.relu_grad", [(g, element), (x, element)], result(np.where(x > 0, g, 0)))
+    x, y = reals((2, 6), element), reals((1, 6), element)
+    case("nn.reshape", [(x, element)], result(x.reshape((3, 4))))
+    case("nn.broadcast", [(x, element)], result(np.broadcast_to(x[:, None], (2, 3, 6))), listAttribute("dims", (1,)))
+    case("nn.slice", [(x, element)], result(x[:, 4:]), "dim = 1 : i64, start = 4 : i64")
+    case("nn.concat", [(x, element), (y, element)], result(np.concatenate([x, y], 0)), "dim = 0 : i64")
+    for index in ["i32", "i64"]:
+        ids = integers((2, 9), index, 0, 5)
+        table, gradient = reals((5, 6), element), reals((2, 9, 6), element)
+        case("nn.embedding", [(table, element), (ids, index)], result(table[ids]))
+        total = np.zeros((5, 6))
+        np.add.at(total, ids, gradient.astype(np.float64))
+        case("nn.embedding_grad", [(gradient, element), (ids, index)], result(total), "", tolerance, 1e-5)
+
+
+def halfSums(element, tolerance):
+    """So many addends that sums of the element type itself would be far off."""
+    def addends(shape):
+        return rounded(RNG.integers(0, 33, shape) / 16.0, element)
+
+    for shape, dims in [((400,), (0,)), ((2, 300), (1,)), ((300, 2), (0,)), ((20, 2, 9), (0, 2)), ((0, 4), (0,)), ((4, 1), ())]:
+        x = addends(shape)
+        case("nn.reduce_sum", [(x, element)], [(rounded(x.astype(np.float64).sum(axis=dims), element), element)],
+             listAttribute("dims", dims), tolerance, 1e-5)
+    for (batch, m, n, k), ta, tb in itertools.product([((), 2, 3, 150), ((2,), 3, 4, 17), ((), 2, 3, 0)], [False, True], [False, True]):
+        a, b = addends(batch + (m, k)), addends(batch + (k, n))
+        attributes = ", ".join(name for name, isOn in [("transpose_a", ta), ("transpose_b", tb)] if isOn)
+        operands = [(x.swapaxes(-1, -2) if isOn else x, element) for x, isOn in [(a, ta), (b, tb)]]
+        product = a.astype(np.float64) @ b.astype(np.float64)
+        case("nn.matmul", operands, [(rounded(product, element), element)], attributes, tolerance, 1e-5)
+
+
+def halfRows(element, tolerance):
+    for shape, index in [((3, 40), "i32"), ((2, 2, 5), "i64"), ((0, 3), "i64")]:
+        logits, gradient = reals(shape, element), reals(shape[:-1], element)
+        labels = integers(shape[:-1], index, 0, shape[-1])
+        x = logits.astype(np.float64)
+        oneHot = np.eye(shape[-1])[labels]
+        loss = np.log(np.exp(x).sum(axis=-1)) - (x * oneHot).sum(axis=-1)
+        slope = (softmaxOf(x) - oneHot) * gradient.astype(np.float64)[..., None]
+        case("nn.softmax_cross_entropy", [(logits, element), (labels, index)], [(rounded(loss, element), element)], "",
+             tolerance, 1e-5)
+        case("nn.softmax_cross_entropy_grad", [(gradient, element), (logits, element), (labels, index)],
+             [(rounded(slope, element), element)], "", tolerance, 1e-6)
+    x, w, b, g = reals((2, 70), element), reals((70,), element), reals((70,), element), reals((2, 70), element)
+    addLayerNorm(x, w, b, g, 0.125, element, tolerance)
+    y = rounded(softmaxOf(x.astype(np.float64)), element)
+    case("nn.softmax", [(x, element)], [(y, element)], "", tolerance, 1e-6)
+    addAttention((1, 5, 9, 2, 8), 0.3, True, None, None, element, tolerance)
+
+
 def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
-                   transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts]:
+                   transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

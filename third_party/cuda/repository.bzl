@@ -1,6 +1,6 @@
-"""A CUDA toolkit with cuBLASLt and NCCL, where one is found: in CUDA_HOME, CUDA_PATH or /usr/local/cuda."""
+"""A CUDA toolkit with cuBLASLt, cuDNN and NCCL, where one is found: in CUDA_HOME, CUDA_PATH or /usr/local/cuda."""
 
-_FILES = ["include/cuda_runtime_api.h", "include/cublasLt.h", "include/nccl.h", "lib64/libcudart.so", "lib64/libcublasLt.so", "lib64/libnccl.so"]
+_FILES = ["include/%s.h" % name for name in ["cuda_runtime_api", "cublasLt", "cudnn", "nccl"]] + ["lib64/lib%s.so" % name for name in ["cudart", "cublasLt", "cudnn", "nccl"]]
 
 def _find(ctx):
     for variable in ["CUDA_HOME", "CUDA_PATH"]:
@@ -23,7 +23,7 @@ cc_library(
     name = "cuda",
     hdrs = glob(["include/**"]),
     includes = ["include"],
-    linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcudart", "-lcublasLt", "-lnccl"],
+    linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcudart", "-lcublasLt", "-lcudnn", "-lnccl"],
 )
 """.format(home = home))
 

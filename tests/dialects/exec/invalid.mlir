@@ -179,6 +179,22 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op is under way at the end of the 1 ops that are held; wait for it among them}}
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.wait 0
+}
+
+// -----
+
+exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 32> to <arena, 0, 32>
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.wait 0
+}
+
+// -----
+
 exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 2 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 4> to <arena, 0, 4>
   exec.copy <arena, 0, 4> to <arena, 4, 4>

@@ -24,4 +24,50 @@ func.func @softmax(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tenso
   %1 = nn.softmax %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// Collectives that add have a stream, and those that move have another.
+// CHECK: exec.plan @streams
+// CHECK: exec.collective "reduce_scatter" {{.*}}stream = "reduce_scatter"
+// CHECK: exec.collective "all_gather" {{.*}}stream = "all_gather"
+func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
+  %0 = ccl.reduce_scatter "b" %x ranks [0, 1] index 0 blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
+  %2 = ccl.all_gather "b" %1 ranks [0, 1] index 0 blocks [16, 16] : tensor<16xf32> -> !ccl.pending<tensor<32xf32>>
+  %3 = ccl.wait %2 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
+  return %3 : tensor<32xf32>
+}
+
+// Attention of small floats is a library's, with a workspace; of f32, or with a mask, it is kernels.
+// CHECK: exec.plan @flash
+// CHECK-NEXT: exec.library "attention" {{.*}}workspace = [[BYTES:[0-9]+]] : i64} {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
+// CHECK-NEXT: exec.library "attention_grad"
+// CHECK-NOT: exec.launch
+func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -> (tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}, tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) {
+  %0 = nn.attention %q, %q, %q {causal, scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
+  %1, %2, %3 = nn.attention_grad %0, %q, %q, %q {causal, scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
+  return %0, %2 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
+}
+// CHECK: exec.plan @kernels_of_attention
+// CHECK-NEXT: exec.launch
+// CHECK-NEXT: exec.launch
+// CHECK-NOT: exec.library "attention"
+// CHECK: exec.plan @rows
+func.func @kernels_of_attention(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {
+  %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
+  %1 = nn.attention %h, %h, %h, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9xi32>) -> tensor<2x9x3x8xf16>
+  return %0, %1 : tensor<2x9x3x8xf32>, tensor<2x9x3x8xf16>
+}
+
+// Indices are checked beside the kernels: one that lies outside reads the last row.
+// CHECK: exec.library "check_indices"
+// CHECK-NEXT: exec.launch
+// CHECK: memref.load {{.*}} : memref<7xi64>
+// CHECK-NEXT: [[INDEX:%.*]] = arith.index_cast
+// CHECK-NEXT: [[LAST:%.*]] = arith.constant 4 : index
+// CHECK-NEXT: arith.minui [[INDEX]], [[LAST]] : index
+// CHECK-NEXT: memref.load {{.*}} : memref<5x8xf32>
+func.func @rows(%t: tensor<5x8xf32> {ccl.global = tensor<5x8xf32>}, %i: tensor<7xi64> {ccl.global = tensor<7xi64>}) -> (tensor<7x8xf32> {ccl.global = tensor<7x8xf32>}) {
+  %0 = nn.embedding %t, %i : (tensor<5x8xf32>, tensor<7xi64>) -> tensor<7x8xf32>
+  return %0 : tensor<7x8xf32>
+}
 }

@@ -14,15 +14,6 @@ namespace {
 
 using reference::VectorCase;
 
-/// Whether the plan level can be run on it: not on halves.
-bool isHeld(const VectorCase &testCase) {
-  for (const std::vector<reference::Tensor> *tensors : {&testCase.operands, &testCase.results})
-    for (const reference::Tensor &tensor : *tensors)
-      if (tensor.elementType.isF16() || tensor.elementType.isBF16())
-        return false;
-  return true;
-}
-
 /// Where the pieces of nn.dropout begin, by function: the global level does not say it, and 'sbp-localize' sets it.
 class DropoutPlaces {
 public:
@@ -84,8 +75,7 @@ TEST_P(KernelVectorsTest, CompiledOpsGiveWhatNumPyGives) {
   std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
   std::map<std::string, std::vector<VectorCase>> byOp;
   for (const VectorCase &testCase : reference::readVectors(*context))
-    if (isHeld(testCase))
-      byOp[testCase.op].push_back(testCase);
+    byOp[testCase.op].push_back(testCase);
   EXPECT_EQ(byOp.size(), reference::opsWith<nn::ComputeOpInterface>(*context, "nn").size());
   for (const auto &[op, cases] : byOp) {
     SCOPED_TRACE(op);

@@ -1,0 +1,204 @@
+//===- CudaAttention.cc - Attention by cuDNN -----------------------------------------------------------===//
+//
+// "attention" and "attention_grad", as runtime/host/LibraryAttention.cc, of bf16 and f16, with no mask but the causal
+// one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the configuration is
+// what the compiler gave the call; what a GPU wants beyond that is allocated here.
+//
+// The gradient runs the forward graph again, for the statistics of the rows: an op has what its operands say.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaLibraryCall.h"
+#include "runtime/cuda/CudaStatus.h"
+#include "runtime/cuda/CudnnAttention.h"
+#include "runtime/cuda/CudnnPlan.h"
+#include "runtime/host/LaunchCheck.h"
+#include "runtime/host/LibraryConfig.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <limits>
+#include <map>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Memory of the device that one stream's calls share; it grows while plans are bound.
+struct Scratch {
+  void *data = nullptr;
+  int64_t bytes = 0;
+
+  absl::Status grow(int64_t wanted) {
+    if (wanted <= bytes)
+      return absl::OkStatus();
+    cudaFree(data);
+    data = nullptr;
+    bytes = 0;
+    absl::Status status = cudaStatus(cudaMalloc(&data, wanted), "cuDNN's workspace");
+    if (status.ok())
+      bytes = wanted;
+    return status;
+  }
+  static Scratch &shared() {
+    static Scratch scratch;
+    return scratch;
+  }
+};
+
+/// What calls of one configuration share.
+struct Plans {
+  std::unique_ptr<CudnnPlan> forward, backward;
+  AttentionForwardUids forwardUids = {};
+  AttentionBackwardUids backwardUids = {};
+
+  static absl::StatusOr<std::shared_ptr<Plans>> get(const AttentionSizes &sizes, bool isGradient) {
+    static auto *known = new std::map<std::array<int64_t, 8>, std::shared_ptr<Plans>>;
+    std::shared_ptr<Plans> &plans = (*known)[{sizes.samples, sizes.positions, sizes.keys, sizes.heads, sizes.width,
+                                              sizes.isCausal, sizes.type, isGradient}];
+    if (plans)
+      return plans;
+    auto made = std::make_shared<Plans>();
+    if (absl::Status status = made->create(sizes, isGradient); !status.ok())
+      return status;
+    return plans = made;
+  }
+
+private:
+  absl::Status create(const AttentionSizes &sizes, bool isGradient) {
+    auto graph = std::make_unique<CudnnGraph>();
+    forwardUids = buildAttention(*graph, sizes, /*keepsStatistics=*/isGradient);
+    absl::StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::create(std::move(graph));
+    if (!plan.ok() || !isGradient) {
+      if (plan.ok())
+        forward = *std::move(plan);
+      return plan.status();
+    }
+    forward = *std::move(plan);
+    graph = std::make_unique<CudnnGraph>();
+    backwardUids = buildAttentionGradient(*graph, sizes);
+    plan = CudnnPlan::create(std::move(graph));
+    if (plan.ok())
+      backward = *std::move(plan);
+    return plan.status();
+  }
+};
+
+/// Of one call: where things lie in its workspace.
+struct Layout {
+  int64_t output = 0, statistics = 0, delta = 0, library = 0, total = 0;
+
+  Layout(const AttentionSizes &sizes, const Plans &plans) {
+    if (plans.backward) {
+      const int64_t rows = sizes.samples * sizes.heads * sizes.positions;
+      statistics = aligned(rows * sizes.width * 2);
+      delta = statistics + aligned(rows * 4);
+      library = delta + aligned(rows * 4);
+    }
+    total = library + std::max(plans.forward->workspaceBytes(), plans.backward ? plans.backward->workspaceBytes() : 0);
+  }
+};
+
+class CudaAttention : public Launchable {
+public:
+  CudaAttention(const char *name, std::shared_ptr<Plans> plans, const Layout &layout, double scale,
+                std::vector<int64_t> argumentBytes, int64_t workspace)
+      : what(absl::StrCat("library call '", name, "'")), plans(std::move(plans)), layout(layout),
+        scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), workspace(workspace) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
+      return status;
+    std::byte *scratch =
+        workspace >= layout.total ? buffers.back().data : static_cast<std::byte *>(Scratch::shared().data);
+    cudaStream_t on = cudaStreamOf(stream);
+    if (!plans->backward)
+      return forward(buffers[0], buffers[1], buffers[2], buffers[3].data, nullptr, scratch + layout.library, on);
+    absl::Status status = forward(buffers[1], buffers[2], buffers[3], scratch + layout.output,
+                                  scratch + layout.statistics, scratch + layout.library, on);
+    return status.ok() ? backward(buffers, scratch, on) : status;
+  }
+
+private:
+  absl::Status forward(Buffer query, Buffer key, Buffer value, void *output, void *statistics, void *library,
+                       cudaStream_t on) const {
+    const AttentionForwardUids &u = plans->forwardUids;
+    return plans->forward->run({{u.query, query.data},
+                                {u.key, key.data},
+                                {u.value, value.data},
+                                {u.output, output},
+                                {u.statistics, statistics},
+                                {u.scale, &scale},
+                                {u.lowest, &lowest}},
+                               library, on);
+  }
+
+  absl::Status backward(absl::Span<const Buffer> buffers, std::byte *scratch, cudaStream_t on) const {
+    const AttentionBackwardUids &u = plans->backwardUids;
+    return plans->backward->run({{u.gradient, buffers[0].data},
+                                 {u.query, buffers[1].data},
+                                 {u.key, buffers[2].data},
+                                 {u.value, buffers[3].data},
+                                 {u.output, scratch + layout.output},
+                                 {u.statistics, scratch + layout.statistics},
+                                 {u.delta, scratch + layout.delta},
+                                 {u.queryGradient, buffers[4].data},
+                                 {u.keyGradient, buffers[5].data},
+                                 {u.valueGradient, buffers[6].data},
+                                 {u.scale, &scale},
+                                 {u.lowest, &lowest},
+                                 {u.one, &one}},
+                                scratch + layout.library, on);
+  }
+
+  const std::string what;
+  const std::shared_ptr<Plans> plans;
+  const Layout layout;
+  const float scale, one = 1, lowest = -std::numeric_limits<float>::infinity();
+  const std::vector<int64_t> argumentBytes;
+  const int64_t workspace;
+};
+
+template <bool isGradient>
+absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute, const CudaLibraryCallOptions &) {
+  const char *name = isGradient ? "attention_grad" : "attention";
+  LibraryConfig config(name, attribute);
+  AttentionSizes sizes;
+  sizes.samples = config.count("samples");
+  sizes.positions = config.count("positions");
+  sizes.keys = config.count("keys");
+  sizes.heads = config.count("heads");
+  sizes.width = config.count("width");
+  sizes.isCausal = config.flag("causal");
+  const double scale = config.real("scale");
+  const int64_t workspace = config.count("workspace");
+  const ElementType type = config.type("type");
+  const int64_t query = config.bytes({sizes.samples, sizes.positions, sizes.heads, sizes.width}, type),
+                key = config.bytes({sizes.samples, sizes.keys, sizes.heads, sizes.width}, type);
+  if (absl::Status status = config.status(); !status.ok())
+    return status;
+  if (type != ElementType::BF16 && type != ElementType::F16)
+    return absl::UnimplementedError(
+        absl::StrCat("library call '", name, "' works on bf16 and f16, not ", nameOf(type)));
+  sizes.type = type == ElementType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
+  absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient);
+  if (!plans.ok())
+    return absl::Status(plans.status().code(), absl::StrCat("library call '", name, "': ", plans.status().message()));
+  const Layout layout(sizes, **plans);
+  if (layout.total > workspace)
+    if (absl::Status status = Scratch::shared().grow(layout.total); !status.ok())
+      return status;
+  std::vector<int64_t> bytes = isGradient ? std::vector<int64_t>{query, query, key, key, query, key, key}
+                                          : std::vector<int64_t>{query, key, key, query};
+  if (workspace > 0)
+    bytes.push_back(workspace);
+  return std::make_unique<CudaAttention>(name, *plans, layout, scale, std::move(bytes), workspace);
+}
+
+const CudaLibraryCallRegistration forward("attention", create<false>), backward("attention_grad", create<true>);
+
+} // namespace
+} // namespace splitcast::runtime

@@ -1,0 +1,58 @@
+#include "runtime/cuda/CudnnPlan.h"
+
+namespace splitcast::runtime {
+
+absl::StatusOr<cudnnHandle_t> cudnnHandle() {
+  static cudnnHandle_t handle = nullptr;
+  if (!handle)
+    if (absl::Status status = cudnnStatusOf(cudnnCreate(&handle), "starting"); !status.ok())
+      return status;
+  return handle;
+}
+
+absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<CudnnGraph> graph) {
+  absl::StatusOr<cudnnHandle_t> handle = cudnnHandle();
+  if (!handle.ok())
+    return handle.status();
+  absl::StatusOr<std::vector<CudnnDescriptor>> configurations = graph->configurations(*handle);
+  if (!configurations.ok())
+    return configurations.status();
+  absl::Status status;
+  for (const CudnnDescriptor &configuration : *configurations) {
+    status = absl::OkStatus(); // what the heuristics propose need not work
+    CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, status);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, static_cast<const void *>(&*handle));
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+    plan.finish("a plan");
+    const int64_t workspace = plan.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+    if (status.ok())
+      return std::unique_ptr<CudnnPlan>(new CudnnPlan(std::move(graph), std::move(plan), workspace));
+  }
+  return status;
+}
+
+absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const {
+  absl::StatusOr<cudnnHandle_t> handle = cudnnHandle();
+  if (!handle.ok())
+    return handle.status();
+  absl::Status status = cudnnStatusOf(cudnnSetStream(*handle, stream), "choosing a stream");
+  std::vector<int64_t> uids;
+  std::vector<const void *> addresses;
+  for (const auto &[uid, address] : pointers)
+    if (uid != 0) {
+      uids.push_back(uid);
+      addresses.push_back(address);
+    }
+  const auto count = static_cast<int64_t>(uids.size());
+  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, status);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uids.data());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count,
+           static_cast<const void *>(addresses.data()));
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, static_cast<const void *>(&workspaceData));
+  pack.finish("the tensors' addresses");
+  if (status.ok())
+    status = cudnnStatusOf(cudnnBackendExecute(*handle, plan.get(), pack.get()), "running");
+  return status;
+}
+
+} // namespace splitcast::runtime

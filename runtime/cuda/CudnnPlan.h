@@ -1,0 +1,41 @@
+//===- CudnnPlan.h - A graph of cuDNN, ready to run -----------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
+#define SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
+
+#include "runtime/cuda/CudnnGraph.h"
+
+#include "cuda_runtime_api.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace splitcast::runtime {
+
+/// Of this process and its device.
+absl::StatusOr<cudnnHandle_t> cudnnHandle();
+
+class CudnnPlan {
+public:
+  /// Compiles kernels, which takes a second: to be shared by all calls of one configuration.
+  ///   Errors  Unimplemented: cuDNN has nothing for this graph on this GPU.
+  static absl::StatusOr<std::unique_ptr<CudnnPlan>> create(std::unique_ptr<CudnnGraph> graph);
+
+  int64_t workspaceBytes() const { return workspace; }
+
+  /// By uid: device memory for tensors, host memory for values, which is read when the work is enqueued.
+  using Pointers = std::vector<std::pair<int64_t, const void *>>;
+  absl::Status run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const;
+
+private:
+  CudnnPlan(std::unique_ptr<CudnnGraph> graph, CudnnDescriptor plan, int64_t workspace)
+      : graph(std::move(graph)), plan(std::move(plan)), workspace(workspace) {}
+
+  std::unique_ptr<CudnnGraph> graph;
+  CudnnDescriptor plan;
+  int64_t workspace;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H

@@ -1,0 +1,119 @@
+#include "tests/gpu/EmulatedCalls.h"
+
+#include "dialects/nn/Nn.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/ADT/APFloat.h"
+
+#include <cstring>
+#include <map>
+
+namespace splitcast::gpu_tests {
+namespace {
+
+using runtime::Buffer;
+using runtime::Launchable;
+using runtime::Stream;
+
+constexpr int64_t kSmallBytes = 2, kFloatBytes = 4;
+
+class SmallFloatCall final : public Launchable {
+public:
+  SmallFloatCall(runtime::Device &host, std::unique_ptr<Launchable> inner, size_t inputs, size_t outputs,
+                 mlir::FloatType type, int64_t givenWorkspace, int64_t hostWorkspace)
+      : host(host), inner(std::move(inner)), inputs(inputs), outputs(outputs), semantics(type.getFloatSemantics()),
+        givenWorkspace(givenWorkspace), hostWorkspace(hostWorkspace) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    if (absl::Status status = check(buffers); !status.ok())
+      return status;
+    if (givenWorkspace > 0) // what is there is nobody else's
+      std::memset(buffers.back().data, 0xff, givenWorkspace);
+    std::vector<Buffer> wide;
+    absl::Status status;
+    for (size_t i = 0; i < inputs + outputs + (hostWorkspace > 0) && status.ok(); ++i) {
+      const int64_t bytes = i < inputs + outputs ? buffers[i].bytes / kSmallBytes * kFloatBytes : hostWorkspace;
+      absl::StatusOr<Buffer> buffer = host.allocate(std::max<int64_t>(bytes, 1));
+      status = buffer.status();
+      if (status.ok())
+        wide.push_back(buffer->slice(0, bytes));
+    }
+    for (size_t i = 0; i < inputs && status.ok(); ++i)
+      extend(buffers[i], wide[i]);
+    if (status.ok())
+      status = inner->launch(wide, stream);
+    for (size_t i = inputs; i < inputs + outputs && status.ok(); ++i)
+      round(wide[i], buffers[i]);
+    for (Buffer buffer : wide)
+      host.release(buffer);
+    return status;
+  }
+
+private:
+  absl::Status check(absl::Span<const Buffer> buffers) const {
+    const size_t wanted = inputs + outputs + (givenWorkspace > 0);
+    if (buffers.size() != wanted || (givenWorkspace > 0 && buffers.back().bytes != givenWorkspace))
+      return absl::InvalidArgumentError(absl::StrCat("a call with a workspace of ", givenWorkspace, " bytes takes ",
+                                                     wanted, " buffers, not ", buffers.size()));
+    return absl::OkStatus();
+  }
+
+  void extend(Buffer from, Buffer to) const {
+    for (int64_t i = 0; i < from.bytes / kSmallBytes; ++i) {
+      uint16_t bits = 0;
+      std::memcpy(&bits, from.data + i * kSmallBytes, kSmallBytes);
+      llvm::APFloat value(semantics, llvm::APInt(16, bits));
+      bool losesInformation = false;
+      value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+      const float wide = value.convertToFloat();
+      std::memcpy(to.data + i * kFloatBytes, &wide, kFloatBytes);
+    }
+  }
+  void round(Buffer from, Buffer to) const {
+    for (int64_t i = 0; i < to.bytes / kSmallBytes; ++i) {
+      float wide = 0;
+      std::memcpy(&wide, from.data + i * kFloatBytes, kFloatBytes);
+      llvm::APFloat value(wide);
+      bool losesInformation = false;
+      value.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+      const auto bits = static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue());
+      std::memcpy(to.data + i * kSmallBytes, &bits, kSmallBytes);
+    }
+  }
+
+  runtime::Device &host;
+  const std::unique_ptr<Launchable> inner;
+  const size_t inputs, outputs;
+  const llvm::fltSemantics &semantics;
+  const int64_t givenWorkspace, hostWorkspace;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &host, const std::string &name,
+                                                               mlir::DictionaryAttr config) {
+  auto typeAttr = config.getAs<mlir::TypeAttr>("type");
+  auto type = typeAttr ? mlir::dyn_cast<mlir::FloatType>(typeAttr.getValue()) : mlir::FloatType();
+  if (!type || type.getWidth() != 8 * kSmallBytes)
+    return host.libraryCall(name, config);
+  const std::map<std::string, std::pair<size_t, size_t>> arguments = {
+      {"matmul", {2, 1}}, {"attention", {3, 1}}, {"attention_grad", {4, 3}}};
+  auto known = arguments.find(name);
+  if (known == arguments.end())
+    return absl::UnimplementedError(absl::StrCat("a GPU has no call '", name, "' of small floats"));
+  mlir::Builder builder(config.getContext());
+  mlir::NamedAttrList wide(config);
+  wide.set("type", mlir::TypeAttr::get(builder.getF32Type()));
+  auto workspace = mlir::dyn_cast_or_null<mlir::IntegerAttr>(wide.erase("workspace"));
+  auto keys = config.getAs<mlir::IntegerAttr>("keys");
+  const int64_t hostWorkspace =
+      keys ? sbp::alignUp(2 * nn::kAttentionBlock * keys.getInt() * kFloatBytes, sbp::kAlignmentBytes) : 0;
+  absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(name, wide.getDictionary(config.getContext()));
+  if (!inner.ok())
+    return inner.status();
+  const auto [inputs, outputs] = known->second;
+  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type,
+                                          workspace ? workspace.getInt() : 0, hostWorkspace);
+}
+
+} // namespace splitcast::gpu_tests
