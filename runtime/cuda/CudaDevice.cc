@@ -44,7 +44,7 @@ public:
 
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
                                                           mlir::DictionaryAttr config) override {
-    return createCudaLibraryCall(name, config, {options.allowsTf32});
+    return createCudaLibraryCall(name, config, {options.allowsTf32, chip});
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

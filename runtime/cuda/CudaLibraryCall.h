@@ -16,6 +16,7 @@ namespace splitcast::runtime {
 
 struct CudaLibraryCallOptions {
   bool allowsTf32 = false;
+  std::string chip; ///< of the device, as "sm_90"
 };
 
 using CudaLibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(mlir::DictionaryAttr config,

@@ -7,8 +7,10 @@
 namespace splitcast::gpu_tests {
 
 /// What a plan for "cuda" calls. Of bf16 and f16, which the host has no calls for, its call of f32 on extended
-/// operands, with each result rounded: what a GPU's library does.
-absl::StatusOr<std::unique_ptr<runtime::Launchable>> emulateLibraryCall(runtime::Device &host, const std::string &name,
+/// operands, with each result rounded: what a GPU's library does. Others that a GPU lacks are made of the host's
+/// products and of kernels that `device` emulates.
+absl::StatusOr<std::unique_ptr<runtime::Launchable>> emulateLibraryCall(runtime::Device &host, runtime::Device &device,
+                                                                        const std::string &name,
                                                                         mlir::DictionaryAttr config);
 
 } // namespace splitcast::gpu_tests

@@ -147,7 +147,7 @@ public:
   }
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
                                                           mlir::DictionaryAttr config) override {
-    return emulateLibraryCall(*host, name, config);
+    return emulateLibraryCall(*host, *this, name, config);
   }
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override { return host->copy(to, from, stream); }
   absl::Status clear(Buffer buffer, Stream &stream) override { return host->clear(buffer, stream); }

@@ -16,12 +16,22 @@ module attributes {ccl.device = "cuda"} {
 
   // CHECK-LABEL: func.func @library
   // CHECK-NEXT: nn.matmul
-  // CHECK-NEXT: nn.fusion
-  // CHECK: nn.embedding_grad
-  // CHECK: return
+  // CHECK-NEXT: nn.embedding_grad
+  // CHECK-NEXT: return
   func.func @library(%x: tensor<6x6xf32>, %ids: tensor<6xi32>) -> tensor<9x6xf32> {
     %y = nn.matmul %x, %x : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
     %t = nn.embedding_grad %y, %ids : (tensor<6x6xf32>, tensor<6xi32>) -> tensor<9x6xf32>
     return %t : tensor<9x6xf32>
+  }
+
+  // CHECK-LABEL: func.func @no_library
+  // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.fusion
+  // CHECK: nn.embedding_grad
+  // CHECK: return
+  func.func @no_library(%x: tensor<6x6xbf16>, %ids: tensor<6xi32>) -> tensor<9x6xbf16> {
+    %y = nn.matmul %x, %x : (tensor<6x6xbf16>, tensor<6x6xbf16>) -> tensor<6x6xbf16>
+    %t = nn.embedding_grad %y, %ids : (tensor<6x6xbf16>, tensor<6xi32>) -> tensor<9x6xbf16>
+    return %t : tensor<9x6xbf16>
   }
 }

@@ -37,7 +37,7 @@ func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<
   return %3 : tensor<32xf32>
 }
 
-// Attention of small floats is a library's, with a workspace; of f32, or with a mask, it is kernels.
+// Attention is a call with a workspace; of small floats with a mask it is a kernel.
 // CHECK: exec.plan @flash
 // CHECK-NEXT: exec.library "attention" {{.*}}workspace = [[BYTES:[0-9]+]] : i64} {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
 // CHECK-NEXT: exec.library "attention_grad"
@@ -47,12 +47,12 @@ func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -
   %1, %2, %3 = nn.attention_grad %0, %q, %q, %q {causal, scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>)
   return %0, %2 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
-// CHECK: exec.plan @kernels_of_attention
-// CHECK-NEXT: exec.launch
+// CHECK: exec.plan @with_scores
+// CHECK-NEXT: exec.library "attention" {{.*}}workspace = 1024 : i64}
 // CHECK-NEXT: exec.launch
 // CHECK-NOT: exec.library "attention"
 // CHECK: exec.plan @rows
-func.func @kernels_of_attention(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {
+func.func @with_scores(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {
   %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
   %1 = nn.attention %h, %h, %h, %m {scale = 0.5 : f64} : (tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9x3x8xf16>, tensor<2x9xi32>) -> tensor<2x9x3x8xf16>
   return %0, %1 : tensor<2x9x3x8xf32>, tensor<2x9x3x8xf16>

@@ -1,4 +1,4 @@
-//===- CudaAttention.cc - Attention by cuDNN -----------------------------------------------------------===//
+//===- CudaFlashAttention.cc - Attention by cuDNN ------------------------------------------------------===//
 //
 // "attention" and "attention_grad", as runtime/host/LibraryAttention.cc, of bf16 and f16, with no mask but the causal
 // one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the configuration is
@@ -7,8 +7,9 @@
 // The gradient runs the forward graph again, for the statistics of the rows: an op has what its operands say.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cuda/CudaFlashAttention.h"
+
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudnnAttention.h"
 #include "runtime/cuda/CudnnPlan.h"
@@ -104,7 +105,7 @@ struct Layout {
 
 class CudaAttention : public Launchable {
 public:
-  CudaAttention(const char *name, std::shared_ptr<Plans> plans, const Layout &layout, double scale,
+  CudaAttention(const std::string &name, std::shared_ptr<Plans> plans, const Layout &layout, double scale,
                 std::vector<int64_t> argumentBytes, int64_t workspace)
       : what(absl::StrCat("library call '", name, "'")), plans(std::move(plans)), layout(layout),
         scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), workspace(workspace) {}
@@ -162,9 +163,11 @@ private:
   const int64_t workspace;
 };
 
-template <bool isGradient>
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute, const CudaLibraryCallOptions &) {
-  const char *name = isGradient ? "attention_grad" : "attention";
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(const std::string &name,
+                                                                     mlir::DictionaryAttr attribute) {
+  const bool isGradient = name == "attention_grad";
   LibraryConfig config(name, attribute);
   AttentionSizes sizes;
   sizes.samples = config.count("samples");
@@ -198,7 +201,4 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribut
   return std::make_unique<CudaAttention>(name, *plans, layout, scale, std::move(bytes), workspace);
 }
 
-const CudaLibraryCallRegistration forward("attention", create<false>), backward("attention_grad", create<true>);
-
-} // namespace
 } // namespace splitcast::runtime

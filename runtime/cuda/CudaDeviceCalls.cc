@@ -1,0 +1,69 @@
+//===- CudaDeviceCalls.cc - Library calls made of products and kernels ----------------------------------------===//
+//
+// Those of DeviceCalls.h, with cuBLASLt's products. Attention of bf16 and f16 is cuDNN's (CudaFlashAttention.h).
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/cuda/CudaFlashAttention.h"
+#include "runtime/cuda/CudaKernels.h"
+#include "runtime/cuda/CudaLibraryCall.h"
+#include "runtime/cuda/CudaProduct.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <map>
+
+namespace splitcast::runtime {
+namespace {
+
+/// Calls of one size share their kernels.
+class CudaCallServices : public CallServices {
+public:
+  explicit CudaCallServices(const CudaLibraryCallOptions &options) : options(options) {}
+
+  absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) override {
+    return createCudaProduct(product, options.allowsTf32);
+  }
+
+  absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) override {
+    static auto *known = new std::map<std::string, std::shared_ptr<KernelLibrary>>;
+    std::shared_ptr<KernelLibrary> &library = (*known)[module];
+    if (library)
+      return library;
+    mlir::DialectRegistry registry;
+    registerGpuKernelDialects(registry);
+    mlir::MLIRContext context(registry);
+    auto parsed = mlir::parseSourceString<mlir::ModuleOp>(module, &context);
+    if (!parsed)
+      return absl::InternalError("a call's kernels do not parse");
+    absl::StatusOr<std::unique_ptr<KernelLibrary>> loaded = loadCudaKernels(*parsed, options.chip);
+    if (!loaded.ok())
+      return loaded.status();
+    return library = *std::move(loaded);
+  }
+
+private:
+  const CudaLibraryCallOptions &options;
+};
+
+template <bool isGradient>
+absl::StatusOr<std::unique_ptr<Launchable>> createAttention(mlir::DictionaryAttr config,
+                                                            const CudaLibraryCallOptions &options) {
+  const std::string name = isGradient ? "attention_grad" : "attention";
+  auto type = config.getAs<mlir::TypeAttr>("type");
+  if (type && (type.getValue().isBF16() || type.getValue().isF16()))
+    return createCudaFlashAttention(name, config);
+  CudaCallServices services(options);
+  return createDeviceAttention(name, config, services);
+}
+
+absl::StatusOr<std::unique_ptr<Launchable>> createEmbeddingGrad(mlir::DictionaryAttr config,
+                                                                const CudaLibraryCallOptions &options) {
+  CudaCallServices services(options);
+  return createDeviceEmbeddingGrad(config, services);
+}
+
+const CudaLibraryCallRegistration attention("attention", createAttention<false>),
+    attentionGrad("attention_grad", createAttention<true>), embeddingGrad("embedding_grad", createEmbeddingGrad);
+
+} // namespace
+} // namespace splitcast::runtime

@@ -1,0 +1,185 @@
+#include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/cuda/AttentionRowsKernels.h"
+#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/host/LaunchCheck.h"
+#include "runtime/host/LibraryConfig.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <optional>
+#include <vector>
+
+namespace splitcast::runtime {
+namespace {
+
+struct Sizes {
+  int64_t samples, positions, keys, heads, width, element;
+
+  int64_t scoreBytes() const { return heads * positions * keys * element; }
+  int64_t toNextScores() const { return sbp::alignUp(scoreBytes(), sbp::kAlignmentBytes); }
+  int64_t queryBytes() const { return positions * heads * width * element; } ///< of one sample
+  int64_t keyBytes() const { return keys * heads * width * element; }
+};
+
+/// Products of all heads of a sample. A row of a tensor [positions, heads, width] begins heads * width elements after
+/// the one before; a head's, `width` elements after the head's before.
+struct Products {
+  const Sizes &sizes;
+  ElementType type;
+
+  int64_t row() const { return sizes.heads * sizes.width; }
+  int64_t scores() const { return sizes.positions * sizes.keys; }
+
+  /// Scores [positions, keys] of rows of two tensors.
+  StridedProduct ofRows() const {
+    return {type,  false,      true,        sizes.positions, sizes.keys,  sizes.width, row(),
+            row(), sizes.keys, sizes.heads, sizes.width,     sizes.width, scores()};
+  }
+  /// Scores times rows of keys: [positions, width].
+  StridedProduct toPositions() const {
+    return {type,  false, false,       sizes.positions, sizes.width, sizes.keys, sizes.keys,
+            row(), row(), sizes.heads, scores(),        sizes.width, sizes.width};
+  }
+  /// Scores, transposed, times rows of positions: [keys, width].
+  StridedProduct toKeys() const {
+    return {type,  true,  false,       sizes.keys, sizes.width, sizes.positions, sizes.keys,
+            row(), row(), sizes.heads, scores(),   sizes.width, sizes.width};
+  }
+};
+
+class DeviceAttention final : public Launchable {
+public:
+  DeviceAttention(std::string what, const Sizes &sizes, std::vector<int64_t> argumentBytes, int64_t maskBytes)
+      : what(std::move(what)), sizes(sizes), argumentBytes(std::move(argumentBytes)), maskBytes(maskBytes) {}
+
+  absl::Status prepare(const AttentionRowsKernels &rows, bool isGradient, CallServices &services) {
+    absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels = services.kernels(rows.module());
+    if (!kernels.ok())
+      return kernels.status();
+    library = *std::move(kernels);
+    const Products products{sizes, rows.type};
+    absl::Status status = take(library->kernel("softmax"), softmax);
+    status.Update(take(services.product(products.ofRows()), ofRows));
+    status.Update(take(services.product(products.toPositions()), toPositions));
+    if (!isGradient)
+      return status;
+    status.Update(take(library->kernel("softmax_gradient"), softmaxGradient));
+    status.Update(take(services.product(products.toKeys()), toKeys));
+    return status;
+  }
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    absl::Status status = checkBuffers(what, argumentBytes, buffers);
+    for (int64_t sample = 0; sample < sizes.samples && status.ok(); ++sample)
+      status = softmaxGradient ? backward(buffers, sample, stream) : forward(buffers, sample, stream);
+    return status;
+  }
+
+private:
+  template <typename T> static absl::Status take(absl::StatusOr<std::unique_ptr<T>> made, std::unique_ptr<T> &to) {
+    if (made.ok())
+      to = *std::move(made);
+    return made.status();
+  }
+
+  std::byte *query(Buffer buffer, int64_t sample) const { return buffer.data + sample * sizes.queryBytes(); }
+  std::byte *key(Buffer buffer, int64_t sample) const { return buffer.data + sample * sizes.keyBytes(); }
+  Buffer scores(absl::Span<const Buffer> buffers, int64_t number) const {
+    return buffers.back().slice(number * sizes.toNextScores(), sizes.scoreBytes());
+  }
+
+  /// Of the sample's queries and keys, into the first scores.
+  absl::Status probabilities(Buffer queries, Buffer keys, Buffer mask, absl::Span<const Buffer> buffers, int64_t sample,
+                             Stream &stream) const {
+    const Buffer all = scores(buffers, 0);
+    absl::Status status = ofRows->launch(query(queries, sample), key(keys, sample), all.data, stream);
+    if (!status.ok())
+      return status;
+    if (maskBytes == 0)
+      return softmax->launch({all}, stream);
+    return softmax->launch({all, mask.slice(sample * maskBytes, maskBytes)}, stream);
+  }
+
+  absl::Status forward(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) const {
+    const Buffer output = buffers[maskBytes ? 4 : 3];
+    absl::Status status = probabilities(buffers[0], buffers[1], buffers[3], buffers, sample, stream);
+    if (!status.ok())
+      return status;
+    return toPositions->launch(scores(buffers, 0).data, key(buffers[2], sample), query(output, sample), stream);
+  }
+
+  absl::Status backward(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) const {
+    const Buffer gradient = buffers[0], queries = buffers[1], keys = buffers[2], values = buffers[3];
+    const size_t outputs = maskBytes ? 5 : 4;
+    const Buffer p = scores(buffers, 0), slope = scores(buffers, 1);
+    absl::Status status = probabilities(queries, keys, buffers[4], buffers, sample, stream);
+    if (status.ok())
+      status = toKeys->launch(p.data, query(gradient, sample), key(buffers[outputs + 2], sample), stream);
+    if (status.ok())
+      status = ofRows->launch(query(gradient, sample), key(values, sample), slope.data, stream);
+    if (status.ok())
+      status = softmaxGradient->launch({p, slope}, stream);
+    if (status.ok())
+      status = toPositions->launch(slope.data, key(keys, sample), query(buffers[outputs], sample), stream);
+    if (status.ok())
+      status = toKeys->launch(slope.data, query(queries, sample), key(buffers[outputs + 1], sample), stream);
+    return status;
+  }
+
+  const std::string what;
+  const Sizes sizes;
+  const std::vector<int64_t> argumentBytes;
+  const int64_t maskBytes; ///< of one sample; 0: no mask
+  std::shared_ptr<KernelLibrary> library;
+  std::unique_ptr<Launchable> softmax, softmaxGradient;
+  std::unique_ptr<ProductCall> ofRows, toPositions, toKeys;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Launchable>>
+createDeviceAttention(const std::string &name, mlir::DictionaryAttr attribute, CallServices &services) {
+  const bool isGradient = name == "attention_grad";
+  LibraryConfig config(name, attribute);
+  Sizes sizes{};
+  AttentionRowsKernels rows;
+  sizes.samples = config.count("samples");
+  sizes.positions = rows.positions = config.count("positions");
+  sizes.keys = rows.keys = config.count("keys");
+  sizes.heads = config.count("heads");
+  sizes.width = config.count("width");
+  rows.rows = sizes.heads * sizes.positions;
+  rows.scale = config.real("scale");
+  rows.isCausal = config.flag("causal");
+  rows.type = config.type("type");
+  sizes.element = bytesOf(rows.type);
+  const int64_t workspace = config.count("workspace");
+  const std::optional<ElementType> mask =
+      config.has("mask_type") ? std::optional<ElementType>(config.type("mask_type")) : std::nullopt;
+  if (absl::Status status = config.status(); !status.ok())
+    return status;
+  const std::string what = absl::StrCat("library call '", name, "'");
+  if (workspace < (isGradient ? 2 : 1) * sizes.toNextScores() || sizes.samples * sizes.scoreBytes() * sizes.width == 0)
+    return absl::InvalidArgumentError(absl::StrCat(what, ": a workspace of ", workspace,
+                                                   " bytes is too small, or something is empty; the scores of a sample "
+                                                   "have ",
+                                                   sizes.scoreBytes()));
+  const int64_t maskBytes = mask ? sizes.keys * bytesOf(*mask) : 0;
+  rows.maskType = mask ? nameOf(*mask) : "";
+  const int64_t query = sizes.samples * sizes.queryBytes(), key = sizes.samples * sizes.keyBytes();
+  std::vector<int64_t> bytes = {query, key, key};
+  if (isGradient)
+    bytes.insert(bytes.begin(), query);
+  if (mask)
+    bytes.push_back(sizes.samples * maskBytes);
+  bytes.push_back(query);
+  if (isGradient)
+    bytes.insert(bytes.end(), {key, key});
+  bytes.push_back(workspace);
+  auto call = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
+  if (absl::Status status = call->prepare(rows, isGradient, services); !status.ok())
+    return status;
+  return call;
+}
+
+} // namespace splitcast::runtime
