@@ -19,6 +19,11 @@ bool is(const char *variable, const char *wanted) {
 
 bool isSet(const char *variable) { return is(variable, "1"); }
 
+/// Whether ranks share GPUs, and may.
+bool areShared(const LaunchBackendOptions &options) {
+  return isSet("SPLITCAST_SHARE_GPUS") && options.localRanks > runtime::countCudaDevices();
+}
+
 /// The device of this rank; the same on all ranks, whether it is an error.
 absl::StatusOr<int> chooseDevice(const LaunchBackendOptions &options) {
   const int devices = runtime::countCudaDevices();
@@ -35,7 +40,7 @@ absl::StatusOr<int> chooseDevice(const LaunchBackendOptions &options) {
 /// NCCL refuses two ranks of one host on one device: each says that it is a host of its own, and they talk over
 /// sockets.
 void pretendOwnHosts(const LaunchBackendOptions &options) {
-  if (!isSet("SPLITCAST_SHARE_GPUS"))
+  if (!areShared(options))
     return;
   setenv("NCCL_HOSTID", absl::StrCat("splitcast-", options.localRank).c_str(), 0);
   setenv("NCCL_SOCKET_IFNAME", "lo", 0);
@@ -69,7 +74,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.registersMemory = !isSet("SPLITCAST_SHARE_GPUS"); // sockets copy it anyway
+  nccl.registersMemory = !areShared(options); // sockets copy it anyway
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
       runtime::createNcclCommunicator(std::move(host), nccl);
   if (!communicator.ok())

@@ -80,7 +80,7 @@ public:
   };
   virtual std::vector<Variable> variables() const = 0;
 
-  /// This rank's pieces, in their local order. NotFound: no such variable.
+  /// This rank's pieces, in their local order. Every rank calls writePieces. NotFound: no such variable.
   virtual absl::Status readPieces(const std::string &name, void *data) = 0;
   virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
 

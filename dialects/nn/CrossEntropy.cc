@@ -109,6 +109,9 @@ LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<Ranked
   if (sbp::shapeOf(getGradient().getType()) != sbp::shapeOf(getLabels().getType()))
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and labels "
                          << undecided(getLabels().getType()) << "; both have one element per row";
+  if (getGradient().getType().getElementType() != getLogits().getType().getElementType())
+    return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and logits "
+                         << undecided(getLogits().getType()) << "; both have one element type";
   types.push_back(undecided(getLogits().getType()));
   return success();
 }

@@ -217,6 +217,8 @@ Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
     // bf16 and f16 have no common part but f32.
     return b.create<arith::TruncFOp>(loc, to, b.create<arith::ExtFOp>(loc, b.getF32Type(), x[0]));
   }
+  if (toFloat && toFloat.getWidth() < 32) // by way of f64, which rounds no i32, and is rounded once
+    return b.create<arith::TruncFOp>(loc, to, b.create<arith::SIToFPOp>(loc, b.getF64Type(), x[0]));
   if (toFloat)
     return b.create<arith::SIToFPOp>(loc, to, x[0]);
   if (fromFloat)

@@ -119,8 +119,8 @@ class Nn_ScalarAttrOp<string mnemonic, string linearSets> : Nn_Elementwise<mnemo
     build($_builder, $_state, elementwiseResultType({input}), input, $_builder.getF64FloatAttr(value));
   }]>];
 }
-def Nn_ScaleOp : Nn_ScalarAttrOp<"scale", "{{{0}, {}}}"> { let summary = "x * value, the value rounded to x's type"; }
-def Nn_ShiftOp : Nn_ScalarAttrOp<"shift", "{}"> { let summary = "x + value, the value rounded to x's type"; }
+def Nn_ScaleOp : Nn_ScalarAttrOp<"scale", "{{{0}, {}}}"> { let summary = "x * value, the value rounded to x's type, or f32 where that is smaller"; }
+def Nn_ShiftOp : Nn_ScalarAttrOp<"shift", "{}"> { let summary = "x + value, the value rounded to x's type, or f32 where that is smaller"; }
 
 def Nn_GeluOp : Nn_Elementwise<"gelu", "{}", [Differentiable]> {
   let summary = "Gaussian error linear unit";

@@ -109,7 +109,8 @@ private:
     Group joined{{op}, loopShape(op), patternOf(op)};
     for (Group &group : groups)
       if (mayJoin(group, op) && suitsDevice(group, joined) && !needsSum(group, joined.members) &&
-          !needsSum(joined, group.members) && joined.members.size() + group.members.size() < kMaxMembers) {
+          !needsSum(joined, group.members) && isOrderly(group, joined) &&
+          joined.members.size() + group.members.size() < kMaxMembers) {
         llvm::append_range(joined.members, group.members);
         joined.pattern = std::max(joined.pattern, group.pattern);
         group.members.clear();
@@ -156,6 +157,26 @@ private:
                            });
                   });
     return (feeds || shares) && !usedBetween(group, op);
+  }
+
+  /// Whether members of a row nest read each other's results where they make them: in the order of the loops, from the
+  /// first on. In a square tensor a transposed or a column's element has the same extents, but is another row's; and
+  /// sums that another place needs would be made in another order.
+  static bool isOrderly(const Group &a, const Group &b) {
+    if (a.pattern == Pattern::Elementwise && b.pattern == Pattern::Elementwise)
+      return true;
+    return llvm::all_of(llvm::concat<Operation *const>(a.members, b.members), [&](Operation *op) {
+      sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+      const sbp::TensorFactors &loops =
+          patternOf(op) == Pattern::Elementwise ? spec.results.front() : *widestOperand(spec);
+      return llvm::all_of(llvm::enumerate(op->getOperands()), [&](auto operand) {
+        Operation *maker = operand.value().getDefiningOp();
+        if (!maker || (!a.contains(maker) && !b.contains(maker)))
+          return true;
+        const sbp::TensorFactors &place = spec.operands[operand.index()];
+        return place.size() <= loops.size() && std::equal(place.begin(), place.end(), loops.begin());
+      });
+    });
   }
 
   /// Whether the device can sum over rows in the walk that makes them.

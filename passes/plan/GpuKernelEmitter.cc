@@ -15,24 +15,18 @@ namespace splitcast {
 namespace {
 
 constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kColumnWarps = 8, kVectorBytes = 16;
+/// Elements side by side in a thread: 16 bytes of f32. One number for all types, so that the order of a sum along a row
+/// does not depend on what else its kernel makes.
+constexpr int64_t kLanes = 4;
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-
-/// Elements of a vector of 16 bytes of the widest of these types; at least 2, of which a tree can be made.
-int64_t vectorWidth(const LinalgBody &body) {
-  int64_t widest = 1;
-  for (Value value : llvm::concat<const Value>(body.arguments, body.results))
-    if (Type element = cast<RankedTensorType>(value.getType()).getElementType(); isa<FloatType>(element))
-      widest = std::max<int64_t>(widest, element.getIntOrFloatBitWidth() / 8);
-  return std::clamp<int64_t>(kVectorBytes / widest, 2, 8);
-}
 
 class GpuKernelEmitter : ElementEvaluator {
 public:
   GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                    ArrayRef<int64_t> tied, ArrayRef<int64_t> alignments)
-      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, vectorWidth(body)), fusion(fusion), body(body),
-        form(form), tied(tied), alignments(alignments) {}
+      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, kLanes), fusion(fusion), body(body), form(form),
+        tied(tied), alignments(alignments) {}
 
   FailureOr<func::FuncOp> emit(StringRef name) {
     SmallVector<Type> types = kernelArgumentTypes(body, form, tied);

@@ -214,7 +214,12 @@ KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
       others.push_back(index);
   }
   for (size_t index : ofRowShape) {
-    bool feedsReduction = !containsReduction(body.results[index]) &&
+    // Stored first, it is there for its own row alone: what reads another's makes that anew.
+    bool isReadByRow = llvm::all_of(llvm::concat<size_t>(ofRowShape, perRow, columns), [&](size_t other) {
+      return other == index || !reads(body.results[other], body.results[index]) ||
+             readsOwn(body, other, body.results[index]);
+    });
+    bool feedsReduction = isReadByRow && !containsReduction(body.results[index]) &&
                           llvm::any_of(llvm::concat<size_t>(ofRowShape, perRow, columns), [&](size_t other) {
                             Value result = body.results[other];
                             if (!llvm::is_contained(columns, other))

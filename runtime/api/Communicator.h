@@ -5,6 +5,7 @@
 //
 // Order      All ranks of a group start the same collectives in the same order, on the same kind of stream. Collectives
 //            of one communicator complete in that order.
+//            Those of several communicators of a rank start in the order of the calls, whatever their streams.
 // Blocking   No call waits for another rank, save barrier and exchange. The event says when the data may be read, and
 //            when the buffers may be reused.
 // Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a

@@ -32,7 +32,8 @@ public:
     if (!status.ok())
       return status;
     *static_cast<volatile uint64_t *>(host) = kNothingFound;
-    return cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
+    status = cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
+    return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), IndexCheck::kName) : status;
   }
 
   absl::Status check(absl::Duration) override { return statusOfFound(check_, *static_cast<volatile uint64_t *>(host)); }

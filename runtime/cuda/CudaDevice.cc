@@ -8,6 +8,8 @@
 
 #include "nccl.h"
 
+#include <algorithm>
+
 namespace splitcast::runtime {
 namespace {
 
@@ -58,7 +60,9 @@ public:
     return cudaStatus(cudaMemsetAsync(buffer.data, 0, buffer.bytes, cudaStreamOf(stream)), "clear");
   }
   absl::Status upload(Buffer to, const void *from) override {
-    return cudaStatus(cudaMemcpy(to.data, from, to.bytes, cudaMemcpyHostToDevice), "upload");
+    // From memory that is not page-locked the copy returns before it is done, and no stream waits for it.
+    absl::Status status = cudaStatus(cudaMemcpy(to.data, from, to.bytes, cudaMemcpyHostToDevice), "upload");
+    return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), "upload") : status;
   }
   absl::Status download(void *to, Buffer from) override {
     return cudaStatus(cudaMemcpy(to, from.data, from.bytes, cudaMemcpyDeviceToHost), "download");
@@ -108,7 +112,9 @@ absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions
     if (absl::Status status = cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "asking a GPU");
         !status.ok())
       return status;
-  return std::make_unique<CudaDevice>(options, absl::StrCat("sm_", major, minor));
+  // The compiler knows no later chip; the driver assembles what is made for this one.
+  constexpr int kLatestChip = 90;
+  return std::make_unique<CudaDevice>(options, absl::StrCat("sm_", std::min(10 * major + minor, kLatestChip)));
 }
 
 } // namespace splitcast::runtime

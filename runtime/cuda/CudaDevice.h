@@ -48,6 +48,8 @@ public:
   virtual ~CudaWatcher() = default;
   /// What went wrong, or why the thread, which has waited for so long, waits in vain; OK: it may go on.
   virtual absl::Status check(absl::Duration waited) = 0;
+  /// Another one found an error: what this one has under way must not keep the device busy.
+  virtual void abandon(const absl::Status &status) {}
 };
 
 void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher);

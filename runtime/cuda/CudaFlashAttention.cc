@@ -28,26 +28,28 @@ constexpr int64_t kAlignment = 256;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Memory of the device that one stream's calls share; it grows while plans are bound.
+/// Memory of the device that one stream's calls share: the largest that was asked for so far. A call keeps what it got,
+/// since graphs may hold its address.
 struct Scratch {
-  void *data = nullptr;
-  int64_t bytes = 0;
+  explicit Scratch(void *data, int64_t bytes) : data(data), bytes(bytes) {}
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  ~Scratch() { cudaFree(data); }
 
-  absl::Status grow(int64_t wanted) {
-    if (wanted <= bytes)
-      return absl::OkStatus();
-    cudaFree(data);
-    data = nullptr;
-    bytes = 0;
-    absl::Status status = cudaStatus(cudaMalloc(&data, wanted), "cuDNN's workspace");
-    if (status.ok())
-      bytes = wanted;
-    return status;
+  static absl::StatusOr<std::shared_ptr<Scratch>> get(int64_t bytes) {
+    static std::weak_ptr<Scratch> largest;
+    if (std::shared_ptr<Scratch> known = largest.lock(); known && known->bytes >= bytes)
+      return known;
+    void *data = nullptr;
+    if (absl::Status status = cudaStatus(cudaMalloc(&data, bytes), "cuDNN's workspace"); !status.ok())
+      return status;
+    auto made = std::make_shared<Scratch>(data, bytes);
+    largest = made;
+    return made;
   }
-  static Scratch &shared() {
-    static Scratch scratch;
-    return scratch;
-  }
+
+  void *const data;
+  const int64_t bytes;
 };
 
 /// What calls of one configuration share.
@@ -106,15 +108,14 @@ struct Layout {
 class CudaAttention : public Launchable {
 public:
   CudaAttention(const std::string &name, std::shared_ptr<Plans> plans, const Layout &layout, double scale,
-                std::vector<int64_t> argumentBytes, int64_t workspace)
+                std::vector<int64_t> argumentBytes, std::shared_ptr<Scratch> more)
       : what(absl::StrCat("library call '", name, "'")), plans(std::move(plans)), layout(layout),
-        scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), workspace(workspace) {}
+        scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), more(std::move(more)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
       return status;
-    std::byte *scratch =
-        workspace >= layout.total ? buffers.back().data : static_cast<std::byte *>(Scratch::shared().data);
+    std::byte *scratch = more ? static_cast<std::byte *>(more->data) : buffers.back().data;
     cudaStream_t on = cudaStreamOf(stream);
     if (!plans->backward)
       return forward(buffers[0], buffers[1], buffers[2], buffers[3].data, nullptr, scratch + layout.library, on);
@@ -160,7 +161,7 @@ private:
   const Layout layout;
   const float scale, one = 1, lowest = -std::numeric_limits<float>::infinity();
   const std::vector<int64_t> argumentBytes;
-  const int64_t workspace;
+  const std::shared_ptr<Scratch> more; ///< instead of a workspace that is too small
 };
 
 } // namespace
@@ -191,14 +192,18 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(const std::
   if (!plans.ok())
     return absl::Status(plans.status().code(), absl::StrCat("library call '", name, "': ", plans.status().message()));
   const Layout layout(sizes, **plans);
-  if (layout.total > workspace)
-    if (absl::Status status = Scratch::shared().grow(layout.total); !status.ok())
-      return status;
+  std::shared_ptr<Scratch> scratch;
+  if (layout.total > workspace) {
+    absl::StatusOr<std::shared_ptr<Scratch>> more = Scratch::get(layout.total);
+    if (!more.ok())
+      return more.status();
+    scratch = *std::move(more);
+  }
   std::vector<int64_t> bytes = isGradient ? std::vector<int64_t>{query, query, key, key, query, key, key}
                                           : std::vector<int64_t>{query, key, key, query};
   if (workspace > 0)
     bytes.push_back(workspace);
-  return std::make_unique<CudaAttention>(name, *plans, layout, scale, std::move(bytes), workspace);
+  return std::make_unique<CudaAttention>(name, *plans, layout, scale, std::move(bytes), std::move(scratch));
 }
 
 } // namespace splitcast::runtime

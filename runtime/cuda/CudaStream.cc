@@ -45,6 +45,9 @@ absl::Status askWatchers(absl::Duration waited) {
   for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
     if (std::shared_ptr<CudaWatcher> alive = watcher.lock())
       status.Update(alive->check(waited));
+  for (const std::weak_ptr<CudaWatcher> &watcher : watchers())
+    if (std::shared_ptr<CudaWatcher> alive = status.ok() ? nullptr : watcher.lock())
+      alive->abandon(status);
   return status;
 }
 

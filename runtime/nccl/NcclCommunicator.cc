@@ -175,7 +175,7 @@ public:
     return finish(status, stream, site);
   }
 
-  /// Symmetric only if all ranks have the same layout: NCCL relies on it.
+  /// Only if all ranks have the same layout: NCCL relies on it.
   absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                const CallSite &site) override {
     if (!options.registersMemory || size() == 1)
@@ -185,10 +185,13 @@ public:
       return all.status();
     const bool isSymmetric =
         std::all_of(all->begin(), all->end(), [&](const std::string &other) { return other == all->front(); });
+    if (!isSymmetric) // NCCL maps other ranks' memory at this rank's size
+      return nullptr;
     ncclWindow_t window = nullptr;
-    absl::Status status = call(ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &window,
-                                                      isSymmetric ? NCCL_WIN_COLL_SYMMETRIC : NCCL_WIN_DEFAULT),
-                               site);
+    absl::Status status = ncclStatus(
+        ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &window, NCCL_WIN_COLL_SYMMETRIC), site.what);
+    if (status.ok())
+      status = watch->settle(site.what); // the call says that all is done while a thread of NCCL's is still at it
     if (!status.ok())
       return status;
     if (!window) // this transport has none

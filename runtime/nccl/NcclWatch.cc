@@ -3,24 +3,35 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include <utility>
+
 namespace splitcast::runtime {
 
 NcclWatch::~NcclWatch() {
   forgetDone();
-  if (!communicator)
-    return;
-  if (underWay.empty() && ncclCommFinalize(communicator) == ncclSuccess)
-    ncclCommDestroy(communicator);
-  else
+  if (communicator && underWay.empty()) {
+    ncclResult_t ended = ncclCommFinalize(communicator);
+    if ((ended == ncclSuccess || ended == ncclInProgress) && settle("ending").ok())
+      ncclCommDestroy(std::exchange(communicator, nullptr));
+  }
+  if (communicator)
     ncclCommAbort(communicator);
+  if (aborting.joinable())
+    aborting.join();
 }
 
+/// The abort ends only when no CUDA graph holds a collective of the communicator any more, which is after whoever waits
+/// here has been told: so it has a thread of its own. Kernels end when it begins.
 absl::Status NcclWatch::fail(const absl::Status &status) {
   failure = status;
   if (communicator)
-    ncclCommAbort(communicator);
-  communicator = nullptr;
+    aborting = std::thread([dead = std::exchange(communicator, nullptr)] { ncclCommAbort(dead); });
   return failure;
+}
+
+void NcclWatch::abandon(const absl::Status &status) {
+  if (failure.ok())
+    (void)fail(status);
 }
 
 void NcclWatch::forgetDone() {

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace splitcast::runtime {
@@ -33,6 +34,7 @@ public:
   void addCaptured(const std::string &what) { captured.push_back(what); }
   /// After an error, which aborts the communicator, always that error.
   absl::Status check(absl::Duration waited) override;
+  void abandon(const absl::Status &status) override;
 
 private:
   struct UnderWay {
@@ -51,6 +53,7 @@ private:
   std::vector<std::string> captured;
   absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
+  std::thread aborting;
 };
 
 } // namespace splitcast::runtime

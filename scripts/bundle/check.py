@@ -19,6 +19,7 @@ import json
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -79,11 +80,21 @@ def run(ranks, program, flags, directory, **variables):
     """What it prints."""
     command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
     command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
-    result = subprocess.run(command, cwd=directory, env=dict(environment(), **variables), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, timeout=LIMIT_SECONDS)
-    if result.returncode != 0:
-        raise Failure(" | ".join(result.stdout.strip().split("\n")[-3:]))
-    return result.stdout
+    return outputOf(command, cwd=directory, env=dict(environment(), **variables))
+
+
+def outputOf(command, **options):
+    """Of a program; when it takes too long, all that it started is ended."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                          **options) as process:
+        try:
+            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired as late:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise Failure(f"not done after {LIMIT_SECONDS} s") from late
+    if process.returncode != 0:
+        raise Failure(" | ".join(text.strip().split("\n")[-3:]))
+    return text
 
 
 class Training:
@@ -149,11 +160,10 @@ def timePeer(arguments):
     """Its last line."""
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocab": VOCABULARY, "tokens": CONTEXT, "batch": BATCH,
              "steps": COUNTED_STEPS, "warmup": WARMUP_STEPS}
-    result = subprocess.run(
+    text = outputOf(
         [sys.executable, arguments.peer, "--mode=single", f"--device={arguments.device}", "--compile", "--dtype=f32"] +
-        [f"--{name}={value}" for name, value in sizes.items()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=LIMIT_SECONDS)
-    lines = result.stdout.strip().split("\n")
+        [f"--{name}={value}" for name, value in sizes.items()])
+    lines = text.strip().split("\n")
     if not lines[-1].startswith("{"):
         raise Failure(" | ".join(lines[-3:]))
     return json.loads(lines[-1])
@@ -198,8 +208,8 @@ def runAll(arguments):
         for name, job in jobs:
             try:
                 isRight, text, *figures = job()
-            except (Failure, OSError, ValueError, TypeError, subprocess.TimeoutExpired) as failure:
-                isRight, text, figures = False, str(failure), []
+            except Exception as failure:  # the others' results are wanted all the same
+                isRight, text, figures = False, f"{type(failure).__name__}: {failure}", []
             yield {"what": name, "passed": isRight, "found": text, "figures": figures}
 
 

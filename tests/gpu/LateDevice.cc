@@ -27,13 +27,32 @@ using Task = std::function<absl::Status()>;
 
 struct Queue;
 
+/// Collectives start in the order in which they were given to streams, also to different ones: a rank that starts them
+/// in another order than the others waits for one that nobody else has come to. (NCCL_LAUNCH_ORDER_IMPLICIT on GPUs.)
+class StartOrder {
+public:
+  /// Those before `number` have been started.
+  absl::Status startBefore(size_t number);
+  /// Of the task that `queue` gets next.
+  size_t add(std::shared_ptr<Queue> queue);
+
+private:
+  struct Collective {
+    std::shared_ptr<Queue> queue;
+    int64_t position;
+  };
+  std::vector<Collective> collectives;
+  size_t next = 0; ///< those before it have been started
+};
+
 /// What streams were given while it was captured, in that order.
 struct Captured {
   struct Step {
     std::shared_ptr<Queue> queue;
-    Task task;             ///< none: the point of an event, or a wait for one
-    int64_t point = -1;    ///< an event that is recorded here
-    int64_t waitsFor = -1; ///< an event
+    Task task;                         ///< none: the point of an event, or a wait for one
+    std::shared_ptr<StartOrder> order; ///< of a collective
+    int64_t point = -1;                ///< an event that is recorded here
+    int64_t waitsFor = -1;             ///< an event
   };
   std::vector<Step> steps;
   int64_t points = 0;
@@ -43,9 +62,15 @@ struct Captured {
 struct Queue {
   explicit Queue(bool early) : early(early) {}
 
-  void add(Task task) {
+  /// `order`: of a collective.
+  void add(Task task, const std::shared_ptr<StartOrder> &order = nullptr) {
     if (capture)
-      return capture->steps.push_back({self.lock(), std::move(task)});
+      return capture->steps.push_back({self.lock(), std::move(task), order});
+    if (order)
+      task = [order, number = order->add(self.lock()), task = std::move(task)] {
+        absl::Status status = order->startBefore(number);
+        return status.ok() ? task() : status;
+      };
     tasks.push_back(std::move(task));
     ++added;
     if (early)
@@ -70,6 +95,21 @@ struct Queue {
   int64_t added = 0, done = 0;
   absl::Status error;
 };
+
+size_t StartOrder::add(std::shared_ptr<Queue> queue) {
+  const int64_t position = queue->added;
+  collectives.push_back({std::move(queue), position});
+  return collectives.size() - 1;
+}
+
+absl::Status StartOrder::startBefore(size_t number) {
+  for (; next < number; ++next) {
+    const Collective collective = collectives[next];
+    if (absl::Status status = collective.queue->runUntil(collective.position + 1); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
 
 /// Of work that is being captured; it has happened in no run.
 class CapturedEvent final : public runtime::EventState {
@@ -97,7 +137,7 @@ public:
   absl::Status waitFor(const Event &event) override {
     if (auto *captured = dynamic_cast<CapturedEvent *>(event.get())) {
       queue->capture = captured->capture; // as on GPUs: a stream that waits for captured work is captured
-      queue->capture->steps.push_back({queue, {}, -1, captured->point});
+      queue->capture->steps.push_back({queue, {}, nullptr, -1, captured->point});
       return absl::OkStatus();
     }
     if (queue->capture)
@@ -108,7 +148,7 @@ public:
   absl::StatusOr<Event> record() override {
     if (!queue->capture)
       return Event(std::make_shared<LateEvent>(queue, queue->added));
-    queue->capture->steps.push_back({queue, {}, queue->capture->points});
+    queue->capture->steps.push_back({queue, {}, nullptr, queue->capture->points});
     return Event(std::make_shared<CapturedEvent>(queue->capture, queue->capture->points++));
   }
   absl::Status synchronize() override {
@@ -140,7 +180,7 @@ public:
       else if (step.waitsFor >= 0)
         queue.add([event = events[step.waitsFor]] { return event->wait(); });
       else
-        queue.add(step.task);
+        queue.add(step.task, step.order);
     }
     return absl::OkStatus();
   }
@@ -290,8 +330,9 @@ private:
 
 class LateCommunicator final : public Communicator {
 public:
-  explicit LateCommunicator(Communicator &inner) : inner(&inner) {}
-  explicit LateCommunicator(std::unique_ptr<Communicator> group) : inner(group.get()), owned(std::move(group)) {}
+  explicit LateCommunicator(Communicator &inner) : inner(&inner), order(std::make_shared<StartOrder>()) {}
+  LateCommunicator(std::unique_ptr<Communicator> group, std::shared_ptr<StartOrder> order)
+      : inner(group.get()), owned(std::move(group)), order(std::move(order)) {}
 
   int64_t rank() const override { return inner->rank(); }
   int64_t size() const override { return inner->size(); }
@@ -333,17 +374,19 @@ public:
     absl::StatusOr<std::unique_ptr<Communicator>> group = inner->split(ranks, site);
     if (!group.ok())
       return group.status();
-    return std::make_unique<LateCommunicator>(*std::move(group));
+    return std::make_unique<LateCommunicator>(*std::move(group), order);
   }
 
 private:
   static std::vector<int64_t> copyOf(absl::Span<const int64_t> blocks) { return {blocks.begin(), blocks.end()}; }
 
   template <typename Start> absl::StatusOr<Event> later(Stream &stream, Start start) {
-    queueOf(stream).add([start = std::move(start)]() -> absl::Status {
-      absl::StatusOr<Event> event = start();
-      return event.ok() ? (*event)->wait() : event.status();
-    });
+    queueOf(stream).add(
+        [start = std::move(start)]() -> absl::Status {
+          absl::StatusOr<Event> event = start();
+          return event.ok() ? (*event)->wait() : event.status();
+        },
+        order);
     absl::StatusOr<Event> event = stream.record();
     if (!queueOf(stream).capture)
       last = *event;
@@ -353,6 +396,7 @@ private:
 
   Communicator *inner;
   std::unique_ptr<Communicator> owned;
+  std::shared_ptr<StartOrder> order; ///< of this rank
   Event last;
 };
 

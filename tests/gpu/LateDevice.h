@@ -19,7 +19,8 @@ inline constexpr int kEarlyModes = 3;
 /// Borrows the device. A copy between host and device while work is pending is FailedPrecondition.
 std::unique_ptr<runtime::Device> createLateDevice(runtime::Device &inner, Early early);
 
-/// Borrows the communicator, whose collectives become work of the late device's streams. Host calls (barrier, exchange,
+/// Borrows the communicator, whose collectives become work of the late device's streams; also on several streams they
+/// start in the order of the calls. Host calls (barrier, exchange,
 /// split) come after all of them.
 std::unique_ptr<runtime::Communicator> createLateCommunicator(runtime::Communicator &inner);
 
