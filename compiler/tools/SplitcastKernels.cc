@@ -9,16 +9,14 @@
 #include "compiler/LaunchFlags.h"
 #include "compiler/Pipelines.h"
 #include "dialects/exec/Exec.h"
-#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/cuda/CallKernels.h"
 #include "runtime/cuda/PtxCompiler.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include <cstdio>
-#include <map>
 
 namespace splitcast {
 namespace {
@@ -28,58 +26,13 @@ struct Options {
   int64_t stage = 0, rank = 0;
 };
 
-class NoProduct final : public runtime::ProductCall {
-  absl::Status launch(const std::byte *, const std::byte *, std::byte *, runtime::Stream &) override {
-    return absl::UnimplementedError("nothing runs here");
-  }
-};
-
-class NoKernels final : public runtime::KernelLibrary {
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> kernel(const std::string &) override {
-    return std::unique_ptr<runtime::Launchable>();
-  }
-};
-
-/// Adds the kernels that calls ask for to a module, under names of their own.
-class KernelCollector final : public runtime::CallServices {
-public:
-  explicit KernelCollector(mlir::ModuleOp kernels) : kernelModule(kernels) {}
-
-  absl::StatusOr<std::unique_ptr<runtime::ProductCall>> product(const runtime::StridedProduct &) override {
-    return std::make_unique<NoProduct>();
-  }
-  absl::StatusOr<std::shared_ptr<runtime::KernelLibrary>> kernels(const std::string &text) override {
-    const auto [known, isNew] = numbers.try_emplace(text, numbers.size());
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, kernelModule.getContext());
-    if (!module)
-      return absl::InternalError("a call's kernels do not parse");
-    for (auto function : llvm::make_early_inc_range(module->getOps<mlir::func::FuncOp>())) {
-      if (!isNew)
-        continue;
-      function.setName(absl::StrCat("call", known->second, "_", function.getName().str()));
-      function->remove();
-      kernelModule.push_back(function);
-    }
-    return std::make_shared<NoKernels>();
-  }
-
-private:
-  mlir::ModuleOp kernelModule;
-  std::map<std::string, size_t> numbers; ///< by text
-};
-
 absl::Status addCallKernels(mlir::ModuleOp plans, mlir::ModuleOp kernels) {
-  KernelCollector collector(kernels);
+  runtime::CallKernelCollector collector(kernels);
   absl::Status status;
   plans.walk([&](exec::LibraryOp op) {
-    auto type = op.getConfig().getAs<mlir::TypeAttr>("type");
-    if (!type || type.getValue().getIntOrFloatBitWidth() < 32) // small floats' are libraries' own
-      return;
-    const std::string name = op.getName().str();
-    if (name == "embedding_grad")
-      status.Update(runtime::createDeviceEmbeddingGrad(op.getConfig(), collector).status());
-    else if (name != "matmul")
-      status.Update(runtime::createDeviceAttention(name, op.getConfig(), collector).status());
+    absl::Status added = runtime::createDeviceCall(op.getName().str(), op.getConfig(), collector).status();
+    if (!absl::IsNotFound(added)) // the library's own
+      status.Update(added);
   });
   return status;
 }

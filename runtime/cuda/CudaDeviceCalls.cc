@@ -53,13 +53,13 @@ absl::StatusOr<std::unique_ptr<Launchable>> createAttention(mlir::DictionaryAttr
   if (type && (type.getValue().isBF16() || type.getValue().isF16()))
     return createCudaFlashAttention(name, config);
   CudaCallServices services(options);
-  return createDeviceAttention(name, config, services);
+  return createDeviceCall(name, config, services);
 }
 
 absl::StatusOr<std::unique_ptr<Launchable>> createEmbeddingGrad(mlir::DictionaryAttr config,
                                                                 const CudaLibraryCallOptions &options) {
   CudaCallServices services(options);
-  return createDeviceEmbeddingGrad(config, services);
+  return createDeviceCall("embedding_grad", config, services);
 }
 
 const CudaLibraryCallRegistration attention("attention", createAttention<false>),

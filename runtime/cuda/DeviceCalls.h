@@ -47,11 +47,17 @@ public:
 };
 
 /// `config` is that of the call, with `workspace` bytes: the last buffer, unless it is 0.
-///   Errors  InvalidArgument: a configuration that is wrong, or a workspace that is too small.
+///   Errors  NotFound: a call of another name, or of small floats; libraries have those. InvalidArgument: a
+///   configuration
+///           that is wrong, or a workspace that is too small.
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(const std::string &name, mlir::DictionaryAttr config,
+                                                             CallServices &services);
+
+// The calls, which createDeviceCall knows by their names.
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(const std::string &name, mlir::DictionaryAttr config,
                                                                   CallServices &services);
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(mlir::DictionaryAttr config,
-                                                                      CallServices &services);
+absl::StatusOr<std::unique_ptr<Launchable>>
+createDeviceEmbeddingGrad(const std::string &name, mlir::DictionaryAttr config, CallServices &services);
 
 } // namespace splitcast::runtime
 

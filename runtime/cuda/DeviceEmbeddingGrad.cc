@@ -60,9 +60,9 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(mlir::DictionaryAttr attribute,
-                                                                      CallServices &services) {
-  LibraryConfig config(kName, attribute);
+absl::StatusOr<std::unique_ptr<Launchable>>
+createDeviceEmbeddingGrad(const std::string &name, mlir::DictionaryAttr attribute, CallServices &services) {
+  LibraryConfig config(name, attribute);
   const int64_t rows = config.count("rows"), vocabulary = config.count("vocabulary"), width = config.count("width");
   const ElementType type = config.type("type"), index = config.type("index_type");
   config.count("workspace");

@@ -163,8 +163,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
   const bool isSmall = type && type.getWidth() == 8 * kSmallBytes;
   if (!isSmall && config.contains("workspace")) { // as plans for GPUs give it
     EmulatedServices services(device);
-    return name == "embedding_grad" ? runtime::createDeviceEmbeddingGrad(config, services)
-                                    : runtime::createDeviceAttention(name, config, services);
+    return runtime::createDeviceCall(name, config, services);
   }
   if (!isSmall)
     return host.libraryCall(name, config);

@@ -1,0 +1,35 @@
+//===- CallKernels.h - The kernels that calls are made of, without running any ---------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
+#define SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
+
+#include "runtime/cuda/DeviceCalls.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace splitcast::runtime {
+
+/// Adds the kernels that calls ask for to a module, as callN_NAME, and lists their products. The calls are only good
+/// for being destroyed.
+class CallKernelCollector final : public CallServices {
+public:
+  /// The module's context has the dialects of registerGpuKernelDialects.
+  explicit CallKernelCollector(mlir::ModuleOp module) : module(module) {}
+
+  absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) override;
+  absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &text) override;
+
+  const std::vector<StridedProduct> &products() const { return asked; }
+
+private:
+  mlir::ModuleOp module;
+  std::map<std::string, size_t> numbers; ///< by text
+  std::vector<StridedProduct> asked;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
