@@ -17,7 +17,7 @@ namespace {
 /// The word on the device, and its copy on the host.
 class Found : public CudaWatcher {
 public:
-  explicit Found(IndexCheck check) : check_(std::move(check)) {}
+  explicit Found(IndexCheck indices) : indices(std::move(indices)) {}
   Found(const Found &) = delete;
   Found &operator=(const Found &) = delete;
   ~Found() override {
@@ -36,9 +36,11 @@ public:
     return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), IndexCheck::kName) : status;
   }
 
-  absl::Status check(absl::Duration) override { return statusOfFound(check_, *static_cast<volatile uint64_t *>(host)); }
+  absl::Status check(absl::Duration) override {
+    return statusOfFound(indices, *static_cast<volatile uint64_t *>(host));
+  }
 
-  const IndexCheck check_;
+  const IndexCheck indices;
   void *device = nullptr, *host = nullptr;
 };
 
@@ -49,7 +51,7 @@ public:
   ~CudaCheckIndices() override { cudaLibraryUnload(library); }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    const IndexCheck &check = found->check_;
+    const IndexCheck &check = found->indices;
     const int64_t bytes = check.count * bytesOf(check.type);
     if (absl::Status status = checkBuffers(IndexCheck::kName, {bytes}, buffers); !status.ok())
       return status;

@@ -75,18 +75,18 @@ private:
     auto graph = std::make_unique<CudnnGraph>();
     forwardUids = buildAttention(*graph, sizes, /*keepsStatistics=*/isGradient);
     absl::StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::create(std::move(graph));
-    if (!plan.ok() || !isGradient) {
-      if (plan.ok())
-        forward = *std::move(plan);
+    if (!plan.ok())
       return plan.status();
-    }
     forward = *std::move(plan);
+    if (!isGradient)
+      return absl::OkStatus();
     graph = std::make_unique<CudnnGraph>();
     backwardUids = buildAttentionGradient(*graph, sizes);
     plan = CudnnPlan::create(std::move(graph));
-    if (plan.ok())
-      backward = *std::move(plan);
-    return plan.status();
+    if (!plan.ok())
+      return plan.status();
+    backward = *std::move(plan);
+    return absl::OkStatus();
   }
 };
 

@@ -77,9 +77,10 @@ public:
 
 private:
   template <typename T> static absl::Status take(absl::StatusOr<std::unique_ptr<T>> made, std::unique_ptr<T> &to) {
-    if (made.ok())
-      to = *std::move(made);
-    return made.status();
+    if (!made.ok())
+      return made.status();
+    to = *std::move(made);
+    return absl::OkStatus();
   }
 
   std::byte *query(Buffer buffer, int64_t sample) const { return buffer.data + sample * sizes.queryBytes(); }
