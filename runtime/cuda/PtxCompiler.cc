@@ -1,20 +1,18 @@
 #include "runtime/cuda/PtxCompiler.h"
 
+#include "runtime/codegen/LlvmCodegen.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <cstdlib>
 #include <mutex>
@@ -25,7 +23,7 @@ namespace {
 
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createMachine(const PtxTarget &target) {
+void initializeTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTarget();
@@ -33,14 +31,6 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createMachine(const PtxTarg
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
   });
-  std::string error;
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  if (!found)
-    return absl::InternalError(absl::StrCat("LLVM has no code generator for ", kTriple, ": ", error));
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      kTriple, target.chip, target.features, options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 /// Names of libdevice's functions that the module calls and does not hold. (What __nvvm_reflect asks, LLVM answers.)
@@ -88,30 +78,6 @@ void addNoAlias(llvm::Module &module) {
           argument.addAttr(llvm::Attribute::NoAlias);
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
-absl::StatusOr<std::string> emit(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return absl::InternalError("LLVM cannot emit PTX");
-  passes.run(module);
-  return std::string(text.begin(), text.end());
-}
-
 } // namespace
 
 absl::StatusOr<std::string> findLibdevice() {
@@ -144,10 +110,12 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
   if (mlir::failed(passes.run(*program.module)))
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not lower kernels for ", target.chip, ": ", errors));
   llvm::LLVMContext llvmContext;
+  collectErrors(llvmContext, errors);
   std::unique_ptr<llvm::Module> module = mlir::translateModuleToLLVMIR(program.functions(), llvmContext);
   if (!module)
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate kernels to LLVM IR: ", errors));
-  absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target);
+  initializeTarget();
+  auto machine = createTargetMachine({kTriple, target.chip, target.features});
   if (!machine.ok())
     return machine.status();
   module->setDataLayout((*machine)->createDataLayout());
@@ -156,8 +124,11 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
     addNoAlias(*module);
   if (absl::Status status = linkLibdevice(*module, target.libdevice); !status.ok())
     return status;
-  optimize(*module, **machine);
-  return emit(*module, **machine);
+  optimize(*module, **machine, /*joinsScalars=*/false);
+  absl::StatusOr<std::string> ptx = emit(*module, **machine, llvm::CodeGenFileType::AssemblyFile);
+  if (ptx.ok() && !errors.empty())
+    return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile kernels for ", target.chip, ": ", errors));
+  return ptx;
 }
 
 } // namespace splitcast::runtime

@@ -1,5 +1,6 @@
 #include "runtime/host/JitCompiler.h"
 
+#include "runtime/codegen/LlvmCodegen.h"
 #include "runtime/host/JitKernelSource.h"
 #include "runtime/host/JitLowering.h"
 
@@ -9,16 +10,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
 
 namespace splitcast::runtime {
 namespace {
@@ -67,55 +61,6 @@ void setTargetAttributes(llvm::Module &module, const JitTarget &target) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createMachine(const JitTarget &target) {
-  std::string error;
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(target.triple, error);
-  if (!found)
-    return absl::InternalError(absl::StrCat("LLVM has no code generator for ", target.triple, ": ", error));
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(target.triple, target.cpu, target.features,
-                                                                         options, llvm::Reloc::PIC_, std::nullopt,
-                                                                         llvm::CodeGenOptLevel::Aggressive));
-}
-
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
-absl::StatusOr<std::string> emit(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return absl::InternalError("LLVM cannot emit objects for this target");
-  passes.run(module);
-  return std::string(object.begin(), object.end());
-}
-
-/// LLVM's own handler ends the process at an error.
-void collectErrors(const llvm::DiagnosticInfo *info, void *errors) {
-  if (info->getSeverity() != llvm::DS_Error)
-    return;
-  llvm::raw_string_ostream stream(*static_cast<std::string *>(errors));
-  llvm::DiagnosticPrinterRawOStream printer(stream);
-  info->print(printer);
-  stream << "\n";
-}
-
 } // namespace
 
 JitCompiler::JitCompiler(const JitTarget &target)
@@ -144,19 +89,19 @@ absl::StatusOr<std::string> JitCompiler::compile(const std::string &source, cons
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not lower it: ", errors));
 
   llvm::LLVMContext llvmContext;
-  llvmContext.setDiagnosticHandlerCallBack(collectErrors, &errors);
+  collectErrors(llvmContext, errors);
   std::unique_ptr<llvm::Module> llvmModule = mlir::translateModuleToLLVMIR(*module, llvmContext);
   if (!llvmModule || !llvmModule->getFunction(kKernelSymbol))
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate it to LLVM IR: ", errors));
-  absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(target);
+  auto machine = createTargetMachine({target.triple, target.cpu, target.features, llvm::Reloc::PIC_});
   if (!machine.ok())
     return machine.status();
   llvmModule->setDataLayout((*machine)->createDataLayout());
   llvmModule->setTargetTriple(target.triple);
   addEntry(*llvmModule, entryName);
   setTargetAttributes(*llvmModule, target);
-  optimize(*llvmModule, **machine);
-  absl::StatusOr<std::string> object = emit(*llvmModule, **machine);
+  optimize(*llvmModule, **machine, /*joinsScalars=*/true);
+  absl::StatusOr<std::string> object = emit(*llvmModule, **machine, llvm::CodeGenFileType::ObjectFile);
   if (object.ok() && !errors.empty())
     return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile it: ", errors));
   return object;
