@@ -189,7 +189,7 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
   // Even with flags that are wrong: the other ranks hear of it.
   absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? options : LaunchOptions());
   if (!launch.ok()) {
-    printError(0, launch.status());
+    printError(runtime::rankFromEnvironment(), launch.status());
     return 1;
   }
   absl::Status status = (*launch)->agree(parsed, "check of the flags");

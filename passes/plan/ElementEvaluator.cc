@@ -64,6 +64,10 @@ ElementEvaluator::Key ElementEvaluator::keyOf(Value tensor, ArrayRef<Index> indi
   return key;
 }
 
+void ElementEvaluator::know(Value tensor, ArrayRef<Index> indices, Value value) {
+  scopes.back()[keyOf(tensor, indices)] = value;
+}
+
 Value ElementEvaluator::known(const Key &key) {
   for (auto &scope : llvm::reverse(scopes))
     if (auto found = scope.find(key); found != scope.end())

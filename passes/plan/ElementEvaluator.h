@@ -55,6 +55,8 @@ protected:
 
   /// The element of `tensor` at `indices`; in lanes, laneCount of them.
   mlir::Value evaluate(mlir::Value tensor, llvm::ArrayRef<Index> indices);
+  /// From here on, in this scope, that element is `value`.
+  void know(mlir::Value tensor, llvm::ArrayRef<Index> indices, mlir::Value value);
   /// The next value of a reduction's `sum`, at `loops`.
   mlir::Value accumulate(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> loops, mlir::Value sum);
   /// What a reduction starts from, as a scalar, or splat when in lanes.

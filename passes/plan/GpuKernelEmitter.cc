@@ -63,17 +63,12 @@ private:
       emitByShape(ofRows);
     SmallVector<size_t> sums = form.columns, rest;
     for (size_t result : form.others)
-      (isSum(result) ? sums : rest).push_back(result);
+      (reductionOf(body.results[result]) ? sums : rest).push_back(result);
     emitByShape(rest);
     for (size_t sum : sums) {
       emitSum(sum);
       memory[body.results[sum]] = targets[sum];
     }
-  }
-
-  bool isSum(size_t result) const {
-    auto generic = body.results[result].getDefiningOp<linalg::GenericOp>();
-    return generic && isReduction(generic);
   }
 
   /// Elementwise results, those of one shape in one launch.
@@ -383,7 +378,7 @@ private:
 
   void emitSum(size_t result) {
     Value tensor = body.results[result];
-    auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+    linalg::GenericOp generic = reductionOf(tensor);
     int64_t total = ShapedType::getNumElements(shapeOf(tensor));
     if (total == 0)
       return;
@@ -405,7 +400,7 @@ private:
   void emitColumnSum(size_t result, linalg::GenericOp generic) {
     int64_t width = shapeOf(body.results[result]).front();
     SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
-    Type element = cast<RankedTensorType>(body.results[result].getType()).getElementType();
+    Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
     auto sharedType = MemRefType::get({kColumnWarps, kWarp}, element, AffineMap(),
                                       gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
     launch((width + kWarp - 1) / kWarp, kColumnWarps, sharedType, [&](const Ids &ids) {
@@ -427,7 +422,9 @@ private:
         for (int64_t warp = 1; warp < kColumnWarps; ++warp)
           total = combine(builder, loc, generic, total,
                           builder.create<memref::LoadOp>(loc, shared, ValueRange{indexConstant(warp), ids.thread}));
-        builder.create<memref::StoreOp>(loc, total, targets[result], column);
+        const SmallVector<Index> place = {{column, false}};
+        know(generic.getResult(0), place, total);
+        builder.create<memref::StoreOp>(loc, evaluate(body.results[result], place), targets[result], column);
       });
     });
   }

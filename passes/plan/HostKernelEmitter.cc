@@ -63,10 +63,7 @@ private:
       }
   }
 
-  bool isSum(size_t result) const {
-    auto generic = body.results[result].getDefiningOp<linalg::GenericOp>();
-    return generic && isReduction(generic);
-  }
+  bool isSum(size_t result) const { return reductionOf(body.results[result]) != nullptr; }
 
   void emitOther(ArrayRef<size_t> members, bool reductions) {
     if (reductions && isColumnReduction(body.results[members.front()]))
@@ -79,9 +76,8 @@ private:
 
   /// Columns are computed side by side when the reduction's innermost loop is one of the result's.
   static bool isColumnReduction(Value result) {
-    auto generic = result.getDefiningOp<linalg::GenericOp>();
-    return !shapeOf(result).empty() && generic.getIteratorTypesArray().back() == utils::IteratorType::parallel &&
-           !usesPlaces(result);
+    return !shapeOf(result).empty() &&
+           reductionOf(result).getIteratorTypesArray().back() == utils::IteratorType::parallel && !usesPlaces(result);
   }
 
   /// Runs `inner` with the indices of all places of `extents`.

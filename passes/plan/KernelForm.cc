@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <numeric>
 #include <set>
@@ -194,6 +195,20 @@ bool reads(Value tensor, Value operand) {
 bool containsReduction(Value tensor) { return anyGeneric(tensor, isReduction); }
 
 bool usesPlaces(Value tensor) { return anyGeneric(tensor, extracts); }
+
+linalg::GenericOp reductionOf(Value tensor) {
+  linalg::GenericOp generic = genericOf(tensor);
+  while (generic && !isReduction(generic)) {
+    SetVector<Value> reduced;
+    for (Value input : generic.getDpsInputs())
+      if (containsReduction(input))
+        reduced.insert(input);
+    if (!isPointwise(generic) || reduced.size() != 1 || shapeOf(reduced.front()) != shapeOf(tensor))
+      return {};
+    generic = genericOf(reduced.front());
+  }
+  return generic;
+}
 
 KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
   if (isFlat)

@@ -24,6 +24,10 @@ public:
 
 bool isReduction(mlir::linalg::GenericOp generic);
 
+/// The reduction of which `tensor` is made element by element: of a sum, the sum itself; of one that is then rounded or
+/// scaled, the one before. Null: none, or several.
+mlir::linalg::GenericOp reductionOf(mlir::Value tensor);
+
 /// Whether making `tensor` includes a reduction, or reads another tensor at computed places.
 bool containsReduction(mlir::Value tensor);
 bool usesPlaces(mlir::Value tensor);

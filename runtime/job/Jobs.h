@@ -14,6 +14,9 @@ namespace splitcast::runtime {
 ///   Errors  those of MpiRuntime::create, TcpJob::fromEnvironment and TcpJob::create.
 absl::StatusOr<std::unique_ptr<Job>> createJob(absl::Duration timeout);
 
+/// The rank that a launcher's environment gives this process, 0 without one: for messages where there is no job.
+int64_t rankFromEnvironment();
+
 } // namespace splitcast::runtime
 
 #endif // SPLITCAST_RUNTIME_JOB_JOBS_H

@@ -102,6 +102,15 @@ TEST(Examples, ALostRankStartedByVariablesEndsTheOthers) {
     EXPECT_THAT(result.rankOutputs[rank], HasSubstr(" has lost rank 1 ")) << result.describe();
 }
 
+// There is no job yet, and still each rank's error is its own.
+TEST(Examples, RanksThatCannotMeetSayWhoTheyAre) {
+  Job job = byVariables(makeWorkDirectory(), 3, with({"env", "MASTER_PORT=none"}, textModel()));
+  JobResult result = runJob(job);
+  EXPECT_EQ(result.rankStatuses, (std::vector<int>{1, 1, 1})) << result.describe();
+  for (int rank : {0, 1, 2})
+    EXPECT_THAT(result.rankOutputs[rank], HasSubstr("rank " + std::to_string(rank) + ": error: MASTER_PORT is 'none'"));
+}
+
 // Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
 TEST(Examples, RunWritesSplitOutputsWhole) {
   std::string directory = makeWorkDirectory(), first;

@@ -70,4 +70,17 @@ func.func @rows(%t: tensor<5x8xf32> {ccl.global = tensor<5x8xf32>}, %i: tensor<7
   %0 = nn.embedding %t, %i : (tensor<5x8xf32>, tensor<7xi64>) -> tensor<7x8xf32>
   return %0 : tensor<7x8xf32>
 }
+
+// A sum that is rounded is shared like any sum: a block's warps add columns, in f32, and a warp adds a scalar.
+// CHECK: gpu.launch {{.*}}workgroup({{.*}} : memref<8x32xf32, #gpu.address_space<workgroup>>)
+// CHECK: gpu.barrier
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+// CHECK: gpu.launch
+// CHECK: gpu.shuffle {{.*}} : f32
+// CHECK: arith.truncf {{.*}} : f32 to f16
+func.func @rounded(%x: tensor<64x32xbf16> {ccl.global = tensor<64x32xbf16>}, %y: tensor<640xf16> {ccl.global = tensor<640xf16>}) -> (tensor<32xbf16> {ccl.global = tensor<32xbf16>}, tensor<f16> {ccl.global = tensor<f16>}) {
+  %0 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<64x32xbf16>) -> tensor<32xbf16>
+  %1 = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<640xf16>) -> tensor<f16>
+  return %0, %1 : tensor<32xbf16>, tensor<f16>
+}
 }
