@@ -112,7 +112,8 @@ Value ElementEvaluator::load(Value source, ArrayRef<Index> indices) {
   return builder.create<vector::MaskedLoadOp>(loc, type, source, bases(indices), mask, zero);
 }
 
-/// Lanes along a dimension that is not the innermost: one load each; lanes that are masked off load the first one's.
+/// Lanes along a dimension that is not the innermost: one load each; lanes that are masked off, which may be all of a
+/// thread's, load what lies at 0.
 Value ElementEvaluator::gatherLanes(Value source, ArrayRef<Index> indices, Type element) {
   auto type = VectorType::get({laneCount}, element);
   Value result = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
@@ -131,7 +132,7 @@ Value ElementEvaluator::laneIndex(Value base, int64_t lane) {
   if (!mask)
     return index;
   Value active = builder.create<vector::ExtractElementOp>(loc, mask, indexConstant(lane));
-  return builder.create<arith::SelectOp>(loc, active, index, base);
+  return builder.create<arith::SelectOp>(loc, active, index, indexConstant(0));
 }
 
 Value ElementEvaluator::constantOf(Value scalar) { return builder.clone(*scalar.getDefiningOp())->getResult(0); }

@@ -43,6 +43,7 @@ using Event = std::shared_ptr<EventState>;
 
 class Stream {
 public:
+  /// Afterwards no work of it touches memory: it was done, or, after an error, given up.
   virtual ~Stream() = default;
   /// Later work of this stream runs after `event`. (The host device waits here.)
   virtual absl::Status waitFor(const Event &event) = 0;

@@ -9,13 +9,17 @@
 #include <vector>
 
 namespace splitcast::runtime {
+namespace {
+
+/// How long a stream's work may take to end once it was given up.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
+} // namespace
 
 CudaEvent::~CudaEvent() {
   if (event)
     cudaEventDestroy(event);
 }
-
-absl::Status CudaEvent::wait() { return cudaStatus(cudaEventSynchronize(event), "waiting for an event"); }
 
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream) {
   cudaEvent_t event = nullptr;
@@ -51,13 +55,36 @@ absl::Status askWatchers(absl::Duration waited) {
   return status;
 }
 
+/// Until `query` no longer answers that the device is not ready.
+template <typename Query> absl::Status waitAndWatch(Query query, const std::string &what) {
+  const absl::Time begin = absl::Now();
+  cudaError_t state = query();
+  for (; state == cudaErrorNotReady; state = query()) {
+    if (absl::Status status = askWatchers(absl::Now() - begin); !status.ok())
+      return status;
+    std::this_thread::yield();
+  }
+  absl::Status status = cudaStatus(state, what);
+  status.Update(askWatchers(absl::ZeroDuration()));
+  return status;
+}
+
 } // namespace
+
+absl::Status CudaEvent::wait() {
+  return waitAndWatch([this] { return cudaEventQuery(event); }, "waiting for an event");
+}
 
 void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher) { watchers().push_back(std::move(watcher)); }
 
 CudaStream::~CudaStream() {
-  if (stream)
-    cudaStreamDestroy(stream);
+  if (!stream)
+    return;
+  // After an error collectives are aborted, and what waits for them goes on; a device that hangs all the same is left.
+  const absl::Time end = synchronize().ok() ? absl::InfinitePast() : absl::Now() + kPatience;
+  while (absl::Now() < end && cudaStreamQuery(stream) == cudaErrorNotReady)
+    absl::SleepFor(absl::Milliseconds(1));
+  cudaStreamDestroy(stream);
 }
 
 absl::Status CudaStream::waitFor(const Event &event) {
@@ -70,16 +97,7 @@ absl::Status CudaStream::waitFor(const Event &event) {
 absl::StatusOr<Event> CudaStream::record() { return recordCudaEvent(stream); }
 
 absl::Status CudaStream::synchronize() {
-  const absl::Time begin = absl::Now();
-  cudaError_t state = cudaStreamQuery(stream);
-  for (; state == cudaErrorNotReady; state = cudaStreamQuery(stream)) {
-    if (absl::Status status = askWatchers(absl::Now() - begin); !status.ok())
-      return status;
-    std::this_thread::yield();
-  }
-  absl::Status status = cudaStatus(state, absl::StrCat("work of stream '", name, "'"));
-  status.Update(askWatchers(absl::ZeroDuration()));
-  return status;
+  return waitAndWatch([this] { return cudaStreamQuery(stream); }, absl::StrCat("work of stream '", name, "'"));
 }
 
 cudaStream_t cudaStreamOf(Stream &stream) { return static_cast<CudaStream &>(stream).get(); }

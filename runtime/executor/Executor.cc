@@ -38,6 +38,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
 }
 
 Executor::~Executor() {
+  underWay.clear();
+  streams.clear(); // what is left of their work after an error uses all that follows
   functions.clear();
   launchables.clear();
   registrations.clear();

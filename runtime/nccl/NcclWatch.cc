@@ -8,8 +8,8 @@
 namespace splitcast::runtime {
 
 NcclWatch::~NcclWatch() {
-  forgetDone();
-  if (communicator && underWay.empty()) {
+  finishUnderWay();
+  if (communicator) {
     ncclResult_t ended = ncclCommFinalize(communicator);
     if ((ended == ncclSuccess || ended == ncclInProgress) && settle("ending").ok())
       ncclCommDestroy(std::exchange(communicator, nullptr));
@@ -39,6 +39,13 @@ void NcclWatch::forgetDone() {
     underWay.pop_front();
     lastProgress = absl::Now();
   }
+}
+
+void NcclWatch::finishUnderWay() {
+  captured.clear(); // graphs were waited for where they were launched
+  lastProgress = absl::Now();
+  for (forgetDone(); !underWay.empty() && check(absl::ZeroDuration()).ok(); forgetDone())
+    absl::SleepFor(absl::Microseconds(50));
 }
 
 void NcclWatch::add(const Event &event, const std::string &what) {

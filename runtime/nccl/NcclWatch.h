@@ -14,8 +14,8 @@
 
 namespace splitcast::runtime {
 
-/// Owns a communicator of NCCL, which never blocks, and knows which collectives are under way. Destroyed with all done,
-/// it ends the communicator in peace; else it aborts it.
+/// Owns a communicator of NCCL, which never blocks, and knows which collectives are under way. Destroyed, it waits for
+/// them, for events may outlive it, and ends the communicator in peace; after an error it aborts it.
 class NcclWatch : public CudaWatcher {
 public:
   NcclWatch(ncclComm_t communicator, absl::Duration timeout) : communicator(communicator), timeout(timeout) {}
@@ -44,6 +44,8 @@ private:
 
   absl::Status fail(const absl::Status &status);
   void forgetDone();
+  /// As long as there is progress.
+  void finishUnderWay();
   /// What may be under way, for messages.
   std::string suspect() const;
 

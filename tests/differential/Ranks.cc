@@ -15,6 +15,8 @@ namespace splitcast::differential {
 
 namespace {
 
+DeviceMaker deviceMaker = nullptr;
+
 /// The first failure counts: those after it are its consequences.
 class FirstFailure {
 public:
@@ -39,6 +41,10 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
   runtime::HostCommunicatorOptions options;
   options.timeout = absl::Seconds(60);
   std::unique_ptr<runtime::Communicator> communicator = runtime::createHostCommunicator(*std::move(transport), options);
+  if (deviceMaker) {
+    absl::StatusOr<std::unique_ptr<runtime::Device>> device = deviceMaker();
+    return device.ok() ? body(**device, *communicator) : device.status();
+  }
   runtime::HostDeviceOptions deviceOptions;
   deviceOptions.objectCacheDir = objectCacheDir;
   std::unique_ptr<runtime::Device> device = gpu_tests::createEmulatedDevice(deviceOptions);
@@ -50,6 +56,8 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
 }
 
 } // namespace
+
+void setDeviceMaker(DeviceMaker maker) { deviceMaker = maker; }
 
 absl::Status onRanks(int64_t ranks, const std::string &objectCacheDir, const RankBody &body) {
   std::vector<std::unique_ptr<runtime::Transport>> roots = runtime::createThreadTransports(ranks);

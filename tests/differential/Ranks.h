@@ -11,6 +11,13 @@ namespace splitcast::differential {
 
 using RankBody = std::function<absl::Status(runtime::Device &device, runtime::Communicator &communicator)>;
 
+/// What a rank computes with.
+using DeviceMaker = absl::StatusOr<std::unique_ptr<runtime::Device>> (*)();
+
+/// From now on ranks compute on devices of this maker, one after another on their streams as they do, instead of those
+/// that onRanks() says. Kinds that only one process has are for one rank.
+void setDeviceMaker(DeviceMaker maker);
+
 /// Runs `body` once per rank, each in its own thread with a device of its own (gpu_tests::createEmulatedDevice, whose
 /// streams gpu_tests::createLateDevice runs late or early), connected by the thread transport. When one fails, the
 /// others' collectives fail too, and the first failure is returned with its rank.

@@ -20,10 +20,15 @@ def _cuda_repository_impl(ctx):
 package(default_visibility = ["//visibility:public"])
 
 cc_library(
-    name = "cuda",
+    name = "headers",
     hdrs = glob(["include/**"]),
     includes = ["include"],
+)
+
+cc_library(
+    name = "cuda",
     linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcudart", "-lcublasLt", "-lcudnn", "-lnccl"],
+    deps = [":headers"],
 )
 """.format(home = home))
 

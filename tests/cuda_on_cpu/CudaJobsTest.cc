@@ -1,0 +1,214 @@
+//===- CudaJobsTest.cc - Training on GPUs that the CPU plays --------------------------------------------------===//
+//
+// The programs, the backend and its kernels are those that a GPU gets; CUDA's libraries are libcuda_on_cpu.so, which
+// runs the PTX, checks every access and every race, and lets streams run late. What it cannot know is what its authors
+// believe wrongly of CUDA.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/examples/TrainingRuns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace splitcast {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// `command` on CUDA's devices, with these variables.
+Command onCuda(const Command &command, const std::vector<std::string> &variables) {
+  Command all = {"env", "LD_PRELOAD=" + programPath("tests/cuda_on_cpu/libcuda_on_cpu.so"),
+                 "SPLITCAST_CUDA_BACKEND=" + programPath("compiler/libsplitcast-cuda.so")};
+  all.insert(all.end(), variables.begin(), variables.end());
+  all.insert(all.end(), command.begin(), command.end());
+  return with(all, {"--device=cuda"});
+}
+
+Command gpt() {
+  return {programPath("examples/gpt/gpt"),
+          "--text=text",
+          "--layers=2",
+          "--heads=2",
+          "--width=20",
+          "--context=13",
+          "--batch=12",
+          "--dropout=0.1",
+          "--sample=0"};
+}
+Command textModel() {
+  return {programPath("examples/text_model/text_model"),
+          "--text=text",
+          "--batch=12",
+          "--hidden=36",
+          "--window=5",
+          "--width=6"};
+}
+Command classifier() { return {programPath("examples/classifier/classifier")}; }
+Command recipe() { return {programPath("examples/recipe/recipe"), "--layers=3", "--width=33", "--batch=5"}; }
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+struct Setting {
+  int stage;
+  std::vector<std::string> flags, variables;
+};
+
+/// Trains at all stages, with graphs and without, on streams that run late in several ways: the same bits, and near the
+/// CPU's losses.
+void compareWithCpu(const Command &program, int64_t ranks, int64_t steps) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(program, {"--steps=" + std::to_string(steps)});
+  const std::vector<float> expected = exactLosses(train(directory, ranks, command).losses);
+  ASSERT_EQ(expected.size(), static_cast<size_t>(steps));
+  const std::string own = "SPLITCAST_CUDA_ON_CPU_DEVICES=" + std::to_string(ranks);
+  const std::vector<Setting> settings = {
+      {0, {}, {own}},
+      {1, {}, {own, "SPLITCAST_CUDA_ON_CPU_SEED=1"}},
+      {2, {"--strategy=tensor"}, {own, "SPLITCAST_CUDA_ON_CPU_SEED=2"}},
+      {2, {}, {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_ON_CPU_SEED=3"}},
+      {3, {}, {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4"}},
+      {3, {"--strategy=tensor"}, {own, "SPLITCAST_CUDA_GRAPHS=0"}},
+  };
+  Trained first;
+  for (const Setting &setting : settings) {
+    const std::string stage = "--zero-stage=" + std::to_string(setting.stage);
+    Trained trained = train(directory, ranks, onCuda(with(with(command, {stage}), setting.flags), setting.variables));
+    if (first.losses.empty())
+      first = trained;
+    EXPECT_EQ(trained.losses, first.losses) << stage;
+    EXPECT_TRUE(trained.variables == first.variables) << stage;
+  }
+  const std::vector<float> losses = exactLosses(first.losses);
+  ASSERT_EQ(losses.size(), expected.size());
+  for (size_t step = 0; step < losses.size(); ++step)
+    EXPECT_NEAR(losses[step], expected[step], 1e-3 * std::abs(expected[step])) << "step " << step;
+}
+
+class CudaRanks : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(CudaRanks, TrainTheClassifierToTheSameBits) { compareWithCpu(classifier(), GetParam(), 6); }
+TEST_P(CudaRanks, TrainTheTextModelToTheSameBits) { compareWithCpu(textModel(), GetParam(), 6); }
+TEST_P(CudaRanks, TrainTheRecipeToTheSameBits) { compareWithCpu(recipe(), GetParam(), 3); }
+TEST_P(CudaRanks, TrainTheLanguageModelToTheSameBits) { compareWithCpu(gpt(), GetParam(), 3); }
+
+INSTANTIATE_TEST_SUITE_P(Examples, CudaRanks, ::testing::Values(1, 3, 4),
+                         [](const auto &info) { return std::to_string(info.param); });
+
+// NCCL's own sums are right, in another order.
+TEST(CudaJobs, NcclsOwnSumsAreNearToo) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(textModel(), {"--steps=4", "--zero-stage=2"});
+  const std::vector<float> expected = exactLosses(train(directory, 3, command).losses);
+  const Command onGpu = onCuda(command, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_NCCL_SUMS=1"});
+  const std::vector<float> losses = exactLosses(train(directory, 3, onGpu).losses);
+  ASSERT_EQ(losses.size(), 4u);
+  for (size_t step = 0; step < losses.size(); ++step)
+    EXPECT_NEAR(losses[step], expected[step], 1e-3 * expected[step]);
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+// What the compiler predicts is what the device gives away, apart from what libraries keep for themselves: products' 32
+// MiB, and the word of a check of indices. All else comes back.
+TEST(CudaJobs, PredictedBytesAreAllocated) {
+  constexpr int64_t kOfProducts = int64_t{32} << 20, kOfIndices = sizeof(uint64_t);
+  for (const char *stage : {"--zero-stage=0", "--zero-stage=3"}) {
+    const std::string directory = makeWorkDirectory();
+    const Command command = with(classifier(), {"--steps=3", "--report", stage});
+    const JobResult result = runIn(
+        directory, 3,
+        onCuda(command, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_REPORT=" + directory + "/report"}));
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+    std::istringstream lines(readFile(directory + "/report"));
+    int processes = 0;
+    int64_t most = 0;
+    for (std::string line; std::getline(lines, line); ++processes) {
+      const nlohmann::json report = nlohmann::json::parse(line);
+      EXPECT_EQ(report["graph_launches"], 2); // the first step is not a graph's
+      EXPECT_EQ(report["device_bytes_at_exit"], kOfProducts);
+      most = std::max(most, report["most_device_bytes"].get<int64_t>() - kOfProducts - kOfIndices);
+    }
+    EXPECT_EQ(processes, 3);
+    const double predicted = std::atof(valueAfter(result.rankOutputs[0], "memory: predicted peak ").c_str());
+    EXPECT_GT(predicted, 0);
+    EXPECT_NEAR(static_cast<double>(most) / 1e6, predicted, 0.0005); // as it is printed
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What goes wrong
+//===----------------------------------------------------------------------===//
+
+/// Every rank ends by itself, with an error that says this.
+void expectErrors(const Command &command, int64_t ranks, const std::vector<std::string> &expected) {
+  const std::string directory = makeWorkDirectory();
+  const JobResult result = runIn(directory, ranks, with(command, {"--losses=losses", "--save-variables=variables"}));
+  EXPECT_GT(result.exitStatus, 0) << result.describe();
+  for (size_t rank = 0; rank < result.rankStatuses.size(); ++rank) {
+    EXPECT_EQ(result.rankStatuses[rank], 1) << result.describe();
+    EXPECT_THAT(result.rankOutputs[rank], HasSubstr("rank " + std::to_string(rank) + ": error: "));
+    for (const std::string &text : expected)
+      EXPECT_THAT(result.rankOutputs[rank], HasSubstr(text));
+  }
+  EXPECT_EQ(snapshot(directory).size(), 1u); // the text
+}
+
+TEST(CudaErrors, NoDevice) { expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=0"}), 3, {"no GPU"}); }
+
+TEST(CudaErrors, MoreRanksThanDevices) {
+  expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=2"}), 3,
+               {"3 ranks", "2 GPUs", "SPLITCAST_SHARE_GPUS=1"});
+}
+
+TEST(CudaErrors, OutOfMemory) {
+  expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_BYTES=100000"}), 3,
+               {"bytes left", "a higher stage"});
+}
+
+TEST(CudaErrors, NoToolkitWhereItIsSaidToBe) {
+  expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "CUDA_HOME=/nowhere"}), 3,
+               {"CUDA_HOME is '/nowhere'", "libdevice"});
+}
+
+/// Sends `signal` to rank 1 of 3 once it trains: the others end with an error that says one of these.
+void expectOthersEnd(int signal, const std::vector<std::string> &variables, const std::string &pattern) {
+  Job job;
+  job.ranks = 3;
+  job.directory = makeWorkDirectory();
+  job.commands = {onCuda(with(textModel(), {"--steps=100000000", "--timeout=3", "--metrics=metrics"}), variables)};
+  bool isSent = false;
+  job.watch = [&](const std::map<int64_t, int> &pids) {
+    if (!isSent && pids.count(1) && !readFile(job.directory + "/metrics").empty())
+      isSent = kill(pids.at(1), signal) == 0;
+  };
+  const JobResult result = runJob(job);
+  EXPECT_TRUE(isSent);
+  for (int rank : {0, 2}) {
+    EXPECT_NE(result.rankStatuses[rank], 0) << result.describe();
+    EXPECT_THAT(result.rankOutputs[rank], ::testing::ContainsRegex(pattern));
+    EXPECT_THAT(result.rankOutputs[rank], ::testing::Not(HasSubstr("cuda_on_cpu: error"))); // memory that is gone, say
+  }
+}
+
+TEST(CudaErrors, AKilledRankEndsTheOthers) {
+  for (const char *graphs : {"SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_GRAPHS=1"})
+    expectOthersEnd(SIGKILL, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", graphs}, "error: step .*NCCL: a rank is gone");
+}
+
+TEST(CudaErrors, AStoppedRankEndsTheOthers) {
+  for (const char *graphs : {"SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_GRAPHS=1"})
+    expectOthersEnd(SIGSTOP, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", graphs}, "error: step .*has not answered within 3s");
+}
+
+} // namespace
+} // namespace splitcast

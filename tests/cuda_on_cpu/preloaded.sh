@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Runs a program whose calls of CUDA are answered on the CPU: preloaded.sh LIBRARY PROGRAM ARGUMENTS...
+LD_PRELOAD="$PWD/$1" exec "${@:2}"
