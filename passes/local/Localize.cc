@@ -513,17 +513,17 @@ void splitBoxings(ModuleOp module, const sbp::Placement &placement) {
     sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
     std::vector<sbp::NdSbp> states;
     sbp::NdSbp last = from;
-    // On axes of size 1 every entry means the same bytes: they are B while the others change.
+    // On axes of size 1 every entry means the same bytes: they are B while the others change. A slot comes last: what
+    // lies there is no member's alone any more.
     auto relabel = [&](const sbp::NdSbp &target, bool isTarget) {
-      for (size_t axis = 0; axis < to.size(); ++axis) {
-        if (placement.axes[axis].size > 1)
-          continue;
-        sbp::Sbp entry = isTarget ? target[axis] : sbp::Sbp::broadcast();
-        if (last[axis] == entry)
-          continue;
-        last[axis] = entry;
-        states.push_back(last);
-      }
+      for (bool isFlat : {false, true})
+        for (size_t axis = 0; axis < to.size(); ++axis) {
+          sbp::Sbp entry = isTarget ? target[axis] : sbp::Sbp::broadcast();
+          if (placement.axes[axis].size > 1 || entry.isFlat() != isFlat || last[axis] == entry)
+            continue;
+          last[axis] = entry;
+          states.push_back(last);
+        }
     };
     std::vector<sbp::BoxingStep> steps = sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement);
     if (!steps.empty())

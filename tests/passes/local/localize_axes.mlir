@@ -55,3 +55,26 @@ func.func @alone(%x: tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>) -> tensor<6x2xf32,
   %0 = sbp.boxing %x : tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>> -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
   return %0 : tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
 }
+
+// -----
+
+// Alone on two axes: addends are B along the one before they lie in the bucket along the other, which knows them apart.
+#p = #sbp.placement<"cpu", [dp = 1, tp = 1], ranks = [11]>
+#PP = #sbp.nd<#p, [P, P]>
+#BB = #sbp.nd<#p, [B, B]>
+#A = #sbp.nd<#p, [S(@l, 0 of 32), B]>
+#C = #sbp.nd<#p, [S(@l, 16 of 32), B]>
+sbp.variable @a : tensor<2xf32, #BB> storage #A slot #sbp.slot<@l, 0 of 32>
+sbp.variable @c : tensor<2xf32, #BB> storage #C slot #sbp.slot<@l, 16 of 32>
+// CHECK-LABEL: func.func @alone_in_a_bucket
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2xf32> {{.*}}, %[[Y:[^:]*]]: tensor<2xf32>
+// CHECK-NEXT: %[[PACK:.*]] = ccl.pack %[[X]], %[[Y]] at [0, 16]
+// CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[PACK]] : tensor<32xf32>
+// CHECK-NEXT: return
+func.func @alone_in_a_bucket(%x: tensor<2xf32, #PP>, %y: tensor<2xf32, #PP>) {
+  %0 = sbp.boxing %x : tensor<2xf32, #PP> -> tensor<2xf32, #A> bucket #sbp.slot<@l, 0 of 32>
+  sbp.assign @a, %0 : tensor<2xf32, #A>
+  %1 = sbp.boxing %y : tensor<2xf32, #PP> -> tensor<2xf32, #C> bucket #sbp.slot<@l, 16 of 32>
+  sbp.assign @c, %1 : tensor<2xf32, #C>
+  return
+}
