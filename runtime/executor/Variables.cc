@@ -7,8 +7,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "llvm/ADT/APFloat.h"
 
 #include <cstring>
+#include <limits>
 
 namespace splitcast::runtime {
 
@@ -115,12 +117,47 @@ template <typename T> absl::Status generate(mlir::Attribute init, RandomKey key,
   return absl::InvalidArgumentError(absl::StrCat(text, " does not make elements of this type; use #sbp.constant"));
 }
 
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+};
+
+/// What is nearest in a smaller type, and not before `low` nor at the open end `high`, to which it may be rounded.
+llvm::APFloat roundWithin(Range range, double value, const llvm::fltSemantics &semantics) {
+  llvm::APFloat result(value);
+  bool losesInformation = false;
+  result.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+  if (result.convertToDouble() < range.low)
+    result.next(/*nextDown=*/false);
+  else if (result.convertToDouble() >= range.high)
+    result.next(/*nextDown=*/true);
+  return result;
+}
+
+/// Of bf16 or f16: the doubles, each rounded once.
+absl::Status generateHalves(ElementType type, mlir::Attribute init, RandomKey key, int64_t begin, int64_t count,
+                            uint16_t *out) {
+  std::vector<double> wide(count);
+  if (absl::Status status = generate(init, key, begin, count, wide.data()); !status.ok())
+    return status;
+  Range range;
+  if (auto uniform = mlir::dyn_cast<sbp::UniformInitAttr>(init);
+      uniform && number(uniform.getHigh()) > number(uniform.getLow()))
+    range = {number(uniform.getLow()), number(uniform.getHigh())};
+  const llvm::fltSemantics &semantics = type == ElementType::BF16 ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<uint16_t>(roundWithin(range, wide[i], semantics).bitcastToAPInt().getZExtValue());
+  return absl::OkStatus();
+}
+
 absl::Status generate(ElementType type, mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, void *out) {
   switch (type) {
   case ElementType::F32:
     return generate(init, key, begin, count, static_cast<float *>(out));
   case ElementType::F64:
     return generate(init, key, begin, count, static_cast<double *>(out));
+  case ElementType::BF16:
+  case ElementType::F16:
+    return generateHalves(type, init, key, begin, count, static_cast<uint16_t *>(out));
   case ElementType::I32:
     return generate(init, key, begin, count, static_cast<int32_t *>(out));
   case ElementType::I64:
