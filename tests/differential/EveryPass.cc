@@ -103,7 +103,7 @@ private:
     if (!first.ok())
       return first.status();
     outcomes.local = *std::move(first);
-    if (absl::Status status = compare(outcomes.global, outcomes.local, acrossLevels()); !status.ok())
+    if (absl::Status status = compare(outcomes.global, outcomes.local, acrossLevels(), options.tolerance); !status.ok())
       return status;
     std::vector<std::string> passes = withCleaning(localPasses(configuration));
     if (options.cleansBetween) // after 'sbp-localize'
@@ -151,7 +151,7 @@ private:
     if (!outcome.ok())
       return outcome.status();
     outcomes.plan = *std::move(outcome);
-    return compare(outcomes.global, *outcomes.plan, acrossLevels());
+    return compare(outcomes.global, *outcomes.plan, acrossLevels(), options.tolerance);
   }
 
   //===--------------------------------------------------------------------===//

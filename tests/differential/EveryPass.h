@@ -13,6 +13,8 @@ namespace splitcast::differential {
 struct EveryPassOptions {
   /// Sums of the graph are exact in f32 in whatever order, so that all levels give the same numbers.
   bool isExact = false;
+  /// How near the levels of other graphs must be. What is nearly the same may be rounded apart to bf16 or f16.
+  double tolerance = kTolerance;
   /// Also compiles plans and runs them.
   bool runsPlan = true;
   /// Runs --cse and --canonicalize after each pass, too. (Not before the first: values that are one have another

@@ -20,8 +20,6 @@ namespace splitcast::differential {
 
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 double largestMagnitude(const Tensor &tensor) {
   double largest = 1.0;
   for (double element : tensor.floats)
@@ -30,22 +28,22 @@ double largestMagnitude(const Tensor &tensor) {
   return largest;
 }
 
-bool agree(const Tensor &expected, const Tensor &actual, int64_t i, Agreement agreement, double scale) {
+bool agree(const Tensor &expected, const Tensor &actual, int64_t i, Agreement agreement, double most) {
   if (agreement == Agreement::Bits || !expected.isFloat())
     return reference::sameBits(expected, i, actual, i);
   double a = expected.floats[i], b = actual.floats[i];
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) && std::isnan(b);
-  return a == b || (agreement == Agreement::Close && std::abs(a - b) <= kTolerance * scale);
+  return a == b || (agreement == Agreement::Close && std::abs(a - b) <= most);
 }
 
-absl::Status compareTensors(const Tensor &expected, const Tensor &actual, Agreement agreement,
+absl::Status compareTensors(const Tensor &expected, const Tensor &actual, Agreement agreement, double tolerance,
                             const std::string &what) {
   if (expected.shape != actual.shape || expected.elementType != actual.elementType)
     return absl::DataLossError(absl::StrCat(what, " has another shape or type"));
-  double scale = largestMagnitude(expected);
+  double most = tolerance * largestMagnitude(expected);
   for (int64_t i = 0; i < expected.numElements(); ++i)
-    if (!agree(expected, actual, i, agreement, scale))
+    if (!agree(expected, actual, i, agreement, most))
       return absl::DataLossError(absl::StrCat(what, ": element ", i, " is ", reference::elementText(actual, i),
                                               ", expected ", reference::elementText(expected, i)));
   return absl::OkStatus();
@@ -53,21 +51,22 @@ absl::Status compareTensors(const Tensor &expected, const Tensor &actual, Agreem
 
 } // namespace
 
-absl::Status compare(const Outcome &expected, const Outcome &actual, Agreement agreement) {
+absl::Status compare(const Outcome &expected, const Outcome &actual, Agreement agreement, double tolerance) {
   if (expected.results.size() != actual.results.size())
     return absl::DataLossError("another number of calls");
   for (size_t call = 0; call < expected.results.size(); ++call) {
     if (expected.results[call].size() != actual.results[call].size())
       return absl::DataLossError(absl::StrCat("call ", call, " has another number of results"));
     for (size_t i = 0; i < expected.results[call].size(); ++i)
-      if (absl::Status status = compareTensors(expected.results[call][i], actual.results[call][i], agreement,
+      if (absl::Status status = compareTensors(expected.results[call][i], actual.results[call][i], agreement, tolerance,
                                                absl::StrCat("result ", i, " of call ", call));
           !status.ok())
         return status;
   }
   for (const auto &[name, tensor] : expected.variables)
     if (auto other = actual.variables.find(name); other != actual.variables.end())
-      if (absl::Status status = compareTensors(tensor, other->second, agreement, absl::StrCat("variable @", name));
+      if (absl::Status status =
+              compareTensors(tensor, other->second, agreement, tolerance, absl::StrCat("variable @", name));
           !status.ok())
         return status;
   return absl::OkStatus();

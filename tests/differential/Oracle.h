@@ -48,11 +48,14 @@ struct Outcome {
 enum class Agreement {
   Bits,   ///< every element the same bits
   Values, ///< every element the same number: 0 and -0 are one
-  Close,  ///< |difference| <= 1e-5 times the tensor's largest magnitude, or 1 where that is less
+  Close,  ///< |difference| <= tolerance times the tensor's largest magnitude, or 1 where that is less
 };
 
+constexpr double kTolerance = 1e-5;
+
 /// DataLoss, naming the first element that differs, unless the outcomes agree. Variables are compared that both have.
-absl::Status compare(const Outcome &expected, const Outcome &actual, Agreement agreement);
+absl::Status compare(const Outcome &expected, const Outcome &actual, Agreement agreement,
+                     double tolerance = kTolerance);
 
 /// Errors of all three: what the level's own runner says; a variable's copies, or the copies of a result, that differ
 /// between ranks; elements of a storage that belong to no variable and are not zero.
