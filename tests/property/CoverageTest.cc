@@ -1,4 +1,4 @@
-// Do the random graphs of the slow suite hold every op?
+// Do the random graphs of the slow suite hold every op, also of small floats and of square tensors?
 #include "tests/property/GraphCheck.h"
 
 #include "tests/differential/PassList.h"
@@ -8,24 +8,91 @@
 namespace splitcast::property {
 namespace {
 
-TEST(CoverageTest, EveryOpOccursInTwentyGraphs) {
-  std::map<std::string, int64_t> graphs;
-  for (int64_t seed = FIRST; seed < FIRST + GRAPHS; ++seed) {
-    absl::StatusOr<std::set<std::string>> ops = opsOf(seed);
-    ASSERT_TRUE(ops.ok()) << "seed " << seed << ": " << ops.status();
-    for (const std::string &op : *ops)
-      ++graphs[op];
+/// How many graphs hold an op.
+class Counts {
+public:
+  void add(const std::set<std::string> &ops) {
+    graphs += !ops.empty();
+    for (const std::string &op : ops)
+      ++byOp[op];
   }
-  int64_t registered = 0;
-  std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-  for (mlir::RegisteredOperationName name : context->getRegisteredOperations()) {
-    std::string dialect = name.getDialectNamespace().str();
-    if (dialect != "sbp" && dialect != "nn" && dialect != "ccl" && dialect != "exec")
-      continue;
-    ++registered;
-    EXPECT_GE(graphs[name.getStringRef().str()], 20) << name.getStringRef().str();
+  int64_t of(const std::string &op) const {
+    auto known = byOp.find(op);
+    return known == byOp.end() ? 0 : known->second;
   }
-  EXPECT_GT(registered, 40);
+
+  int64_t graphs = 0; ///< that hold any
+
+private:
+  std::map<std::string, int64_t> byOp;
+};
+
+template <typename... Sets> std::set<std::string> unionOf(const Sets &...sets) {
+  std::set<std::string> result;
+  (result.insert(sets.begin(), sets.end()), ...);
+  return result;
+}
+
+class CoverageTest : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    for (int64_t seed = FIRST; seed < FIRST + GRAPHS; ++seed) {
+      absl::StatusOr<GraphOps> ops = opsOf(seed);
+      ASSERT_TRUE(ops.ok()) << "seed " << seed << ": " << ops.status();
+      all.add(ops->all);
+      bf16.add(ops->ofBF16);
+      f16.add(ops->ofF16);
+      halves.add(unionOf(ops->ofBF16, ops->ofF16));
+      splitHalves.add(ops->ofSplitHalves);
+      squares.add(unionOf(ops->ofSquares, ops->ofCubes));
+      cubes.add(ops->ofCubes);
+    }
+  }
+
+  static std::vector<std::string> opsOfDialects(const std::set<std::string> &dialects) {
+    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+    std::vector<std::string> names;
+    for (mlir::RegisteredOperationName name : context->getRegisteredOperations())
+      if (dialects.count(name.getDialectNamespace().str()))
+        names.push_back(name.getStringRef().str());
+    return names;
+  }
+
+  static inline Counts all, bf16, f16, halves, splitHalves, squares, cubes;
+};
+
+TEST_F(CoverageTest, EveryOpOccursInTwentyGraphs) {
+  const std::vector<std::string> ops = opsOfDialects({"sbp", "nn", "ccl", "exec"});
+  for (const std::string &op : ops)
+    EXPECT_GE(all.of(op), 20) << op;
+  EXPECT_GT(ops.size(), 40U);
+}
+
+TEST_F(CoverageTest, AFifthOfTheGraphsHasSmallFloats) {
+  EXPECT_GE(halves.graphs, GRAPHS / 5);
+  EXPECT_GE(bf16.graphs, GRAPHS / 10);
+  EXPECT_GE(f16.graphs, GRAPHS / 10);
+  // Several ranks hold different ones.
+  EXPECT_GE(splitHalves.graphs, GRAPHS / 20);
+}
+
+TEST_F(CoverageTest, EveryOpButTheLossTakesSmallFloats) {
+  for (const std::string &op : opsOfDialects({"nn"}))
+    if (op != "nn.minimize")
+      EXPECT_GE(halves.of(op), 3) << op;
+  for (const char *op : {"ccl.all_gather", "ccl.all_to_all", "ccl.pack", "ccl.view"})
+    EXPECT_GE(halves.of(op), 5) << op;
+  // Which communicators do not add.
+  for (const char *op : {"ccl.all_reduce", "ccl.reduce_scatter"})
+    EXPECT_EQ(halves.of(op), 0) << op;
+}
+
+TEST_F(CoverageTest, EveryOpTakesTensorsOfOneExtent) {
+  EXPECT_GE(squares.graphs, GRAPHS / 3);
+  EXPECT_GE(cubes.graphs, GRAPHS / 10);
+  for (const std::string &op : opsOfDialects({"nn"}))
+    if (op != "nn.minimize")
+      EXPECT_GE(squares.of(op), 6) << op;
 }
 
 } // namespace

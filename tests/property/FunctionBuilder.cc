@@ -8,7 +8,7 @@ namespace splitcast::property {
 
 FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
     : model(model), random(model.random), b(model.module->getContext()), ofIntegers(ofIntegers),
-      batch(model.random.between(1, 9)) {
+      batch(model.extent(1, 9)) {
   b.setInsertionPointToEnd(model.module->getBody());
   function = b.create<func::FuncOp>(b.getUnknownLoc(), name, b.getFunctionType({}, {}));
   b.setInsertionPointToEnd(function.addEntryBlock());
@@ -37,6 +37,9 @@ std::optional<FunctionBuilder::Known> FunctionBuilder::any(Condition condition) 
       fitting.push_back(known);
   if (fitting.empty())
     return std::nullopt;
+  auto isOther = [](const Known &known) { return !isHalf(elementOf(known.value)); };
+  if (model.hasHalves() && random.chance(40) && !llvm::all_of(fitting, isOther))
+    llvm::erase_if(fitting, isOther);
   // What came last, more often than not, so that graphs are deep.
   return random.chance(50) ? fitting.back() : random.pick(fitting);
 }
@@ -63,7 +66,7 @@ FunctionBuilder::Known FunctionBuilder::readVariable(const sbp::Shape &shape, Ty
 FunctionBuilder::Known FunctionBuilder::partner(const Known &like) {
   sbp::Shape shape = shapeOf(like.value);
   Type element = elementOf(like.value);
-  if (random.chance(40))
+  if (random.chance(model.hasSquares() ? 70 : 40)) // of a square tensor also its transpose
     if (auto known = any([&](const Known &k) { return shapeOf(k.value) == shape && elementOf(k.value) == element; }))
       return *known;
   if (random.chance(50))
@@ -105,17 +108,20 @@ FunctionBuilder::Known FunctionBuilder::asMatrices(const Known &known) {
 
 void FunctionBuilder::build(int64_t ops) {
   model.startLayer();
-  int64_t features = random.between(1, 7);
+  int64_t features = model.extent(1, 7);
   if (random.chance(25)) {
     embedding();
   } else {
-    know(addInput({batch, features}, b.getF32Type(), -2, 2), 2);
+    sbp::Shape shape = {batch, features};
+    if (model.hasSquares() && batch * features * features <= model.mostElements() && random.chance(40))
+      shape.push_back(features);
+    know(addInput(shape, model.element(), -2, 2), 2);
     matmul();
+    if (!hasTrainable) // the product would have been too large
+      pool.push_back(readVariable({features}, b.getF32Type()));
   }
   if (random.chance(30))
-    know(
-        addInput({batch, random.between(1, 6)}, random.chance(80) ? Type(b.getF32Type()) : Type(b.getF64Type()), -2, 2),
-        2);
+    know(addInput({batch, model.extent(1, 6)}, random.chance(80) ? model.element() : Type(b.getF64Type()), -2, 2), 2);
   for (int64_t i = 0; i < ops; ++i) {
     if (random.chance(25))
       model.startLayer();
@@ -124,6 +130,8 @@ void FunctionBuilder::build(int64_t ops) {
 }
 
 void FunctionBuilder::addRandomOp() {
+  if (model.hasHalves() && random.chance(15))
+    return castOfHalves();
   using Maker = void (FunctionBuilder::*)();
   static const std::vector<Maker> exact = {
       &FunctionBuilder::unary,     &FunctionBuilder::unary,     &FunctionBuilder::binary,
@@ -137,7 +145,7 @@ void FunctionBuilder::addRandomOp() {
       &FunctionBuilder::smooth,       &FunctionBuilder::smooth,    &FunctionBuilder::smooth,
       &FunctionBuilder::quotient,     &FunctionBuilder::softmax,   &FunctionBuilder::layerNorm,
       &FunctionBuilder::crossEntropy, &FunctionBuilder::attention, &FunctionBuilder::attention};
-  (this->*random.pick(!ofIntegers && random.chance(45) ? inexact : exact))();
+  (this->*random.pick(!ofIntegers && random.chance(model.hasHalves() ? 65 : 45) ? inexact : exact))();
 }
 
 /// Whether something that is known has been computed from the results of the op.
@@ -159,6 +167,8 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   });
   for (const Known &end : ends) {
     Value value = end.value;
+    if (isHalf(elementOf(value)) && random.chance(70)) // sums are exact, and may be over ranks
+      value = make<nn::CastOp>(value, b.getF32Type());
     SmallVector<int64_t> dims(shapeOf(value).size());
     std::iota(dims.begin(), dims.end(), 0);
     Value sum = dims.empty() ? value : make<nn::ReduceSumOp>(value, dims);
@@ -232,31 +242,42 @@ void FunctionBuilder::binary() {
 
 void FunctionBuilder::cast() {
   std::optional<Known> x = any([](const Known &) { return true; });
-  if (elementOf(x->value).isF64())
+  if (!elementOf(x->value).isF32())
     return know(make<nn::CastOp>(x->value, b.getF32Type()), x->bound);
   if (random.chance(40))
     return know(make<nn::CastOp>(x->value, b.getF64Type()), x->bound);
   Value integers = addInput({batch}, random.chance(50) ? b.getI64Type() : b.getI32Type(), -2, 2);
-  know(make<nn::CastOp>(integers, b.getF32Type()), 2);
+  know(make<nn::CastOp>(integers, model.element()), 2);
+}
+
+/// To bf16 or f16, or from there.
+void FunctionBuilder::castOfHalves() {
+  std::optional<Known> x = any([](const Known &) { return true; });
+  std::vector<Type> targets = model.traits.halves;
+  if (isHalf(elementOf(x->value)))
+    targets.insert(targets.end(), {b.getF32Type(), b.getF32Type(), b.getF64Type()});
+  Value result = make<nn::CastOp>(x->value, random.pick(targets));
+  know(random.chance(25) ? make<nn::ReluOp>(result) : result, x->bound);
 }
 
 void FunctionBuilder::notEqual() {
   sbp::Shape shape = {batch};
   if (random.chance(30))
-    shape.push_back(random.between(1, 3));
+    shape.push_back(model.extent(1, 3));
   Value integers = addInput(shape, random.chance(50) ? b.getI64Type() : b.getI32Type(), -2, 2);
-  Type element = random.pick(std::vector<Type>{b.getF32Type(), b.getF32Type(), b.getF64Type(), b.getI32Type()});
+  Type element = random.pick(std::vector<Type>{model.element(), b.getF32Type(), b.getF64Type(), b.getI32Type()});
   Value differs = make<nn::NotEqualOp>(integers, element, random.between(-2, 2));
   know(isa<FloatType>(element) ? differs : make<nn::CastOp>(differs, b.getF32Type()), 1);
 }
 
 void FunctionBuilder::constant() {
-  sbp::Shape shape = {batch, random.between(1, 6)};
+  sbp::Shape shape = {batch, model.extent(1, 6)};
   double number = random.between(-2, 2);
-  Value value = make<nn::ConstantOp>(RankedTensorType::get(shape, b.getF32Type()), b.getF64FloatAttr(number));
+  Type element = model.element();
+  Value value = make<nn::ConstantOp>(RankedTensorType::get(shape, element), b.getF64FloatAttr(number));
   if (random.chance(50)) // for several users, which may each want it otherwise
     return know(value, 2);
-  know(make<nn::MulOp>(value, readVariable(shape, b.getF32Type()).value), 4);
+  know(make<nn::MulOp>(value, readVariable(shape, element).value), 4);
 }
 
 /// exp, log, sqrt, tanh, sin, cos and gelu, of arguments in their domains.
@@ -309,18 +330,30 @@ void FunctionBuilder::matmul() {
   shape.erase(shape.begin(), shape.end() - 2);
   bool transposeX = random.chance(20), transposeY = random.chance(40), isLeft = random.chance(80);
   // The contracted extent is the one of x that its flag and side say.
-  int64_t contracted = shape[isLeft != transposeX ? 1 : 0], free = random.between(1, 7);
+  int64_t contracted = shape[isLeft != transposeX ? 1 : 0], free = model.extent(1, 7);
   if (x.bound * 2 * contracted > 4 * kLargestBound)
     return;
   bool contractsFirst = isLeft != transposeY;
   for (int64_t extent : contractsFirst ? sbp::Shape{contracted, free} : sbp::Shape{free, contracted})
     others.push_back(extent);
-  if (sbp::numElements(others) > kMostElements)
+  if (sbp::numElements(others) > model.mostElements())
     return;
-  Known y = readVariable(others, elementOf(x.value));
+  Known y = factor(x, contracted, others);
   Value result = isLeft ? make<nn::MatmulOp>(x.value, y.value, transposeX, transposeY)
                         : make<nn::MatmulOp>(y.value, x.value, transposeY, transposeX);
-  know(result, x.bound * contracted);
+  know(result, x.bound * contracted * y.bound / 2);
+}
+
+/// A variable of this shape; among squares also what was computed, x itself perhaps.
+FunctionBuilder::Known FunctionBuilder::factor(const Known &x, int64_t contracted, const sbp::Shape &shape) {
+  auto fits = [&](const Known &k) {
+    return shapeOf(k.value) == shape && elementOf(k.value) == elementOf(x.value) &&
+           x.bound * k.bound * contracted <= 4 * kLargestBound;
+  };
+  if (model.hasSquares() && hasTrainable && random.chance(50))
+    if (std::optional<Known> known = any(fits))
+      return *known;
+  return readVariable(shape, elementOf(x.value));
 }
 
 void FunctionBuilder::reduceSum() {
@@ -338,12 +371,14 @@ void FunctionBuilder::reduceSum() {
 }
 
 void FunctionBuilder::embedding() {
-  int64_t vocabulary = random.between(1, 9), width = random.between(1, 5);
+  int64_t vocabulary = model.extent(1, 9), width = model.extent(1, 5);
   sbp::Shape ids = {batch};
   if (random.chance(40))
-    ids.push_back(random.between(1, 3));
+    ids.push_back(model.extent(1, 3));
+  if (sbp::numElements(ids) * width > model.mostElements())
+    ids.pop_back();
   Value rows = addInput(ids, random.chance(70) ? b.getI64Type() : b.getI32Type(), 0, vocabulary - 1);
-  Known table = readVariable({vocabulary, width}, b.getF32Type());
+  Known table = readVariable({vocabulary, width}, model.element());
   know(make<nn::EmbeddingOp>(table.value, rows), table.bound);
 }
 
@@ -359,12 +394,12 @@ void FunctionBuilder::broadcast() {
   SmallVector<int64_t> dims;
   for (int64_t added = random.between(1, 2); added > 0; --added) {
     int64_t dim = random.between(dims.empty() ? 0 : dims.back() + 1, shape.size());
-    shape.insert(shape.begin() + dim, random.between(1, 4));
+    shape.insert(shape.begin() + dim, model.extent(1, 4));
     dims.push_back(dim);
     if (dim + 1 > static_cast<int64_t>(shape.size()) - 1)
       break;
   }
-  if (sbp::numElements(shape) > kMostElements)
+  if (sbp::numElements(shape) > model.mostElements())
     return;
   know(make<nn::BroadcastOp>(RankedTensorType::get(shape, elementOf(x->value)), x->value, dims), x->bound);
 }
@@ -436,7 +471,7 @@ void FunctionBuilder::concat() {
   shape[dim] = 0;
   for (Value part : parts)
     shape[dim] += shapeOf(part)[dim];
-  if (sbp::numElements(shape) > kMostElements)
+  if (sbp::numElements(shape) > model.mostElements())
     return;
   auto type = RankedTensorType::get(shape, elementOf(x->value));
   know(make<nn::ConcatOp>(type, parts, b.getI64IntegerAttr(dim)), bound);

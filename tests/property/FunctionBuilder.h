@@ -10,8 +10,7 @@
 
 namespace splitcast::property {
 
-constexpr double kLargestBound = 60;   ///< of a tensor's elements
-constexpr int64_t kMostElements = 300; ///< of a tensor
+constexpr double kLargestBound = 60; ///< of a tensor's elements
 
 inline sbp::Shape shapeOf(mlir::Value value) { return sbp::shapeOf(value.getType()); }
 inline mlir::Type elementOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
@@ -55,6 +54,7 @@ private:
   void transpose();
   void concat();
   void cast();
+  void castOfHalves();
   void notEqual();
   void constant();
   void embedding();
@@ -74,6 +74,7 @@ private:
   std::optional<Known> anyOf(int64_t rank);
   void know(mlir::Value value, double bound);
   Known partner(const Known &like);
+  Known factor(const Known &x, int64_t contracted, const sbp::Shape &shape);
   Known readVariable(const sbp::Shape &shape, mlir::Type element);
   Known asMatrix(const Known &known);
   /// Three dimensions or more, the last two being a matrix.

@@ -29,7 +29,7 @@ void FunctionBuilder::layerNorm() {
 
 void FunctionBuilder::crossEntropy() {
   std::optional<Known> x = any([](const Known &k) {
-    return !shapeOf(k.value).empty() && elementOf(k.value).isF32() && k.bound <= kLargestBound;
+    return !shapeOf(k.value).empty() && !elementOf(k.value).isF64() && k.bound <= kLargestBound;
   });
   if (!x)
     return;
@@ -48,7 +48,7 @@ void FunctionBuilder::crossEntropy() {
   if (!ignored || random.chance(50))
     return;
   // The mean over those that count, were it not for the 1, without which it is a NaN where none does.
-  Value count = make<nn::NotEqualOp>(labels, b.getF32Type(), *ignored);
+  Value count = make<nn::NotEqualOp>(labels, elementOf(losses), *ignored);
   for (Value *value : {&losses, &count}) {
     auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rows.size()));
     *value = dims.empty() ? *value : make<nn::ReduceSumOp>(*value, dims);
@@ -70,17 +70,17 @@ void FunctionBuilder::attention() {
   if (!found)
     return;
   Known x = asMatrix(*found), y = x;
-  int64_t rows = shapeOf(x.value)[0], samples = random.between(1, 4), heads = random.between(1, 3),
-          width = random.between(1, 3);
+  int64_t rows = shapeOf(x.value)[0], samples = model.extent(1, 4), heads = model.extent(1, 3),
+          width = model.extent(1, 3);
   while (rows % samples != 0)
     --samples;
-  if (rows * heads * width > kMostElements)
+  if (rows * heads * width > model.mostElements())
     return;
   // Keys of another number than positions, when something fits.
   auto fits = [&](const Known &k) {
     sbp::Shape shape = shapeOf(k.value);
     return shape.size() == 2 && shape[0] % samples == 0 && elementOf(k.value) == elementOf(x.value) &&
-           shape[0] * heads * width <= kMostElements && k.bound <= kLargestBound;
+           shape[0] * heads * width <= model.mostElements() && k.bound <= kLargestBound;
   };
   if (random.chance(50))
     y = any(fits).value_or(x);

@@ -75,6 +75,7 @@ private:
     differential::EveryPassOptions every;
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
+    every.tolerance = std::max(every.tolerance, graph.halfRounding);
     every.checksGradients = isFirst; // before what the configuration says
     every.cleansBetween = !isFirst && seed % 4 == 0;
     every.objectCacheDir = options.objectCacheDir;
@@ -114,31 +115,75 @@ GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options) {
   return result;
 }
 
-absl::StatusOr<std::set<std::string>> opsOf(uint64_t seed) {
+namespace {
+
+class OpCounter {
+public:
+  explicit OpCounter(GraphOps &ops) : ops(ops) {}
+
+  /// Ops before and after each pass.
+  absl::Status run(ModuleOp module, const std::vector<std::string> &passes) {
+    note(module);
+    for (const std::string &pass : passes) {
+      if (absl::Status status = differential::runPass(module, pass); !status.ok())
+        return status;
+      note(module);
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  void note(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      const std::string name = op->getName().getStringRef().str();
+      ops.all.insert(name);
+      for (Type type :
+           llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
+        if (auto tensor = dyn_cast<RankedTensorType>(type))
+          note(name, tensor);
+    });
+  }
+
+  void note(const std::string &name, RankedTensorType type) {
+    const Type element = type.getElementType();
+    if (sbp::NdAttr signature = sbp::signatureOf(type)) { // at the global level
+      if ((element.isBF16() || element.isF16()) && isSplit(signature))
+        ops.ofSplitHalves.insert(name);
+      return;
+    }
+    if (element.isBF16())
+      ops.ofBF16.insert(name);
+    if (element.isF16())
+      ops.ofF16.insert(name);
+    if (type.getRank() >= 2 && type.getDimSize(0) >= 3 && llvm::all_equal(type.getShape()))
+      (type.getRank() == 2 ? ops.ofSquares : ops.ofCubes).insert(name);
+  }
+
+  static bool isSplit(sbp::NdAttr signature) {
+    const sbp::Placement placement = signature.getPlacement().toAlgebra();
+    return llvm::any_of(llvm::zip(signature.toAlgebra(), placement.axes),
+                        [](auto entry) { return !std::get<0>(entry).isBroadcast() && std::get<1>(entry).size > 1; });
+  }
+
+  GraphOps &ops;
+};
+
+} // namespace
+
+absl::StatusOr<GraphOps> opsOf(uint64_t seed) {
   std::unique_ptr<MLIRContext> context = differential::createContext();
   GeneratedGraph graph = generateGraph(seed, *context);
   const differential::Configuration &configuration = graph.configurations.front();
-  std::set<std::string> ops;
-  auto runAll = [&](ModuleOp module, const std::vector<std::string> &passes) {
-    absl::Status status;
-    for (const std::string &pass : passes) {
-      module.walk([&](Operation *op) { ops.insert(op->getName().getStringRef().str()); });
-      if (status.ok())
-        status = differential::runPass(module, pass);
-    }
-    module.walk([&](Operation *op) { ops.insert(op->getName().getStringRef().str()); });
-    return status;
-  };
-  absl::Status status = runAll(*graph.module, differential::globalPasses(configuration));
-  if (!status.ok())
+  GraphOps ops;
+  OpCounter counter(ops);
+  if (absl::Status status = counter.run(*graph.module, differential::globalPasses(configuration)); !status.ok())
     return status;
   absl::StatusOr<std::vector<OwningOpRef<ModuleOp>>> local = differential::localizeAll(*graph.module);
   if (!local.ok())
     return local.status();
-  status = runAll(*local->front(), differential::localPasses(configuration));
-  if (status.ok())
-    status = runAll(*local->front(), differential::planPasses());
-  if (!status.ok())
+  std::vector<std::string> passes = differential::localPasses(configuration);
+  llvm::append_range(passes, differential::planPasses());
+  if (absl::Status status = counter.run(*local->front(), passes); !status.ok())
     return status;
   return ops;
 }

@@ -25,8 +25,19 @@ struct GraphCheckResult {
 /// give the same bits on each level. For every fourth graph, one way has --cse and --canonicalize between all passes.
 GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options);
 
-/// The names of the ops that occur in the graph of this seed, or after a pass in its first way (rank 0). Runs nothing.
-absl::StatusOr<std::set<std::string>> opsOf(uint64_t seed);
+/// Names of ops in a graph, or after a pass in its first way (rank 0).
+struct GraphOps {
+  std::set<std::string> all;
+  /// With an operand or result, in the programs of rank 0, of this type.
+  std::set<std::string> ofBF16, ofF16;
+  /// Likewise of 2, or of 3 and more dimensions, all of one extent, which is 3 or more.
+  std::set<std::string> ofSquares, ofCubes;
+  /// With an operand or result, in the global program, of bf16 or f16, of which several ranks hold different parts.
+  std::set<std::string> ofSplitHalves;
+};
+
+/// Runs no graph.
+absl::StatusOr<GraphOps> opsOf(uint64_t seed);
 
 } // namespace splitcast::property
 

@@ -48,13 +48,25 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
   return result;
 }
 
-} // namespace
+Traits randomTraits(uint64_t seed, MLIRContext &context) {
+  static const std::vector<std::vector<int64_t>> extents = {{3}, {4}, {5}, {7}, {8},    {16},   {17},   {19},
+                                                            {3}, {4}, {2}, {6}, {2, 3}, {3, 4}, {4, 7}, {3, 19}};
+  Random random(~seed);
+  Traits traits;
+  if (random.chance(33))
+    traits.extents = random.pick(extents);
+  if (random.chance(25)) {
+    const Type bf16 = BFloat16Type::get(&context), f16 = Float16Type::get(&context);
+    traits.halves = random.pick(std::vector<std::vector<Type>>{{bf16}, {f16}, {bf16, f16}});
+  }
+  return traits;
+}
 
-GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
+GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &context) {
   Random random(seed);
-  ModelState model(random, context);
+  ModelState model(random, traits, context);
   GeneratedGraph graph;
-  graph.isOfIntegers = random.chance(60);
+  graph.isOfIntegers = random.chance(traits.halves.empty() ? 60 : 35);
   Attribute optimizer = randomOptimizer(random, context);
   FunctionBuilder train(model, "train", graph.isOfIntegers);
   train.build(random.between(2, 12));
@@ -82,6 +94,63 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
   graph.experiment.initial = std::move(model.initial);
   graph.module = std::move(model.module);
   return graph;
+}
+
+/// As the vectors of single ops allow (tests/vectors).
+double roundingOf(ModuleOp module) {
+  double rounding = 0;
+  module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      const Type element = getElementTypeOrSelf(type);
+      rounding = std::max(rounding, element.isBF16() ? 8e-3 : element.isF16() ? 1e-3 : 0.0);
+    }
+  });
+  return rounding;
+}
+
+/// Whether bf16 or f16 become P over several ranks, which a sum over them would have to undo.
+bool isSummedOverRanks(Value value) {
+  if (!isHalf(getElementTypeOrSelf(value.getType())))
+    return false;
+  const sbp::NdSbp signature = sbp::signatureOf(value).toAlgebra();
+  const sbp::Placement placement = sbp::signatureOf(value).getPlacement().toAlgebra();
+  return llvm::any_of(llvm::zip(signature, placement.axes),
+                      [](auto entry) { return std::get<0>(entry).isPartial() && std::get<1>(entry).size > 1; });
+}
+
+/// Whether it does so in one of the ways. A pass that fails is for the check to find.
+bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
+  for (const differential::Configuration &configuration : graph.configurations) {
+    OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
+    for (const std::string &pass : differential::globalPasses(configuration))
+      if (!differential::runPass(*module, pass).ok())
+        return false;
+    WalkResult walk = module->walk([](Operation *op) {
+      return llvm::any_of(op->getResults(), isSummedOverRanks) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+/// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
+/// until one is legal, each split less than the one before.
+GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
+  constexpr int kAttempts = 13, kLessSplit = 5;
+  constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;
+  const Traits traits = randomTraits(seed, context);
+  Traits next = traits;
+  for (uint64_t attempt = 0; !traits.halves.empty() && attempt < kAttempts; ++attempt) {
+    GeneratedGraph graph = generate(seed + attempt * kNextSeed, next, context);
+    graph.halfRounding = roundingOf(*graph.module);
+    if (graph.halfRounding > 0 && !sumsHalvesOverRanks(graph))
+      return graph;
+    next.percentSplit -= kLessSplit;
+  }
+  return generate(seed, {traits.extents, {}}, context);
 }
 
 } // namespace splitcast::property

@@ -4,10 +4,15 @@
 // data are small integers. Over the seeds there are
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order
-//   shapes       extents 1 to 9: ragged on the mesh, and smaller than it, so that shards are empty
+//   shapes       extents 1 to 9: ragged on the mesh, and smaller than it, so that shards are empty; in a third of the
+//                graphs one extent or two, up to 19, so that most tensors are square, and many are cubes
+//   elements     f32 and some f64; in a quarter of the graphs also bf16, f16 or both, but no sum of these over ranks,
+//                which communicators refuse
 //   signatures   of inputs, results, variables and boxings: none, or any that has no P
-//   variables    frozen, scalar, f64, read several times (tied), shared by functions, split by the user, assigned by
-//   hand functions    one or two that train, one that only evaluates optimizers   sgd, momentum, adam, adamw
+//   variables    frozen, scalar, f64, read several times (tied), shared by functions, split by the user,
+//                assigned by hand
+//   functions    one or two that train, one that only evaluates
+//   optimizers   sgd, momentum, adam, adamw
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_GRAPHGENERATOR_H
@@ -25,6 +30,9 @@ struct GeneratedGraph {
   differential::Experiment experiment;
   /// Only ops whose results are exact on small integers were used. Whether f32 holds them is for isExactInF32 to say.
   bool isOfIntegers = false;
+  /// Of the smallest floats in it, the share of a number that rounding may change; 0 where there are none smaller than
+  /// f32.
+  double halfRounding = 0;
   /// Ways to compile it, whose results must be equal to the bit.
   std::vector<differential::Configuration> configurations;
 };

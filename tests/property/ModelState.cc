@@ -8,7 +8,7 @@ namespace splitcast::property {
 
 namespace {
 
-sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
+sbp::PlacementAttr randomPlacement(Random &random, bool hasHalves, MLIRContext &context) {
   using Axes = std::vector<sbp::Axis>;
   static const std::vector<Axes> meshes = {{{"dp", 2}},
                                            {{"dp", 2}},
@@ -23,6 +23,8 @@ sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
                                            {{"dp", 1}}};
   // Kernels for GPUs run on a device that emulates them; they are larger, hence fewer.
   sbp::Placement placement{random.chance(20) ? "cuda" : "cpu", random.pick(meshes), {}};
+  if (hasHalves && random.chance(15)) // alone, since halves are not summed over ranks
+    placement.axes = random.chance(50) ? Axes{{"dp", 1}} : Axes{{"dp", 1}, {"tp", 1}};
   if (random.chance(10)) { // ranks in another order
     placement.ranks.resize(placement.numPositions());
     std::iota(placement.ranks.begin(), placement.ranks.end(), 0);
@@ -34,8 +36,9 @@ sbp::PlacementAttr randomPlacement(Random &random, MLIRContext &context) {
 
 } // namespace
 
-ModelState::ModelState(Random &random, MLIRContext &context)
-    : random(random), module(ModuleOp::create(UnknownLoc::get(&context))), placement(randomPlacement(random, context)) {
+ModelState::ModelState(Random &random, Traits traits, MLIRContext &context)
+    : random(random), traits(std::move(traits)), module(ModuleOp::create(UnknownLoc::get(&context))),
+      placement(randomPlacement(random, hasHalves(), context)) {
   module.get()->setAttr("sbp.placement", placement);
 }
 
@@ -75,9 +78,14 @@ sbp::NdAttr ModelState::signature(const sbp::Shape &shape, bool mayBeNone) {
     return {};
   sbp::NdSbp entries;
   for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis)
-    entries.push_back(shape.empty() || random.chance(40) ? sbp::Sbp::broadcast()
-                                                         : sbp::Sbp::split(random.below(shape.size())));
+    entries.push_back(shape.empty() || random.chance(100 - traits.percentSplit)
+                          ? sbp::Sbp::broadcast()
+                          : sbp::Sbp::split(random.below(shape.size())));
   return sbp::NdAttr::get(placement, entries);
+}
+
+Type ModelState::element() {
+  return hasHalves() && random.chance(40) ? half() : Float32Type::get(module->getContext());
 }
 
 RankedTensorType ModelState::typed(const sbp::Shape &shape, Type element, int percentSigned) {

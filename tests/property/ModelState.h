@@ -8,10 +8,19 @@
 
 namespace splitcast::property {
 
+inline bool isHalf(mlir::Type element) { return element.isBF16() || element.isF16(); }
+
+/// What a graph is of. Drawn apart from all else: a seed without any has the graph that it had before there were any.
+struct Traits {
+  std::vector<int64_t> extents;   ///< one or two that shapes are made of, so that many are square; empty: 1 to 9
+  std::vector<mlir::Type> halves; ///< bf16, f16 or both, besides f32 and f64
+  int percentSplit = 60;          ///< of a signature's entries
+};
+
 /// Its module, placement, variables and their values.
 class ModelState {
 public:
-  ModelState(Random &random, mlir::MLIRContext &context);
+  ModelState(Random &random, Traits traits, mlir::MLIRContext &context);
 
   /// A variable of this shape: one that is there, which is then shared, or a new one.
   sbp::VariableOp variable(const sbp::Shape &shape, mlir::Type element, bool mayBeFrozen);
@@ -29,7 +38,20 @@ public:
 
   void startLayer() { ++layer; }
 
+  bool hasHalves() const { return !traits.halves.empty(); }
+  bool hasSquares() const { return !traits.extents.empty(); }
+  /// low to high, both included; or one of those that shapes are made of.
+  int64_t extent(int64_t low, int64_t high) {
+    return hasSquares() ? random.pick(traits.extents) : random.between(low, high);
+  }
+  /// Of a tensor; that of 19 rows and columns among them.
+  int64_t mostElements() const { return hasSquares() ? 400 : 300; }
+  /// f32, or one of the halves.
+  mlir::Type element();
+  mlir::Type half() { return random.pick(traits.halves); }
+
   Random &random;
+  const Traits traits;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   sbp::PlacementAttr placement;
   differential::Variables initial;
