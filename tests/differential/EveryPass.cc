@@ -103,7 +103,7 @@ private:
     if (!first.ok())
       return first.status();
     outcomes.local = *std::move(first);
-    if (absl::Status status = compare(outcomes.global, outcomes.local, acrossLevels(), options.tolerance); !status.ok())
+    if (absl::Status status = compareWithGlobal(outcomes.local); !status.ok())
       return status;
     std::vector<std::string> passes = withCleaning(localPasses(configuration));
     if (options.cleansBetween) // after 'sbp-localize'
@@ -135,7 +135,15 @@ private:
     return runLocal(borrowed(parsed), experiment);
   }
 
-  Agreement acrossLevels() const { return options.isExact ? Agreement::Values : Agreement::Close; }
+  absl::Status compareWithGlobal(const Outcome &outcome) {
+    if (options.isExact)
+      return compare(outcomes.global, outcome, Agreement::Values);
+    absl::Status status = compare(outcomes.global, outcome, Agreement::Close);
+    if (status.ok() || options.tolerance <= kTolerance)
+      return status;
+    outcomes.isRoundedApart = true;
+    return compare(outcomes.global, outcome, Agreement::Close, options.tolerance);
+  }
 
   //===--------------------------------------------------------------------===//
   // Plan
@@ -151,7 +159,7 @@ private:
     if (!outcome.ok())
       return outcome.status();
     outcomes.plan = *std::move(outcome);
-    return compare(outcomes.global, *outcomes.plan, acrossLevels(), options.tolerance);
+    return compareWithGlobal(*outcomes.plan);
   }
 
   //===--------------------------------------------------------------------===//

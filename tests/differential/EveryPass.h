@@ -13,7 +13,7 @@ namespace splitcast::differential {
 struct EveryPassOptions {
   /// Sums of the graph are exact in f32 in whatever order, so that all levels give the same numbers.
   bool isExact = false;
-  /// How near the levels of other graphs must be. What is nearly the same may be rounded apart to bf16 or f16.
+  /// How near the levels of other graphs must be. What is nearly the same is rounded apart to bf16 or f16, if rarely.
   double tolerance = kTolerance;
   /// Also compiles plans and runs them.
   bool runsPlan = true;
@@ -32,6 +32,7 @@ struct EveryPassOptions {
 struct LevelOutcomes {
   Outcome global, local;
   std::optional<Outcome> plan;
+  bool isRoundedApart = false; ///< levels are as near as the options say, but not as near as kTolerance
 };
 
 /// Compiles `source` as the configuration says. What each pass makes must print, parse, verify and run, and

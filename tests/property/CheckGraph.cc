@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   options.runsPlan = argc > 3 && std::string(argv[3]) == "plan";
   const char *directory = std::getenv("TEST_TMPDIR");
   options.objectCacheDir = directory ? std::string(directory) + "/objects" : "";
-  int failures = 0, exact = 0, all = 0;
+  int failures = 0, exact = 0, roundedApart = 0, all = 0;
   for (uint64_t seed = std::strtoull(argv[1], nullptr, 10); seed <= std::strtoull(argv[2], nullptr, 10); ++seed) {
     if (argc > 3 && std::string(argv[3]) == "text") {
       print(seed);
@@ -32,12 +32,13 @@ int main(int argc, char **argv) {
     splitcast::property::GraphCheckResult result = splitcast::property::checkGraph(seed, options);
     ++all;
     exact += result.isExact;
+    roundedApart += result.isRoundedApart;
     if (result.status.ok())
       continue;
     ++failures;
     std::printf("FAILED %s\n", std::string(result.status.message()).c_str());
     std::fflush(stdout);
   }
-  std::printf("%d graphs, %d exact, %d failed\n", all, exact, failures);
+  std::printf("%d graphs, %d exact, %d rounded apart, %d failed\n", all, exact, roundedApart, failures);
   return failures ? 1 : 0;
 }

@@ -65,6 +65,7 @@ private:
       absl::Status status = outcomes.ok() && first ? compareWays(*first, *outcomes) : outcomes.status();
       if (!status.ok())
         return status;
+      result.isRoundedApart |= outcomes->isRoundedApart;
       if (!first)
         first = *std::move(outcomes);
     }

@@ -17,8 +17,9 @@ struct GraphCheckOptions {
 
 /// What was checked of one graph.
 struct GraphCheckResult {
-  absl::Status status;  ///< with seed, pass, graph and what the pass made, when it is not OK
-  bool isExact = false; ///< levels gave the same numbers; else nearly the same
+  absl::Status status;         ///< with seed, pass, graph and what the pass made, when it is not OK
+  bool isExact = false;        ///< levels gave the same numbers; else nearly the same
+  bool isRoundedApart = false; ///< less near than what computes in f32: rounding to bf16 or f16 made the difference
 };
 
 /// Generates the graph of this seed and compiles it in its ways: every pass is checked (EveryPass.h), and all ways must

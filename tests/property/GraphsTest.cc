@@ -16,15 +16,18 @@ class GraphsTest : public testing::TestWithParam<int64_t> {};
 TEST_P(GraphsTest, EveryPassKeepsWhatTheyMean) {
   GraphCheckOptions options;
   options.objectCacheDir = testing::TempDir() + "/objects";
-  int64_t exact = 0;
+  int64_t exact = 0, roundedApart = 0;
   for (int64_t seed = GetParam(); seed < GetParam() + kGraphsPerTest; ++seed) {
     options.runsPlan = seed % PLAN_EVERY == 0;
     GraphCheckResult result = checkGraph(seed, options);
     EXPECT_TRUE(result.status.ok()) << result.status;
     exact += result.isExact;
+    roundedApart += result.isRoundedApart;
   }
   // Else the comparison would be with a tolerance nearly everywhere.
   EXPECT_GE(exact, 2);
+  // Rarely does a sum's order show; a kernel that rounds twice where its op rounds once shows often.
+  EXPECT_LE(roundedApart, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, GraphsTest, testing::Range<int64_t>(FIRST, FIRST + GRAPHS, kGraphsPerTest));
