@@ -34,8 +34,8 @@ absl::Status checkBlocks(const Communicator &ranks, const CallSite &site, const 
 
 absl::Status checkAddends(const Communicator &ranks, const CallSite &site, Buffer data,
                           absl::Span<const int64_t> blocks, ElementType type) {
-  if (type != ElementType::F32 && type != ElementType::F64)
-    return invalidCall(site, absl::StrCat("sums are of f32 or f64, not ", nameOf(type), "; cast before and after"));
+  if (!isFloat(type))
+    return invalidCall(site, absl::StrCat("sums are of floats, not of ", nameOf(type), "; cast before and after"));
   return checkBlocks(ranks, site, "data", data, blocks, bytesOf(type));
 }
 

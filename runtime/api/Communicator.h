@@ -11,6 +11,7 @@
 // Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a
 //            binary counter in which partial sums of equal height merge, and leftovers fold from the right.
 //            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
+//            bf16 and f16 are added in f32, and rounded once.
 // Errors     Once a collective has failed, the communicator is dead: every later call returns the same status. The
 //            message names the collective (CallSite) and the ranks that have not answered.
 //
@@ -69,7 +70,7 @@ public:
   ///              output: this rank's block, outside of data, or that block of data itself.
   ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
   ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than
-  ///              sbp::reduceScatterWorkspace, or a type other than f32 and f64.
+  ///              sbp::reduceScatterWorkspace, or a type that is no float.
   ///   Cost       each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                               Buffer output, Buffer workspace, Stream &stream,

@@ -26,6 +26,10 @@ constexpr int64_t bytesOf(ElementType type) {
   return 0;
 }
 
+constexpr bool isFloat(ElementType type) {
+  return type == ElementType::F32 || type == ElementType::F64 || type == ElementType::BF16 || type == ElementType::F16;
+}
+
 /// "f32" and so on, as in the IR.
 constexpr const char *nameOf(ElementType type) {
   switch (type) {

@@ -32,7 +32,10 @@ std::string addTree(std::string &text, int64_t count, const std::string &element
   return partial.front().second;
 }
 
-std::string sourceOf(int64_t count, const std::string &element, int64_t most) {
+/// bf16 and f16 are added in f32, and rounded once.
+std::string sourceOf(int64_t count, ElementType type, int64_t most) {
+  const std::string element = nameOf(type), wide = bytesOf(type) == 2 ? "f32" : element;
+  const bool isSmall = wide != element;
   const std::string memref = absl::StrCat("memref<", most, "x", element, ">");
   std::string text = "gpu.module @functions {\ngpu.func @tree_sum(";
   for (int64_t addend = 0; addend < count; ++addend)
@@ -42,9 +45,17 @@ std::string sourceOf(int64_t count, const std::string &element, int64_t most) {
                   kTreeSumThreads, " : index\n%first = arith.muli %block, %threads : index\n",
                   "%i = arith.addi %first, %thread : index\n%end = arith.index_cast %count : i64 to index\n",
                   "%inside = arith.cmpi slt, %i, %end : index\nscf.if %inside {\n");
-  for (int64_t addend = 0; addend < count; ++addend)
-    absl::StrAppend(&text, "%v", addend, " = memref.load %a", addend, "[%i] : ", memref, "\n");
-  std::string sum = addTree(text, count, element);
+  for (int64_t addend = 0; addend < count; ++addend) {
+    const std::string loaded = absl::StrCat(isSmall ? "%l" : "%v", addend);
+    absl::StrAppend(&text, loaded, " = memref.load %a", addend, "[%i] : ", memref, "\n");
+    if (isSmall)
+      absl::StrAppend(&text, "%v", addend, " = arith.extf ", loaded, " : ", element, " to ", wide, "\n");
+  }
+  std::string sum = addTree(text, count, wide);
+  if (isSmall)
+    absl::StrAppend(&text, "%rounded = arith.truncf ", sum, " : ", wide, " to ", element, "\n");
+  if (isSmall)
+    sum = "%rounded";
   absl::StrAppend(&text, "memref.store ", sum, ", %sum[%i] : ", memref, "\n}\ngpu.return\n}\n}\n");
   return text;
 }
@@ -52,14 +63,14 @@ std::string sourceOf(int64_t count, const std::string &element, int64_t most) {
 } // namespace
 
 absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context, int64_t most) {
-  if (count < 1 || count > kMostAddends || (type != ElementType::F32 && type != ElementType::F64))
-    return absl::InvalidArgumentError(absl::StrCat("a sum of ", count, " addends of ", nameOf(type), "; it takes 1 to ",
-                                                   kMostAddends, " of f32 or f64"));
+  if (count < 1 || count > kMostAddends || !isFloat(type))
+    return absl::InvalidArgumentError(
+        absl::StrCat("a sum of ", count, " addends of ", nameOf(type), "; it takes 1 to ", kMostAddends, " floats"));
   mlir::DialectRegistry registry;
   registerGpuKernelDialects(registry);
   context.appendDialectRegistry(registry);
   GpuProgram program;
-  program.module = mlir::parseSourceString<mlir::ModuleOp>(sourceOf(count, nameOf(type), most), &context);
+  program.module = mlir::parseSourceString<mlir::ModuleOp>(sourceOf(count, type, most), &context);
   if (!program.module)
     return absl::InternalError("the tree sum's source does not parse");
   program.mayAlias = true;

@@ -17,7 +17,7 @@ inline constexpr int64_t kAnyElements = int64_t{1} << 60;
 
 /// A program of one function, "tree_sum": `count` pointers to addends, one to the sum, which may be one of the addends,
 /// and the number of elements, an i64 of at most `most`. The tree is that of Communicator.h, so the bits are the CPU's.
-///   Shapes   count of 1 to 64; type F32 or F64.
+///   Shapes   count of 1 to 64; of floats; small ones are added in f32, and rounded once.
 absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context,
                                          int64_t most = kAnyElements);
 

@@ -1,5 +1,7 @@
 #include "runtime/host/TreeSum.h"
 
+#include "runtime/host/SmallFloat.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -79,13 +81,45 @@ template <typename T> void sumAll(T *out, const void *const *addends, int64_t co
     sumBlock(out + begin, addends, count, begin, std::min(kBlockElements, elements - begin));
 }
 
+/// The tree sum of small floats, not rounded, of at most kBlockElements elements.
+template <typename Small>
+void sumWidened(float *out, const void *const *addends, int64_t count, int64_t begin, int64_t elements) {
+  if (count == 1) {
+    const uint16_t *from = addend<uint16_t>(addends, 0, begin);
+    for (int64_t i = 0; i < elements; ++i)
+      out[i] = Small::widen(from[i]);
+    return;
+  }
+  alignas(64) float right[kBlockElements];
+  int64_t leftCount = largestPowerOfTwoBelow(count);
+  sumWidened<Small>(out, addends, leftCount, begin, elements);
+  sumWidened<Small>(right, addends + leftCount, count - leftCount, begin, elements);
+  sumTwo(out, out, right, elements);
+}
+
+template <typename Small> void sumSmall(uint16_t *out, const void *const *addends, int64_t count, int64_t elements) {
+  for (int64_t begin = 0; begin < elements; begin += kBlockElements) {
+    alignas(64) float sums[kBlockElements];
+    const int64_t length = std::min(kBlockElements, elements - begin);
+    sumWidened<Small>(sums, addends, count, begin, length);
+    for (int64_t i = 0; i < length; ++i)
+      out[begin + i] = Small::round(sums[i]);
+  }
+}
+
 } // namespace
 
 void treeSum(ElementType type, void *out, const void *const *addends, int64_t count, int64_t elements) {
-  if (type == ElementType::F64)
-    sumAll(static_cast<double *>(out), addends, count, elements);
-  else
-    sumAll(static_cast<float *>(out), addends, count, elements);
+  switch (type) {
+  case ElementType::F64:
+    return sumAll(static_cast<double *>(out), addends, count, elements);
+  case ElementType::BF16:
+    return sumSmall<BFloat16>(static_cast<uint16_t *>(out), addends, count, elements);
+  case ElementType::F16:
+    return sumSmall<Float16>(static_cast<uint16_t *>(out), addends, count, elements);
+  default:
+    return sumAll(static_cast<float *>(out), addends, count, elements);
+  }
 }
 
 } // namespace splitcast::runtime

@@ -12,6 +12,8 @@
 //   5  ((a0+a1)+(a2+a3))+a4
 //   7  ((a0+a1)+(a2+a3))+((a4+a5)+a6)
 //
+// bf16 and f16 are added in f32, and rounded once.
+//
 // Every element is summed by itself, so the bits of an element never depend on where the array is cut.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +27,7 @@
 namespace splitcast::runtime {
 
 /// out[i] = the tree sum of addends[0][i] .. addends[count - 1][i], for i below `elements`; count >= 1.
-///   Shapes     arrays of `elements` of `type`, F32 or F64, each aligned to its element.
+///   Shapes     arrays of `elements` of `type`, a float, each aligned to its element.
 ///   Ownership  out may be one of the addends; apart from that no addend overlaps it.
 ///   Cost       up to four addends: one pass over memory; more: one pass, with partial sums in the first-level cache.
 void treeSum(ElementType type, void *out, const void *const *addends, int64_t count, int64_t elements);

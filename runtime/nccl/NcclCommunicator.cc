@@ -29,6 +29,10 @@ std::optional<ncclDataType_t> typeOf(ElementType type) {
     return ncclFloat32;
   case ElementType::F64:
     return ncclFloat64;
+  case ElementType::BF16:
+    return ncclBfloat16;
+  case ElementType::F16:
+    return ncclFloat16;
   default:
     return std::nullopt;
   }

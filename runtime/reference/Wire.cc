@@ -31,8 +31,8 @@ absl::Status checkOwn(int64_t rank, int64_t numRanks, const Call &call) {
         absl::StrCat("a block has a negative number of elements, or more than the ", most, " that there are"));
   Type element = call.input->elementType;
   bool sums = call.kind == "reduce_scatter" || call.kind == "all_reduce";
-  if (sums && !element.isF32() && !element.isF64())
-    return invalid(absl::StrCat("elements of ", printed(element), " are not summed; cast to f32 or f64 first"));
+  if (sums && !isa<FloatType>(element))
+    return invalid(absl::StrCat("elements of ", printed(element), " are not summed; cast to a float first"));
   return absl::OkStatus();
 }
 

@@ -52,7 +52,7 @@ public:
 
   /// Starts a collective; the last rank to start it does the work of all.
   ///   Errors  InvalidArgument: the call does not fit the rank, or the call of another rank (both are named), or sums
-  ///           elements other than f32 and f64.
+  ///           elements that are not floats.
   absl::StatusOr<Ticket> start(int64_t rank, Call call);
 
   /// The result, or null while some rank has not started it.

@@ -74,7 +74,7 @@ TEST(DeviceTreeSumTest, GivesTheBitsOfTheCpu) {
 }
 
 TEST(DeviceTreeSumTest, BecomesPtx) {
-  for (ElementType type : {ElementType::F32, ElementType::F64}) {
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16}) {
     mlir::MLIRContext context;
     auto program = runtime::deviceTreeSum(5, type, context);
     ASSERT_TRUE(program.ok()) << program.status();

@@ -6,6 +6,7 @@
 #include "tests/runtime/conformance/Registry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -128,9 +129,32 @@ inline void finish(RankContext &context, const absl::StatusOr<Event> &event) {
   CONFORM_EQ(status, absl::OkStatus());
 }
 
-template <typename T> constexpr ElementType elementType() {
-  return sizeof(T) == 8 ? ElementType::F64 : ElementType::F32;
-}
+/// bf16 or f16.
+template <ElementType kType> struct Small {
+  static constexpr int kBits = kType == ElementType::BF16 ? 8 : 11, kBias = kType == ElementType::BF16 ? 127 : 15;
+
+  Small() = default;
+  /// Of a number that is neither subnormal nor too large.
+  Small(double number) {
+    int exponent = 0;
+    const double fraction = std::frexp(std::abs(number), &exponent); // in [0.5, 1)
+    const auto digits = static_cast<uint32_t>(std::nearbyint(std::ldexp(fraction, kBits)));
+    const uint32_t magnitude = digits == 0 ? 0 : ((exponent - 2 + kBias) << (kBits - 1)) + digits;
+    bits = static_cast<uint16_t>((std::signbit(number) ? 0x8000 : 0) | magnitude);
+  }
+  bool operator==(const Small &other) const { return bits == other.bits; }
+  bool operator!=(const Small &other) const { return bits != other.bits; }
+
+  uint16_t bits = 0;
+};
+using BF16 = Small<ElementType::BF16>;
+using F16 = Small<ElementType::F16>;
+
+template <typename T> inline constexpr ElementType kElementType = ElementType::I1;
+template <> inline constexpr ElementType kElementType<float> = ElementType::F32;
+template <> inline constexpr ElementType kElementType<double> = ElementType::F64;
+template <ElementType kType> inline constexpr ElementType kElementType<Small<kType>> = kType;
+template <typename T> constexpr ElementType elementType() { return kElementType<T>; }
 
 } // namespace splitcast::runtime::conformance
 

@@ -1,6 +1,8 @@
 //===- ValuesSuite.cc - What the collectives compute, and what they send ---===//
 #include "tests/runtime/conformance/SuiteSupport.h"
 
+#include <cmath>
+
 namespace splitcast::runtime::conformance {
 namespace {
 
@@ -54,7 +56,7 @@ template <typename T> static void reduceScatterOf(RankContext &context, bool inP
     const T *sums = reinterpret_cast<const T *>(output.data);
     CONFORM_EQ(firstWrong(
                    blocks[context.rank()], [&](int64_t i) { return sums[i]; },
-                   [&](int64_t i) { return integerSum(context.size(), begin + i); }),
+                   [&](int64_t i) { return T(integerSum(context.size(), begin + i)); }),
                -1);
     CONFORM(data.isIntact() && workspace.isIntact() && elsewhere.isIntact());
   }
@@ -63,6 +65,8 @@ template <typename T> static void reduceScatterOf(RankContext &context, bool inP
 // After a reduce-scatter a rank's own block is the exact sum of integers, with a workspace of exactly the size stated.
 CONFORMANCE(ReduceScatterF32) { reduceScatterOf<float>(context, /*inPlace=*/true); }
 CONFORMANCE(ReduceScatterF64) { reduceScatterOf<double>(context, /*inPlace=*/true); }
+CONFORMANCE(ReduceScatterBF16) { reduceScatterOf<BF16>(context, /*inPlace=*/true); }
+CONFORMANCE(ReduceScatterF16) { reduceScatterOf<F16>(context, /*inPlace=*/true); }
 // The sum may go elsewhere, so that the bucket is free at once.
 CONFORMANCE(ReduceScatterElsewhere) { reduceScatterOf<float>(context, /*inPlace=*/false); }
 
@@ -81,7 +85,7 @@ template <typename T> static void allReduceOf(RankContext &context) {
     CONFORM(hasSent(context, before, sbp::allReduceTraffic(elements, sizeof(T), context.size(), context.rank())));
     CONFORM_EQ(firstWrong(
                    elements, [&](int64_t i) { return data.as<T>()[i]; },
-                   [&](int64_t i) { return integerSum(context.size(), i); }),
+                   [&](int64_t i) { return T(integerSum(context.size(), i)); }),
                -1);
     CONFORM(data.isIntact() && workspace.isIntact());
   }
@@ -91,6 +95,27 @@ template <typename T> static void allReduceOf(RankContext &context) {
 // used.
 CONFORMANCE(AllReduceF32) { allReduceOf<float>(context); }
 CONFORMANCE(AllReduceF64) { allReduceOf<double>(context); }
+CONFORMANCE(AllReduceBF16) { allReduceOf<BF16>(context); }
+CONFORMANCE(AllReduceF16) { allReduceOf<F16>(context); }
+
+/// The first number whose neighbour is 2 away, and as many ones as there are other ranks: rounded at each addition, the
+/// sum stays what it is.
+template <typename T> static void roundedOnce(RankContext &context) {
+  auto communicator = createCommunicator(context);
+  const int64_t elements = 5, size = context.size();
+  const double coarse = std::ldexp(1.0, T::kBits);
+  GuardedBuffer data(elements * sizeof(T));
+  GuardedBuffer workspace(sbp::allReduceWorkspace(elements, sizeof(T), size, context.rank()));
+  std::fill_n(data.as<T>(), elements, T(context.rank() == 0 ? coarse : 1));
+  finish(context, communicator->allReduce(data.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
+                                          {"all-reduce"}));
+  for (int64_t i = 0; i < elements; ++i)
+    CONFORM_EQ(data.as<T>()[i].bits, T(coarse + static_cast<double>(size - 1)).bits);
+}
+
+// Small floats are added in f32, and rounded once.
+CONFORMANCE(SumsOfBF16AreRoundedOnce) { roundedOnce<BF16>(context); }
+CONFORMANCE(SumsOfF16AreRoundedOnce) { roundedOnce<F16>(context); }
 
 // Block s of rank r's input is block r of rank s's output; blocks are ragged, some empty, one larger than a chunk.
 CONFORMANCE(AllToAll) {
