@@ -23,7 +23,7 @@ sbp::PlacementAttr randomPlacement(Random &random, bool hasHalves, MLIRContext &
                                            {{"dp", 1}}};
   // Kernels for GPUs run on a device that emulates them; they are larger, hence fewer.
   sbp::Placement placement{random.chance(20) ? "cuda" : "cpu", random.pick(meshes), {}};
-  if (hasHalves && random.chance(15)) // one rank, on one axis or two
+  if (hasHalves && random.chance(15)) // one rank: none sums with others
     placement.axes = random.chance(50) ? Axes{{"dp", 1}} : Axes{{"dp", 1}, {"tp", 1}};
   if (random.chance(10)) { // ranks in another order
     placement.ranks.resize(placement.numPositions());
@@ -78,8 +78,9 @@ sbp::NdAttr ModelState::signature(const sbp::Shape &shape, bool mayBeNone) {
     return {};
   sbp::NdSbp entries;
   for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis)
-    entries.push_back(shape.empty() || random.chance(40) ? sbp::Sbp::broadcast()
-                                                         : sbp::Sbp::split(random.below(shape.size())));
+    entries.push_back(shape.empty() || random.chance(100 - traits.percentSplit)
+                          ? sbp::Sbp::broadcast()
+                          : sbp::Sbp::split(random.below(shape.size())));
   return sbp::NdAttr::get(placement, entries);
 }
 

@@ -14,6 +14,7 @@ inline bool isHalf(mlir::Type element) { return element.isBF16() || element.isF1
 struct Traits {
   std::vector<int64_t> extents;   ///< one or two that shapes are made of, so that many are square; empty: 1 to 9
   std::vector<mlir::Type> halves; ///< bf16, f16 or both, besides f32 and f64
+  int percentSplit = 60;          ///< of a signature's entries
 };
 
 /// Its module, placement, variables and their values.
