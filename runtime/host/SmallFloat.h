@@ -47,7 +47,7 @@ struct Float16 {
     // Below 2^-14 the addition rounds: 0.5 has the weight of f16's last bit in its own last one.
     const uint32_t subnormal = bitsOf(floatOf(magnitude) + 0.5F) - bitsOf(0.5F);
     uint32_t result = magnitude < (kExponentShift + 1) << 23 ? subnormal : normal;
-    result = result < 0x7c00 && magnitude < 0x47800000 ? result : 0x7c00; // from 2^16, or rounded up to it
+    result = result < 0x7c00 ? result : 0x7c00; // from 2^16, or rounded up to it
     result = magnitude <= 0x7f800000 ? result : 0x7e00;
     return static_cast<uint16_t>(result | sign);
   }

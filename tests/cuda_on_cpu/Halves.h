@@ -1,36 +1,19 @@
-//===- Halves.h - bf16 and f16, widened and rounded -------------------------------------------------------------===//
+//===- Halves.h - bf16 and f16 in the memory of libraries ---------------------------------------------------===//
+//
+// The numbers of PTX (ptx/PtxFloat.h), as bits and f32.
+//
+//===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_CUDA_ON_CPU_HALVES_H
 #define SPLITCAST_TESTS_CUDA_ON_CPU_HALVES_H
 
-#include <cstdint>
-#include <cstring>
+#include "tests/cuda_on_cpu/ptx/PtxFloat.h"
 
 namespace splitcast::cuda_on_cpu {
 
-inline float fromHalf(uint16_t bits) {
-  _Float16 value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return static_cast<float>(value);
-}
-inline uint16_t toHalf(float value) {
-  const auto rounded = static_cast<_Float16>(value);
-  uint16_t bits;
-  std::memcpy(&bits, &rounded, sizeof(bits));
-  return bits;
-}
-inline float fromBrain(uint16_t bits) {
-  const uint32_t wide = uint32_t{bits} << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return value;
-}
-inline uint16_t toBrain(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if (value != value)
-    return 0x7fff;
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
+inline float fromHalf(uint16_t bits) { return static_cast<float>(widened(Half{bits})); }
+inline float fromBrain(uint16_t bits) { return static_cast<float>(widened(Bfloat{bits})); }
+inline uint16_t toHalf(float value) { return narrowed<Half>(value, Rounding::Nearest).bits; }
+inline uint16_t toBrain(float value) { return narrowed<Bfloat>(value, Rounding::Nearest).bits; }
 
 } // namespace splitcast::cuda_on_cpu
 

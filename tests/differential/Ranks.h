@@ -14,8 +14,8 @@ using RankBody = std::function<absl::Status(runtime::Device &device, runtime::Co
 /// What a rank computes with.
 using DeviceMaker = absl::StatusOr<std::unique_ptr<runtime::Device>> (*)();
 
-/// From now on ranks compute on devices of this maker, one after another on their streams as they do, instead of those
-/// that onRanks() says. Kinds that only one process has are for one rank.
+/// From now on ranks compute on devices of this maker instead of those that onRanks() says. A device that a process has
+/// one of is for one rank.
 void setDeviceMaker(DeviceMaker maker);
 
 /// Runs `body` once per rank, each in its own thread with a device of its own (gpu_tests::createEmulatedDevice, whose

@@ -27,5 +27,5 @@ else
   for size in 1 3 4; do
     check "$size" cuda SPLITCAST_CUDA_ON_CPU_DEVICES="$size" SPLITCAST_CUDA_ON_CPU_SEED="$size" LD_PRELOAD="$PWD/$4"
   done
-  check 3 cuda SPLITCAST_SHARE_GPUS=1 SPLITCAST_NCCL_SUMS=0 LD_PRELOAD="$PWD/$4"
+  check 3 cuda SPLITCAST_SHARE_GPUS=1 LD_PRELOAD="$PWD/$4"
 fi
