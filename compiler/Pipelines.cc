@@ -42,6 +42,11 @@ void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
   MarkHeldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createMarkHeldGathersPass(hold));
+
+  //--- In how many calls --------------------------------------------------------------------------------------------//
+  // After CSE, which has made equal boxings of a member one: one op on the range for all members of a bucket. From here
+  // on no value is a slot but what is assigned alone.
+  manager.addPass(createJoinBucketsPass());
   manager.addPass(createVerifyGlobalPass());
 }
 

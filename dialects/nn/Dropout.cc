@@ -56,7 +56,6 @@ sbp::LoopSpec DropoutOp::getLoopSpec() {
   spec.operands = {dims, {}};
   spec.results = {dims};
   spec.linear = {{{0}, {}}};
-  spec.positional = true;
   return spec;
 }
 

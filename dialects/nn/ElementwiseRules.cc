@@ -66,6 +66,7 @@ sbp::LoopSpec splitcast::nn::elementwiseLoopSpec(Operation *op, std::vector<sbp:
     spec.operands.push_back(dims);
   }
   spec.results = {loops};
+  spec.anyShape = true;
   spec.linear = std::move(linear);
   return spec;
 }

@@ -48,7 +48,7 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
 
 def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
   let description = [{
-    Ops whose elements depend on where in the global tensor they lie. Their loop specs are `positional`.
+    Ops whose elements depend on where in the global tensor they lie. So they are not of any shape (LoopSpec::anyShape).
   }];
   let cppNamespace = "::splitcast::nn";
   let methods = [

@@ -33,7 +33,7 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol]> {
     ```
     The type's signature is the *logical* one, which the graph reads and the user wrote. `storage` is how it lies at rest,
     `update` how its gradient and its update are computed; both are the logical one when absent. ZeRO rewrites these two and
-    nothing else. `slot` is its place in a bucket: variables of one bucket lie in one range. `group` names what is used
+    nothing else. `slot` is its place in a bucket (sbp.bucket), whose variables lie in one range. `group` names what is used
     together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another variable.
     - C1: The type is a statically shaped tensor; its signature, storage and update are on one placement.
     - C2: No signature has P, and each fits the shape.
@@ -96,7 +96,7 @@ def Sbp_BoxingOp : Sbp_Op<"boxing", [Pure]> {
     %1 = sbp.boxing %0 : tensor<10x4xf32, #S0> -> tensor<10x4xf32, #B>
     ```
     With an undecided input it is how a user asks for a signature. `bucket` says that it is done together with the others
-    of that bucket, in one collective.
+    of that bucket, in one collective ('sbp-join-buckets').
     - C1: Input and output have the same shape and element type.
     - C2: No axis becomes P: only an op that sums makes partial values.
     - C3: Both are on one placement; the output is decided.
@@ -141,6 +141,106 @@ def Sbp_FenceOp : Sbp_Op<"fence", [Pure, AllTypesMatch<["input", "output"]>,
   let arguments = (ins Sbp_GlobalTensor:$input, Sbp_TokenType:$scope);
   let results = (outs Sbp_GlobalTensor:$output);
   let assemblyFormat = "$input `in` $scope attr-dict `:` type($output)";
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A flat range in which variables that are used together lie, so that one collective moves them all";
+  let description = [{
+    From tests/dialects/sbp/buckets.mlir, with `#p = #sbp.placement<"cpu", [dp = 2]>`:
+    ```mlir
+    sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48] group "l"
+    ```
+    Member i's elements start at element `offsets[i]` of the range. The type is that of the *whole* range. Its last dimension
+    is the bucket's elements, padding included; along the bucket's axis the range is B when it is whole, S of that dimension
+    when each rank holds a chunk, and P when it holds addends. Chunks are equal: the elements are a multiple of the axis's size.
+    Where another axis splits a member, ranges of ranks along that axis differ: the type has one leading dimension for each
+    such axis, in the order of the axes, which that axis splits. States of the members lie in ranges of the same layout, one
+    for each role.
+    - C1: The type has a signature, in which each other axis is B or splits its own leading dimension, and the axis is B.
+    - C2: The elements are a multiple of the axis's size.
+    - C3: As many offsets as members; members ascend, do not overlap, and lie within the range.
+    - C4: Each member is a variable whose slot is its place here, and its element type the bucket's.
+    - C5: The leading dimensions are of the axes that split a member.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
+                   StrAttr:$axis, TypedArrayAttrBase<FlatSymbolRefAttr, "variables">:$members,
+                   DenseI64ArrayAttr:$offsets, OptionalAttr<StrAttr>:$group);
+  let assemblyFormat = "$sym_name `:` $type `along` $axis `holds` $members `at` $offsets (`group` $group^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+    /// Elements of the range, padding included.
+    int64_t getElements() { return getTensorType().getShape().back(); }
+    /// The index of the bucket's axis in its placement.
+    int64_t getAxisIndex();
+    /// The range in which a tensor with elements of `element` and the signature `member` is a member: along the bucket's
+    /// axis B, P, or for a slot S of the last dimension; along each other axis P if `member` is, else as in getType(). Null
+    /// when no range has such a member: another axis splits it for which the range has no dimension, or the axis itself.
+    ::mlir::RankedTensorType getRangeType(::mlir::Type element, NdAttr member);
+  }];
+}
+
+class Sbp_BucketAccess<string mnemonic> : Sbp_Op<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                                            DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
+
+def Sbp_BucketReadOp : Sbp_BucketAccess<"bucket_read"> {
+  let summary = "What the members of a bucket, or their states of one role, are now";
+  let description = [{
+    The whole range, as it lies at rest; what belongs to no variable is zero. From tests/dialects/sbp/buckets.mlir:
+    ```mlir
+    %0 = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
+    ```
+    `role` is that of the states; "parameter" are the members themselves.
+    - C1: The bucket exists, and the type is that of a range of it, without P.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, DefaultValuedStrAttr<StrAttr, "parameter">:$role);
+  let results = (outs Sbp_GlobalTensor:$result);
+  let assemblyFormat = "$bucket (`role` $role^)? attr-dict `:` type($result)";
+}
+
+def Sbp_BucketAssignOp : Sbp_BucketAccess<"bucket_assign"> {
+  let summary = "Gives the members of a bucket, or their states of one role, new values";
+  let description = [{
+    - C1: The bucket exists, and the type is that of a range of it, without P.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Sbp_GlobalTensor:$value,
+                   DefaultValuedStrAttr<StrAttr, "parameter">:$role);
+  let assemblyFormat = "$bucket (`role` $role^)? `,` $value attr-dict `:` type($value)";
+}
+
+def Sbp_BucketPackOp : Sbp_Op<"bucket_pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Tensors of members laid into one range, each from its offset on; zero elsewhere";
+  let description = [{
+    From tests/dialects/sbp/buckets.mlir:
+    ```mlir
+    %0 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
+    ```
+    - C1: The bucket exists, and the result is the range of it in which each operand is a member, none of them a slot.
+    - C2: As many offsets as operands, ascending; operands do not overlap and lie within the range.
+  }];
+  let arguments = (ins Variadic<Sbp_GlobalTensor>:$inputs, DenseI64ArrayAttr:$offsets, FlatSymbolRefAttr:$bucket);
+  let results = (outs Sbp_GlobalTensor:$result);
+  let assemblyFormat = "$inputs `at` $offsets `of` $bucket attr-dict `:` functional-type($inputs, $result)";
+}
+
+def Sbp_BucketMemberOp : Sbp_Op<"bucket_member", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "The tensor that lies from an offset on in a range of a bucket";
+  let description = [{
+    From tests/dialects/sbp/buckets.mlir:
+    ```mlir
+    %0 = sbp.bucket_member %range at 48 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
+    ```
+    Of a range that is split, the result is the member's part of each rank's chunk: S(@l, 48 of 64).
+    - C1: The bucket exists, and the operand is the range of it in which the result is a member.
+    - C2: The result lies within the range; where it is a slot, it is the one at this offset.
+  }];
+  let arguments = (ins Sbp_GlobalTensor:$range, I64Attr:$offset, FlatSymbolRefAttr:$bucket);
+  let results = (outs Sbp_GlobalTensor:$result);
+  let assemblyFormat = "$range `at` $offset `of` $bucket attr-dict `:` type($range) `->` type($result)";
 }
 
 #endif // SPLITCAST_DIALECTS_SBP_SBP_TD

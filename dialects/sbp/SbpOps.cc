@@ -170,6 +170,7 @@ LoopSpec FenceOp::getLoopSpec() {
     dims.push_back({spec.addFactor(extent)});
   spec.operands = {dims};
   spec.results = {dims};
+  spec.anyShape = true;
   spec.linear = {{{0}, {}}};
   return spec;
 }

@@ -96,6 +96,25 @@ def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
+def JoinBucketsPass : Pass<"sbp-join-buckets", "mlir::ModuleOp"> {
+  let summary = "One op on a bucket's range where there was one for each member";
+  let description = [{
+    A value that is a slot, S(@bucket), becomes the range that it lies in. Boxings of one bucket that belong together become one:
+    reductions stand where the last member is there, gathers where the first is wanted. Elementwise ops on slots become ops on
+    the range, and those that do the same to the same ranges are one: the update of a bucket is one op however many members it
+    has, and a member that is updated otherwise is assigned alone. What an op depends on always comes before it: boxings of which one
+    depends on the other do not belong together. From tests/passes/global/join_buckets_example.mlir:
+    ```mlir
+    %1 = sbp.boxing %gw : tensor<2x17xf32, #P> -> tensor<2x17xf32, #S_l_0_>                                              // before
+    %1 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>   // after
+    %2 = sbp.boxing %1 : tensor<64xf32, #P> -> tensor<64xf32, #S0_> bucket #sbp.slot<@l, 0 of 64>                        // after
+    ```
+    - C1: Functions take and return no slot.
+    - C2: A variable that lies in a bucket is a member of it, or the state of one.
+  }];
+  let dependentDialects = ["splitcast::sbp::SbpDialect"];
+}
+
 def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
   let summary = "Moves the module to a placement whose axis has another size";
   let description = [{
@@ -137,6 +156,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C2: Reads and assigns have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
     - C4: Functions have one block, and no tensor that is returned or assigned is P.
+    - C5: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
   }];
 }
 

@@ -116,7 +116,7 @@ private:
         require(input, update, variable.getSlotAttr());
       }
       decide(fence.getOutput(), update);
-      noteUnsharded(fence.getOutput(), logical(*scope.getVariable()));
+      noteUpdated(fence.getOutput(), logical(*scope.getVariable()));
       return success();
     }
     decide(fence.getOutput(), current);
@@ -125,7 +125,7 @@ private:
     auto boxed = builder.create<sbp::BoxingOp>(fence.getLoc(), sbp::withSignature(fence.getType(), update),
                                                fence.getOutput(), variable.getSlotAttr());
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
-    noteUnsharded(boxed, logical(*scope.getVariable()));
+    noteUpdated(boxed, logical(*scope.getVariable()));
     return success();
   }
 
@@ -175,10 +175,11 @@ private:
   LogicalResult visitSharding(Operation *op) {
     if (isMadeFromNothing(op, sbp::tensorOperands(op)))
       return success(); // its users say
-    if (!isElementwiseOrBroadcast(op))
+    bool isElementwise = isElementwiseOrBroadcast(op);
+    if (!isElementwise)
       useUnsharded(op);
     SmallVector<Value> operands = sbp::tensorOperands(op);
-    bool isUpdate = llvm::any_of(operands, [&](Value operand) { return unsharded.contains(operand); });
+    bool isUpdate = isElementwise && llvm::any_of(operands, [&](Value operand) { return updated.contains(operand); });
     std::vector<sbp::NdSbp> current, stageless, pinned(op->getNumResults());
     for (Value operand : operands) {
       current.push_back(isUndecided(operand) ? sbp::NdSbp() : sbp::signatureOf(operand).toAlgebra());
@@ -187,31 +188,33 @@ private:
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       if (sbp::NdAttr signature = sbp::signatureOf(result))
         pinned[index] = signature.toAlgebra();
-    std::optional<Choice> choice = choose(op, operands, current, pinned);
+    std::optional<Choice> choice = choose(op, operands, current, pinned, isUpdate);
     if (!choice)
       return failure();
     std::optional<Choice> without;
     if (isUpdate) {
-      without = choose(op, operands, stageless, pinned);
+      without = stageless == current ? choice : choose(op, operands, stageless, pinned, isUpdate);
       if (!without)
         return failure();
     }
     apply(op, *choice, pinned);
     for (auto [index, result] : llvm::enumerate(op->getResults()))
       if (without && pinned[index].empty())
-        noteUnsharded(result, sbp::NdAttr::get(placement, without->results[index]));
+        noteUpdated(result, sbp::NdAttr::get(placement, without->results[index]));
     return success();
   }
 
-  /// The cheapest signature of the op, axis by axis; nothing, after an error, when there is none.
+  /// The cheapest signature of the op, axis by axis; nothing, after an error, when there is none. An update is computed
+  /// with values, never with addends: at stage 0 it could be, where its parameter is B, but not where that is split.
   std::optional<Choice> choose(Operation *op, ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
-                               const std::vector<sbp::NdSbp> &pinned) {
+                               const std::vector<sbp::NdSbp> &pinned, bool isUpdate) {
     Choice choice{current, std::vector<sbp::NdSbp>(op->getNumResults())};
     for (sbp::NdSbp &entries : choice.operands)
       entries.resize(algebra.axes.size());
     sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
     for (size_t axis = 0; axis < algebra.axes.size(); ++axis) {
-      std::optional<sbp::OpSignature> row = cheapestRow(op, spec, axis, operands, current, choice.operands, pinned);
+      std::optional<sbp::OpSignature> row =
+          cheapestRow(op, spec, axis, operands, current, choice.operands, pinned, isUpdate);
       if (!row) {
         op->emitOpError() << "has no signature along axis \"" << algebra.axes[axis].name
                           << "\" that its operands can be boxed to; box its operands to B";
@@ -232,7 +235,7 @@ private:
   std::optional<sbp::OpSignature> cheapestRow(Operation *op, const sbp::LoopSpec &spec, size_t axis,
                                               ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
                                               const std::vector<sbp::NdSbp> &wanted,
-                                              const std::vector<sbp::NdSbp> &pinned) {
+                                              const std::vector<sbp::NdSbp> &pinned, bool isUpdate) {
     std::vector<sbp::OpSignature> rows = sbp::deriveSignatures(spec, algebra.axes[axis].size);
     for (const sbp::NdSbp &entries : current)
       if (!entries.empty() && entries[axis].isFlat())
@@ -241,6 +244,8 @@ private:
     std::optional<sbp::OpSignature> best;
     Cost bestCost;
     for (const sbp::OpSignature &row : rows) {
+      if (isUpdate && llvm::any_of(row.operands, [](const sbp::Sbp &entry) { return entry.isPartial(); }))
+        continue;
       std::optional<Cost> cost = costOf(row, axis, operands, current, wanted, pinned, op);
       if (cost && (!best || *cost < bestCost)) {
         best = row;
@@ -318,7 +323,9 @@ private:
     return known == unsharded.end() ? sbp::signatureOf(value) : known->second;
   }
 
-  void noteUnsharded(Value value, sbp::NdAttr signature) {
+  /// `signature` is the value's at stage 0.
+  void noteUpdated(Value value, sbp::NdAttr signature) {
+    updated.insert(value);
     if (signature != sbp::signatureOf(value))
       unsharded[value] = signature;
   }
@@ -363,32 +370,60 @@ private:
            llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
   }
 
-  /// Gives an undecided operand, and what it is made of, the signature that this use wants; other uses keep a copy of
-  /// their own to decide.
+  /// Gives an undecided operand the signature that this use wants; other uses may want others.
   void resolve(OpOperand &use, sbp::NdAttr signature) {
-    if (!isUndecided(use.get()))
-      return;
-    // Neither P, whose sum would be as many times too large, nor a slot, whose padding is zero: these are boxed from B.
-    if (signature.hasPartial() || signature.getFlatSlot())
-      signature = splitsOf(signature);
-    Operation *op = use.get().getDefiningOp();
-    if (!use.get().hasOneUse()) {
-      op = OpBuilder(op).clone(*op);
-      use.set(op->getResult(0));
+    if (isUndecided(use.get()))
+      use.set(madeAs(use.get(), splitsOf(signature)));
+  }
+
+  /// The value in this signature, with what it is made of: made once, however many uses want it so. Neither P, whose
+  /// sum would be as many times too large, nor a slot, whose padding is zero: these are boxed from B.
+  Value madeAs(Value value, sbp::NdAttr signature) {
+    SmallVector<std::pair<Value, sbp::NdAttr>> open = {{value, signature}};
+    while (!open.empty()) {
+      auto [next, wanted] = open.back();
+      size_t before = open.size();
+      if (!madeFrom.count({next, wanted}))
+        for (auto [operand, ofOperand] : undecidedOperands(next, wanted))
+          if (!madeFrom.count({operand, ofOperand}))
+            open.push_back({operand, ofOperand});
+      if (open.size() > before)
+        continue;
+      make(next, wanted);
+      open.pop_back();
     }
-    decide(use.get(), signature);
-    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    return madeFrom.at({value, signature});
+  }
+
+  /// What a value is made of that has no signature yet, with those that it needs to have this one.
+  SmallVector<std::pair<Value, sbp::NdAttr>> undecidedOperands(Value value, sbp::NdAttr signature) {
+    SmallVector<std::pair<Value, sbp::NdAttr>> result;
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(value.getDefiningOp()).getLoopSpec();
+    for (auto [index, operand] : llvm::enumerate(sbp::tensorOperands(value.getDefiningOp())))
+      if (isUndecided(operand))
+        result.push_back({operand, operandSignature(spec, index, signature)});
+    return result;
+  }
+
+  /// A copy of what makes a value, whose operands have been made.
+  void make(Value value, sbp::NdAttr signature) {
+    Value &made = madeFrom[{value, signature}];
+    if (made)
+      return;
+    Operation *original = value.getDefiningOp(), *op = OpBuilder(original).clone(*original);
+    made = op->getResult(0);
+    decide(made, signature);
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(original).getLoopSpec();
     size_t index = 0;
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()))
         continue;
       sbp::NdAttr wanted = operandSignature(spec, index++, signature);
-      resolve(operand, wanted);
-      if (sbp::signatureOf(operand.get()) == wanted)
-        continue;
-      OpBuilder builder(op);
-      operand.set(builder.create<sbp::BoxingOp>(op->getLoc(), sbp::withSignature(operand.get().getType(), wanted),
-                                                operand.get(), nullptr));
+      if (isUndecided(operand.get()))
+        operand.set(madeFrom.at({operand.get(), wanted}));
+      if (sbp::signatureOf(operand.get()) != wanted)
+        operand.set(OpBuilder(op).create<sbp::BoxingOp>(
+            op->getLoc(), sbp::withSignature(operand.get().getType(), wanted), operand.get(), nullptr));
     }
   }
 
@@ -440,7 +475,9 @@ private:
   bool reduceEarly;
   sbp::NdAttr broadcast;
   DenseMap<std::pair<Value, Attribute>, Value> boxed;
-  DenseMap<Value, sbp::NdAttr> unsharded; ///< of values that an update's signature was given to, at stage 0
+  DenseMap<std::pair<Value, Attribute>, Value> madeFrom; ///< of undecided values, by signature
+  DenseSet<Value> updated;                ///< values in an update's scope, and what is made of them element by element
+  DenseMap<Value, sbp::NdAttr> unsharded; ///< of updated values whose signature is another than at stage 0: that one
 };
 
 struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {

@@ -1,4 +1,5 @@
 // The end of the global level.
+#include "passes/global/JoinPlan.h"
 #include "passes/global/Passes.h"
 
 using namespace mlir;
@@ -19,7 +20,7 @@ public:
     SymbolTable symbols(module);
     WalkResult walk = module.walk([&](Operation *op) {
       return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyVariables(op, symbols)) &&
-                                succeeded(verifyLevel(op))));
+                                succeeded(verifyBuckets(op)) && succeeded(verifyLevel(op))));
     });
     return failure(walk.wasInterrupted());
   }
@@ -75,6 +76,19 @@ private:
       return check(read.getVariable(), read.getResult());
     if (auto assign = dyn_cast<sbp::AssignOp>(op))
       return check(assign.getVariable(), assign.getValue());
+    return success();
+  }
+
+  /// What a rank's program can say.
+  LogicalResult verifyBuckets(Operation *op) {
+    if (isa<sbp::BucketMemberOp, sbp::AssignOp>(op))
+      return success();
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
+      if (isSlot(value))
+        return op->emitOpError() << "has a slot of bucket '" << sbp::signatureOf(value).getFlatSlot()->bucket
+                                 << "', which only sbp.bucket_member gives and sbp.assign takes; run "
+                                    "'sbp-join-buckets'";
     return success();
   }
 

@@ -34,6 +34,8 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
     names.clear();
     if (!placement)
       return; // no global tensor, nothing to store
+    for (auto symbol : getOperation().getOps<SymbolOpInterface>())
+      names.insert(symbol.getName());
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       if (!variable.getLogical()) // what nobody said is B
@@ -109,8 +111,7 @@ private:
   void splitByRows(sbp::VariableOp parameter) {
     bool rowsAreSplit = llvm::is_contained(parameter.getLogical().toAlgebra(), sbp::Sbp::split(0));
     if (rowsAreSplit) { // by another axis, inside of which this split must lie: a bucket of one
-      Bucket alone = startBucket(parameter);
-      alone.name = parameter.getSymName().str();
+      Bucket alone = startBucket(parameter, parameter.getSymName());
       add(alone, parameter);
       return finish(alone);
     }
@@ -125,11 +126,11 @@ private:
       };
       Bucket *bucket = llvm::find_if(open, fits);
       if (bucket == open.end()) {
-        open.push_back(startBucket(parameter));
+        open.push_back(startBucket(parameter, parameter.getGroupOrPrefix()));
         bucket = &open.back();
       } else if (isFull(*bucket, parameter)) {
         finish(*bucket);
-        *bucket = startBucket(parameter);
+        *bucket = startBucket(parameter, parameter.getGroupOrPrefix());
       }
       add(*bucket, parameter);
     }
@@ -142,12 +143,11 @@ private:
     return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucketBytes;
   }
 
-  Bucket startBucket(sbp::VariableOp first) {
-    StringRef group = first.getGroupOrPrefix();
-    std::string name = group.empty() ? "bucket" : group.str();
+  Bucket startBucket(sbp::VariableOp first, StringRef wanted) {
+    std::string base = wanted.empty() ? "bucket" : wanted.str(), name = base;
     for (int copy = 1; !names.insert(name).second; ++copy) // another element type, or the group comes again
-      name = (group.empty() ? "bucket" : group.str()) + "_" + std::to_string(copy);
-    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, group};
+      name = base + "_" + std::to_string(copy);
+    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, first.getGroupOrPrefix()};
   }
 
   void add(Bucket &bucket, sbp::VariableOp parameter) {
@@ -167,13 +167,39 @@ private:
       auto attr = sbp::SlotAttr::get(&getContext(), StringAttr::get(&getContext(), bucket.name), offset, total);
       store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr);
     }
+    declare(bucket, total);
+  }
+
+  void declare(Bucket &bucket, int64_t total) {
+    sbp::NdSbp signature(algebra.axes.size(), sbp::Sbp::broadcast());
+    SmallVector<int64_t> shape, offsets(bucket.offsets);
+    for (auto [index, axis] : llvm::enumerate(algebra.axes)) {
+      auto splits = [&, other = index](sbp::VariableOp member) {
+        return static_cast<int64_t>(other) != zeroAxis && member.getLogical().toAlgebra()[other].isSplit();
+      };
+      if (!llvm::any_of(bucket.members, splits))
+        continue;
+      signature[index] = sbp::Sbp::split(shape.size());
+      shape.push_back(axis.size);
+    }
+    shape.push_back(total);
+    auto type = RankedTensorType::get(shape, bucket.element, sbp::NdAttr::get(placement, signature));
+    OpBuilder builder(bucket.members.front());
+    SmallVector<Attribute> members;
+    for (sbp::VariableOp member : bucket.members)
+      members.push_back(FlatSymbolRefAttr::get(member.getSymNameAttr()));
+    StringRef group = bucket.members.front().getGroupOrPrefix();
+    builder.create<sbp::BucketOp>(bucket.members.front().getLoc(), builder.getStringAttr(bucket.name), nullptr,
+                                  TypeAttr::get(type), builder.getStringAttr(algebra.axes[zeroAxis].name),
+                                  builder.getArrayAttr(members), builder.getDenseI64ArrayAttr(offsets),
+                                  group.empty() ? StringAttr() : builder.getStringAttr(group));
   }
 
   sbp::PlacementAttr placement;
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
   llvm::StringMap<SmallVector<sbp::VariableOp>> states;
-  llvm::StringSet<> names;
+  llvm::StringSet<> names; ///< of buckets, and of all that has a name already
 };
 
 } // namespace

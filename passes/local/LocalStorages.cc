@@ -15,16 +15,18 @@ AxisGroup RankView::group(int64_t axis) const {
   return result;
 }
 
-static std::string nameOf(sbp::VariableOp variable) {
+std::string Storages::nameOf(StringRef bucket, StringRef role) { return ("bucket." + bucket + "." + role).str(); }
+
+static std::string storageOf(sbp::VariableOp variable) {
   sbp::SlotAttr slot = variable.getSlotAttr();
   if (!slot)
     return "storage." + variable.getSymName().str();
-  return "bucket." + slot.getBucket().str() + "." + variable.getRole().value_or("parameter").str();
+  return Storages::nameOf(slot.getBucket().getValue(), variable.getRole().value_or("parameter"));
 }
 
 Storages::Storages(ModuleOp module, const RankView &rank) {
   for (auto variable : module.getOps<sbp::VariableOp>()) {
-    std::string name = nameOf(variable);
+    std::string name = storageOf(variable);
     members[name].push_back(variable);
     names[variable.getSymName()] = name;
   }
@@ -51,18 +53,18 @@ int64_t Storages::offsetOf(sbp::VariableOp variable, const RankView &rank) {
   sbp::SlotAttr slot = variable.getSlotAttr();
   if (!slot)
     return 0;
-  return isChunk(variable) ? pieceOf(variable, rank).chunkBegin : slot.getOffset();
+  sbp::NdAttr storage = variable.getStorageOrLogical();
+  return storage.getFlatSlot() ? flatPiece(sbp::shapeOf(variable.getType()), storage.toAlgebra(), rank).chunkBegin
+                               : slot.getOffset();
 }
 
-sbp::SlotPiece Storages::pieceOf(sbp::VariableOp variable, const RankView &rank) {
-  sbp::NdSbp storage = variable.getStorageOrLogical().toAlgebra();
-  for (size_t axis = 0; axis < storage.size(); ++axis)
-    if (storage[axis].isFlat()) {
-      sbp::NdSbp box = storage;
+sbp::SlotPiece flatPiece(const sbp::Shape &shape, const sbp::NdSbp &signature, const RankView &rank) {
+  for (size_t axis = 0; axis < signature.size(); ++axis)
+    if (signature[axis].isFlat()) {
+      sbp::NdSbp box = signature;
       box[axis] = sbp::Sbp::broadcast();
-      int64_t elements =
-          sbp::numElements(sbp::localShape(sbp::shapeOf(variable.getType()), box, rank.placement, rank.coordinates));
-      return sbp::slotPiece(storage[axis].slot, elements, rank.placement.axes[axis].size, rank.coordinates[axis]);
+      int64_t elements = sbp::numElements(sbp::localShape(shape, box, rank.placement, rank.coordinates));
+      return sbp::slotPiece(signature[axis].slot, elements, rank.placement.axes[axis].size, rank.coordinates[axis]);
     }
   return {};
 }

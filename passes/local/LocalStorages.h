@@ -17,6 +17,9 @@ struct RankView {
   AxisGroup group(int64_t axis) const;
 };
 
+/// The part of a slot, a tensor of this shape and signature, that lies in the rank's chunk of the bucket.
+sbp::SlotPiece flatPiece(const sbp::Shape &shape, const sbp::NdSbp &signature, const RankView &rank);
+
 /// The storages of the module: each bucket and role, each other variable, is one.
 class Storages {
 public:
@@ -24,10 +27,10 @@ public:
 
   void emit(mlir::OpBuilder &builder, const RankView &rank);
 
-  static bool isChunk(sbp::VariableOp variable) { return variable.getStorageOrLogical().getFlatSlot().has_value(); }
+  /// The storage of a bucket's members, or of their states of one role.
+  static std::string nameOf(llvm::StringRef bucket, llvm::StringRef role);
   /// The first element of the variable's piece in its storage.
   static int64_t offsetOf(sbp::VariableOp variable, const RankView &rank);
-  static sbp::SlotPiece pieceOf(sbp::VariableOp variable, const RankView &rank);
 
   llvm::StringMap<std::string> names; ///< of the storage that holds a variable
   llvm::StringMap<mlir::RankedTensorType> types;

@@ -1,11 +1,15 @@
-// The program of one rank.
+// The program of one rank: a translation op by op, in the order of the global program.
+//
+//   a value                       the rank's piece of it (sbp::localType)
+//   sbp.boxing                    a collective for each step, along one axis, or a slice (LocalizeBoxing.h)
+//   sbp.bucket_read, .._assign    ccl.read, ccl.assign of the storage of that bucket and role
+//   sbp.bucket_pack, .._member    ccl.pack, ccl.view
+//   sbp.fence, sbp.scope          nothing
+//   ops that compute              the same op on pieces
 #include "passes/global/Passes.h"
 #include "passes/local/LocalStorages.h"
 #include "passes/local/LocalizeBoxing.h"
 #include "passes/local/Passes.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -17,58 +21,19 @@ namespace splitcast {
 
 namespace {
 
-/// A rank's piece of a global value. A member of a bucket is known by the bucket's range, of which `tensor` is a view
-/// that is made when something needs it.
-struct LocalValue {
-  Value tensor;
-  Value range;        ///< the chunk of a flat split, or the whole bucket; null when the value is in no bucket
-  int64_t offset = 0; ///< of the tensor in a whole bucket
-  bool isChunk = false;
-};
-
-/// The one step that a boxing is, once longer ones have been cut up. `collective` is nothing on an axis of size 1.
-struct BoxingKind {
-  int64_t axis = -1;
-  sbp::Sbp from, to;
-  sbp::BoxingStep step;
-};
-
 class FunctionLocalizer {
 public:
-  FunctionLocalizer(func::FuncOp source, Storages &storages, const RankView &rank, OpBuilder &builder)
-      : source(source), storages(storages), rank(rank), builder(builder) {}
+  FunctionLocalizer(func::FuncOp source, const SymbolTable &symbols, Storages &storages, const RankView &rank,
+                    OpBuilder &builder)
+      : source(source), symbols(symbols), storages(storages), rank(rank), builder(builder) {}
 
   LogicalResult run() {
     if (failed(createFunction()))
       return failure();
-    countMembers();
-    SmallVector<Operation *> pending;
-    for (Operation &op : source.getBody().front()) {
-      pending.push_back(&op);
-      // What waits for the rest of its bucket goes on as soon as that is there, in the old order.
-      for (bool progress = true; progress;) {
-        progress = false;
-        SmallVector<Operation *> blocked;
-        llvm::StringSet<> assigned; // by assignments that wait
-        for (Operation *next : pending) {
-          FailureOr<bool> done = assigned.contains(variableOf(next)) ? FailureOr<bool>(false) : translate(next);
-          if (failed(done))
-            return failure();
-          progress |= *done;
-          if (*done)
-            continue;
-          blocked.push_back(next);
-          if (isa<sbp::AssignOp>(next))
-            assigned.insert(variableOf(next));
-        }
-        pending = blocked;
-      }
-    }
-    if (pending.empty())
-      return success();
-    return pending.front()->emitOpError()
-           << "waits for a member of its bucket that depends on it; put its variable into "
-              "a bucket of its own";
+    for (Operation &op : source.getBody().front())
+      if (failed(translate(&op)))
+        return failure();
+    return success();
   }
 
 private:
@@ -101,104 +66,59 @@ private:
       function->setAttr("ccl.hold_gathers", builder.getUnitAttr());
     Block *body = function.addEntryBlock();
     for (auto [from, to] : llvm::zip(source.getArguments(), body->getArguments()))
-      values[from] = {to, {}, 0, false};
+      values[from] = to;
     builder.setInsertionPointToEnd(body);
     return success();
   }
 
-  /// The variable that an op reads or assigns; "" for others.
-  static StringRef variableOf(Operation *op) {
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return read.getVariable();
-    if (auto assign = dyn_cast<sbp::AssignOp>(op))
-      return assign.getVariable();
-    return "";
-  }
-
-  /// True when done, false when an operand is not there yet.
-  FailureOr<bool> translate(Operation *op) {
-    for (Value operand : op->getOperands())
-      if (isa<RankedTensorType>(operand.getType()) && !values.count(operand))
-        return false;
+  LogicalResult translate(Operation *op) {
     if (isa<sbp::ScopeOp>(op))
-      return true;
-    if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
-      sameValue(fence.getInput(), fence.getOutput());
-      return true;
+      return success();
+    if (isa<sbp::FenceOp>(op)) {
+      values[op->getResult(0)] = values.lookup(op->getOperand(0));
+      return success();
     }
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return translateRead(read);
-    if (auto assign = dyn_cast<sbp::AssignOp>(op))
-      return translateAssign(assign);
-    if (auto boxing = dyn_cast<sbp::BoxingOp>(op))
-      return translateBoxing(boxing);
     if (isa<func::ReturnOp>(op)) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(tensorOf(operand));
-      builder.create<func::ReturnOp>(op->getLoc(), operands);
-      return true;
+      builder.create<func::ReturnOp>(op->getLoc(), operandsOf(op));
+      return success();
     }
     if (isa<nn::ComputeOpInterface>(op))
       return translateCompute(op);
+    if (translateAs<sbp::ReadOp, sbp::AssignOp, sbp::BoxingOp, sbp::BucketReadOp, sbp::BucketAssignOp,
+                    sbp::BucketPackOp, sbp::BucketMemberOp>(op))
+      return success();
     return op->emitOpError()
            << "has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads "
               "and assigns";
   }
 
-  void sameValue(Value from, Value to) {
-    LocalValue value = values.lookup(from);
-    values[to] = value;
+  /// Calls `localize` for the one of these kinds that the op is, if any.
+  template <typename... Kinds> bool translateAs(Operation *op) {
+    return ((isa<Kinds>(op) && (localize(cast<Kinds>(op)), true)) || ...);
   }
 
-  Value tensorOf(Value global) {
-    LocalValue &value = values[global];
-    if (!value.tensor) {
-      RankedTensorType type = sbp::localType(cast<RankedTensorType>(global.getType()), rank.coordinates);
-      value.tensor = hashed("view " + std::to_string(value.offset) + printed(type), value.range, [&]() -> Value {
-        return builder.create<ccl::ViewOp>(global.getLoc(), type, value.range, value.offset);
-      });
-    }
-    return value.tensor;
+  SmallVector<Value> operandsOf(Operation *op) {
+    return llvm::map_to_vector(op->getOperands(), [&](Value operand) { return values.lookup(operand); });
   }
 
-  static std::string printed(Type type) {
-    std::string text;
-    llvm::raw_string_ostream(text) << type;
-    return text;
-  }
-
-  /// The value made before under the same name from the same operands, or a new one.
-  Value hashed(const std::string &name, ValueRange operands, function_ref<Value()> make) {
-    std::string key = name;
-    for (Value operand : operands)
-      key += " " + std::to_string(reinterpret_cast<uintptr_t>(operand.getAsOpaquePointer()));
-    Value &known = made[key];
-    if (!known)
-      known = make();
-    return known;
+  RankedTensorType localType(Value global) {
+    return sbp::localType(cast<RankedTensorType>(global.getType()), rank.coordinates);
   }
 
   //===--------------------------------------------------------------------===//
   // Compute
   //===--------------------------------------------------------------------===//
 
-  bool translateCompute(Operation *op) {
-    bool isFlat = llvm::any_of(op->getResults(), [](Value v) { return sbp::signatureOf(v).getFlatSlot().has_value(); });
-    if (isFlat)
-      return translateFlat(op);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(tensorOf(operand));
-    SmallVector<Type> types;
-    for (Type type : op->getResultTypes())
-      types.push_back(sbp::localType(cast<RankedTensorType>(type), rank.coordinates));
-    Operation *local = create(op, operands, types);
+  LogicalResult translateCompute(Operation *op) {
+    OperationState state(op->getLoc(), op->getName(), operandsOf(op),
+                         llvm::map_to_vector(op->getResults(), [&](Value v) -> Type { return localType(v); }),
+                         op->getAttrs());
+    Operation *local = builder.create(state);
     if (auto placed = dyn_cast<nn::PlacedOpInterface>(local))
       place(placed, op->getResult(0));
     for (auto [from, to] : llvm::zip(op->getResults(), local->getResults()))
-      values[from] = {to, {}, 0, false};
-    return true;
+      values[from] = to;
+    return success();
   }
 
   void place(nn::PlacedOpInterface op, Value global) {
@@ -210,343 +130,108 @@ private:
     op.setPlace(offsets, shape);
   }
 
-  Operation *create(Operation *op, ArrayRef<Value> operands, ArrayRef<Type> types) {
-    OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
-    return builder.create(state);
-  }
-
-  /// An elementwise op on slots is one on the whole chunk: all members that do the same share it.
-  bool translateFlat(Operation *op) {
-    SmallVector<Value> operands;
-    int64_t elements = chunkElements(op->getResult(0));
-    for (Value operand : op->getOperands())
-      operands.push_back(sbp::signatureOf(operand).getFlatSlot() ? values[operand].range : tensorOf(operand));
-    SmallVector<Type> types;
-    for (Type type : op->getResultTypes())
-      types.push_back(RankedTensorType::get({elements}, getElementTypeOrSelf(type)));
-    std::string name;
-    llvm::raw_string_ostream(name) << op->getName() << op->getAttrDictionary() << types.front()
-                                   << sbp::signatureOf(op->getResult(0)).getFlatSlot()->bucket;
-    for (unsigned i = 0; i < op->getNumResults(); ++i) {
-      Value chunk = hashed(name + "#" + std::to_string(i), operands, [&]() -> Value {
-        if (i > 0) // the first result's op made this one too
-          return values[op->getResult(0)].range.getDefiningOp()->getResult(i);
-        return create(op, operands, types)->getResult(0);
-      });
-      values[op->getResult(i)] = {{}, chunk, 0, true};
-    }
-    return true;
-  }
-
-  /// Elements of a chunk of the bucket that `value` is a slot of.
-  int64_t chunkElements(Value value) {
-    sbp::NdSbp signature = sbp::signatureOf(value).toAlgebra();
-    for (size_t axis = 0; axis < signature.size(); ++axis)
-      if (signature[axis].isFlat())
-        return signature[axis].slot.total / rank.placement.axes[axis].size;
-    return 0;
-  }
-
   //===--------------------------------------------------------------------===//
   // Variables
   //===--------------------------------------------------------------------===//
 
-  sbp::VariableOp variable(StringRef name) {
-    return source->getParentOfType<ModuleOp>().lookupSymbol<sbp::VariableOp>(name);
-  }
-
-  bool translateRead(sbp::ReadOp read) {
-    sbp::VariableOp from = variable(read.getVariable());
+  void localize(sbp::ReadOp read) {
     const std::string &name = storages.names[read.getVariable()];
-    auto isAssigned = [&](sbp::AssignOp assign) { return assign.getVariable() == read.getVariable(); };
-    if (llvm::any_of(readyAssigns[name], isAssigned)) // what was assigned is to be seen
-      emitAssigns(name);
-    Value whole = hashed("read " + name + " " + std::to_string(versions[name]), {}, [&]() -> Value {
-      return builder.create<ccl::ReadOp>(read.getLoc(), storages.types[name], name);
-    });
-    if (from.getSlotAttr())
-      values[read.getResult()] = {{}, whole, Storages::offsetOf(from, rank), Storages::isChunk(from)};
-    else
-      values[read.getResult()] = {whole, {}, 0, false};
-    return true;
+    auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
+    Value whole = builder.create<ccl::ReadOp>(read.getLoc(), storages.types[name], name);
+    values[read.getResult()] =
+        view(read.getLoc(), whole, Storages::offsetOf(variable, rank), localType(read.getResult()));
   }
 
-  bool translateAssign(sbp::AssignOp assign) {
+  void localize(sbp::AssignOp assign) {
     const std::string &name = storages.names[assign.getVariable()];
-    std::vector<sbp::AssignOp> &ready = readyAssigns[name];
-    ready.push_back(assign);
-    if (static_cast<int64_t>(ready.size()) == assignCounts[name]) // the last one assigns them all
-      emitAssigns(name);
-    return true;
+    auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+    builder.create<ccl::AssignOp>(assign.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), name),
+                                  values.lookup(assign.getValue()),
+                                  builder.getI64IntegerAttr(Storages::offsetOf(variable, rank)));
   }
 
-  void emitAssigns(const std::string &name) {
-    std::vector<sbp::AssignOp> &ready = readyAssigns[name];
-    assignCounts[name] -= ready.size();
-    if (Value whole = commonRange(ready, name)) {
-      builder.create<ccl::AssignOp>(ready.front().getLoc(), name, whole);
-    } else {
-      for (sbp::AssignOp member : ready)
-        assignMember(member, name);
-    }
-    ready.clear();
-    ++versions[name];
+  //===--------------------------------------------------------------------===//
+  // Buckets
+  //===--------------------------------------------------------------------===//
+
+  // A rank's piece of a range has extent 1 in the dimensions before the last; at rest it is flat.
+
+  void localize(sbp::BucketReadOp read) {
+    std::string name = Storages::nameOf(read.getBucket(), read.getRole());
+    Value flat = builder.create<ccl::ReadOp>(read.getLoc(), storages.types[name], name);
+    values[read.getResult()] = view(read.getLoc(), flat, 0, localType(read.getResult()));
   }
 
-  /// The range of which all members of the storage are assigned their own part, or null.
-  Value commonRange(std::vector<sbp::AssignOp> &assigns, const std::string &name) {
-    if (assigns.size() != storages.members[name].size())
-      return {};
-    llvm::StringSet<> assigned;
-    for (sbp::AssignOp assign : assigns)
-      if (!assigned.insert(assign.getVariable()).second)
-        return {};
-    Value range = values[assigns.front().getValue()].range;
-    for (sbp::AssignOp assign : assigns) {
-      LocalValue &value = values[assign.getValue()];
-      bool isAtItsPlace = value.isChunk || value.offset == Storages::offsetOf(variable(assign.getVariable()), rank);
-      if (!value.range || value.range != range || !isAtItsPlace || range.getType() != storages.types[name])
-        return {};
-    }
-    return range;
+  void localize(sbp::BucketAssignOp assign) {
+    std::string name = Storages::nameOf(assign.getBucket(), assign.getRole());
+    Value flat = view(assign.getLoc(), values.lookup(assign.getValue()), 0, storages.types[name]);
+    builder.create<ccl::AssignOp>(assign.getLoc(), name, flat);
   }
 
-  void assignMember(sbp::AssignOp assign, const std::string &name) {
-    sbp::VariableOp to = variable(assign.getVariable());
-    LocalValue value = values[assign.getValue()];
-    int64_t offset = Storages::offsetOf(to, rank);
-    Value tensor;
-    if (value.isChunk) {
-      int64_t count = Storages::pieceOf(to, rank).count;
-      auto type = RankedTensorType::get({count}, to.getTensorType().getElementType());
-      tensor = builder.create<ccl::ViewOp>(assign.getLoc(), type, value.range, offset);
-    } else {
-      tensor = tensorOf(assign.getValue());
-    }
-    builder.create<ccl::AssignOp>(assign.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), name), tensor,
-                                  builder.getI64IntegerAttr(offset));
+  void localize(sbp::BucketPackOp pack) {
+    RankedTensorType type = localType(pack.getResult());
+    auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+    Value packed = builder.create<ccl::PackOp>(pack.getLoc(), flat, operandsOf(pack), pack.getOffsets());
+    values[pack.getResult()] = view(pack.getLoc(), packed, 0, type);
+  }
+
+  void localize(sbp::BucketMemberOp member) {
+    RankedTensorType type = member.getResult().getType();
+    sbp::NdAttr signature = sbp::signatureOf(type);
+    int64_t offset = member.getOffset();
+    if (signature.getFlatSlot())
+      offset = flatPiece(sbp::shapeOf(type), signature.toAlgebra(), rank).chunkBegin;
+    values[member.getResult()] =
+        view(member.getLoc(), values.lookup(member.getRange()), offset, localType(member.getResult()));
+  }
+
+  Value view(Location loc, Value input, int64_t offset, RankedTensorType type) {
+    return input.getType() == type ? input : builder.create<ccl::ViewOp>(loc, type, input, offset).getResult();
   }
 
   //===--------------------------------------------------------------------===//
   // Boxing
   //===--------------------------------------------------------------------===//
 
-  BoxingKind kindOf(sbp::BoxingOp op) {
+  void localize(sbp::BoxingOp op) {
     sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
-    BoxingKind kind;
-    for (size_t axis = 0; axis < from.size(); ++axis)
-      if (from[axis] != to[axis])
-        kind = {static_cast<int64_t>(axis),
-                from[axis],
-                to[axis],
-                {static_cast<int64_t>(axis), sbp::singleStep(from[axis], to[axis]).value_or(sbp::Collective::Slice),
-                 from, to}};
-    return kind;
-  }
-
-  /// The slot through which a boxing belongs to a bucket, if any.
-  static std::optional<sbp::Slot> slotOf(sbp::BoxingOp op, const BoxingKind &kind) {
-    if (kind.to.isFlat())
-      return kind.to.slot;
-    if (kind.from.isFlat())
-      return kind.from.slot;
-    if (sbp::SlotAttr slot = op.getBucketAttr(); slot && kind.from.isPartial() && kind.to.isBroadcast())
-      return sbp::Slot{slot.getBucket().str(), slot.getOffset(), slot.getTotal()};
-    return std::nullopt;
-  }
-
-  /// What the boxings of one bucket that belong together have in common: bucket, step, phase and group.
-  std::string bucketKey(sbp::BoxingOp op, const BoxingKind &kind, const sbp::Slot &slot) {
-    std::string key = slot.bucket + "|" + std::to_string(slot.total) + "|" + std::to_string(kind.axis) + "|" +
-                      sbp::toString(kind.step.collective) + (kind.to.isFlat() ? "F" : "");
-    if (auto fence = op.getInput().getDefiningOp<sbp::FenceOp>())
-      if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-        key += "|" + (scope.getPhase() + "|" + scope.getGroup().value_or("")).str();
-    // A boxing of several steps may take the bucket's more than once.
-    int64_t earlier = 0;
-    for (auto before = op.getInput().getDefiningOp<sbp::BoxingOp>(); before;
-         before = before.getInput().getDefiningOp<sbp::BoxingOp>())
-      earlier += slotOf(before, kindOf(before)).has_value();
-    return key + "|" + std::to_string(earlier);
-  }
-
-  void countMembers() {
-    llvm::StringMap<int64_t> repeats;
-    for (Operation &op : source.getBody().front()) {
-      if (auto assign = dyn_cast<sbp::AssignOp>(op))
-        ++assignCounts[storages.names[assign.getVariable()]];
-      auto boxing = dyn_cast<sbp::BoxingOp>(op);
-      if (!boxing)
-        continue;
-      BoxingKind kind = kindOf(boxing);
-      std::optional<sbp::Slot> slot = kind.axis < 0 ? std::nullopt : slotOf(boxing, kind);
-      if (!slot)
-        continue;
-      // The n-th time that a slot is boxed so goes with the n-th time of the others.
-      std::string key = bucketKey(boxing, kind, *slot);
-      key += "|" + std::to_string(repeats[key + "@" + std::to_string(slot->offset)]++);
-      bucketKeys[&op] = key;
-      ++memberCounts[key];
+    sbp::Shape shape = sbp::shapeOf(op.getInput().getType());
+    Value piece = values.lookup(op.getInput());
+    for (const sbp::BoxingStep &step : sbp::planBoxing(shape, from, to, rank.placement)) {
+      AxisGroup group = rank.group(step.axis);
+      CollectiveBuilder build(builder, op.getLoc(), group, describe(op));
+      piece = localizeStep(build, piece, step, shape, rank.placement, group);
     }
+    values[op.getOutput()] = piece; // without a step, another name for the same bytes
   }
 
-  bool translateBoxing(sbp::BoxingOp op) {
-    BoxingKind kind = kindOf(op);
-    if (kind.axis < 0) {
-      sameValue(op.getInput(), op.getOutput());
-      return true;
-    }
-    AxisGroup group = rank.group(kind.axis);
-    if (std::optional<sbp::Slot> slot = slotOf(op, kind))
-      return translateBucket(op, kind, *slot, group);
-    if (group.size() == 1) { // another name for the same bytes
-      sameValue(op.getInput(), op.getOutput());
-      return true;
-    }
-    CollectiveBuilder build(builder, op.getLoc(), group, describe(op));
-    values[op.getOutput()] = {localizeStep(build, tensorOf(op.getInput()), kind.step,
-                                           sbp::shapeOf(op.getInput().getType()), rank.placement, group),
-                              {},
-                              0,
-                              false};
-    return true;
-  }
-
-  /// What is boxed, for messages: the variable, or the op that made it.
+  /// What is boxed, for messages: the bucket, the variable, or the op that made it.
   static std::string describe(sbp::BoxingOp op) {
     Value value = op.getInput();
-    std::string scope;
+    if (auto pack = value.getDefiningOp<sbp::BucketPackOp>())
+      value = pack.getInputs().front();
+    std::string phase;
     while (auto fence = value.getDefiningOp<sbp::FenceOp>()) {
       if (auto of = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-        scope = (" " + of.getPhase()).str();
+        phase = (" " + of.getPhase()).str();
       value = fence.getInput();
     }
+    if (sbp::SlotAttr slot = op.getBucketAttr())
+      return "bucket " + slot.getBucket().str() + phase;
     if (auto read = value.getDefiningOp<sbp::ReadOp>())
-      return read.getVariable().str() + scope;
+      return read.getVariable().str() + phase;
     if (Operation *producer = value.getDefiningOp())
-      return "result of " + producer->getName().getStringRef().str() + scope;
-    return "argument " + std::to_string(cast<BlockArgument>(value).getArgNumber()) + scope;
-  }
-
-  bool translateBucket(sbp::BoxingOp op, const BoxingKind &kind, const sbp::Slot &slot, const AxisGroup &group) {
-    std::string key = bucketKeys[op];
-    std::string what = "bucket " + slot.bucket;
-    if (auto fence = op.getInput().getDefiningOp<sbp::FenceOp>())
-      if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-        what += (" " + scope.getPhase()).str();
-    CollectiveBuilder build(builder, op.getLoc(), group, what);
-    if (kind.from.isFlat()) { // what is stored: the first that is wanted gathers all
-      Value chunk = values[op.getInput()].range;
-      Value whole = hashed("gather " + key, chunk, [&] { return gather(build, chunk, group); });
-      values[op.getOutput()] = {{}, whole, slot.offset, false};
-      return true;
-    }
-    if (kind.from.isBroadcast() && values[op.getInput()].range && values[op.getInput()].offset == slot.offset) {
-      Value whole = values[op.getInput()].range; // lies in the bucket already
-      Value chunk = hashed("chunk", whole, [&] { return chunkOf(build, whole, group); });
-      values[op.getOutput()] = {{}, chunk, 0, true};
-      --memberCounts[key]; // the others need not wait for it
-      packIfComplete(kind, slot, group, build, key);
-      return true;
-    }
-    return collectMember(op, kind, slot, group, build, key);
-  }
-
-  Value gather(CollectiveBuilder &build, Value chunk, const AxisGroup &group) {
-    if (group.size() == 1)
-      return chunk;
-    int64_t elements = cast<RankedTensorType>(chunk.getType()).getNumElements();
-    return build.allGather(chunk, std::vector<int64_t>(group.size(), elements));
-  }
-
-  Value chunkOf(CollectiveBuilder &build, Value whole, const AxisGroup &group) {
-    int64_t elements = cast<RankedTensorType>(whole.getType()).getNumElements() / group.size();
-    return build.view(whole, group.index * elements, {elements});
-  }
-
-  /// Gathers the members of a bucket; when the last is there, lays them side by side and communicates once.
-  bool collectMember(sbp::BoxingOp op, const BoxingKind &kind, const sbp::Slot &slot, const AxisGroup &group,
-                     CollectiveBuilder &build, const std::string &key) {
-    bucketMembers[key].emplace_back(slot.offset, op);
-    packIfComplete(kind, slot, group, build, key);
-    return true;
-  }
-
-  void packIfComplete(const BoxingKind &kind, const sbp::Slot &slot, const AxisGroup &group, CollectiveBuilder &build,
-                      const std::string &key) {
-    auto &members = bucketMembers[key];
-    if (members.empty() || static_cast<int64_t>(members.size()) < memberCounts[key])
-      return;
-    llvm::sort(members, [](const auto &a, const auto &b) { return a.first < b.first; });
-    SmallVector<Value> inputs;
-    SmallVector<int64_t> offsets;
-    for (auto &[offset, member] : members) {
-      inputs.push_back(tensorOf(member.getInput()));
-      offsets.push_back(offset);
-    }
-    Value whole = build.pack(inputs, offsets, slot.total), result = whole;
-    bool isChunk = kind.to.isFlat();
-    if (kind.from.isPartial() && group.size() > 1)
-      result = isChunk ? build.reduceScatter(whole, std::vector<int64_t>(group.size(), slot.total / group.size()))
-                       : build.allReduce(whole);
-    else if (isChunk)
-      result = chunkOf(build, whole, group);
-    for (auto &[offset, member] : members)
-      values[member.getOutput()] = {{}, result, isChunk ? 0 : offset, isChunk};
+      return "result of " + producer->getName().getStringRef().str() + phase;
+    return "argument " + std::to_string(cast<BlockArgument>(value).getArgNumber()) + phase;
   }
 
   func::FuncOp source;
+  const SymbolTable &symbols;
   Storages &storages;
   const RankView &rank;
   OpBuilder &builder;
-  DenseMap<Value, LocalValue> values;
-  llvm::StringMap<Value> made;
-  llvm::StringMap<int64_t> versions, assignCounts, memberCounts;
-  llvm::StringMap<std::vector<sbp::AssignOp>> readyAssigns;
-  DenseMap<Operation *, std::string> bucketKeys;
-  llvm::StringMap<std::vector<std::pair<int64_t, sbp::BoxingOp>>> bucketMembers;
+  DenseMap<Value, Value> values;
 };
-
-/// Cuts boxings of several steps up, so that each changes one axis.
-void splitBoxings(ModuleOp module, const sbp::Placement &placement) {
-  module.walk([&](sbp::BoxingOp op) {
-    sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
-    std::vector<sbp::NdSbp> states;
-    sbp::NdSbp last = from;
-    // On axes of size 1 every entry means the same bytes: they are B while the others change. A slot comes last: what
-    // lies there is no member's alone any more.
-    auto relabel = [&](const sbp::NdSbp &target, bool isTarget) {
-      for (bool isFlat : {false, true})
-        for (size_t axis = 0; axis < to.size(); ++axis) {
-          sbp::Sbp entry = isTarget ? target[axis] : sbp::Sbp::broadcast();
-          if (placement.axes[axis].size > 1 || entry.isFlat() != isFlat || last[axis] == entry)
-            continue;
-          last[axis] = entry;
-          states.push_back(last);
-        }
-    };
-    std::vector<sbp::BoxingStep> steps = sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from, to, placement);
-    if (!steps.empty())
-      relabel(from, false);
-    for (const sbp::BoxingStep &step : steps)
-      states.push_back(last = step.to);
-    relabel(to, true);
-    if (states.size() < 2)
-      return;
-    OpBuilder builder(op);
-    Value value = op.getInput();
-    for (const sbp::NdSbp &state : states) {
-      auto signature = sbp::NdAttr::get(sbp::signatureOf(op.getOutput()).getPlacement(), state);
-      bool fitsSlot = true; // the slot is one of the piece that there is in the end
-      for (size_t axis = 0; axis < to.size(); ++axis)
-        fitsSlot &= state[axis] == to[axis] || (state[axis].isPartial() && to[axis].isBroadcast());
-      value = builder.create<sbp::BoxingOp>(op.getLoc(), sbp::withSignature(op.getType(), signature), value,
-                                            fitsSlot ? op.getBucketAttr() : sbp::SlotAttr());
-    }
-    op.replaceAllUsesWith(value);
-    op.erase();
-  });
-}
 
 FailureOr<RankView> findRank(ModuleOp module, int64_t rank) {
   sbp::PlacementAttr placement = sbp::placementOf(module);
@@ -564,7 +249,7 @@ FailureOr<RankView> findRank(ModuleOp module, int64_t rank) {
   return view;
 }
 
-/// Builds into `target` the program of a rank of `global`, whose boxings are cut up.
+/// Builds into `target` the program of a rank of `global`.
 LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &rank, int64_t rankNumber) {
   OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
   target->setAttrs(global->getAttrDictionary());
@@ -572,12 +257,14 @@ LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &ran
   target->setAttr("ccl.rank", builder.getI64IntegerAttr(rankNumber));
   target->setAttr("ccl.ranks", builder.getI64IntegerAttr(rank.placement.numPositions()));
   Storages storages(global, rank);
-  for (auto variable : global.getOps<sbp::VariableOp>())
-    builder.clone(*variable);
+  for (Operation &op : global.getOps())
+    if (isa<sbp::VariableOp, sbp::BucketOp>(op))
+      builder.clone(op);
   storages.emit(builder, rank);
+  const SymbolTable symbols(global);
   for (auto function : global.getOps<func::FuncOp>()) {
     OpBuilder::InsertionGuard guard(builder);
-    if (failed(FunctionLocalizer(function, storages, rank, builder).run()))
+    if (failed(FunctionLocalizer(function, symbols, storages, rank, builder).run()))
       return failure();
   }
   return success();
@@ -603,10 +290,8 @@ FailureOr<OwningOpRef<ModuleOp>> splitcast::localize(ModuleOp global, int64_t ra
   if (failed(view) || failed(verifyGlobal(global)))
     return failure();
   global.getContext()->loadDialect<ccl::CclDialect, nn::NnDialect>();
-  OwningOpRef<ModuleOp> prepared = cast<ModuleOp>(global->clone());
-  splitBoxings(*prepared, view->placement);
   OwningOpRef<ModuleOp> local = ModuleOp::create(global.getLoc());
-  if (failed(localizeInto(*local, *prepared, *view, rank)))
+  if (failed(localizeInto(*local, global, *view, rank)))
     return failure();
   return local;
 }

@@ -28,7 +28,18 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   }
 
   /// A gather of what is stored and not assigned before it can start anywhere after the read.
-  static bool isGatherOfStored(ccl::AllGatherOp op) { return op.getInput().getDefiningOp<ccl::ReadOp>() != nullptr; }
+  /// These are the ops that make its operand: the read, and views of it. None when it gathers anything else.
+  static SmallVector<Operation *> makersOfStored(ccl::AllGatherOp op) {
+    SmallVector<Operation *> makers;
+    for (Operation *maker = op.getInput().getDefiningOp(); maker; maker = maker->getOperand(0).getDefiningOp()) {
+      makers.insert(makers.begin(), maker);
+      if (isa<ccl::ReadOp>(maker))
+        return makers;
+      if (!isa<ccl::ViewOp>(maker))
+        break;
+    }
+    return {};
+  }
 
   static Operation *waitOf(Operation *collective) { return *collective->getResult(0).getUsers().begin(); }
 
@@ -43,11 +54,15 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
       }
       if (op.getNumResults() == 1 && isa<ccl::PendingType>(op.getResult(0).getType())) {
         auto gather = dyn_cast<ccl::AllGatherOp>(op);
-        Operation *read = gather ? gather.getInput().getDefiningOp() : nullptr;
-        if (gather && lastWait && isGatherOfStored(gather)) {
-          if (lastWait->isBeforeInBlock(read))
-            read->moveAfter(lastWait);
-          gather->moveAfter(lastWait->isBeforeInBlock(read) ? read : lastWait);
+        SmallVector<Operation *> makers = gather && lastWait ? makersOfStored(gather) : SmallVector<Operation *>();
+        if (!makers.empty()) {
+          Operation *after = lastWait;
+          for (Operation *maker : makers)
+            if (lastWait->isBeforeInBlock(maker)) {
+              maker->moveAfter(after);
+              after = maker;
+            }
+          gather->moveAfter(after);
           lastWait = waitOf(gather);
         } else {
           lastWait = nullptr;

@@ -2,6 +2,7 @@
 
 #include "dialects/nn/Nn.h"
 #include "runtime/reference/Functions.h"
+#include "runtime/reference/RangePlace.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -21,6 +22,14 @@ public:
       return this->read(read);
     if (auto assign = dyn_cast<sbp::AssignOp>(op))
       return this->assign(assign);
+    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
+      return this->readRange(read);
+    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
+      return this->assignRange(assign);
+    if (auto pack = dyn_cast<sbp::BucketPackOp>(op))
+      return this->pack(pack);
+    if (auto member = dyn_cast<sbp::BucketMemberOp>(op))
+      return this->member(member);
     if (isa<sbp::ScopeOp>(op))
       return absl::OkStatus();
     if (isa<sbp::BoxingOp, sbp::FenceOp>(op)) {
@@ -62,6 +71,59 @@ private:
     if (!tensor.ok())
       return tensor.status();
     **tensor = *values.lookup(op.getValue());
+    return absl::OkStatus();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Ranges of buckets
+  //===--------------------------------------------------------------------===//
+
+  /// Calls `visit` for each variable of a bucket and role.
+  absl::Status forEachOf(StringRef bucket, StringRef role, function_ref<void(sbp::VariableOp, Tensor &)> visit) {
+    for (auto declared : module.getOps<sbp::VariableOp>()) {
+      sbp::SlotAttr slot = declared.getSlotAttr();
+      if (!slot || slot.getBucket() != bucket || declared.getRole().value_or("parameter") != role)
+        continue;
+      absl::StatusOr<Tensor *> tensor = variable(declared.getSymName());
+      if (!tensor.ok())
+        return tensor.status();
+      visit(declared, **tensor);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status readRange(sbp::BucketReadOp op) {
+    Tensor range = Tensor::zeros(op.getResult().getType());
+    absl::Status status = forEachOf(op.getBucket(), op.getRole(), [&](sbp::VariableOp declared, Tensor &tensor) {
+      RangePlace place(op.getResult().getType(), declared.getTensorType(), declared.getSlotAttr().getOffset());
+      place.copyIn(tensor, range);
+    });
+    values[op.getResult()] = share(std::move(range));
+    return status;
+  }
+
+  absl::Status assignRange(sbp::BucketAssignOp op) {
+    TensorRef range = values.lookup(op.getValue());
+    return forEachOf(op.getBucket(), op.getRole(), [&](sbp::VariableOp declared, Tensor &tensor) {
+      RangePlace place(op.getValue().getType(), declared.getTensorType(), declared.getSlotAttr().getOffset());
+      place.copyOut(*range, tensor);
+    });
+  }
+
+  absl::Status pack(sbp::BucketPackOp op) {
+    Tensor range = Tensor::zeros(op.getResult().getType());
+    for (auto [input, offset] : llvm::zip(op.getInputs(), op.getOffsets()))
+      RangePlace(op.getResult().getType(), cast<RankedTensorType>(input.getType()), offset)
+          .copyIn(*values.lookup(input), range);
+    values[op.getResult()] = share(std::move(range));
+    return absl::OkStatus();
+  }
+
+  absl::Status member(sbp::BucketMemberOp op) {
+    Tensor tensor = Tensor::zeros(op.getResult().getType());
+    RangePlace(op.getRange().getType(), op.getResult().getType(), op.getOffset())
+        .copyOut(*values.lookup(op.getRange()), tensor);
+    values[op.getResult()] = share(std::move(tensor));
     return absl::OkStatus();
   }
 

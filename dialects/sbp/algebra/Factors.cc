@@ -89,7 +89,7 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
 
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
   OpSignature row{{}, {}, OpSignature::Reason::FlatElementwise, -1};
-  if (spec.positional || spec.results.empty() || spec.results.front().empty())
+  if (!spec.anyShape || spec.results.empty() || spec.results.front().empty())
     return {};
   const TensorFactors &loops = spec.results.front();
   for (const TensorFactors &result : spec.results)

@@ -54,7 +54,9 @@ struct LoopSpec {
   std::vector<Factor> factors;
   std::vector<TensorFactors> operands, results;
   std::vector<LinearSet> linear;
-  bool positional = false; ///< elements depend on where in the tensor they lie, so a flat piece would be another
+  /// The op means the same on tensors of any shape: no attribute names a dimension, and no element depends on where it
+  /// lies. So an elementwise one may run on a flat piece of its tensors.
+  bool anyShape = false;
 
   int addFactor(int64_t extent, FactorKind kind = FactorKind::Parallel);
 };
@@ -70,8 +72,9 @@ struct OpSignature {
 /// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out.
 std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize);
 
-/// The row in which `slot` splits every operand and result: legal for an elementwise op, whose operands run over all
-/// factors of the results in the same order, or over none (scalars, which stay B). Empty rows when it is not.
+/// The row in which `slot` splits every operand and result: legal for an elementwise op of any shape, whose operands
+/// run over all factors of the results in the same order, or over none (scalars, which stay B). Empty rows when it is
+/// not.
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot);
 
 /// Whether entries, operands first, are one of the rows above.

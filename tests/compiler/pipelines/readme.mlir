@@ -6,14 +6,16 @@
 // RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
 
 // Every variable is split, the gather stands before its use, the gradient goes to the shard, and the update stays there.
-// CHECK: sbp.variable @w : tensor<10x4xf32, #B> storage #S_w_0_ update #S_w_0_ slot #sbp.slot<@w, 0 of 64>
+// CHECK: sbp.variable @w : tensor<10x4xf32, #B> storage #S_w_1_0_ update #S_w_1_0_ slot #sbp.slot<@w_1, 0 of 64>
 // CHECK-LABEL: func.func @train
-// CHECK: %[[SHARD:.*]] = sbp.read @w : tensor<10x4xf32, #S_w_0_>
+// CHECK: %[[SHARD:.*]] = sbp.bucket_read @w_1 : tensor<64xf32, #S0_>
 // CHECK: %[[FENCED:.*]] = sbp.fence %[[SHARD]] in
-// CHECK: %[[W:.*]] = sbp.boxing %[[FENCED]] : tensor<10x4xf32, #S_w_0_> -> tensor<10x4xf32, #B>
+// CHECK: %[[ALL:.*]] = sbp.boxing %[[FENCED]] : tensor<64xf32, #S0_> -> tensor<64xf32, #B>
+// CHECK: %[[W:.*]] = sbp.bucket_member %[[ALL]] at 0 of @w_1 : tensor<64xf32, #B> -> tensor<10x4xf32, #B>
 // CHECK: nn.matmul %{{.*}}, %[[W]]
-// CHECK: %[[DW:.*]] = sbp.boxing %{{.*}} : tensor<10x4xf32, #P> -> tensor<10x4xf32, #S_w_0_>
-// CHECK: sbp.assign @w, %{{.*}} : tensor<10x4xf32, #S_w_0_>
+// CHECK: %[[DW:.*]] = sbp.bucket_pack %{{.*}} at [0] of @w_1 : (tensor<10x4xf32, #P>) -> tensor<64xf32, #P>
+// CHECK: sbp.boxing %[[DW]] : tensor<64xf32, #P> -> tensor<64xf32, #S0_>
+// CHECK: sbp.bucket_assign @w_1, %{{.*}} : tensor<64xf32, #S0_>
 // CHECK: return %{{.*}} : tensor<f32, #B>
 // PLAN: exec.plan @train
 #p = #sbp.placement<"cpu", [dp = 4]>

@@ -8,9 +8,11 @@
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
 // RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefixes=ALL,KEEP
 // Buckets are groups.
-// RUN: splitcast-opt %s -enable-zero="stage=3 bucket-bytes=128" | FileCheck-19 %s --check-prefix=BUCKETS
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 bucket-bytes=128" -sbp-propagate \
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefix=BUCKETS
 // Stage 1 and 2 gather nothing before use: updated shards, when they are assigned.
-// RUN: splitcast-opt %s -enable-zero=stage=2 | FileCheck-19 %s --check-prefix=TWO
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=2 -sbp-propagate \
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefix=TWO
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,6 @@
 // Communication of a data-parallel step, counted: one boxing per gradient and one for the loss, and nothing else.
-// RUN: splitcast-opt %s -enable-zero=stage=0 | FileCheck-19 %s --implicit-check-not=sbp.boxing --check-prefix=STEP
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=0 -sbp-propagate \
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --implicit-check-not=sbp.boxing --check-prefix=STEP
 // Reduced where it is made, right behind the last op of its gradient.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=2 -sbp-propagate \
 // RUN:   | FileCheck-19 %s --check-prefix=EARLY

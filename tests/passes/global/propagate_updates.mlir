@@ -35,3 +35,36 @@ func.func @constants(%x: tensor<8x6xf32, #S0_>, %y: tensor<8x6xf32, #B>) -> (ten
   %b = nn.add %y, %c : (tensor<8x6xf32, #B>, tensor<8x6xf32>) -> tensor<8x6xf32>
   return %a, %b : tensor<8x6xf32>, tensor<8x6xf32>
 }
+
+// An update is computed with values, whatever lies beside it: the addends of %g are summed before they meet @w's update,
+// which may be B or split, and the sum over all of it runs over the same terms at every stage.
+// CHECK-LABEL: func.func @addends
+// CHECK: %[[G:.*]] = nn.reduce_sum %{{.*}} -> tensor<8x6xf32, #P>
+// CHECK: %[[SHARD:.*]] = sbp.boxing %[[G]] : tensor<8x6xf32, #P> -> tensor<8x6xf32, #S0_>
+// CHECK: %[[M:.*]] = nn.mul %{{.*}}, %[[SHARD]] : (tensor<8x6xf32, #S0_>, tensor<8x6xf32, #S0_>) -> tensor<8x6xf32, #S0_>
+// CHECK: %[[ALL:.*]] = sbp.boxing %[[M]] : tensor<8x6xf32, #S0_> -> tensor<8x6xf32, #B>
+// CHECK: nn.reduce_sum %[[ALL]] {{.*}} : (tensor<8x6xf32, #B>) -> tensor<f32, #B>
+func.func @addends(%x: tensor<4x8x6xf32, #S0_>) -> tensor<f32> {
+  %scope = sbp.scope "update" of @w
+  %w = sbp.read @w : tensor<8x6xf32>
+  %f = sbp.fence %w in %scope : tensor<8x6xf32>
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<4x8x6xf32, #S0_>) -> tensor<8x6xf32>
+  %m = nn.mul %f, %g : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %n = nn.reduce_sum %m {dims = array<i64: 0, 1>} : (tensor<8x6xf32>) -> tensor<f32>
+  return %n : tensor<f32>
+}
+
+// Made once for each signature, not once for each use: one constant and three sums, though eight ways lead to the constant.
+// CHECK-LABEL: func.func @shared
+// CHECK-COUNT-1: nn.constant
+// CHECK-COUNT-4: nn.add
+// CHECK-NOT: nn.add
+// CHECK: return
+func.func @shared(%x: tensor<8x6xf32, #S0_>) -> tensor<8x6xf32> {
+  %c = nn.constant 1.0 : tensor<8x6xf32>
+  %d = nn.add %c, %c : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %e = nn.add %d, %d : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %f = nn.add %e, %e : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %y = nn.add %x, %f : (tensor<8x6xf32, #S0_>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  return %y : tensor<8x6xf32>
+}

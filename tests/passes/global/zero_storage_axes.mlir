@@ -15,7 +15,7 @@ sbp.variable @a : tensor<9x4xf32, #BB> group "g"
 // 9 rows over tp are 5 and 4: the slot has room for 20 elements. A split by tp on dimension 0 goes first, so that rows cannot
 // be split once more by dp in their order; a bucket of one can.
 // BUCKET: @b : {{.*}} storage #S_g_48__S0_ update #S_g_48__S0_ slot #sbp.slot<@g, 48 of 128>
-// TENSOR: @b : {{.*}} storage #S_b_0__S0_ update #S_b_0__S0_ slot #sbp.slot<@b, 0 of 32>
+// TENSOR: @b : {{.*}} storage #S_b_1_0__S0_ update #S_b_1_0__S0_ slot #sbp.slot<@b_1, 0 of 32>
 // TP: @b : tensor<9x4xf32, #B_S0_> group "g"
 sbp.variable @b : tensor<9x4xf32, #BS0> group "g"
 // BUCKET: @c : {{.*}} storage #S_g_80__S1_ update #S_g_80__S1_ slot #sbp.slot<@g, 80 of 128>

@@ -1,5 +1,5 @@
 // Two axes: groups, boxings of several steps, axes of size 1, and ranks that are not 0 and up.
-// RUN: splitcast-opt %s -sbp-localize=rank=11 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=11 -split-input-file | FileCheck-19 %s
 
 // Positions (dp, tp) of ranks: 10 is (0, 0), 11 (0, 1), 12 (1, 0), 13 (1, 1).
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2], ranks = [10, 11, 12, 13]>
@@ -64,6 +64,7 @@ func.func @alone(%x: tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>) -> tensor<6x2xf32,
 #BB = #sbp.nd<#p, [B, B]>
 #A = #sbp.nd<#p, [S(@l, 0 of 32), B]>
 #C = #sbp.nd<#p, [S(@l, 16 of 32), B]>
+sbp.bucket @l : tensor<32xf32, #BB> along "dp" holds [@a, @c] at [0, 16]
 sbp.variable @a : tensor<2xf32, #BB> storage #A slot #sbp.slot<@l, 0 of 32>
 sbp.variable @c : tensor<2xf32, #BB> storage #C slot #sbp.slot<@l, 16 of 32>
 // CHECK-LABEL: func.func @alone_in_a_bucket

@@ -1,5 +1,5 @@
 // Members of a bucket share one collective and one update over the bucket's range.
-// RUN: splitcast-opt %s -sbp-localize=rank=1 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 -split-input-file | FileCheck-19 %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
@@ -8,6 +8,7 @@
 #Sc = #sbp.nd<#p, [S(@l, 48 of 64)]>
 // Rank 1 of 2 holds elements 32 to 63: 2 rows of @a's 8 (34 elements) and all of @c.
 // CHECK: ccl.storage @bucket.l.parameter : tensor<32xf32> holds [@a, @c] at [0, 16]
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@a, @c] at [0, 48]
 sbp.variable @a : tensor<2x17xf32, #B> storage #Sa update #Sa slot #sbp.slot<@l, 0 of 64>
 sbp.variable @c : tensor<6xf32, #B> storage #Sc update #Sc slot #sbp.slot<@l, 48 of 64>
 sbp.variable @rate : tensor<f32, #B>
@@ -112,6 +113,7 @@ func.func @unlike() {
 #Sc = #sbp.nd<#p, [S(@l, 32 of 64)]>
 // Stages 1 and 2: whole at rest, in the bucket's order; updated as shards, which are gathered into it.
 // CHECK: ccl.storage @bucket.l.parameter : tensor<64xf32> holds [@a, @c] at [0, 32]
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@a, @c] at [0, 32]
 sbp.variable @a : tensor<17xf32, #B> update #Sa slot #sbp.slot<@l, 0 of 64>
 sbp.variable @c : tensor<6xf32, #B> update #Sc slot #sbp.slot<@l, 32 of 64>
 // CHECK-LABEL: func.func @shards

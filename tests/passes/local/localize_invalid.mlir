@@ -50,22 +50,3 @@ module attributes {sbp.placement = #p} {
     return
   }
 }
-
-// -----
-
-#p = #sbp.placement<"cpu", [dp = 5]>
-#B = #sbp.nd<#p, [B]>
-#S0 = #sbp.nd<#p, [S(0)]>
-#S1 = #sbp.nd<#p, [S(1)]>
-#P = #sbp.nd<#p, [P]>
-module attributes {sbp.placement = #p} {
-  // The second member is made from the first, which waits for it.
-  func.func @circle(%x: tensor<4x5xf32, #P>, %y: tensor<5x5xf32, #S0>) -> tensor<4x5xf32, #B> {
-    %0 = sbp.boxing %x : tensor<4x5xf32, #P> -> tensor<4x5xf32, #B> bucket #sbp.slot<@b, 0 of 160>
-    // expected-error @below {{'sbp.boxing' op waits for a member of its bucket that depends on it; put its variable into a bucket of its own}}
-    %s = sbp.boxing %0 : tensor<4x5xf32, #B> -> tensor<4x5xf32, #S1>
-    %1 = nn.matmul %s, %y : (tensor<4x5xf32, #S1>, tensor<5x5xf32, #S0>) -> tensor<4x5xf32, #P>
-    %2 = sbp.boxing %1 : tensor<4x5xf32, #P> -> tensor<4x5xf32, #B> bucket #sbp.slot<@b, 80 of 160>
-    return %2 : tensor<4x5xf32, #B>
-  }
-}

@@ -1,18 +1,19 @@
 // Assignments of a bucket wait for its last member, but not past a read: what a function reads after it assigned is new.
-// RUN: splitcast-opt %s -sbp-localize=rank=0 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=0 -split-input-file | FileCheck-19 %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
 #Sc = #sbp.nd<#p, [S(@l, 16 of 64)]>
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@a, @c] at [0, 16]
 sbp.variable @a : tensor<6xf32, #B> storage #Sa slot #sbp.slot<@l, 0 of 64>
 sbp.variable @c : tensor<6xf32, #B> storage #Sc slot #sbp.slot<@l, 16 of 64>
 
 // CHECK-LABEL: func.func @read_between
 // CHECK: %[[NEG:.*]] = nn.neg
 // CHECK: ccl.assign @bucket.l.parameter,
-// CHECK: %[[NEW:.*]] = ccl.read @bucket.l.parameter
 // CHECK: ccl.assign @bucket.l.parameter,
+// CHECK: %[[NEW:.*]] = ccl.read @bucket.l.parameter
 // CHECK: ccl.all_gather "bucket l" %[[NEW]]
 func.func @read_between() -> tensor<6xf32, #B> {
   %0 = sbp.read @a : tensor<6xf32, #Sa>
@@ -47,6 +48,7 @@ func.func @assigned_twice() {
 #P = #sbp.nd<#p, [P]>
 #Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
 #Sc = #sbp.nd<#p, [S(@l, 16 of 64)]>
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@a, @c] at [0, 16]
 sbp.variable @a : tensor<6xf32, #B> storage #Sa slot #sbp.slot<@l, 0 of 64>
 sbp.variable @c : tensor<6xf32, #B> storage #Sc slot #sbp.slot<@l, 16 of 64>
 

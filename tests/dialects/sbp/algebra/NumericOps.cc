@@ -39,6 +39,7 @@ NumericOp elementwise(const std::string &name, const std::vector<int64_t> &exten
   NumericOp op = opOf(name, extents, {kParallel, kParallel});
   op.spec.operands.assign(operands, {{0}, {1}});
   op.spec.results = {{{0}, {1}}};
+  op.spec.anyShape = true;
   op.spec.linear = std::move(linear);
   op.evaluate = [f](const Tensors &in, Tensors &out) {
     for (const Tensor &operand : in)
@@ -138,6 +139,7 @@ NumericOp scalarScaleOp(const std::vector<int64_t> &extents) {
   NumericOp op = opOf("scalar scale", extents, {kParallel, kParallel});
   op.spec.operands = {{}, {{0}, {1}}};
   op.spec.results = {{{0}, {1}}};
+  op.spec.anyShape = true;
   op.spec.linear = {{{0}, {}}, {{1}, {}}};
   op.evaluate = [](const Tensors &in, Tensors &out) {
     if (!in[0].shape.empty() || in[1].shape != out[0].shape)

@@ -1,0 +1,217 @@
+// Buckets: which range a member lies in, and what the ops on ranges check.
+#include "dialects/sbp/Sbp.h"
+
+using namespace mlir;
+using namespace splitcast::sbp;
+
+int64_t BucketOp::getAxisIndex() {
+  return signatureOf(getType()).getPlacement().toAlgebra().axisIndex(getAxis().str());
+}
+
+RankedTensorType BucketOp::getRangeType(Type element, NdAttr member) {
+  NdAttr whole = signatureOf(getType());
+  if (member.getPlacement() != whole.getPlacement())
+    return {};
+  NdSbp entries = whole.toAlgebra(), ofMember = member.toAlgebra();
+  int64_t axis = getAxisIndex();
+  SmallVector<int64_t> shape;
+  for (int64_t other = 0; other < static_cast<int64_t>(entries.size()); ++other) {
+    if (other == axis)
+      continue;
+    bool hasDimension = entries[other].isSplit();
+    if (ofMember[other].isFlat() || (ofMember[other].isSplit() && !hasDimension))
+      return {};
+    if (ofMember[other].isPartial())
+      entries[other] = Sbp::partial();
+    else if (hasDimension) {
+      entries[other] = Sbp::split(shape.size());
+      shape.push_back(whole.getPlacement().getAxisSizes()[other]);
+    }
+  }
+  if (ofMember[axis].isSplit())
+    return {};
+  entries[axis] = ofMember[axis].isFlat() ? Sbp::split(shape.size()) : ofMember[axis];
+  shape.push_back(getElements());
+  return RankedTensorType::get(shape, element, NdAttr::get(whole.getPlacement(), entries));
+}
+
+//===----------------------------------------------------------------------===//
+// The bucket
+//===----------------------------------------------------------------------===//
+
+LogicalResult BucketOp::verify() {
+  RankedTensorType type = getTensorType();
+  NdAttr signature = signatureOf(type);
+  if (!signature || signature.getPlacement().toAlgebra().axisIndex(getAxis().str()) < 0)
+    return emitOpError() << "has type " << type << " and axis \"" << getAxis()
+                         << "\"; the type has a signature, on a placement with this axis";
+  int64_t dimensions = 0;
+  for (auto [index, entry] : llvm::enumerate(signature.toAlgebra())) {
+    bool isOwn = static_cast<int64_t>(index) == getAxisIndex();
+    bool leads = !isOwn && entry == Sbp::split(dimensions) && dimensions + 1 < type.getRank() &&
+                 type.getDimSize(dimensions) == signature.getPlacement().getAxisSizes()[index];
+    if (!leads && !entry.isBroadcast())
+      return emitOpError() << "is " << toString(entry) << " on axis \""
+                           << signature.getPlacement().getAxisNames()[index].getValue()
+                           << "\"; there it is B, or splits a leading dimension of the axis's size";
+    dimensions += leads;
+  }
+  if (type.getRank() != dimensions + 1)
+    return emitOpError() << "has " << type.getRank() << " dimensions, of which its signature splits " << dimensions
+                         << "; it has one more than that";
+  int64_t ranks = signature.getPlacement().getAxisSizes()[getAxisIndex()];
+  if (getElements() % ranks != 0)
+    return emitOpError() << "has " << getElements() << " elements, which axis \"" << getAxis() << "\" of size " << ranks
+                         << " does not divide; pad it";
+  if (getMembers().size() != getOffsets().size())
+    return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
+                         << " offsets; give one for each";
+  return success();
+}
+
+/// What each member says of its own place.
+static LogicalResult verifyMember(BucketOp bucket, VariableOp variable, int64_t offset, int64_t end) {
+  SlotAttr slot = variable.getSlotAttr();
+  if (!slot || slot.getBucket() != bucket.getSymName() || slot.getOffset() != offset ||
+      slot.getTotal() != bucket.getElements())
+    return bucket.emitOpError() << "holds @" << variable.getSymName() << " at " << offset << " of "
+                                << bucket.getElements() << ", but that variable's slot is another; make them agree";
+  Type element = bucket.getTensorType().getElementType();
+  if (variable.getTensorType().getElementType() != element)
+    return bucket.emitOpError() << "has elements of " << element << ", but its member @" << variable.getSymName()
+                                << " has " << variable.getTensorType() << "; a bucket has one element type";
+  if (offset < end)
+    return bucket.emitOpError() << "holds @" << variable.getSymName() << " at " << offset
+                                << ", where the member before it has not ended; members ascend and do not overlap";
+  return success();
+}
+
+LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  NdSbp whole = signatureOf(getType()).toAlgebra();
+  Placement placement = signatureOf(getType()).getPlacement().toAlgebra();
+  std::vector<bool> splits(whole.size(), false);
+  int64_t end = 0;
+  for (auto [symbol, offset] : llvm::zip(getMembers().getAsRange<FlatSymbolRefAttr>(), getOffsets())) {
+    auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, symbol);
+    if (!variable)
+      return emitOpError() << "holds " << symbol << ", but the module has no such sbp.variable";
+    if (failed(verifyMember(*this, variable, offset, end)))
+      return failure();
+    NdSbp logical = variable.getLogical().toAlgebra();
+    logical[getAxisIndex()] = Sbp::broadcast();
+    for (size_t axis = 0; axis < logical.size(); ++axis)
+      splits[axis] = splits[axis] || logical[axis].isSplit();
+    end = offset + maxBoxElements(shapeOf(variable.getType()), logical, placement);
+  }
+  if (end > getElements())
+    return emitOpError() << "has " << getElements() << " elements, but its members end at " << end << "; enlarge it";
+  for (size_t axis = 0; axis < whole.size(); ++axis)
+    if (splits[axis] != whole[axis].isSplit())
+      return emitOpError() << "has " << (splits[axis] ? "no" : "a") << " dimension for axis \""
+                           << placement.axes[axis].name << "\", which splits " << (splits[axis] ? "a" : "no")
+                           << " member; there is one exactly for the axes that do";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy> static BucketOp bucketOf(OpTy op, SymbolTableCollection &symbols) {
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op, op.getBucketAttr());
+  if (!bucket)
+    op.emitOpError() << "names @" << op.getBucket() << ", but the module has no such sbp.bucket";
+  return bucket;
+}
+
+/// A range at rest: whole, or a chunk for each rank.
+template <typename OpTy>
+static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, RankedTensorType type) {
+  BucketOp bucket = bucketOf(op, symbols);
+  if (!bucket)
+    return failure();
+  auto whole = bucket.getTensorType();
+  NdSbp chunks = signatureOf(whole).toAlgebra();
+  chunks[bucket.getAxisIndex()] = Sbp::split(whole.getRank() - 1);
+  auto split = RankedTensorType::get(whole.getShape(), type.getElementType(),
+                                     NdAttr::get(signatureOf(whole).getPlacement(), chunks));
+  if (type == split || type == withSignature(whole.clone(type.getElementType()), signatureOf(whole)))
+    return success();
+  return op.emitOpError() << "has type " << type << ", which is no range of @" << op.getBucket()
+                          << "; at rest that is B or S along \"" << bucket.getAxis() << "\"";
+}
+
+LogicalResult BucketReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAtRest(*this, symbols, getResult().getType());
+}
+
+LogicalResult BucketAssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAtRest(*this, symbols, getValue().getType());
+}
+
+void BucketReadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), getBucketAttr(), VariableResource::get());
+}
+
+void BucketAssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), getBucketAttr(), VariableResource::get());
+}
+
+/// Whether `member` lies in a range of type `range`; and how many elements it takes on the rank that has the most.
+static FailureOr<int64_t> verifyLiesIn(Operation *op, BucketOp bucket, RankedTensorType member,
+                                       RankedTensorType range) {
+  NdAttr signature = signatureOf(member);
+  RankedTensorType wanted = signature ? bucket.getRangeType(member.getElementType(), signature) : RankedTensorType();
+  if (wanted != range)
+    return op->emitOpError() << "has a member of type " << member << " and a range of type " << range
+                             << ", which does not hold it in bucket @" << bucket.getSymName()
+                             << "; box the member to the signature of the bucket's members";
+  NdSbp others = signature.toAlgebra();
+  others[bucket.getAxisIndex()] = Sbp::broadcast();
+  return maxBoxElements(shapeOf(member), others, signature.getPlacement().toAlgebra());
+}
+
+LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  BucketOp bucket = bucketOf(*this, symbols);
+  if (!bucket)
+    return failure();
+  if (getInputs().size() != getOffsets().size())
+    return emitOpError() << "has " << getInputs().size() << " operands and " << getOffsets().size()
+                         << " offsets; give one for each";
+  int64_t end = 0;
+  for (auto [input, offset] : llvm::zip(getInputs(), getOffsets())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    FailureOr<int64_t> elements = verifyLiesIn(*this, bucket, type, getResult().getType());
+    if (failed(elements))
+      return failure();
+    if (signatureOf(type).getFlatSlot())
+      return emitOpError() << "lays the slot " << type << " into a range; only what is whole or addends is laid there";
+    if (offset < end)
+      return emitOpError() << "lays an operand at " << offset << ", where the one before it ends at " << end
+                           << "; operands ascend and do not overlap";
+    end = offset + *elements;
+  }
+  if (end > bucket.getElements())
+    return emitOpError() << "has operands that end at " << end << " in a range of " << bucket.getElements()
+                         << " elements; they lie within it";
+  return success();
+}
+
+LogicalResult BucketMemberOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  BucketOp bucket = bucketOf(*this, symbols);
+  if (!bucket)
+    return failure();
+  RankedTensorType type = getResult().getType();
+  int64_t offset = getOffset();
+  FailureOr<int64_t> elements = verifyLiesIn(*this, bucket, type, getRange().getType());
+  if (failed(elements))
+    return failure();
+  if (offset < 0 || offset > bucket.getElements() - *elements)
+    return emitOpError() << "takes " << *elements << " elements from " << offset << " on, of " << bucket.getElements()
+                         << "; they lie within the range";
+  std::optional<Slot> slot = signatureOf(type).getFlatSlot();
+  if (slot && !(*slot == Slot{bucket.getSymName().str(), offset, bucket.getElements()}))
+    return emitOpError() << "is at " << offset << " of @" << bucket.getSymName() << ", but its result is the slot at "
+                         << slot->offset << " of '" << slot->bucket << "'; they are the same";
+  return success();
+}
