@@ -41,8 +41,9 @@ def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
   let extraClassDeclaration = [{
     bool isPersistent() const { return getSpace().getValue() == "persistent"; }
     int64_t getEnd() const { return getOffset() + getBytes(); }
+    /// An empty range overlaps none.
     bool overlaps(RangeAttr other) const {
-      return getSpace() == other.getSpace() && getOffset() < other.getEnd() && other.getOffset() < getEnd();
+      return getSpace() == other.getSpace() && std::max(getOffset(), other.getOffset()) < std::min(getEnd(), other.getEnd());
     }
   }];
 }
@@ -69,9 +70,9 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
     - C1: Every range lies within its space.
     - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
       input.
-    - C3: The first `held_ops` ops read what is persistent or what they wrote, and no later op writes that; where there are any,
-      no op writes what is persistent, and no collective is under way at their end. A run that follows one of the same plan may
-      leave them out.
+    - C3: The first `held_ops` ops read what is persistent or what they wrote, and neither a later op nor an input writes that; where
+      there are any, no op writes what is persistent, and no collective is under way at their end. A run that follows one of the
+      same plan may leave them out.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$arena_bytes,
                    I64Attr:$persistent_bytes, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,

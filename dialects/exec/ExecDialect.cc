@@ -262,6 +262,11 @@ private:
           return op.emitOpError() << "is held, but reads " << range
                                   << ", which is neither persistent nor written by a held op";
     }
+    for (auto [range, name] : llvm::zip(plan.getInputs().getAsRange<RangeAttr>(), plan.getInputNames()))
+      if (overlapsAny(range, held))
+        return plan.emitOpError() << "has input " << name << " in " << range
+                                  << ", where it holds what a held op wrote; inputs are set before every run, so give "
+                                     "it a place of its own";
     return success();
   }
 

@@ -46,7 +46,7 @@ BufferAssignment::BufferAssignment(func::FuncOp function)
   defineStorages(block);
   placeWanted(block);
   placeRest(block, heldOps);
-  computeLifetimes(block);
+  computeLifetimes(block, heldOps);
   holdFirst(block, heldOps);
 }
 
@@ -355,9 +355,13 @@ void BufferAssignment::addLibraryWorkspace(Operation *op) {
   extend(workspaces[op], indexOf(op));
 }
 
-void BufferAssignment::computeLifetimes(Block &block) {
-  for (BlockArgument argument : block.getArguments())
+void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
+  // Arguments are written before every run, also before one that leaves the held ops out: they share no byte with what
+  // is held, whether anything uses them or not.
+  for (BlockArgument argument : block.getArguments()) {
     extend(placeOf(argument), 0);
+    extend(placeOf(argument), heldOps);
+  }
   for (Operation &op : block) {
     int64_t index = indexOf(&op);
     for (Value value :

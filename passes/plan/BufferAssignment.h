@@ -70,7 +70,7 @@ private:
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
   void placeRest(mlir::Block &block, int64_t heldOps);
-  void computeLifetimes(mlir::Block &block);
+  void computeLifetimes(mlir::Block &block, int64_t heldOps);
   void addLibraryWorkspace(mlir::Operation *op);
   void holdFirst(mlir::Block &block, int64_t ops);
 

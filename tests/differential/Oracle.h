@@ -66,8 +66,8 @@ absl::StatusOr<Outcome> runGlobal(mlir::ModuleOp module, const Experiment &exper
 /// modules[r] is the local program of rank r; all are of one context.
 absl::StatusOr<Outcome> runLocal(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment);
 
-/// modules[r] is the plan of rank r. Arenas are filled with NaN before each call, so that what a plan forgets to write
-/// is seen.
+/// modules[r] is the plan of rank r. Arenas are filled with NaN before each call, all but what the plan may hold from
+/// the call before, so that what a plan forgets to write is seen.
 absl::StatusOr<Outcome> runPlans(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment,
                                  const std::string &objectCacheDir);
 

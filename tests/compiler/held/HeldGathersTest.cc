@@ -3,6 +3,8 @@
 #include "compiler/Pipelines.h"
 #include "compiler/Session.h"
 #include "runtime/executor/Executor.h"
+#include "tests/differential/Bytes.h"
+#include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
 #include "tests/differential/Ranks.h"
 
@@ -127,6 +129,82 @@ TEST_P(HeldGathers, ChangeNoResult) {
   ASSERT_EQ(held.size(), 15);
   for (size_t i = 3; i < 12; ++i) // each change is seen
     EXPECT_NE(held[i], held[i - 3]);
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs are written before every run
+//===----------------------------------------------------------------------===//
+
+/// One layer, and labels that nothing uses, as whoever only predicts has them; they are larger than what is held.
+std::string unusedInputText(int64_t ranks) {
+  Graph graph({"cpu", {{"dp", ranks}}});
+  graph.function("predict");
+  Tensor x = graph.input("x", ElementType::F32, {kRows, 8}, split(0));
+  graph.input("labels", ElementType::F32, {kRows, 300}, split(0));
+  Tensor w = graph.variable("w", {8, 8}, Init::constant(2));
+  graph.output("y", boxTo(matmul(x, w), broadcast()));
+  return *graph.text();
+}
+
+constexpr float kLabel = 7, kX = 3, kY = 8 * kX * 2; ///< sums of 8 products
+
+// Steps after the first leave the gather out, and get the same inputs.
+TEST_P(HeldGathers, OutliveUnusedInputs) {
+  const int64_t ranks = std::get<0>(GetParam());
+  const std::string strategy = std::get<1>(GetParam());
+  const std::string text = unusedInputText(ranks);
+  absl::Status status =
+      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
+        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+        SessionOptions options;
+        options.compile = optionsOf(1 << 20, strategy);
+        auto session = Session::create(*source, options, device, communicator);
+        if (!session.ok())
+          return session.status();
+        EXPECT_GT((*(*session)->plan().getOps<exec::PlanOp>().begin()).getHeldOps(), 0);
+        const std::vector<float> x(kRows * 8, kX), labels(kRows * 300, kLabel);
+        absl::Status status;
+        for (int step = 0; step < 3; ++step) {
+          status.Update((*session)->setInput("predict", 0, x.data()));
+          status.Update((*session)->setInput("predict", 1, labels.data()));
+          status.Update((*session)->run("predict"));
+          std::vector<float> y(kRows * 8);
+          status.Update((*session)->getOutput("predict", 0, y.data()));
+          EXPECT_EQ(y, std::vector<float>(y.size(), kY)) << "step " << step + 1;
+        }
+        return status;
+      });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// The same of plans alone, whose arenas are poisoned between the calls, but for what is held.
+TEST_P(HeldGathers, OutliveUnusedInputsInPlans) {
+  const int64_t ranks = std::get<0>(GetParam());
+  std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+  auto source = mlir::parseSourceString<mlir::ModuleOp>(unusedInputText(ranks), context.get());
+  const CompileOptions options = optionsOf(1 << 20, std::get<1>(GetParam()));
+  auto global = compileGlobal(*source, options);
+  ASSERT_TRUE(global.ok()) << global.status();
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> plans;
+  std::vector<mlir::ModuleOp> modules;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto plan = compilePlan(**global, options, rank);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    modules.push_back(*plans.emplace_back(*std::move(plan)));
+  }
+  auto filled = [&](int64_t columns, float value) {
+    const std::vector<float> elements(kRows * columns, value);
+    return differential::fromBytes({kRows, columns}, mlir::Float32Type::get(context.get()),
+                                   {reinterpret_cast<const char *>(elements.data()), elements.size() * sizeof(float)});
+  };
+  differential::Experiment experiment;
+  for (int call = 0; call < 3; ++call)
+    experiment.calls.push_back({"predict", {filled(8, kX), filled(300, kLabel)}});
+  auto outcome = differential::runPlans(modules, experiment, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  for (const auto &results : outcome->results)
+    EXPECT_EQ(differential::toBytes(results.front()), differential::toBytes(filled(8, kY)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, HeldGathers,

@@ -187,6 +187,20 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
+// expected-error @below {{'exec.plan' op has input "x" in #exec.range<arena, 4, 8>, where it holds what a held op wrote; inputs are set before every run, so give it a place of its own}}
+exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [tensor<2xf32>], input_names = ["x"], inputs = [#exec.range<arena, 4, 8>], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 8> to <arena, 0, 8>
+}
+
+// -----
+
+// Inputs beside what is held, and an empty one within it.
+exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [tensor<2xf32>, tensor<0xf32>], input_names = ["x", "none"], inputs = [#exec.range<arena, 8, 8>, #exec.range<arena, 4, 0>], output_types = [], output_names = [], outputs = []} {
+  exec.copy <persistent, 0, 8> to <arena, 0, 8>
+}
+
+// -----
+
 exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 32> to <arena, 0, 32>
   exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
