@@ -88,6 +88,36 @@ absl::Status Variables::writePieces(const VariableInfo &variable, const void *da
   return piece.bytes ? device.upload(piece, data) : absl::OkStatus();
 }
 
+absl::Status Variables::forEachPart(const VariableInfo &variable, absl::FunctionRef<absl::Status(const Part &)> visit) {
+  const int64_t most = kPartBytes / bytesOf(variable.type);
+  Part part;
+  for (const sbp::Run &run : variable.pieces)
+    for (int64_t done = 0; done < run.count;) {
+      const int64_t count = std::min(run.count - done, most - part.count);
+      part.runs.push_back({run.logical + done, part.count, count});
+      part.count += count;
+      done += count;
+      if (part.count < most)
+        continue;
+      if (absl::Status status = visit(part); !status.ok())
+        return status;
+      part = {part.begin + part.count, 0, {}};
+    }
+  return part.count > 0 ? visit(part) : absl::OkStatus();
+}
+
+absl::Status Variables::writeParts(const VariableInfo &variable,
+                                   absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill) {
+  const int64_t bytes = bytesOf(variable.type);
+  std::vector<char> data;
+  return forEachPart(variable, [&](const Part &part) {
+    data.resize(part.count * bytes);
+    absl::Status status = fill(part, data);
+    return status.ok() ? device.upload(pieceOf(variable).slice(part.begin * bytes, part.count * bytes), data.data())
+                       : status;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Initializers
 //===----------------------------------------------------------------------===//
@@ -180,27 +210,17 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   return absl::OkStatus();
 }
 
-/// This rank's elements, as the initializer says.
-absl::Status fillPieces(const VariableInfo &variable, uint64_t seed, char *data) {
-  auto file = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
-  std::optional<SafetensorsFile> opened;
-  if (file) {
-    absl::StatusOr<SafetensorsFile> result = SafetensorsFile::open(file.getPath().str());
-    if (!result.ok())
-      return result.status();
-    if (absl::Status status = checkStored(*result, file.getTensor().str(), variable); !status.ok())
-      return status;
-    opened.emplace(std::move(*result));
-  }
-  for (const sbp::Run &run : variable.pieces) {
-    void *out = data + run.local * bytesOf(variable.type);
-    absl::Status status =
-        file ? opened->read(file.getTensor().str(), run.logical, run.count, out)
-             : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical, run.count, out);
-    if (!status.ok())
-      return status;
-  }
-  return absl::OkStatus();
+/// The file that the initializer names, if it names one.
+absl::StatusOr<std::optional<SafetensorsFile>> openInitFile(const VariableInfo &variable) {
+  auto init = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
+  if (!init)
+    return std::nullopt;
+  absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(init.getPath().str());
+  if (!file.ok())
+    return file.status();
+  if (absl::Status status = checkStored(*file, init.getTensor().str(), variable); !status.ok())
+    return status;
+  return *std::move(file);
 }
 
 } // namespace
@@ -216,10 +236,24 @@ absl::Status Variables::initialize(uint64_t seed) {
 absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) {
   if (!variable.init || variable.pieceElements() == 0)
     return absl::OkStatus();
-  std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
-  if (absl::Status status = fillPieces(variable, seed, data.data()); !status.ok())
-    return {status.code(), absl::StrCat("variable @", variable.name, ": ", std::string(status.message()))};
-  return writePieces(variable, data.data());
+  absl::StatusOr<std::optional<SafetensorsFile>> file = openInitFile(variable);
+  absl::Status status = file.status();
+  if (status.ok())
+    status = writeParts(variable, [&](const Part &part, std::vector<char> &data) {
+      absl::Status made;
+      for (const sbp::Run &run : part.runs) {
+        void *out = data.data() + run.local * bytesOf(variable.type);
+        if (made.ok())
+          made = *file ? (*file)->read(mlir::cast<sbp::FileInitAttr>(variable.init).getTensor().str(), run.logical,
+                                       run.count, out)
+                       : generate(variable.type, variable.init, {seed, hashName(variable.name)}, run.logical, run.count,
+                                  out);
+      }
+      return made;
+    });
+  return status.ok() ? status
+                     : absl::Status(status.code(),
+                                    absl::StrCat("variable @", variable.name, ": ", std::string(status.message())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,6 +310,19 @@ absl::Status Variables::agree(const absl::Status &mine, const std::string &what)
   return absl::OkStatus();
 }
 
+absl::Status Variables::savePieces(const VariableInfo &variable, SafetensorsWriter &writer) {
+  const int64_t bytes = bytesOf(variable.type);
+  std::vector<char> data;
+  return forEachPart(variable, [&](const Part &part) {
+    data.resize(part.count * bytes);
+    absl::Status status = device.download(data.data(), pieceOf(variable).slice(part.begin * bytes, part.count * bytes));
+    for (const sbp::Run &run : part.runs)
+      if (status.ok())
+        status = writer.write(variable.name, run.logical, data.data() + run.local * bytes, run.count);
+    return status;
+  });
+}
+
 absl::Status Variables::save(const std::string &path) {
   std::vector<TensorToStore> tensors;
   for (const VariableInfo &variable : variables)
@@ -298,15 +345,9 @@ absl::Status Variables::save(const std::string &path) {
     return names.status();
   if (!writer)
     take(SafetensorsWriter::attach((*names)[0], tensors));
-  for (const VariableInfo &variable : variables) {
-    if (!status.ok() || !variable.ownsPieces || variable.pieceElements() == 0)
-      continue;
-    std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
-    status = readPieces(variable, data.data());
-    for (const sbp::Run &run : variable.pieces)
-      if (status.ok())
-        status = writer->write(variable.name, run.logical, data.data() + run.local * bytesOf(variable.type), run.count);
-  }
+  for (const VariableInfo &variable : variables)
+    if (status.ok() && variable.ownsPieces)
+      status = savePieces(variable, *writer);
   if (status.ok())
     status = writer->flush();
   if (status = agree(status, "saving variables"); !status.ok())
@@ -341,14 +382,15 @@ absl::Status Variables::load(const std::string &path) {
   // Nothing has been changed so far, and will be only if no rank has an error.
   if (status = agree(status, "loading variables"); !status.ok())
     return status;
-  for (const VariableInfo &variable : variables) {
-    std::vector<char> data(variable.pieceElements() * bytesOf(variable.type));
-    for (const sbp::Run &run : variable.pieces)
-      if (status.ok())
-        status = file->read(variable.name, run.logical, run.count, data.data() + run.local * bytesOf(variable.type));
+  for (const VariableInfo &variable : variables)
     if (status.ok())
-      status = writePieces(variable, data.data());
-  }
+      status = writeParts(variable, [&](const Part &part, std::vector<char> &data) {
+        absl::Status read;
+        for (const sbp::Run &run : part.runs)
+          if (read.ok())
+            read = file->read(variable.name, run.logical, run.count, data.data() + run.local * bytesOf(variable.type));
+        return read;
+      });
   return agree(status, "loading variables");
 }
 

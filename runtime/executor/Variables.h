@@ -12,10 +12,14 @@
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 
+#include "absl/functional/function_ref.h"
+
 #include <string>
 #include <vector>
 
 namespace splitcast::runtime {
+
+class SafetensorsWriter;
 
 struct VariableInfo {
   std::string name;
@@ -34,6 +38,10 @@ struct VariableInfo {
 
 class Variables {
 public:
+  /// Initializing, saving and loading move a rank's pieces in parts of at most this, so that the process never holds
+  /// them twice.
+  static constexpr int64_t kPartBytes = int64_t{1} << 20;
+
   /// Borrows all; the persistent space is the executor's.
   static absl::StatusOr<std::unique_ptr<Variables>> create(mlir::ModuleOp plans, Device &device,
                                                            Communicator &communicator, Buffer persistent);
@@ -57,6 +65,18 @@ public:
 private:
   Variables(Device &device, Communicator &communicator, Buffer persistent)
       : device(device), communicator(communicator), persistent(persistent) {}
+
+  /// Consecutive elements of this rank's pieces.
+  struct Part {
+    int64_t begin = 0, count = 0; ///< elements of the piece
+    std::vector<sbp::Run> runs;   ///< `local` counts from `begin`
+  };
+  /// Calls `visit` for all of this rank's pieces, in order, until an error.
+  static absl::Status forEachPart(const VariableInfo &variable, absl::FunctionRef<absl::Status(const Part &)> visit);
+  /// Sets this rank's pieces from parts that `fill` makes.
+  absl::Status writeParts(const VariableInfo &variable,
+                          absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill);
+  absl::Status savePieces(const VariableInfo &variable, SafetensorsWriter &writer);
 
   absl::Status initialize(const VariableInfo &variable, uint64_t seed);
   Buffer pieceOf(const VariableInfo &variable) const;
