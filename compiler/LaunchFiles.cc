@@ -62,25 +62,71 @@ absl::Status checkNames(const std::vector<NamedFile> &files, const std::vector<T
 
 } // namespace
 
-absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
-                        const std::function<absl::Status(const sbp::Run &)> &visit) {
-  const int64_t total = sbp::numElements(boxShape(box));
-  // Dimensions from `inner` on are whole: they make one row with the dimension before.
-  size_t inner = shape.size();
-  while (inner > 0 && box[inner - 1].count == shape[inner - 1])
-    --inner;
-  inner = inner > 0 ? inner - 1 : 0;
-  int64_t count = 1;
-  for (size_t d = inner; d < shape.size(); ++d)
-    count *= box[d].count;
-  for (int64_t local = 0; local < total; local += count) {
+namespace {
+
+/// The rows of a box in a tensor, in row-major order: equally many elements each, which lie in a row in both.
+class BoxRows {
+public:
+  BoxRows(const sbp::Shape &shape, const std::vector<sbp::Interval> &box)
+      : shape(shape), box(box), elements(sbp::numElements(boxShape(box))) {
+    // Dimensions from `inner` on are whole: they make one row with the dimension before.
+    size_t inner = shape.size();
+    while (inner > 0 && box[inner - 1].count == shape[inner - 1])
+      --inner;
+    inner = inner > 0 ? inner - 1 : 0;
+    for (size_t d = inner; d < shape.size(); ++d)
+      rowElements *= box[d].count;
+  }
+
+  int64_t size() const { return elements == 0 ? 0 : elements / rowElements; }
+
+  sbp::Run operator[](int64_t row) const {
+    const int64_t local = row * rowElements;
     int64_t logical = 0, rest = local, stride = 1;
     for (size_t d = shape.size(); d-- > 0;) {
       logical += (box[d].begin + rest % box[d].count) * stride;
       rest /= box[d].count;
       stride *= shape[d];
     }
-    if (absl::Status status = visit({logical, local, count}); !status.ok())
+    return {logical, local, rowElements};
+  }
+
+  /// Number of the first row that reaches beyond element `logical` of the tensor.
+  int64_t firstBeyond(int64_t logical) const {
+    int64_t from = 0, to = size();
+    while (from < to) {
+      const int64_t middle = (from + to) / 2;
+      if ((*this)[middle].logical + rowElements > logical)
+        to = middle;
+      else
+        from = middle + 1;
+    }
+    return from;
+  }
+
+private:
+  const sbp::Shape &shape;
+  const std::vector<sbp::Interval> &box;
+  int64_t elements, rowElements = 1;
+};
+
+} // namespace
+
+absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
+                        const std::function<absl::Status(const sbp::Run &)> &visit) {
+  return forEachRowWithin(shape, box, 0, sbp::numElements(shape), visit);
+}
+
+absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Interval> &box, int64_t begin,
+                              int64_t count, const std::function<absl::Status(const sbp::Run &)> &visit) {
+  const BoxRows rows(shape, box);
+  for (int64_t i = rows.firstBeyond(begin); i < rows.size(); ++i) {
+    const sbp::Run row = rows[i];
+    const int64_t before = std::max<int64_t>(0, begin - row.logical);
+    const int64_t end = std::min(row.count, begin + count - row.logical);
+    if (end <= before)
+      break;
+    if (absl::Status status = visit({row.logical + before, row.local + before, end - before}); !status.ok())
       return status;
   }
   return absl::OkStatus();
@@ -118,8 +164,7 @@ absl::StatusOr<StepInputs> StepInputs::open(const Session &session, const std::s
       return file.status();
     if (absl::Status status = checkFile(*file, *named, info); !status.ok())
       return status;
-    std::vector<std::byte> piece(info.localBytes);
-    result.inputs.push_back({info, named->path, *std::move(file), std::move(piece)});
+    result.inputs.push_back({info, named->path, *std::move(file)});
   }
   return result;
 }
@@ -134,14 +179,15 @@ const std::string &StepInputs::shortestPath() const { return shortest().path; }
 
 absl::Status StepInputs::feed(Session &session, int64_t step) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Input &input = inputs[i];
+    const Input &input = inputs[i];
     const int64_t elementBytes = runtime::bytesOf(input.info.type);
     const int64_t stepBegin = step * sbp::numElements(input.info.shape);
+    absl::StatusOr<absl::Span<std::byte>> piece = session.inputPiece(function, i);
+    if (!piece.ok())
+      return piece.status();
     absl::Status status = forEachRow(input.info.shape, input.info.box, [&](const sbp::Run &row) {
-      return input.file.read(stepBegin + row.logical, row.count, input.piece.data() + row.local * elementBytes);
+      return input.file.read(stepBegin + row.logical, row.count, piece->data() + row.local * elementBytes);
     });
-    if (status.ok())
-      status = session.setInput(function, i, input.piece.data());
     if (!status.ok())
       return status;
   }
@@ -153,8 +199,8 @@ absl::Status StepInputs::feed(Session &session, int64_t step) {
 //===----------------------------------------------------------------------===//
 
 absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std::string &function,
-                                              const std::vector<NamedFile> &files,
-                                              runtime::Communicator &communicator) {
+                                              const std::vector<NamedFile> &files, runtime::Communicator &communicator,
+                                              int64_t partBytes) {
   absl::StatusOr<std::vector<TensorInfo>> infos = session.outputs(function);
   if (!infos.ok())
     return infos.status();
@@ -162,11 +208,11 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
     return status;
   StepOutputs result;
   result.function = function;
+  result.partBytes = partBytes;
   for (const NamedFile &file : files) {
     Output output;
     output.index = static_cast<size_t>(indexOf(*infos, file.name));
     output.info = (*infos)[output.index];
-    output.piece.resize(output.info.localBytes);
     if (absl::Status status = shareBoxes(output, communicator); !status.ok())
       return status;
     if (communicator.rank() == 0) {
@@ -175,7 +221,6 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
       if (!writer.ok())
         return writer.status();
       output.writer.emplace(*std::move(writer));
-      output.whole.resize(sbp::numElements(output.info.shape) * runtime::bytesOf(output.info.type));
     }
     result.outputs.push_back(std::move(output));
   }
@@ -215,45 +260,61 @@ bool StepOutputs::isElsewhere(const Output &output) {
   return std::any_of(output.boxes.begin() + 1, output.boxes.end(), [](const auto &box) { return box.has_value(); });
 }
 
-/// Copies a rank's piece to where it belongs.
-static absl::Status place(const TensorInfo &info, const std::vector<sbp::Interval> &box, const std::byte *piece,
-                          int64_t pieceBytes, std::vector<std::byte> &whole) {
+/// Puts what a rank sent, its elements among [begin, begin + count) of the tensor, to their places in `part`.
+static absl::Status place(const TensorInfo &info, const std::vector<sbp::Interval> &box, int64_t begin, int64_t count,
+                          const std::string &sent, std::vector<char> &part) {
   const int64_t elementBytes = runtime::bytesOf(info.type);
-  if (pieceBytes != sbp::numElements(boxShape(box)) * elementBytes)
-    return absl::InternalError(absl::StrCat("a rank's piece of output '", info.name, "' has ", pieceBytes, " bytes"));
-  return forEachRow(info.shape, box, [&](const sbp::Run &row) {
-    std::memcpy(whole.data() + row.logical * elementBytes, piece + row.local * elementBytes, row.count * elementBytes);
+  int64_t at = 0; // beyond the end of what was sent, if it is too short
+  absl::Status status = forEachRowWithin(info.shape, box, begin, count, [&](const sbp::Run &row) {
+    const int64_t bytes = row.count * elementBytes;
+    if (at + bytes <= static_cast<int64_t>(sent.size()))
+      std::memcpy(part.data() + (row.logical - begin) * elementBytes, sent.data() + at, bytes);
+    at += bytes;
     return absl::OkStatus();
   });
+  if (at != static_cast<int64_t>(sent.size()))
+    return absl::InternalError(absl::StrCat("a rank's part of output '", info.name, "' has ", at,
+                                            " bytes, but it sent ", sent.size(), "; please report this"));
+  return status;
 }
 
-absl::Status StepOutputs::gather(Output &output, runtime::Communicator &communicator) {
-  std::string mine;
-  if (output.boxes[communicator.rank()])
-    mine.assign(reinterpret_cast<const char *>(output.piece.data()), output.piece.size());
-  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"output " + output.info.name});
-  if (!all.ok() || communicator.rank() != 0)
-    return all.status();
-  for (size_t rank = 0; rank < all->size(); ++rank) {
-    if (!output.boxes[rank])
-      continue;
-    const std::string &piece = (*all)[rank];
-    absl::Status status = place(output.info, *output.boxes[rank], reinterpret_cast<const std::byte *>(piece.data()),
-                                static_cast<int64_t>(piece.size()), output.whole);
+absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> piece,
+                                 runtime::Communicator &communicator) const {
+  const TensorInfo &info = output.info;
+  const int64_t elements = sbp::numElements(info.shape), elementBytes = runtime::bytesOf(info.type);
+  const int64_t most = std::max<int64_t>(1, partBytes / elementBytes);
+  std::vector<char> part(std::min(most, elements) * elementBytes);
+  for (int64_t begin = 0; begin < elements; begin += most) {
+    const int64_t count = std::min(most, elements - begin);
+    std::string mine;
+    absl::Status status;
+    if (const auto &box = output.boxes[communicator.rank()])
+      status = forEachRowWithin(info.shape, *box, begin, count, [&](const sbp::Run &row) {
+        mine.append(reinterpret_cast<const char *>(piece.data()) + row.local * elementBytes, row.count * elementBytes);
+        return absl::OkStatus();
+      });
+    absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"output " + info.name});
+    status.Update(all.status());
+    for (size_t rank = 0; status.ok() && output.writer && rank < all->size(); ++rank)
+      if (output.boxes[rank])
+        status = place(info, *output.boxes[rank], begin, count, (*all)[rank], part);
+    if (status.ok() && output.writer)
+      status = output.writer->writePart(begin, count, part.data());
     if (!status.ok())
       return status;
   }
-  return absl::OkStatus();
+  return output.writer ? output.writer->endRow() : absl::OkStatus();
 }
 
 absl::Status StepOutputs::write(Session &session, runtime::Communicator &communicator) {
   for (Output &output : outputs) {
-    absl::Status status = session.getOutput(function, output.index, output.piece.data());
+    absl::StatusOr<absl::Span<const std::byte>> piece = session.outputPiece(function, output.index);
+    absl::Status status = piece.status();
     // Where rank 0 has all of it, nothing is sent.
     if (status.ok() && isElsewhere(output))
-      status = gather(output, communicator);
-    if (status.ok() && output.writer)
-      status = output.writer->append(1, isElsewhere(output) ? output.whole.data() : output.piece.data());
+      status = gather(output, *piece, communicator);
+    else if (status.ok() && output.writer)
+      status = output.writer->append(1, piece->data());
     if (!status.ok())
       return status;
   }

@@ -2,7 +2,7 @@
 //
 // The leading dimension of a file is the step; the others are those of the tensor, whole: x: 128x256 over 100 steps is
 // a file of 100x128x256, whatever the ranks. Each rank reads only its own piece of every step; outputs are put together
-// by rank 0, one step at a time.
+// by rank 0, a part of a step at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCHFILES_H
@@ -25,6 +25,10 @@ struct NamedFile {
 absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
                         const std::function<absl::Status(const sbp::Run &)> &visit);
 
+/// Likewise, only what lies among elements [begin, begin + count) of the tensor.
+absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Interval> &box, int64_t begin,
+                              int64_t count, const std::function<absl::Status(const sbp::Run &)> &visit);
+
 /// "the inputs are 'x' (4x8 f32), 'y' (4 i64)", for messages.
 std::string listTensors(const std::vector<TensorInfo> &tensors);
 
@@ -41,7 +45,7 @@ public:
   int64_t steps() const;
   const std::string &shortestPath() const;
 
-  /// Sets the inputs of step `step`, below steps().
+  /// Reads the inputs of step `step`, below steps(), to where the session wants them.
   absl::Status feed(Session &session, int64_t step);
 
 private:
@@ -49,7 +53,6 @@ private:
     TensorInfo info;
     std::string path;
     runtime::NpyFile file;
-    std::vector<std::byte> piece;
   };
   const Input &shortest() const;
 
@@ -59,10 +62,12 @@ private:
 
 class StepOutputs {
 public:
-  /// Rank 0 makes the files, which appear on commit(). All ranks call it, and then write() after each step.
+  /// Rank 0 makes the files, which appear on commit(). All ranks call it, and then write() after each step. What lies
+  /// on several ranks is put together in parts of at most `partBytes`.
   ///   Errors  InvalidArgument: no such output, or one twice.
   static absl::StatusOr<StepOutputs> open(const Session &session, const std::string &function,
-                                          const std::vector<NamedFile> &files, runtime::Communicator &communicator);
+                                          const std::vector<NamedFile> &files, runtime::Communicator &communicator,
+                                          int64_t partBytes = int64_t{1} << 20);
 
   absl::Status write(Session &session, runtime::Communicator &communicator);
   absl::Status commit();
@@ -72,15 +77,15 @@ private:
     size_t index = 0;
     TensorInfo info;
     std::vector<std::optional<std::vector<sbp::Interval>>>
-        boxes; ///< of every rank; none where an earlier one has the same
-    std::vector<std::byte> piece, whole;
+        boxes;                                ///< of every rank; none where an earlier one has the same
     std::optional<runtime::NpyWriter> writer; ///< of rank 0
   };
   static absl::Status shareBoxes(Output &output, runtime::Communicator &communicator);
-  static absl::Status gather(Output &output, runtime::Communicator &communicator);
+  absl::Status gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator) const;
   static bool isElsewhere(const Output &output);
 
   std::string function;
+  int64_t partBytes = 0;
   std::vector<Output> outputs;
 };
 

@@ -101,7 +101,8 @@ absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communica
 // The session
 //===----------------------------------------------------------------------===//
 
-/// Host memory of a device (Device::allocateHost), zeroed; where a piece waits for its copy.
+/// Host memory of a device (Device::allocateHost), zeroed; where a piece waits for its copy. The memory report counts
+/// it (MemoryReport::interfaceBytes).
 struct Staging {
   std::shared_ptr<std::byte> data; ///< null: empty
   int64_t bytes = 0;
@@ -209,17 +210,18 @@ public:
     return (*function)->outputs;
   }
 
-  absl::Status setInput(const std::string &name, size_t index, const void *piece) override {
-    absl::StatusOr<const Function *> found = find(name);
-    if (!found.ok())
-      return found.status();
-    Function &function = byName[name];
-    if (index >= function.inputs.size())
-      return absl::InvalidArgumentError(
-          absl::StrCat("@", name, " has ", function.inputs.size(), " inputs, not ", index + 1));
-    if (const Staging &staging = function.inputData[index]; staging.bytes > 0)
-      std::memcpy(staging.data.get(), piece, staging.bytes);
-    return absl::OkStatus();
+  absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &name, size_t index) override {
+    absl::StatusOr<const Function *> function = find(name);
+    return function.ok() ? pieceOf((*function)->inputData, name, index, "inputs") : function.status();
+  }
+
+  absl::StatusOr<absl::Span<const std::byte>> outputPiece(const std::string &name, size_t index) override {
+    absl::StatusOr<const Function *> function = find(name);
+    absl::StatusOr<absl::Span<std::byte>> piece =
+        function.ok() ? pieceOf((*function)->outputData, name, index, "outputs") : function.status();
+    if (!piece.ok())
+      return piece.status();
+    return absl::Span<const std::byte>(*piece);
   }
 
   absl::Status run(const std::string &name) override {
@@ -240,18 +242,6 @@ public:
               data.bytes == 0 ? absl::OkStatus() : device.download(data.data.get(), executor->resolve(range));
           !status.ok())
         return status;
-    return absl::OkStatus();
-  }
-
-  absl::Status getOutput(const std::string &name, size_t index, void *piece) override {
-    absl::StatusOr<const Function *> function = find(name);
-    if (!function.ok())
-      return function.status();
-    if (index >= (*function)->outputs.size())
-      return absl::InvalidArgumentError(
-          absl::StrCat("@", name, " has ", (*function)->outputs.size(), " outputs, not ", index + 1));
-    if (const Staging &staging = (*function)->outputData[index]; staging.bytes > 0)
-      std::memcpy(piece, staging.data.get(), staging.bytes);
     return absl::OkStatus();
   }
 
@@ -311,6 +301,14 @@ private:
     return absl::NotFoundError(message);
   }
 
+  static absl::StatusOr<absl::Span<std::byte>> pieceOf(const std::vector<Staging> &pieces, const std::string &function,
+                                                       size_t index, const char *what) {
+    if (index >= pieces.size())
+      return absl::InvalidArgumentError(
+          absl::StrCat("@", function, " has ", pieces.size(), " ", what, ", not ", index + 1));
+    return absl::MakeSpan(pieces[index].data.get(), pieces[index].bytes);
+  }
+
   absl::StatusOr<TensorInfo> describe(Attribute typeAttr, Attribute name, exec::RangeAttr range) {
     auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
     absl::StatusOr<runtime::ElementType> element = runtime::storedTypeOf(type);
@@ -368,6 +366,20 @@ private:
 };
 
 } // namespace
+
+absl::Status Session::setInput(const std::string &function, size_t index, const void *piece) {
+  absl::StatusOr<absl::Span<std::byte>> to = inputPiece(function, index);
+  if (to.ok() && !to->empty())
+    std::memcpy(to->data(), piece, to->size());
+  return to.status();
+}
+
+absl::Status Session::getOutput(const std::string &function, size_t index, void *piece) {
+  absl::StatusOr<absl::Span<const std::byte>> from = outputPiece(function, index);
+  if (from.ok() && !from->empty())
+    std::memcpy(piece, from->data(), from->size());
+  return from.status();
+}
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(ModuleOp global, const SessionOptions &options,
                                                          runtime::Device &device, runtime::Communicator &communicator) {

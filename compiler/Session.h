@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -62,12 +63,17 @@ public:
   virtual absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &function) const = 0;
   virtual absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &function) const = 0;
 
-  /// Copies this rank's piece (localBytes, row-major) in.
-  virtual absl::Status setInput(const std::string &function, size_t index, const void *piece) = 0;
+  /// Where this rank's piece of an input (localBytes, row-major) is to be written; it stays there for all runs until it
+  /// is written again. Lives as long as the session.
+  virtual absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &function, size_t index) = 0;
   /// One step.
   virtual absl::Status run(const std::string &function) = 0;
-  /// Copies this rank's piece of the last run's result out.
-  virtual absl::Status getOutput(const std::string &function, size_t index, void *piece) = 0;
+  /// This rank's piece of a result, as the function's last run left it. Lives as long as the session.
+  virtual absl::StatusOr<absl::Span<const std::byte>> outputPiece(const std::string &function, size_t index) = 0;
+
+  /// Copy to and from these pieces.
+  absl::Status setInput(const std::string &function, size_t index, const void *piece);
+  absl::Status getOutput(const std::string &function, size_t index, void *piece);
 
   //--- Variables ----------------------------------------------------------------------------------------------------//
 
@@ -95,8 +101,7 @@ public:
   virtual absl::Status saveVariables(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
 
-  //--- What is known before anything runs
-  //-----------------------------------------------------------------------------//
+  //--- What is known before anything runs ---------------------------------------------------------------------------//
 
   /// What create() spent on this rank, in order. `ranks` is waiting for the other ranks' programs, to compare them.
   struct CompileSeconds {

@@ -124,10 +124,8 @@ absl::Status Training::runOnce(const std::string &function, int64_t step) {
     return inputs.status();
   for (size_t i = 0; i < inputs->size(); ++i) {
     const TensorInfo &input = (*inputs)[i];
-    std::vector<std::byte> piece(input.localBytes);
-    absl::Status status = batches(input.name, step, input.box[0], piece.data());
-    if (status.ok())
-      status = compiled->setInput(function, i, piece.data());
+    absl::StatusOr<absl::Span<std::byte>> piece = compiled->inputPiece(function, i);
+    absl::Status status = piece.ok() ? batches(input.name, step, input.box[0], piece->data()) : piece.status();
     if (!status.ok())
       return status;
   }

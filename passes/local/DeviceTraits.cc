@@ -112,6 +112,7 @@ DeviceTraits deviceTraitsOf(ModuleOp module) {
   traits.libraryCall = onCpu;
   if (kind && kind.getValue() == "cuda") {
     traits.launchesThreads = true;
+    traits.hasOwnMemory = true;
     traits.sumsBesideRows = false;
     traits.sumStream = "reduce_scatter";
     traits.moveStream = "all_gather";

@@ -17,6 +17,8 @@ struct DeviceTraits {
   /// One walk over the rows can also sum over them. (On a GPU rows are many warps', so that such a sum is a kernel of
   /// its own.)
   bool sumsBesideRows = true;
+  /// Its spaces are memory of its own, beside the host's.
+  bool hasOwnMemory = false;
   /// Streams of the collectives that add, and of those that only move. (A CPU gets on with one at a time; on a GPU a
   /// gather ahead need not wait for the sums.)
   std::string sumStream = "communication", moveStream = "communication";

@@ -1,5 +1,7 @@
 #include "passes/plan/Reports.h"
 
+#include "passes/local/DeviceTraits.h"
+
 #include "llvm/Support/Format.h"
 
 #include <map>
@@ -59,6 +61,17 @@ struct LiveBuffers {
   }
 };
 
+/// What the functions of a module share: the executor's one arena, and the session's pieces of inputs and outputs.
+void addSharedMemory(ModuleOp plans, MemoryReport &report) {
+  for (auto plan : plans.getOps<exec::PlanOp>()) {
+    report.arenaBytes = std::max<int64_t>(report.arenaBytes, plan.getArenaBytes());
+    for (ArrayAttr ranges : {plan.getInputs(), plan.getOutputs()})
+      for (auto range : ranges.getAsRange<exec::RangeAttr>())
+        report.interfaceBytes += range.getBytes();
+  }
+  report.deviceIsHost = !deviceTraitsOf(plans).hasOwnMemory;
+}
+
 double megabytes(int64_t bytes) { return bytes / 1e6; }
 
 } // namespace
@@ -66,6 +79,7 @@ double megabytes(int64_t bytes) { return bytes / 1e6; }
 MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
   MemoryReport report;
   addStorages(plans, report);
+  addSharedMemory(plans, report);
   LiveBuffers buffers(plan);
   int64_t at = buffers.busiest();
   std::map<StringRef, int64_t *> terms = {{"gathered", &report.gathered},
@@ -77,7 +91,7 @@ MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
     if (buffers.begin(i) <= at && at <= buffers.end(i))
       *(terms.count(buffers.purpose(i)) ? terms[buffers.purpose(i)] : &report.activations) += buffers.bytes(i);
   report.persistentBytes = plan.getPersistentBytes();
-  report.arenaBytes = plan.getArenaBytes();
+  report.functionArenaBytes = plan.getArenaBytes();
   return report;
 }
 
@@ -113,7 +127,11 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("gradient shards", report.gradientShards);
   line("staging", report.staging);
   line("activations", report.activations);
-  line("arena in all", report.arenaBytes);
+  line("arena in all", report.functionArenaBytes);
+  os << "memory per rank, shared by all functions:\n";
+  line("largest arena", report.arenaBytes);
+  line("inputs, outputs", report.interfaceBytes);
+  os << "memory per rank, in all" << (report.deviceIsHost ? ":\n" : ", without the host's inputs and outputs:\n");
   line("peak", report.peakBytes());
 }
 

@@ -12,13 +12,19 @@
 
 namespace splitcast {
 
-/// Bytes of one rank, by what they are for; the executor never holds more.
+/// Bytes of one rank while a session runs a function, by what they are for: all that grows with the model or its batch.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
   /// What is live in the arena at the op where most is; the arena may be larger, by what does not fit together.
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
-  int64_t persistentBytes = 0, arenaBytes = 0;
-  int64_t peakBytes() const { return persistentBytes + arenaBytes; }
+  int64_t persistentBytes = 0;
+  int64_t functionArenaBytes = 0; ///< what this function needs
+  int64_t arenaBytes = 0;         ///< what the executor holds: the arena of the module's function that needs most
+  /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
+  int64_t interfaceBytes = 0;
+  bool deviceIsHost = true; ///< one memory has all of it
+  /// Of the memory that the device computes in.
+  int64_t peakBytes() const { return persistentBytes + arenaBytes + (deviceIsHost ? interfaceBytes : 0); }
 };
 
 /// Of one run of a function, on one rank.

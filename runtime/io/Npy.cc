@@ -321,16 +321,39 @@ absl::StatusOr<NpyWriter> NpyWriter::create(const std::string &path, ElementType
   return NpyWriter(std::move(*file), type, std::move(rowShape));
 }
 
-absl::Status NpyWriter::append(int64_t rows, const void *from) {
+absl::Status NpyWriter::checkRows(int64_t rows) const {
   int64_t total, bytes;
   if (rows < 0 || __builtin_add_overflow(writtenRows, rows, &total) ||
       __builtin_mul_overflow(total, rowBytes, &bytes) || bytes > INT64_MAX - headerBytes)
     return fileError(absl::StatusCode::kInvalidArgument, pending.path(),
                      absl::StrCat(rows, " rows were to be appended to ", writtenRows,
                                   "; at least 0 rows and less than 2^63 bytes in all are allowed"));
-  absl::Status status = pending.file().writeAt(headerBytes + writtenRows * rowBytes, rows * rowBytes, from);
+  return absl::OkStatus();
+}
+
+absl::Status NpyWriter::append(int64_t rows, const void *from) {
+  absl::Status status = checkRows(rows);
   if (status.ok())
-    writtenRows = total;
+    status = pending.file().writeAt(headerBytes + writtenRows * rowBytes, rows * rowBytes, from);
+  if (status.ok())
+    writtenRows += rows;
+  return status;
+}
+
+absl::Status NpyWriter::writePart(int64_t at, int64_t count, const void *from) {
+  if (absl::Status status = checkRows(1); !status.ok())
+    return status;
+  const int64_t elementBytes = bytesOf(elementType), elements = rowBytes / elementBytes;
+  if (at < 0 || count < 0 || at > elements || count > elements - at)
+    return fileError(absl::StatusCode::kInvalidArgument, pending.path(),
+                     absl::StrCat(count, " elements from element ", at, " on were to be written to a row; it has ",
+                                  elements, "; write a range within it"));
+  return pending.file().writeAt(headerBytes + writtenRows * rowBytes + at * elementBytes, count * elementBytes, from);
+}
+
+absl::Status NpyWriter::endRow() {
+  absl::Status status = checkRows(1);
+  writtenRows += status.ok();
   return status;
 }
 

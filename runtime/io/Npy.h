@@ -51,11 +51,17 @@ public:
   /// `rows` more rows, which lie one after another at `from`.
   absl::Status append(int64_t rows, const void *from);
 
+  /// A row that comes in parts, in any order: `count` elements of it from element `at` on. endRow() then counts it.
+  absl::Status writePart(int64_t at, int64_t count, const void *from);
+  absl::Status endRow();
+
   /// Puts the number of rows into the header and gives the file its name. Without it nothing is left behind.
   absl::Status commit();
 
 private:
   NpyWriter(PendingFile file, ElementType type, std::vector<int64_t> rowShape);
+  /// InvalidArgument: so many rows more are too many.
+  absl::Status checkRows(int64_t rows) const;
 
   PendingFile pending;
   ElementType elementType;

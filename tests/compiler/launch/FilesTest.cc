@@ -1,5 +1,11 @@
 #include "compiler/LaunchFiles.h"
 
+#include "compiler/Graph.h"
+#include "tests/differential/PassList.h"
+#include "tests/differential/Ranks.h"
+
+#include "mlir/Parser/Parser.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
@@ -60,6 +66,17 @@ TEST(ForEachRow, AgreesWithElementByElement) {
         elements.push_back(row.logical + i);
     }
     EXPECT_EQ(elements, elementsOf(shape, box));
+    const int64_t total = sbp::numElements(shape), most = 1 + static_cast<int64_t>(random() % 5);
+    std::vector<int64_t> inParts;
+    for (int64_t begin = 0; begin < total; begin += most)
+      EXPECT_TRUE(forEachRowWithin(shape, box, begin, most, [&](const sbp::Run &row) {
+                    EXPECT_EQ(row.local, static_cast<int64_t>(inParts.size()));
+                    EXPECT_TRUE(begin <= row.logical && row.logical + row.count <= begin + most);
+                    for (int64_t i = 0; i < row.count; ++i)
+                      inParts.push_back(row.logical + i);
+                    return absl::OkStatus();
+                  }).ok());
+    EXPECT_EQ(inParts, elements);
   }
 }
 
@@ -71,6 +88,73 @@ TEST(ForEachRow, StopsAtTheFirstError) {
   EXPECT_EQ(status.message(), "here");
   EXPECT_EQ(calls, 2);
 }
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+constexpr int64_t kSteps = 2, kRows = 7, kColumns = 5;
+
+/// Twice the input, by rows and by columns.
+std::string doublingText(int64_t ranks) {
+  Graph graph({"cpu", {{"dp", ranks}}});
+  graph.function("f");
+  Tensor x = graph.input("x", ElementType::F32, {kRows, kColumns}, split(0));
+  Tensor y = add(x, x);
+  graph.output("rows", boxTo(y, split(0)));
+  graph.output("columns", boxTo(y, split(1)));
+  graph.output("all", boxTo(y, broadcast()));
+  return *graph.text();
+}
+
+absl::Status runSteps(Session &session, runtime::Communicator &communicator, const std::string &directory,
+                      int64_t partBytes) {
+  std::vector<NamedFile> files;
+  for (const char *name : {"rows", "columns", "all"})
+    files.push_back({name, directory + "/" + name});
+  absl::StatusOr<StepInputs> inputs = StepInputs::open(session, "f", {{"x", directory + "/x"}});
+  absl::StatusOr<StepOutputs> outputs = StepOutputs::open(session, "f", files, communicator, partBytes);
+  absl::Status status = inputs.status();
+  status.Update(outputs.status());
+  for (int64_t step = 0; status.ok() && step < kSteps; ++step) {
+    status.Update(inputs->feed(session, step));
+    status.Update(session.run("f"));
+    status.Update(outputs->write(session, communicator));
+  }
+  return status.ok() ? outputs->commit() : status;
+}
+
+/// ranks, partBytes
+class Steps : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
+
+// Outputs that lie on several ranks are put together in parts, which end anywhere: within rows, and between ranks.
+TEST_P(Steps, OutputsAreWhole) {
+  const int64_t ranks = std::get<0>(GetParam()), partBytes = std::get<1>(GetParam());
+  const std::string directory = testing::TempDir(), text = doublingText(ranks);
+  std::vector<float> x(kSteps * kRows * kColumns), doubled(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    doubled[i] = 2 * (x[i] = static_cast<float>(i));
+  auto file = runtime::NpyWriter::create(directory + "/x", ElementType::F32, {kRows, kColumns});
+  ASSERT_TRUE(file.ok() && file->append(kSteps, x.data()).ok() && file->commit().ok());
+  absl::Status status =
+      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
+        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+        auto session = Session::create(*source, SessionOptions(), device, communicator);
+        return session.ok() ? runSteps(**session, communicator, directory, partBytes) : session.status();
+      });
+  ASSERT_TRUE(status.ok()) << status;
+  for (const char *name : {"rows", "columns", "all"}) {
+    auto written = runtime::NpyFile::open(directory + "/" + name);
+    ASSERT_TRUE(written.ok()) << written.status();
+    EXPECT_EQ(written->shape(), (std::vector<int64_t>{kSteps, kRows, kColumns}));
+    std::vector<float> found(x.size());
+    ASSERT_TRUE(written->read(0, written->numElements(), found.data()).ok());
+    EXPECT_EQ(found, doubled) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Steps, testing::Combine(testing::Values(3, 4), testing::Values(1, 12, 48, 1 << 20)));
 
 } // namespace
 } // namespace splitcast

@@ -8,15 +8,20 @@
 
 namespace splitcast::prediction {
 
-/// Three layers of ragged sizes, the first two about `width` wide, cross-entropy, and Adam, over `ranks` ranks.
+/// Three layers of ragged sizes, the first two about `width` wide, cross-entropy, and Adam, over `ranks` ranks. Then
+/// `predict`, which needs less.
 inline absl::StatusOr<std::string> modelText(int64_t ranks, int64_t width = 53) {
   Graph graph({.deviceKind = "cpu", .axes = {{"dp", ranks}}});
+  graph.function("train");
   Tensor x = graph.input("x", runtime::ElementType::F32, {22, 37}, split(0));
   Tensor labels = graph.input("labels", runtime::ElementType::I64, {22}, split(0));
   Tensor hidden = gelu(linear(relu(linear(x, "first", width)), "second", width - 12));
   Tensor loss = mean(softmaxCrossEntropy(linear(hidden, "third", 10), labels));
   graph.minimize(loss, Adam{.lr = 0.01});
   graph.output("loss", loss);
+  graph.function("predict");
+  Tensor row = graph.input("row", runtime::ElementType::F32, {1, 37});
+  graph.output("first", linear(row, "first", width));
   return graph.text();
 }
 

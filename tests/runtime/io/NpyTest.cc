@@ -195,6 +195,26 @@ TEST(NpyWriterTest, WrittenFilesAreRead) {
   EXPECT_EQ(dir.contents().size(), 1u);
 }
 
+TEST(NpyWriterTest, RowsInParts) {
+  TempDir dir;
+  auto writer = NpyWriter::create(dir.path("a.npy"), ElementType::I32, {2, 3});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  const int32_t data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  ASSERT_TRUE(writer->writePart(4, 2, data + 4).ok() && writer->writePart(0, 4, data).ok() && writer->endRow().ok());
+  ASSERT_TRUE(writer->append(1, data + 6).ok());
+  ASSERT_TRUE(writer->writePart(0, 6, data).ok()); // its row is never ended
+  for (auto [at, count] : {std::pair(-1, 2), std::pair(0, -1), std::pair(5, 2), std::pair(7, 0)})
+    EXPECT_EQ(writer->writePart(at, count, data).code(), absl::StatusCode::kInvalidArgument) << at << " " << count;
+  EXPECT_TRUE(writer->writePart(6, 0, data).ok());
+  ASSERT_TRUE(writer->commit().ok());
+  auto file = NpyFile::open(dir.path("a.npy"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->shape(), (std::vector<int64_t>{2, 2, 3}));
+  int32_t back[12] = {};
+  ASSERT_TRUE(file->read(0, 12, back).ok());
+  EXPECT_EQ(std::memcmp(back, data, sizeof(data)), 0);
+}
+
 /// What numpy.save(numpy.arange(4, dtype='<i4').reshape(2, 2)) writes has this dictionary; ours has the same, with more
 /// padding.
 TEST(NpyWriterTest, HeaderIsNumPys) {
