@@ -2,6 +2,8 @@
 
 #include "compiler/LaunchBackend.h"
 #include "runtime/host/HostCommunicator.h"
+#include "runtime/host/ProcessHealth.h"
+#include "runtime/io/File.h"
 #include "runtime/job/Jobs.h"
 
 #include "absl/strings/numbers.h"
@@ -10,6 +12,7 @@
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <sched.h>
 #include <unistd.h>
@@ -19,6 +22,9 @@ namespace {
 
 /// How long a rank that failed waits for the others to end, too, before it ends the job.
 constexpr double kFarewellSeconds = 2;
+
+/// How long a rank that was told to end may take to say for whom it waited. mpirun kills it 0.9 s after the signal.
+constexpr absl::Duration kSignalGrace = absl::Milliseconds(700);
 
 absl::Duration toDuration(double seconds) { return absl::Seconds(seconds); }
 
@@ -68,6 +74,35 @@ absl::Status firstFailure(const std::vector<std::string> &statuses) {
     if (absl::Status status = decode(statuses[rank], static_cast<int64_t>(rank)); !status.ok())
       return status;
   return absl::OkStatus();
+}
+
+/// Whether this process has said why it ends.
+std::atomic<bool> hasSaid = false;
+
+std::string errorText(int64_t rank, const absl::Status &status) {
+  std::string prefix = absl::StrCat("rank ", rank, ": error: ");
+  std::string indent = absl::StrCat("\n", std::string(prefix.size(), ' '));
+  return absl::StrCat(prefix, absl::StrReplaceAll(std::string(status.message()), {{"\n", indent}}), "\n");
+}
+
+/// One write, so that lines of several ranks do not mix.
+void writeError(const std::string &text) {
+  hasSaid = true;
+  size_t written = 0;
+  while (written < text.size()) {
+    ssize_t count = write(STDERR_FILENO, text.data() + written, text.size() - written);
+    if (count <= 0)
+      return;
+    written += static_cast<size_t>(count);
+  }
+}
+
+/// The last that a rank does which was told to end and did not get to it. (It leaves stdout alone, which the rank may
+/// be writing to.)
+void endWherever(const absl::Status &status) {
+  runtime::removePendingFiles();
+  if (!hasSaid)
+    writeError(errorText(runtime::rankFromEnvironment(), status));
 }
 
 std::unique_ptr<runtime::Communicator> makeCommunicator(std::unique_ptr<runtime::Transport> transport, double seconds) {
@@ -185,6 +220,7 @@ int Launch::end(const absl::Status &status) {
 
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body) {
+  runtime::endOnSignals(kSignalGrace, endWherever);
   absl::Status parsed = flags.parse(argc, argv);
   // Even with flags that are wrong: the other ranks hear of it.
   absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? options : LaunchOptions());
@@ -203,18 +239,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
 }
 
 void printError(int64_t rank, const absl::Status &status) {
-  std::string prefix = absl::StrCat("rank ", rank, ": error: ");
-  std::string indent = absl::StrCat("\n", std::string(prefix.size(), ' '));
-  std::string text = absl::StrCat(prefix, absl::StrReplaceAll(std::string(status.message()), {{"\n", indent}}), "\n");
-  // One write, so that lines of several ranks do not mix.
   fflush(stdout);
-  size_t written = 0;
-  while (written < text.size()) {
-    ssize_t count = write(STDERR_FILENO, text.data() + written, text.size() - written);
-    if (count <= 0)
-      return;
-    written += static_cast<size_t>(count);
-  }
+  writeError(errorText(rank, status));
 }
 
 } // namespace splitcast

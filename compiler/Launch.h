@@ -17,6 +17,8 @@
 //   one, and all call agree     it prints its error, the others print whose it was, and each ends by itself
 //   one, while others run on    it prints its error, waits two seconds for the others, and then ends the job; the
 //                               others are told by a signal, and say for which rank and collective they waited
+//   one is told to end by       it says for which rank and collective it waits, or, 0.7 seconds later and wherever it
+//   SIGTERM or SIGINT           is, only that; it leaves no unfinished file behind. The others miss it as above
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_H

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -156,13 +158,50 @@ absl::StatusOr<PendingFile> PendingFile::create(const std::string &path) {
   return file.status();
 }
 
+namespace {
+
+/// The temporary files that this process would have to remove; never destroyed, since a thread may end the process.
+struct PendingPaths {
+  std::mutex mutex;
+  std::set<std::string> paths;
+
+  static PendingPaths &get() {
+    static auto *all = new PendingPaths;
+    return *all;
+  }
+  void add(const std::string &path) {
+    std::lock_guard<std::mutex> lock(mutex);
+    paths.insert(path);
+  }
+  void forget(const std::string &path) {
+    std::lock_guard<std::mutex> lock(mutex);
+    paths.erase(path);
+  }
+};
+
+} // namespace
+
+void removePendingFiles() {
+  PendingPaths &pending = PendingPaths::get();
+  pending.mutex.lock(); // for good: whoever begins a file now waits for the process's end
+  for (const std::string &path : pending.paths)
+    ::unlink(path.c_str());
+}
+
+PendingFile::PendingFile(File temporary, std::string path)
+    : temporary(std::move(temporary)), finalPath(std::move(path)) {
+  PendingPaths::get().add(temporaryPath());
+}
+
 PendingFile::PendingFile(PendingFile &&other) noexcept
     : temporary(std::move(other.temporary)), finalPath(std::move(other.finalPath)),
       isPending(std::exchange(other.isPending, false)) {}
 
 PendingFile::~PendingFile() {
-  if (isPending)
-    ::unlink(temporary.path().c_str());
+  if (!isPending)
+    return;
+  ::unlink(temporary.path().c_str());
+  PendingPaths::get().forget(temporaryPath());
 }
 
 namespace {
@@ -192,6 +231,7 @@ absl::Status PendingFile::commit() {
   absl::Status status = temporary.sync();
   if (status.ok() && ::rename(temporary.path().c_str(), finalPath.c_str()) != 0)
     status = systemError(finalPath, absl::StrCat("cannot take the place of '", temporary.path(), "'"), errno);
+  PendingPaths::get().forget(temporaryPath());
   if (status.ok())
     return syncDirectory(finalPath);
   ::unlink(temporary.path().c_str());

@@ -78,12 +78,16 @@ public:
   absl::Status commit();
 
 private:
-  PendingFile(File temporary, std::string path) : temporary(std::move(temporary)), finalPath(std::move(path)) {}
+  PendingFile(File temporary, std::string path);
 
   File temporary;
   std::string finalPath;
   bool isPending = true;
 };
+
+/// Removes the temporary files of this process, which is about to end without destructors: no PendingFile appears under
+/// its name after that.
+void removePendingFiles();
 
 /// "'path': text", with the code of the table above.
 absl::Status fileError(absl::StatusCode code, const std::string &path, const std::string &text);
