@@ -55,19 +55,11 @@ bool mayChange(const NdSbp &state, size_t axis, const Sbp &to) {
       continue;
     if (state[other].isFlat())
       return false;
-    for (const Sbp &changed : {state[axis], to})
-      if (other > axis && changed.isSplit() && state[other] == changed)
+    for (const Sbp *changed : {&state[axis], &to})
+      if (other > axis && changed->isSplit() && state[other] == *changed)
         return false;
   }
   return true;
-}
-
-/// The entries an axis may pass through.
-std::vector<Sbp> entriesOf(const Shape &shape, const Sbp &from, const Sbp &to) {
-  std::vector<Sbp> entries = {from, to, Sbp::broadcast()};
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    entries.push_back(Sbp::split(dim));
-  return entries;
 }
 
 /// Whether addends along a later axis are still to be summed: those come first, so that a sum over two axes has one
@@ -80,24 +72,11 @@ bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
 }
 
 /// A slot has room for the piece that the other axes leave in the end, and for no larger one.
-bool othersAreAt(NdSbp state, size_t axis, const NdSbp &to) {
-  state[axis] = to[axis];
-  return state == to;
-}
-
-std::vector<BoxingStep> nextSteps(const Shape &shape, const NdSbp &state, const NdSbp &from, const NdSbp &to) {
-  std::vector<BoxingStep> steps;
-  for (size_t axis = 0; axis < state.size(); ++axis)
-    for (const Sbp &entry : entriesOf(shape, from[axis], to[axis])) {
-      std::optional<Collective> collective = singleStep(state[axis], entry);
-      if (!collective || !mayChange(state, axis, entry) || mustWait(state, axis, to) ||
-          (entry.isFlat() && !othersAreAt(state, axis, to)))
-        continue;
-      BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
-      step.to[axis] = entry;
-      steps.push_back(step);
-    }
-  return steps;
+bool othersAreAt(const NdSbp &state, size_t axis, const NdSbp &to) {
+  for (size_t other = 0; other < state.size(); ++other)
+    if (other != axis && state[other] != to[other])
+      return false;
+  return true;
 }
 
 /// On an axis of size 1 every entry means the same bytes, and B stays true when the other axes change: another axis
@@ -115,45 +94,150 @@ constexpr int64_t kPlanningElementBytes = kSmallAllReduceBytes + 1;
 
 int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
+/// Dijkstra over the signatures between two, on axes of more than one rank.
+class PlanSearch {
+public:
+  PlanSearch(const Shape &shape, const NdSbp &start, const NdSbp &goal, const Placement &placement)
+      : shape(shape), goal(goal), placement(placement) {
+    for (size_t axis = 0; axis < start.size(); ++axis)
+      entries.push_back(entriesOf(start[axis], goal[axis]));
+    best[keyOf(start)] = {};
+    queue.push({0, keyOf(start)});
+  }
+
+  std::vector<BoxingStep> run() {
+    while (!queue.empty()) {
+      auto [cost, key] = queue.top();
+      queue.pop();
+      NdSbp state = stateOf(key);
+      if (state == goal)
+        return stepsTo(key);
+      if (cost == best[key].cost)
+        visit(key, state);
+    }
+    return {};
+  }
+
+private:
+  /// Per axis the number of its entry. Of plans with equal costs that through the smaller keys is found, so that the
+  /// order of the entries decides.
+  using Key = std::vector<int>;
+  struct Reached {
+    int64_t cost = 0;
+    Key before;
+    BoxingStep step;
+  };
+
+  /// The entries an axis may pass through, in the order of their texts.
+  std::vector<Sbp> entriesOf(const Sbp &from, const Sbp &to) const {
+    std::map<std::string, Sbp> byText = {{toString(from), from}, {toString(to), to}, {"B", Sbp::broadcast()}};
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      byText.emplace(toString(Sbp::split(dim)), Sbp::split(dim));
+    std::vector<Sbp> result;
+    for (const auto &[text, entry] : byText)
+      result.push_back(entry);
+    return result;
+  }
+
+  Key keyOf(const NdSbp &state) const {
+    Key key;
+    for (size_t axis = 0; axis < state.size(); ++axis)
+      key.push_back(std::find(entries[axis].begin(), entries[axis].end(), state[axis]) - entries[axis].begin());
+    return key;
+  }
+
+  NdSbp stateOf(const Key &key) const {
+    NdSbp state;
+    for (size_t axis = 0; axis < key.size(); ++axis)
+      state.push_back(entries[axis][key[axis]]);
+    return state;
+  }
+
+  void visit(const Key &key, const NdSbp &state) {
+    for (size_t axis = 0; axis < state.size(); ++axis)
+      for (size_t number = 0; number < entries[axis].size(); ++number) {
+        const Sbp &entry = entries[axis][number];
+        std::optional<Collective> collective = singleStep(state[axis], entry);
+        if (!collective || !mayChange(state, axis, entry) || mustWait(state, axis, goal) ||
+            (entry.isFlat() && !othersAreAt(state, axis, goal)))
+          continue;
+        Key next = key;
+        next[axis] = number;
+        BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
+        step.to[axis] = entry;
+        reach(key, std::move(next), std::move(step));
+      }
+  }
+
+  void reach(const Key &key, Key next, BoxingStep step) {
+    // Every step costs at least one unit, so that of plans with equal bytes the shortest is found.
+    int64_t cost = best[key].cost + 1;
+    auto known = best.find(next);
+    if (known != best.end() && known->second.cost <= cost)
+      return;
+    cost += stepBytes(step, shape, kPlanningElementBytes, placement);
+    if (known != best.end() && known->second.cost <= cost)
+      return;
+    queue.push({cost, next});
+    best[std::move(next)] = {cost, key, std::move(step)};
+  }
+
+  std::vector<BoxingStep> stepsTo(Key key) const {
+    std::vector<BoxingStep> steps;
+    for (const Reached *at = &best.at(key); !at->before.empty(); at = &best.at(at->before))
+      steps.push_back(at->step);
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+  }
+
+  const Shape &shape;
+  const NdSbp &goal;
+  const Placement &placement;
+  std::vector<std::vector<Sbp>> entries; ///< per axis
+  std::map<Key, Reached> best;
+  using Entry = std::pair<int64_t, Key>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+};
+
+/// The axes along which a plan may have steps. Along one of size 1 there is nothing to move, and an axis that stays P
+/// can only stay: a sum would not come back.
+std::vector<size_t> axesToSearch(const NdSbp &from, const NdSbp &to, const Placement &placement) {
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < from.size(); ++axis)
+    if (placement.axes[axis].size > 1 && !to[axis].isPartial())
+      axes.push_back(axis);
+  return axes;
+}
+
+NdSbp onAxes(const NdSbp &sbp, const std::vector<size_t> &axes) {
+  NdSbp result;
+  for (size_t axis : axes)
+    result.push_back(sbp[axis]);
+  return result;
+}
+
 } // namespace
 
 std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement) {
-  NdSbp start = withoutTrivialAxes(from, placement), goal = withoutTrivialAxes(to, placement);
-  struct Reached {
-    int64_t cost;
-    std::vector<BoxingStep> path;
-  };
-  // Dijkstra; states are keyed by their text, of which there are at most (rank + 3)^axes.
-  std::map<std::string, Reached> best;
-  using Entry = std::pair<int64_t, std::string>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
-  std::map<std::string, NdSbp> states;
-  best[toString(start)] = {0, {}};
-  states[toString(start)] = start;
-  queue.push({0, toString(start)});
-  while (!queue.empty()) {
-    auto [cost, key] = queue.top();
-    queue.pop();
-    if (cost > best[key].cost)
-      continue;
-    NdSbp state = states[key];
-    if (state == goal)
-      return best[key].path;
-    for (const BoxingStep &step : nextSteps(shape, state, start, goal)) {
-      // Every step costs at least one unit, so that of plans with equal bytes the shortest is found.
-      int64_t next = cost + 1 + stepBytes(step, shape, kPlanningElementBytes, placement);
-      std::string nextKey = toString(step.to);
-      auto known = best.find(nextKey);
-      if (known != best.end() && known->second.cost <= next)
-        continue;
-      std::vector<BoxingStep> path = best[key].path;
-      path.push_back(step);
-      best[nextKey] = {next, std::move(path)};
-      states[nextKey] = step.to;
-      queue.push({next, nextKey});
+  const NdSbp start = withoutTrivialAxes(from, placement), goal = withoutTrivialAxes(to, placement);
+  if (start == goal)
+    return {};
+  const std::vector<size_t> axes = axesToSearch(start, goal, placement);
+  const NdSbp searchedStart = onAxes(start, axes), searchedGoal = onAxes(goal, axes);
+  Placement mesh;
+  for (size_t axis : axes)
+    mesh.axes.push_back(placement.axes[axis]);
+  std::vector<BoxingStep> steps = PlanSearch(shape, searchedStart, searchedGoal, mesh).run();
+  for (BoxingStep &step : steps) {
+    step.axis = axes[step.axis];
+    for (NdSbp *sbp : {&step.from, &step.to}) {
+      NdSbp whole = start;
+      for (size_t i = 0; i < axes.size(); ++i)
+        whole[axes[i]] = (*sbp)[i];
+      *sbp = std::move(whole);
     }
   }
-  return {};
+  return steps;
 }
 
 Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
@@ -171,37 +255,35 @@ Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
 
 Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank) { return reduceScatterTraffic(sends, rank); }
 
-namespace {
-
-std::vector<int64_t> allReduceBlocks(int64_t elements, int64_t elementBytes, int64_t ranks) {
-  std::vector<int64_t> blocks;
-  for (int64_t r = 0; r < ranks; ++r)
-    blocks.push_back(pieceOf(elements, ranks, r).count * elementBytes);
-  return blocks;
-}
-
-} // namespace
-
 Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
   int64_t bytes = elements * elementBytes;
   if (bytes <= kSmallAllReduceBytes)
     return {(ranks - 1) * bytes, bytes > 0 ? ranks - 1 : 0};
-  std::vector<int64_t> blocks = allReduceBlocks(elements, elementBytes, ranks);
-  Traffic traffic = reduceScatterTraffic(blocks, rank);
-  traffic += allGatherTraffic(blocks, rank);
-  return traffic;
+  // A reduce-scatter sends every block but the own one, an all-gather the own one to every other rank. The blocks have
+  // two sizes: the first elements % ranks have one element more.
+  int64_t own = pieceOf(elements, ranks, rank).count * elementBytes;
+  int64_t longer = elements % ranks, shortBytes = elements / ranks * elementBytes;
+  int64_t messages = longer * chunks(shortBytes + elementBytes) + (ranks - longer) * chunks(shortBytes);
+  return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
 }
 
+namespace {
+
+int64_t workspace(int64_t ranks, int64_t ownBytes) {
+  return 2 * (ranks - 1) * alignUp(std::min(ownBytes, kChunkBytes), kAlignmentBytes);
+}
+
+} // namespace
+
 int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank) {
-  int64_t others = blocks.size() - 1;
-  return 2 * others * alignUp(std::min(blocks[rank], kChunkBytes), kAlignmentBytes);
+  return workspace(blocks.size(), blocks[rank]);
 }
 
 int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
   int64_t bytes = elements * elementBytes;
   if (bytes <= kSmallAllReduceBytes)
     return (ranks - 1) * alignUp(bytes, kAlignmentBytes);
-  return reduceScatterWorkspace(allReduceBlocks(elements, elementBytes, ranks), rank);
+  return workspace(ranks, pieceOf(elements, ranks, rank).count * elementBytes);
 }
 
 namespace {
@@ -231,8 +313,8 @@ int64_t stepBytesAt(const BoxingStep &step, const Shape &shape, int64_t elementB
     return 0;
   case Collective::AllGather:
     return before * (ranks - 1) * elementBytes;
-  case Collective::AllReduce:
-    return allReduceTraffic(before, elementBytes, ranks, at[step.axis]).bytes;
+  case Collective::AllReduce: // see allReduceBytes
+    return 0;
   case Collective::ReduceScatter:
     return (before - elementsOf(step.to)) * elementBytes;
   case Collective::AllToAll:
@@ -241,22 +323,66 @@ int64_t stepBytesAt(const BoxingStep &step, const Shape &shape, int64_t elementB
   return 0;
 }
 
+/// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
+/// ones first; those of a slot are whole chunks, but for the first and the last.
+std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
+  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
+  const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
+  switch (step.collective) {
+  case Collective::AllGather: { // the longest piece
+    const int64_t chunk = from.isFlat() ? from.slot.total / ranks : 0;
+    const int64_t first = chunk > 0 ? std::min(from.slot.offset / chunk, last) : 0;
+    return {first, std::min(first + 1, last)};
+  }
+  case Collective::ReduceScatter: // all but the shortest piece
+    return {0, last};
+  case Collective::AllToAll: { // where one of the two pieces becomes shorter, too
+    NdSbp whole = step.from;
+    whole[step.axis] = Sbp::broadcast();
+    std::vector<Interval> box = localBox(shape, whole, placement, std::vector<int64_t>(placement.axes.size(), 0));
+    return {0, box[from.dim].count % ranks, box[to.dim].count % ranks, last};
+  }
+  default:
+    return {0};
+  }
+}
+
+/// A small all-reduce may send more than a larger one, so that any mixture of longer and shorter pieces may be the one
+/// that sends the most: the pieces of a dimension, over all axes that split it, have two extents.
+int64_t allReduceBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
+  std::vector<int64_t> at(placement.axes.size(), 0);
+  const Shape longest = localShape(shape, step.from, placement, at);
+  for (size_t axis = 0; axis < at.size(); ++axis)
+    at[axis] = placement.axes[axis].size - 1;
+  const Shape shortest = localShape(shape, step.from, placement, at);
+  std::vector<int64_t> counts = {1};
+  for (size_t dim = 0; dim < longest.size(); ++dim) {
+    const size_t known = counts.size();
+    if (shortest[dim] != longest[dim])
+      for (size_t i = 0; i < known; ++i)
+        counts.push_back(counts[i] * shortest[dim]);
+    for (size_t i = 0; i < known; ++i)
+      counts[i] *= longest[dim];
+  }
+  int64_t most = 0;
+  for (int64_t elements : counts)
+    most = std::max(most, allReduceTraffic(elements, elementBytes, placement.axes[step.axis].size, 0).bytes);
+  return most;
+}
+
 } // namespace
 
 int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
-  int64_t most = 0;
   if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
     return 0;
-  // Along the step's axis any rank may send the most (the longest piece of a slot lies in the middle). Along the others
-  // pieces only shrink: the extremes are at their ends.
-  for (int64_t corner = 0; corner < int64_t{1} << placement.axes.size(); ++corner) {
-    if (corner >> step.axis & 1)
-      continue;
-    std::vector<int64_t> at;
-    for (size_t axis = 0; axis < placement.axes.size(); ++axis)
-      at.push_back(corner >> axis & 1 ? placement.axes[axis].size - 1 : 0);
-    for (at[step.axis] = 0; at[step.axis] < placement.axes[step.axis].size; ++at[step.axis])
-      most = std::max(most, stepBytesAt(step, shape, elementBytes, placement, at));
+  if (step.collective == Collective::AllReduce)
+    return allReduceBytes(step, shape, elementBytes, placement);
+  // Along the other axes coordinate 0 has the longest pieces, and who holds more sends no less.
+  int64_t most = 0;
+  std::vector<int64_t> at(placement.axes.size(), 0);
+  for (int64_t coordinate : busiestAlong(step, shape, placement)) {
+    at[step.axis] = coordinate;
+    most = std::max(most, stepBytesAt(step, shape, elementBytes, placement, at));
   }
   return most;
 }

@@ -370,6 +370,76 @@ TEST(CostTest, StepBytesOfFlatSplits) {
       }
 }
 
+/// A rank with fewer elements sends more, where they are few enough for a small all-reduce.
+TEST(CostTest, StepBytesOfSmallAllReduces) {
+  constexpr int64_t kMany = kSmallAllReduceBytes / 8;
+  size_t smallSendMost = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{5, 2}, {3, 4}, {2, 3, 6}})
+    for (int64_t extent = kMany - 3; extent <= kMany + 3; ++extent)
+      for (const Shape &shape : std::vector<Shape>{{2 * extent}, {3 * extent}, {2 * extent, 3}, {7, extent}})
+        for (NdSbp from : allSignatures(mesh.size(), entriesOf(shape.size(), /*withPartial=*/false))) {
+          Placement placement = meshOf(mesh);
+          NdSbp to = from;
+          from.back() = Sbp::partial();
+          to.back() = Sbp::broadcast();
+          int64_t most = 0, atFirst = 0;
+          for (int64_t position = 0; position < placement.numPositions(); ++position) {
+            std::vector<int64_t> at = placement.coordinates(position);
+            int64_t elements = numElements(localShape(shape, from, placement, at));
+            int64_t bytes = allReduceTraffic(elements, 4, mesh.back(), at.back()).bytes;
+            atFirst = position == 0 ? bytes : atFirst;
+            most = std::max(most, bytes);
+          }
+          BoxingStep step{static_cast<int64_t>(mesh.size()) - 1, Collective::AllReduce, from, to};
+          ASSERT_EQ(stepBytes(step, shape, 4, placement), most) << describe(shape, placement, from, to);
+          smallSendMost += most > atFirst;
+        }
+  EXPECT_GT(smallSendMost, 0u);
+}
+
+// What follows would not end if anything looked at the ranks of an axis one by one, or walked along axes of size 1.
+
+TEST(GrowthTest, RanksCostNothing) {
+  constexpr int64_t kRanks = int64_t{1} << 40;
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), s1 = Sbp::split(1),
+            f = Sbp::flat({"g", 5, 2 * kRanks});
+  struct Row {
+    Sbp from, to;
+    int64_t bytes;
+  };
+  for (const Row &row : {Row{b, s0, 0}, Row{s0, b, 3 * (kRanks - 1)}, Row{p, s0, 3 * kRanks - 3},
+                         Row{p, b, 6 * (kRanks - 1)}, Row{f, b, 2 * (kRanks - 1)}})
+    EXPECT_EQ(boxingBytes({row.from.isFlat() ? kRanks : 3 * kRanks}, 1, {row.from}, {row.to}, meshOf({kRanks})),
+              row.bytes)
+        << toString(row.from) << " to " << toString(row.to);
+  // The last rank has one row of each, and keeps none of the columns, of which there are fewer than ranks.
+  EXPECT_EQ(stepBytes({0, Collective::AllToAll, {s0}, {s1}}, {kRanks, 7}, 1, meshOf({kRanks})), 7);
+  EXPECT_EQ(allReduceTraffic(5 * kRanks, 1, kRanks, 0).messages, 2 * (kRanks - 1));
+  EXPECT_EQ(allReduceWorkspace(5 * kRanks, 1, kRanks, 0), 2 * (kRanks - 1) * kAlignmentBytes);
+}
+
+TEST(GrowthTest, AxesOfSizeOneCostNothing) {
+  constexpr size_t kAxes = 60;
+  const std::vector<size_t> real = {20, 40};
+  std::vector<int64_t> sizes(kAxes, 1);
+  sizes[20] = 2;
+  sizes[40] = 3;
+  for (const NdSbp &to : allSignatures(2, entriesOf(2, /*withPartial=*/false))) {
+    NdSbp wideFrom(kAxes, Sbp::partial()), wideTo(kAxes, Sbp::split(1));
+    for (size_t axis = 0; axis < 2; ++axis)
+      wideTo[real[axis]] = to[axis];
+    std::vector<BoxingStep> wide = planBoxing({7, 5}, wideFrom, wideTo, meshOf(sizes));
+    std::vector<BoxingStep> plan = planBoxing({7, 5}, NdSbp(2, Sbp::partial()), to, meshOf({2, 3}));
+    ASSERT_EQ(wide.size(), plan.size()) << toString(to);
+    for (size_t i = 0; i < plan.size(); ++i) {
+      EXPECT_EQ(wide[i].axis, static_cast<int64_t>(real[plan[i].axis])) << toString(to);
+      EXPECT_EQ(wide[i].collective, plan[i].collective) << toString(to);
+      for (size_t axis = 0; axis < 2; ++axis)
+        EXPECT_EQ(wide[i].to[real[axis]], plan[i].to[axis]) << toString(to);
+    }
+  }
+}
+
 /// Axes of size 1 need no step, wherever they stand and whatever their entry is.
 TEST(TrivialAxesTest, NoSteps) {
   for (const std::vector<int64_t> &mesh : meshesOf(2)) {
