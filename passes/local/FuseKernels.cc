@@ -61,15 +61,38 @@ Pattern patternOfSum(const sbp::LoopSpec &spec, const sbp::TensorFactors &rows) 
   return isColumns ? Pattern::Columns : Pattern::Reduction;
 }
 
-Pattern patternOf(Operation *op) {
-  sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-  bool isParallel =
-      llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; });
-  if (isParallel && isDirect(spec.results.front()))
-    return Pattern::Elementwise;
-  const sbp::TensorFactors *rows = widestOperand(spec);
-  return rows && !rows->empty() && isDirect(*rows) ? patternOfSum(spec, *rows) : Pattern::Reduction;
-}
+/// What fusing needs to know of an op.
+struct OpLoops {
+  Pattern pattern = Pattern::Reduction;
+  sbp::Shape shape; ///< of the loops: its result's, or for reductions its widest operand's
+  /// Per operand, whether a row nest reads it where it makes it: in the order of the loops, from the first on. In a
+  /// square tensor a transposed or a column's element has the same extents, but is another row's; and sums that another
+  /// place needs would be made in another order.
+  SmallVector<bool> isOrderly;
+
+  explicit OpLoops(Operation *op) {
+    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    pattern = patternOf(spec);
+    shape = sbp::shapeOf(op->getResult(0).getType());
+    if (pattern != Pattern::Elementwise)
+      for (Value operand : op->getOperands())
+        if (typeOf(operand).getRank() > static_cast<int64_t>(shape.size()))
+          shape = sbp::shapeOf(operand.getType());
+    const sbp::TensorFactors *loops = pattern == Pattern::Elementwise ? &spec.results.front() : widestOperand(spec);
+    for (const sbp::TensorFactors &place : spec.operands)
+      isOrderly.push_back(place.size() <= loops->size() && std::equal(place.begin(), place.end(), loops->begin()));
+  }
+
+private:
+  static Pattern patternOf(const sbp::LoopSpec &spec) {
+    bool isParallel =
+        llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; });
+    if (isParallel && isDirect(spec.results.front()))
+      return Pattern::Elementwise;
+    const sbp::TensorFactors *rows = widestOperand(spec);
+    return rows && !rows->empty() && isDirect(*rows) ? patternOfSum(spec, *rows) : Pattern::Reduction;
+  }
+};
 
 bool isFusible(Operation *op, const DeviceTraits &traits) {
   auto compute = dyn_cast<nn::ComputeOpInterface>(op);
@@ -79,54 +102,204 @@ bool isFusible(Operation *op, const DeviceTraits &traits) {
 }
 
 struct Group {
-  SmallVector<Operation *> members;
-  sbp::Shape shape;                       ///< of the elementwise loops
+  SmallVector<Operation *> members;       ///< in any order
+  sbp::Shape shape;                       ///< of the loops
   Pattern pattern = Pattern::Elementwise; ///< of all members together
-  bool isClosed = false;
-
-  bool contains(Operation *op) const { return llvm::is_contained(members, op); }
+  bool hasRows = false, hasColumns = false;
+  bool isOrderly = true; ///< whether each member reads the others' results where a row nest makes them
+  bool isClosed = false; ///< no op may join any more
+  int64_t last = 0;      ///< number of the last member
 };
 
+/// Walks the block once. An op joins the groups of those that made its operands or use them too; these are looked up,
+/// so that the number of other groups does not matter. A group is closed when something outside of it has used a
+/// member's result: the fusion, which stands at its last member, would come too late for it. So of what is asked
+/// about an op and an open group, only what the op itself reads counts: nobody else outside reads the group.
 class Fuser {
 public:
   Fuser(Block &block, DeviceTraits traits) : block(block), traits(std::move(traits)) {}
 
   void run() {
-    for (Operation &op : block)
+    for (Operation &op : block) {
       visit(&op);
+      closeUsed(&op);
+    }
+    llvm::erase_if(groups, [](const Group &group) { return group.members.empty(); });
+    llvm::sort(groups, [](const Group &a, const Group &b) { return a.last < b.last; });
     for (Group &group : groups)
       emit(group);
   }
 
 private:
   static constexpr size_t kMaxMembers = 256;
+  using GroupId = unsigned;
 
   void visit(Operation *op) {
     if (auto assign = dyn_cast<ccl::AssignOp>(op))
       return closeReadersOf(assign.getStorage());
     if (!isFusible(op, traits))
       return;
-    Group joined{{op}, loopShape(op), patternOf(op)};
-    for (Group &group : groups)
-      if (mayJoin(group, op) && suitsDevice(group, joined) && !needsSum(group, joined.members) &&
-          !needsSum(joined, group.members) && isOrderly(group, joined) &&
-          joined.members.size() + group.members.size() < kMaxMembers) {
-        llvm::append_range(joined.members, group.members);
-        joined.pattern = std::max(joined.pattern, group.pattern);
-        group.members.clear();
-      }
-    llvm::sort(joined.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    llvm::erase_if(groups, [](const Group &group) { return group.members.empty(); });
-    groups.push_back(std::move(joined));
+    OpLoops loops(op);
+    GroupId joined = newGroup(op, loops);
+    for (GroupId id : candidates(op, loops)) {
+      const Group &group = groups[id];
+      if (suitsDevice(group, groups[joined]) && !needsSum(id, op) && isOrderly(id, joined, op, loops) &&
+          groups[joined].members.size() + group.members.size() < kMaxMembers)
+        joined = merge(id, joined, op, loops);
+    }
+    if (loops.pattern == Pattern::Columns)
+      columnSums.insert(op);
+    remember(op, joined);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Groups
+  //===--------------------------------------------------------------------===//
+
+  GroupId newGroup(Operation *op, const OpLoops &loops) {
+    Group group;
+    group.members = {op};
+    group.shape = loops.shape;
+    group.pattern = loops.pattern;
+    group.hasRows = loops.pattern == Pattern::Rows;
+    group.hasColumns = loops.pattern == Pattern::Columns;
+    group.last = groups.size();
+    groups.push_back(std::move(group));
+    mergedInto.push_back(mergedInto.size());
+    return groups.size() - 1;
+  }
+
+  /// The group that `id` has become part of.
+  GroupId groupOf(GroupId id) {
+    while (mergedInto[id] != id)
+      id = mergedInto[id] = mergedInto[mergedInto[id]];
+    return id;
+  }
+
+  /// The group of the op that made `value`, or none.
+  std::optional<GroupId> makerOf(Value value) {
+    auto known = ids.find(value.getDefiningOp());
+    return known == ids.end() ? std::nullopt : std::optional<GroupId>(groupOf(known->second));
+  }
+
+  /// Appends the fewer members to the more. `op` is the one that joins `id` to `joined`.
+  GroupId merge(GroupId id, GroupId joined, Operation *op, const OpLoops &loops) {
+    bool isOrderly = readsOrderly(id, op, loops);
+    if (groups[id].members.size() > groups[joined].members.size())
+      std::swap(id, joined);
+    Group &into = groups[joined], &from = groups[id];
+    llvm::append_range(into.members, from.members);
+    from.members.clear();
+    into.pattern = std::max(into.pattern, from.pattern);
+    into.hasRows |= from.hasRows;
+    into.hasColumns |= from.hasColumns;
+    into.isOrderly &= from.isOrderly && isOrderly;
+    into.last = std::max(into.last, from.last);
+    mergedInto[id] = joined;
+    return joined;
+  }
+
+  void remember(Operation *op, GroupId group) {
+    ids[op] = group;
+    for (Value operand : op->getOperands()) {
+      if (typeOf(operand).getRank() > 0)
+        users[operand].push_back(group);
+      if (auto read = sourceOf(operand).getDefiningOp<ccl::ReadOp>())
+        readers[read.getStorage()].push_back(group);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What can be joined
+  //===--------------------------------------------------------------------===//
+
+  /// Open groups with the same loops that made an operand of `op` or use one too, in the order of their last members.
+  SmallVector<GroupId> candidates(Operation *op, const OpLoops &loops) {
+    SmallVector<GroupId> result;
+    for (Value operand : op->getOperands()) {
+      if (std::optional<GroupId> maker = makerOf(operand); maker && mayJoin(groups[*maker], loops))
+        result.push_back(*maker);
+      auto known = users.find(operand);
+      if (known == users.end())
+        continue;
+      forgetClosed(known->second);
+      for (GroupId id : known->second)
+        if (mayJoin(groups[id], loops) && mayShare(groups[id], operand, loops))
+          result.push_back(id);
+    }
+    llvm::sort(result, [&](GroupId a, GroupId b) { return groups[a].last < groups[b].last; });
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
+  /// Leaves each group once, under its present number, and none that is closed or full.
+  void forgetClosed(SmallVector<GroupId, 2> &list) {
+    for (GroupId &id : list)
+      id = groupOf(id);
+    llvm::sort(list);
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    llvm::erase_if(list,
+                   [&](GroupId id) { return groups[id].isClosed || groups[id].members.size() + 1 >= kMaxMembers; });
+  }
+
+  static bool mayJoin(const Group &group, const OpLoops &loops) {
+    bool isRowNest = group.pattern != Pattern::Elementwise;
+    return !group.isClosed && group.pattern != Pattern::Reduction && loops.shape == group.shape &&
+           !(isRowNest && loops.pattern == Pattern::Reduction);
+  }
+
+  /// Whether an operand that a member has too is reason enough: what a row nest reads row by row, or is no scalar.
+  static bool mayShare(const Group &group, Value operand, const OpLoops &loops) {
+    bool isRowNest = group.pattern != Pattern::Elementwise;
+    bool isWide = sbp::shapeOf(operand.getType()) == group.shape;
+    return isRowNest ? isWide : loops.pattern == Pattern::Elementwise;
+  }
+
+  /// Whether the device can sum over rows in the walk that makes them.
+  bool suitsDevice(const Group &a, const Group &b) const {
+    bool mixes = (a.hasColumns || b.hasColumns) && (a.hasRows || b.hasRows);
+    return traits.sumsBesideRows || !mixes;
+  }
+
+  /// Whether `op` needs what a member sums over the rows: it is there only when all rows are done.
+  bool needsSum(GroupId group, Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return columnSums.contains(operand.getDefiningOp()) && makerOf(operand) == group;
+    });
+  }
+
+  /// Whether members of a row nest read each other's results where they make them.
+  bool isOrderly(GroupId group, GroupId joined, Operation *op, const OpLoops &loops) {
+    const Group &a = groups[group], &b = groups[joined];
+    if (a.pattern == Pattern::Elementwise && b.pattern == Pattern::Elementwise)
+      return true;
+    return a.isOrderly && b.isOrderly && readsOrderly(group, op, loops);
+  }
+
+  bool readsOrderly(GroupId group, Operation *op, const OpLoops &loops) {
+    return llvm::all_of(llvm::enumerate(op->getOperands()), [&](auto operand) {
+      return loops.isOrderly[operand.index()] || makerOf(operand.value()) != group;
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What is closed
+  //===--------------------------------------------------------------------===//
+
+  /// The groups whose results `op` uses from outside.
+  void closeUsed(Operation *op) {
+    auto own = ids.find(op);
+    for (Value operand : op->getOperands())
+      if (std::optional<GroupId> maker = makerOf(operand))
+        if (own == ids.end() || groupOf(own->second) != *maker)
+          groups[*maker].isClosed = true;
   }
 
   /// What reads a storage must not move behind its assignment.
   void closeReadersOf(StringRef storage) {
-    for (Group &group : groups)
-      for (Operation *member : group.members)
-        for (Value operand : member->getOperands())
-          if (auto read = sourceOf(operand).getDefiningOp<ccl::ReadOp>(); read && read.getStorage() == storage)
-            group.isClosed = true;
+    for (GroupId id : readers[storage])
+      groups[groupOf(id)].isClosed = true;
+    readers[storage].clear();
   }
 
   /// What a view looks at.
@@ -139,96 +312,21 @@ private:
     return value;
   }
 
-  /// The same loops, a value in common, and nothing outside that uses a member's result before. What a sum over rows
-  /// gives is there only when all rows are done.
-  static bool mayJoin(const Group &group, Operation *op) {
-    Pattern pattern = patternOf(op);
-    bool isRowNest = group.pattern != Pattern::Elementwise;
-    if (group.isClosed || group.pattern == Pattern::Reduction || loopShape(op) != group.shape ||
-        (isRowNest && pattern == Pattern::Reduction))
-      return false;
-    bool feeds = llvm::any_of(op->getOperands(),
-                              [&](Value v) { return v.getDefiningOp() && group.contains(v.getDefiningOp()); });
-    bool shares = (pattern == Pattern::Elementwise || isRowNest) && llvm::any_of(op->getOperands(), [&](Value v) {
-                    bool isWide = sbp::shapeOf(v.getType()) == group.shape;
-                    bool isScalar = typeOf(v).getRank() == 0;
-                    return (isRowNest ? isWide : !isScalar) && llvm::any_of(group.members, [&](Operation *m) {
-                             return llvm::is_contained(m->getOperands(), v);
-                           });
-                  });
-    return (feeds || shares) && !usedBetween(group, op);
-  }
+  //===--------------------------------------------------------------------===//
+  // Fusions
+  //===--------------------------------------------------------------------===//
 
-  /// Whether members of a row nest read each other's results where they make them: in the order of the loops, from the
-  /// first on. In a square tensor a transposed or a column's element has the same extents, but is another row's; and
-  /// sums that another place needs would be made in another order.
-  static bool isOrderly(const Group &a, const Group &b) {
-    if (a.pattern == Pattern::Elementwise && b.pattern == Pattern::Elementwise)
-      return true;
-    return llvm::all_of(llvm::concat<Operation *const>(a.members, b.members), [&](Operation *op) {
-      sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-      const sbp::TensorFactors &loops =
-          patternOf(op) == Pattern::Elementwise ? spec.results.front() : *widestOperand(spec);
-      return llvm::all_of(llvm::enumerate(op->getOperands()), [&](auto operand) {
-        Operation *maker = operand.value().getDefiningOp();
-        if (!maker || (!a.contains(maker) && !b.contains(maker)))
-          return true;
-        const sbp::TensorFactors &place = spec.operands[operand.index()];
-        return place.size() <= loops.size() && std::equal(place.begin(), place.end(), loops.begin());
-      });
-    });
-  }
-
-  /// Whether the device can sum over rows in the walk that makes them.
-  bool suitsDevice(const Group &a, const Group &b) const {
-    auto has = [](const Group &group, Pattern pattern) {
-      return llvm::any_of(group.members, [&](Operation *op) { return patternOf(op) == pattern; });
-    };
-    bool mixes =
-        (has(a, Pattern::Columns) || has(b, Pattern::Columns)) && (has(a, Pattern::Rows) || has(b, Pattern::Rows));
-    return traits.sumsBesideRows || !mixes;
-  }
-
-  /// Whether one of these ops needs what a member sums over the rows.
-  static bool needsSum(const Group &group, ArrayRef<Operation *> ops) {
-    return llvm::any_of(ops, [&](Operation *op) {
-      return llvm::any_of(op->getOperands(), [&](Value operand) {
-        Operation *maker = operand.getDefiningOp();
-        return maker && group.contains(maker) && patternOf(maker) == Pattern::Columns;
-      });
-    });
-  }
-
-  /// Whether something outside of the group, before `op`, uses a member's result: the fusion, which stands at its last
-  /// member, would come too late for it.
-  static bool usedBetween(const Group &group, Operation *op) {
-    for (Operation *member : group.members)
-      for (Operation *user : member->getUsers())
-        if (!group.contains(user) && user->isBeforeInBlock(op))
-          return true;
-    return false;
-  }
-
-  /// The loops that an op runs over: its result's, or for reductions its widest operand's.
-  static sbp::Shape loopShape(Operation *op) {
-    sbp::Shape shape = sbp::shapeOf(op->getResult(0).getType());
-    if (patternOf(op) == Pattern::Elementwise)
-      return shape;
-    for (Value operand : op->getOperands())
-      if (sbp::shapeOf(operand.getType()).size() > shape.size())
-        shape = sbp::shapeOf(operand.getType());
-    return shape;
-  }
-
-  void emit(Group &group) {
+  static void emit(Group &group) {
+    llvm::sort(group.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    const SmallPtrSet<Operation *, 16> members(group.members.begin(), group.members.end());
     SetVector<Value> inputs;
     SmallVector<Value> outputs;
     for (Operation *member : group.members) {
       for (Value operand : member->getOperands())
-        if (!operand.getDefiningOp() || !group.contains(operand.getDefiningOp()))
+        if (!members.contains(operand.getDefiningOp()))
           inputs.insert(operand);
       for (Value result : member->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !group.contains(user); }))
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
           outputs.push_back(result);
     }
     if (outputs.empty())
@@ -251,7 +349,7 @@ private:
       yielded.push_back(map.lookup(output));
     builder.create<nn::YieldOp>(fusion.getLoc(), yielded);
     for (auto [output, result] : llvm::zip(outputs, fusion.getOutputs()))
-      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !group.contains(use.getOwner()); });
+      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
     for (Operation *member : llvm::reverse(group.members))
       member->erase();
   }
@@ -259,6 +357,11 @@ private:
   Block &block;
   const DeviceTraits traits;
   std::vector<Group> groups;
+  std::vector<GroupId> mergedInto;                  ///< per group; itself, when in none
+  DenseMap<Operation *, GroupId> ids;               ///< of the visited ops
+  DenseMap<Value, SmallVector<GroupId, 2>> users;   ///< of what is no scalar
+  llvm::StringMap<SmallVector<GroupId, 2>> readers; ///< by storage
+  DenseSet<Operation *> columnSums;
 };
 
 struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
