@@ -1,0 +1,237 @@
+"""Times the compiler on MLPs and GPTs of growing size, one splitcast-opt against another, in turns.
+
+    python3 benchmarks/compile_time.py --opt=SPLITCAST_OPT [--baseline=SPLITCAST_OPT] [--rounds=5] [--only=TEXT]
+                                       [--write=DIRECTORY]
+
+Prints per model the user seconds of each, the least of the rounds, their ratio, and how many times as long it takes as the
+line of half the size: twice as many ops should take about twice as long, and more ranks or axes of size 1 no longer.
+A line is a whole compilation of rank 0's plan, without the kernels' own. --only takes the lines whose name contains
+TEXT; --write leaves the models as .mlir instead of timing anything.
+"""
+import argparse
+import dataclasses
+import os
+import resource
+import subprocess
+import tempfile
+
+from launch import fail
+
+LIMIT = 120  # seconds, after which a compilation is given up
+
+
+def parseArguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--opt", required=True)
+    parser.add_argument("--baseline", help="what to compare with")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="part of the names of the lines to run")
+    parser.add_argument("--write", help="a folder for the models")
+    return parser.parse_args()
+
+
+class Body:
+    """The lines of a function, with a number for each value."""
+
+    def __init__(self):
+        self.lines, self.variables = [], []
+
+    def op(self, text, result):
+        name = f"%{len(self.lines)}"
+        self.lines.append(f"  {name} = {text} -> {result}")
+        return name
+
+    def variable(self, name, shape, group):
+        self.variables.append(f'sbp.variable @{name} : tensor<{shape}xf32> init #sbp.normal<mean = 0.0, stddev = 0.02> '
+                              f'group "{group}"')
+        value = f"%{len(self.lines)}"
+        self.lines.append(f"  {value} = sbp.read @{name} : tensor<{shape}xf32>")
+        return value
+
+    def dense(self, x, rows, inputs, outputs, name, group):
+        """x * weight + bias"""
+        weight = self.variable(f"{name}.weight", f"{inputs}x{outputs}", group)
+        bias = self.variable(f"{name}.bias", f"{outputs}", group)
+        result = f"tensor<{rows}x{outputs}xf32>"
+        y = self.op(f"nn.matmul {x}, {weight} : (tensor<{rows}x{inputs}xf32>, tensor<{inputs}x{outputs}xf32>)", result)
+        return self.op(f"nn.add {y}, {bias} : ({result}, tensor<{outputs}xf32>)", result)
+
+    def module(self, axes, arguments, result):
+        """Arguments are split along the first axis."""
+        split = "#sbp.nd<#p, [S(0)" + ", B" * (len(axes) - 1) + "]>"
+        types = ", ".join(f"%{name}: tensor<{type}, #S0>" for name, type in arguments)
+        names = ", ".join(f"{name} = {size}" for name, size in axes)
+        return "\n".join([f'#p = #sbp.placement<"cpu", [{names}]>', f"#S0 = {split}",
+                          "module attributes {sbp.placement = #p} {"] + self.variables +
+                         [f"func.func @train({types}) -> tensor<f32> {{"] + self.lines +
+                         [f"  nn.minimize {result} : tensor<f32> with #nn.adam<lr = 0.1, beta1 = 0.9, beta2 = 0.999, "
+                          "epsilon = 1.0e-8>", f"  return {result} : tensor<f32>", "}", "}", ""])
+
+
+def mlp(layers, axes):
+    """Layers of a product, a bias and a gelu; each in a group of its own."""
+    body, x = Body(), "%x"
+    for layer in range(layers):
+        sums = body.dense(x, 8, 16, 16, f"l{layer}", f"l{layer}")
+        if layer == 0:  # the argument says how it lies
+            body.lines[-2] = body.lines[-2].replace("(tensor<8x16xf32>", "(tensor<8x16xf32, #S0>")
+        x = body.op(f"nn.gelu {sums} : (tensor<8x16xf32>)", "tensor<8x16xf32>")
+    loss = body.op(f"nn.reduce_sum {x} {{dims = array<i64: 0, 1>}} : (tensor<8x16xf32>)", "tensor<f32>")
+    return body.module(axes, [("x", "8x16xf32")], loss)
+
+
+@dataclasses.dataclass
+class Sizes:
+    layers: int
+    width: int
+    heads: int
+    samples: int
+    vocabulary: int = 50257
+    context: int = 64
+
+
+class Gpt:
+    """GPT-2's blocks, as in examples/gpt."""
+
+    def __init__(self, sizes):
+        self.sizes, self.body = sizes, Body()
+        self.rows = sizes.samples * sizes.context
+        self.flow = f"tensor<{sizes.samples}x{sizes.context}x{sizes.width}xf32>"
+        self.flat = f"tensor<{self.rows}x{sizes.width}xf32>"
+        self.split = f"tensor<{sizes.samples}x{sizes.context}x{sizes.heads}x{sizes.width // sizes.heads}xf32>"
+
+    def reshape(self, x, before, after):
+        return self.body.op(f"nn.reshape {x} : ({before})", after)
+
+    def add(self, x, y):
+        return self.body.op(f"nn.add {x}, {y} : ({self.flow}, {self.flow})", self.flow)
+
+    def norm(self, x, name, group):
+        width = self.sizes.width
+        weight, bias = (self.body.variable(f"{name}.{part}", f"{width}", group) for part in ("weight", "bias"))
+        y = self.body.op(f"nn.layer_norm {x}, {weight}, {bias} {{epsilon = 1.0e-5 : f64}} : "
+                         f"({self.flow}, tensor<{width}xf32>, tensor<{width}xf32>)", self.flow)
+        return self.reshape(y, self.flow, self.flat)
+
+    def block(self, x, group):
+        width, rows = self.sizes.width, self.rows
+        y = self.norm(x, f"{group}.ln1", group)
+        parts = [self.reshape(self.body.dense(y, rows, width, width, f"{group}.{part}", group), self.flat, self.split)
+                 for part in ("query", "key", "value")]
+        mixed = self.body.op(f"nn.attention {', '.join(parts)} {{causal, scale = 0.125 : f64}} : "
+                             f"({', '.join([self.split] * 3)})", self.split)
+        mixed = self.reshape(mixed, self.split, self.flat)
+        mixed = self.body.dense(mixed, rows, width, width, f"{group}.projection", group)
+        x = self.add(x, self.reshape(mixed, self.flat, self.flow))
+        y = self.body.dense(self.norm(x, f"{group}.ln2", group), rows, width, 4 * width, f"{group}.up", group)
+        wide = f"tensor<{rows}x{4 * width}xf32>"
+        y = self.body.op(f"nn.gelu {y} {{tanh}} : ({wide})", wide)
+        y = self.body.dense(y, rows, 4 * width, width, f"{group}.down", group)
+        return self.add(x, self.reshape(y, self.flat, self.flow))
+
+    def text(self, axes):
+        s = self.sizes
+        tokens, words = f"tensor<{s.samples}x{s.context}xi64, #S0>", f"tensor<{s.vocabulary}x{s.width}xf32>"
+        table = self.body.variable("wte", f"{s.vocabulary}x{s.width}", "embedding")
+        places = self.body.variable("wpe", f"{s.context}x{s.width}", "embedding")
+        x = self.body.op(f"nn.embedding {table}, %tokens : ({words}, {tokens})", self.flow)
+        x = self.body.op(f"nn.add {x}, {places} : ({self.flow}, tensor<{s.context}x{s.width}xf32>)", self.flow)
+        for layer in range(s.layers):
+            x = self.block(x, f"h{layer}")
+        logits = f"tensor<{self.rows}x{s.vocabulary}xf32>"
+        y = self.body.op(f"nn.matmul {self.norm(x, 'ln', 'ln')}, {table} {{transpose_b}} : ({self.flat}, {words})", logits)
+        labels = self.reshape("%next", tokens, f"tensor<{self.rows}xi64>")
+        losses = self.body.op(f"nn.softmax_cross_entropy {y}, {labels} : ({logits}, tensor<{self.rows}xi64>)",
+                              f"tensor<{self.rows}xf32>")
+        total = self.body.op(f"nn.reduce_sum {losses} {{dims = array<i64: 0>}} : (tensor<{self.rows}xf32>)", "tensor<f32>")
+        loss = self.body.op(f"nn.scale {total} {{value = {1 / self.rows} : f64}} : (tensor<f32>)", "tensor<f32>")
+        return self.body.module(axes, [(name, f"{s.samples}x{s.context}xi64") for name in ("tokens", "next")], loss)
+
+
+@dataclasses.dataclass
+class Line:
+    name: str
+    text: str
+    zero: str
+    before: str = ""  # the name of the line with half as many layers
+
+    def command(self, opt, path):
+        return [opt, path, f"--enable-zero={self.zero}", "--sbp-localize=rank=0", "--local-pipeline", "--exec-lower", "-o",
+                os.devnull]
+
+
+def mlpLines():
+    for zero in ("stage=1", "stage=2", "stage=3", "stage=1 strategy=tensor", "stage=2 strategy=tensor",
+                 "stage=3 strategy=tensor"):
+        before = ""
+        for layers in (100, 200, 400, 800, 1600, 3200):
+            name = f"mlp {layers}, {zero}"
+            yield Line(name, mlp(layers, [("dp", 1)]), zero, before)
+            before = name
+
+
+def gptLines():
+    small, large = Sizes(12, 768, 12, 1024), Sizes(48, 1600, 25, 1024)
+    for name, sizes in (("gpt 124M", small), ("gpt 24 layers", dataclasses.replace(small, layers=24)),
+                        ("gpt 1558M", large)):
+        for ranks in (2, 1024):
+            yield Line(f"{name}, {ranks} ranks", Gpt(sizes).text([("dp", ranks)]), "stage=3")
+    ragged = dataclasses.replace(small, samples=1000)
+    for ranks in (3, 1024):
+        yield Line(f"gpt 124M, batch 1000 on {ranks} ranks", Gpt(ragged).text([("dp", ranks)]), "stage=3")
+    axes = [("dp", 2), ("tp", 2)]
+    yield Line("gpt 124M, 2 x 2 ranks", Gpt(small).text(axes), "stage=3 axis=dp")
+    axes += [(f"a{i}", 1) for i in range(4)]
+    yield Line("gpt 124M, 2 x 2 x 1 x 1 x 1 x 1 ranks", Gpt(small).text(axes), "stage=3 axis=dp")
+
+
+def userSeconds(command):
+    """Of one run; infinite when it does not end in time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    try:
+        result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return float("inf")
+    if result.returncode != 0:
+        fail(f"{' '.join(command)} ended with {result.returncode}:\n{result.stderr[:2000]}")
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def measure(line, arguments, path):
+    """The least seconds of each binary, which take turns; what does not end once is not tried again."""
+    binaries = [arguments.opt] + ([arguments.baseline] if arguments.baseline else [])
+    least = {binary: float("inf") for binary in binaries}
+    for number in range(arguments.rounds):
+        for binary in binaries:
+            if number == 0 or least[binary] < LIMIT:
+                least[binary] = min(least[binary], userSeconds(line.command(binary, path)))
+    return [least[binary] for binary in binaries]
+
+
+def shown(value):
+    return f"{value:8.3f}" if value < float("inf") else f"   > {LIMIT}"
+
+
+def main():
+    arguments = parseArguments()
+    lines = [line for make in (mlpLines, gptLines) for line in make() if arguments.only in line.name]
+    if not lines:
+        fail(f"no line's name contains '{arguments.only}'")
+    seconds = {}
+    print(f"{'model':46} {'seconds':>8} {'growth':>7}" + (f" {'baseline':>8} {'ratio':>7}" if arguments.baseline else ""))
+    with tempfile.TemporaryDirectory() as directory:
+        for line in lines:
+            path = os.path.join(arguments.write or directory, "".join(c if c.isalnum() else "_" for c in line.name) + ".mlir")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line.text)
+            if arguments.write:
+                continue
+            ours, *theirs = measure(line, arguments, path)
+            seconds[line.name] = ours
+            growth = f"{ours / seconds[line.before]:7.2f}" if line.before in seconds else " " * 7
+            compared = f" {shown(theirs[0])} {theirs[0] / ours:7.2f}" if theirs else ""
+            print(f"{line.name:46} {shown(ours)} {growth}{compared}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
