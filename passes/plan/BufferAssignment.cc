@@ -101,27 +101,40 @@ void BufferAssignment::number(Block &block) {
       if (isTensor(operand) && !isa<ccl::ViewOp, nn::ReshapeOp, ccl::WaitOp>(op))
         uses[rootOf(operand).first].push_back({&op, operand});
     if (auto assign = dyn_cast<ccl::AssignOp>(op))
-      assigns.push_back(assign);
+      assigns[assign.getStorage().str()].push_back(indexOf(assign));
   }
+  for (const auto &[root, ofRoot] : uses)
+    for (const Use &use : ofRoot) {
+      int64_t &last = neededUntil.try_emplace(root, -1).first->second;
+      last = std::max(last, indexOf(isCollective(use.op) ? waitOf(use.op) : use.op));
+    }
+}
+
+/// Whether one of the ascending `indices` is in [begin, end).
+static bool anyWithin(const std::vector<int64_t> &indices, int64_t begin, int64_t end) {
+  auto first = std::lower_bound(indices.begin(), indices.end(), begin);
+  return first != indices.end() && *first < end;
 }
 
 void BufferAssignment::findCopiedReads(Block &block) {
   for (auto read : block.getOps<ccl::ReadOp>()) {
-    int64_t firstAssign = std::numeric_limits<int64_t>::max();
-    for (ccl::AssignOp assign : assigns)
-      if (assign.getStorage() == read.getStorage() && indexOf(assign) > indexOf(read))
-        firstAssign = std::min(firstAssign, indexOf(assign));
-    for (const Use &use : uses[read.getResult()])
-      if (indexOf(use.op) > firstAssign)
-        copiedReads.insert(read);
+    const std::vector<int64_t> &ofStorage = assigns[read.getStorage().str()];
+    auto firstAssign = std::upper_bound(ofStorage.begin(), ofStorage.end(), indexOf(read));
+    const SmallVector<Use> &ofRead = uses[read.getResult()];
+    if (firstAssign != ofStorage.end())
+      for (const Use &use : ofRead)
+        if (indexOf(use.op) > *firstAssign)
+          copiedReads.insert(read);
+    int64_t bytes = bytesOf(read.getResult()), buffer = storageBuffer(read.getStorage(), bytes);
     if (copiedReads.contains(read)) {
-      storageBuffer(read.getStorage(), bytesOf(read.getResult()));
+      copies[buffer].push_back(indexOf(read));
       continue;
     }
-    places[read.getResult()] = {storageBuffer(read.getStorage(), bytesOf(read.getResult())), 0,
-                                bytesOf(read.getResult())};
-    for (const Use &use : uses[read.getResult()])
-      storageReads.push_back(use.value);
+    places[read.getResult()] = {buffer, 0, bytes};
+    for (const Use &use : ofRead) {
+      Place place = placeOf(use.value);
+      storageUses[buffer].add(place.offset, place.offset + place.bytes, {place, use, read});
+    }
   }
 }
 
@@ -130,10 +143,10 @@ void BufferAssignment::findCopiedReads(Block &block) {
 //===----------------------------------------------------------------------===//
 
 void BufferAssignment::defineStorages(Block &block) {
+  SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
   for (Operation &op : block)
     if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
-      auto module = assign->getParentOfType<ModuleOp>();
-      auto storage = module.lookupSymbol<ccl::StorageOp>(assign.getStorage());
+      auto storage = symbols.lookup<ccl::StorageOp>(assign.getStorage());
       storageBuffer(assign.getStorage(),
                     storage.getTensorType().getNumElements() * sbp::elementBytes(storage.getTensorType()));
     }
@@ -192,7 +205,13 @@ void BufferAssignment::want(Value value, Place target, Operation *destroyer) {
       if (indexOf(use.op) > indexOf(destroyer))
         return; // still needed when it is gone
   if (buffers[target.buffer].storage.empty() || storageIsUnused(target, writerOf(root), root, nullptr))
-    places[root] = target;
+    makeIn(target, root);
+}
+
+void BufferAssignment::makeIn(Place target, Value root) {
+  places[root] = target;
+  if (!buffers[target.buffer].storage.empty())
+    storageWrites[target.buffer].add(target.offset, target.offset + target.bytes, {target, indexOf(writerOf(root))});
 }
 
 void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
@@ -203,45 +222,44 @@ void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
   int64_t at = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
   Place target{storages[assign.getStorage().str()], at, bytesOf(root)};
   if (storageIsUnused(target, writerOf(root), root, assign))
-    places[root] = target;
+    makeIn(target, root);
 }
 
 /// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that
 /// the result is computed in place of; and no other assignment comes between.
 bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {
-  for (Value value : storageReads) {
-    auto [readRoot, offset] = rootOf(value);
-    Place place = places.lookup(readRoot);
-    place = {place.buffer, place.offset + offset, bytesOf(value)};
-    if (!place.overlaps(target))
-      continue;
-    for (const Use &use : uses.lookup(readRoot)) {
-      if (use.value != value || indexOf(use.op) < indexOf(writer))
-        continue;
-      if (use.op == writer && place == target && mayTie(writer, root, value))
-        continue;
-      // A later read sees what was assigned.
-      auto read = readRoot.getDefiningOp<ccl::ReadOp>();
-      if (assign && read && indexOf(read) > indexOf(assign))
-        continue;
+  const int64_t begin = indexOf(writer), end = assign ? indexOf(assign) : std::numeric_limits<int64_t>::max();
+  auto copied = copies.find(target.buffer); // reads what lies there when it runs
+  if (copied != copies.end() && anyWithin(copied->second, begin, end))
+    return false;
+  if (assign && anyWithin(assigns.at(assign.getStorage().str()), begin + 1, end))
+    return false;
+  if (storageIsRead(target, writer, root, assign))
+    return false;
+  int64_t lastUse = -1;
+  if (auto ofRoot = uses.find(root); ofRoot != uses.end())
+    for (const Use &use : ofRoot->second)
+      lastUse = std::max(lastUse, indexOf(use.op));
+  auto writes = storageWrites.find(target.buffer); // made there later: until then this value is needed no more
+  return writes == storageWrites.end() ||
+         !writes->second.any(target.offset, target.offset + target.bytes, [&](const Write &other) {
+           return other.place.overlaps(target) && other.index > begin && lastUse >= other.index;
+         });
+}
+
+bool BufferAssignment::storageIsRead(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {
+  auto ofBuffer = storageUses.find(target.buffer);
+  if (ofBuffer == storageUses.end())
+    return false;
+  return ofBuffer->second.any(target.offset, target.offset + target.bytes, [&](const StorageUse &other) {
+    const auto &[place, use, read] = other;
+    if (!place.overlaps(target) || indexOf(use.op) < indexOf(writer))
       return false;
-    }
-  }
-  for (Operation *read : copiedReads) // reads what lies there when it runs
-    if (storages.at(cast<ccl::ReadOp>(read).getStorage().str()) == target.buffer && indexOf(read) >= indexOf(writer) &&
-        !(assign && indexOf(read) > indexOf(assign)))
+    if (use.op == writer && place == target && mayTie(writer, root, use.value))
       return false;
-  for (const auto &[other, place] : places) // made there later: until then this value is needed no more
-    if (place.overlaps(target) && writerOf(other) && !isa<ccl::ReadOp>(writerOf(other)) &&
-        indexOf(writerOf(other)) > indexOf(writer))
-      for (const Use &use : uses.lookup(root))
-        if (indexOf(use.op) >= indexOf(writerOf(other)))
-          return false;
-  for (ccl::AssignOp other : assigns)
-    if (assign && other != assign && other.getStorage() == assign.getStorage() && indexOf(other) > indexOf(writer) &&
-        indexOf(other) < indexOf(assign))
-      return false;
-  return true;
+    // A later read sees what was assigned.
+    return !(assign && indexOf(read) > indexOf(assign));
+  });
 }
 
 /// The number of the result or operand that is `value`.
@@ -273,9 +291,8 @@ bool BufferAssignment::mayTie(Operation *writer, Value result, Value operand) co
 
 /// Whether an op uses the value after `op`, or still does while it runs: a collective uses its operand until its wait.
 bool BufferAssignment::isNeededAfter(Operation *op, Value root) const {
-  return llvm::any_of(uses.lookup(root), [&](const Use &use) {
-    return indexOf(isCollective(use.op) ? waitOf(use.op) : use.op) > indexOf(op);
-  });
+  auto last = neededUntil.find(root);
+  return last != neededUntil.end() && last->second > indexOf(op);
 }
 
 /// The place of an operand that nothing needs afterwards, in which the result may be made. Only a buffer that was made

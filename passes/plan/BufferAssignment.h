@@ -15,6 +15,7 @@
 #include "passes/local/DeviceTraits.h"
 #include "passes/plan/ArenaPlanner.h"
 #include "passes/plan/KernelForm.h"
+#include "passes/plan/RangeIndex.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -48,6 +49,8 @@ public:
   explicit BufferAssignment(mlir::func::FuncOp function);
 
   Place placeOf(mlir::Value tensor) const;
+  /// The buffer of a storage that the function assigns.
+  int64_t bufferOf(mlir::StringRef storage) const { return storages.at(storage.str()); }
   /// Where a collective works: all its blocks (of an all-to-all, what it receives).
   Place collectiveData(mlir::Operation *collective) const { return data.lookup(collective); }
   /// What a collective or a library call works in besides, if anything.
@@ -63,6 +66,16 @@ private:
   struct Use {
     mlir::Operation *op;
     mlir::Value value;
+  };
+  /// An op uses a value that looks at a storage.
+  struct StorageUse {
+    Place place;
+    Use use;
+    ccl::ReadOp read;
+  };
+  struct Write {
+    Place place;
+    int64_t index; ///< of the op
   };
 
   void number(mlir::Block &block);
@@ -84,7 +97,9 @@ private:
   void wantInStorage(ccl::AssignOp assign);
   void want(mlir::Value value, Place target, mlir::Operation *destroyer);
   bool isFree(mlir::Value root) const;
+  void makeIn(Place target, mlir::Value root);
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
+  bool storageIsRead(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
   bool isNeededAfter(mlir::Operation *op, mlir::Value root) const;
   std::optional<Place> dyingOperand(nn::FusionOp fusion, mlir::Value result) const;
@@ -104,9 +119,12 @@ private:
   llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
   llvm::DenseSet<mlir::Operation *> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Use>> uses; ///< of roots, through their aliases
+  llvm::DenseMap<mlir::Value, int64_t> neededUntil;         ///< last op that uses a root, or waits for one that does
   std::map<std::string, int64_t> storages;
-  std::vector<ccl::AssignOp> assigns;
-  std::vector<mlir::Value> storageReads; ///< values that look at a storage, aliases included
+  std::map<std::string, std::vector<int64_t>> assigns;   ///< by storage, ascending
+  std::map<int64_t, std::vector<int64_t>> copies;        ///< reads that are copied, by buffer, ascending
+  std::map<int64_t, RangeIndex<StorageUse>> storageUses; ///< by buffer
+  std::map<int64_t, RangeIndex<Write>> storageWrites;    ///< by buffer: what is made there
 };
 
 bool isCollective(mlir::Operation *op);

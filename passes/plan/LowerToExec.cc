@@ -252,10 +252,7 @@ private:
   }
 
   Place storagePlace(StringRef name, int64_t offset, Value like) {
-    for (auto [index, buffer] : llvm::enumerate(assignment.buffers))
-      if (buffer.storage == name)
-        return {static_cast<int64_t>(index), offset, assignment.placeOf(like).bytes};
-    return {};
+    return {assignment.bufferOf(name), offset, assignment.placeOf(like).bytes};
   }
 
   void lowerRead(ccl::ReadOp read) {
