@@ -38,7 +38,7 @@ void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
   manager.addPass(createInsertBoxingPass(boxing));
   // Two reads of a variable, or equal constants, are one from here on; boxings in a row are composed.
   manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
   MarkHeldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createMarkHeldGathersPass(hold));

@@ -149,6 +149,22 @@ def MarkHeldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
   let options = [Option<"limitBytes", "limit-bytes", "int64_t", "268435456", "What a function may hold; 0: nothing">];
 }
 
+def MergeEqualPass : Pass<"sbp-merge-equal", "mlir::func::FuncOp"> {
+  let summary = "Merges equal ops, and reads of a variable between which nothing is assigned";
+  let description = [{
+    Does what upstream's 'cse' does to a straight line, in time that is linear in its ops: that one walks, for each read of
+    what was read before, over all ops between the two. From tests/passes/global/merge_equal_example.mlir:
+    ```mlir
+    %1 = sbp.read @w : tensor<4xf32>                          // before
+    %2 = nn.tanh %1 : (tensor<4xf32>) -> tensor<4xf32>
+    %3 = sbp.read @w : tensor<4xf32>
+    %4 = nn.tanh %3 : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = sbp.read @w : tensor<4xf32>                          // after, with %2 in the place of %4
+    %2 = nn.tanh %1 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
 def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
   let description = [{

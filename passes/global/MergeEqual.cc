@@ -1,0 +1,75 @@
+// Equal ops are one.
+#include "passes/global/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_MERGEEQUALPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// Ops are equal when they have the same name, attributes, operands and types.
+struct ByContent : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+                                             OperationEquivalence::ignoreHashValue,
+                                             OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    auto isKey = [](const Operation *op) { return op != getEmptyKey() && op != getTombstoneKey(); };
+    return a == b || (isKey(a) && isKey(b) &&
+                      OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a), const_cast<Operation *>(b),
+                                                           OperationEquivalence::IgnoreLocations));
+  }
+};
+
+struct MergeEqual : splitcast::impl::MergeEqualPassBase<MergeEqual> {
+  void runOnOperation() override {
+    if (getOperation().isExternal() || !getOperation().getBody().hasOneBlock())
+      return;
+    for (Operation &op : getOperation().getBody().front().without_terminator())
+      visit(&op);
+    for (Operation *op : gone)
+      op->erase();
+    known.clear();
+    gone.clear();
+  }
+
+  void visit(Operation *op) {
+    if (isOpTriviallyDead(op)) {
+      gone.push_back(op);
+      return;
+    }
+    writes += mayWrite(op);
+    const bool isRead = hasSingleEffect<MemoryEffects::Read>(op);
+    if (op->getNumRegions() > 0 || !(isMemoryEffectFree(op) || isRead))
+      return;
+    auto [at, isNew] = known.try_emplace(op, op, writes);
+    if (isNew)
+      return;
+    auto &[first, writesBefore] = at->second;
+    if (isRead && writesBefore != writes) { // reads another value, maybe: from here on this is the one
+      at->second = {op, writes};
+      return;
+    }
+    op->replaceAllUsesWith(first);
+    gone.push_back(op);
+  }
+
+  static bool mayWrite(Operation *op) {
+    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+    return !effects ||
+           llvm::any_of(*effects, [](const auto &effect) { return isa<MemoryEffects::Write>(effect.getEffect()); });
+  }
+
+  DenseMap<Operation *, std::pair<Operation *, int64_t>, ByContent> known; ///< the first, and the writes before it
+  SmallVector<Operation *> gone;
+  int64_t writes = 0; ///< so far
+};
+
+} // namespace
