@@ -157,25 +157,19 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
   }
 
   /// What was boxed to the logical signature for an update, or from it for an assignment, cancels out here, so that the
-  /// result does not depend on whether --canonicalize runs next.
+  /// result does not depend on whether --canonicalize runs next. Users come after what they use: one walk forward folds
+  /// all round trips, and one backward erases what then has no use.
   void foldRoundTrips() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      getOperation().walk([&](sbp::BoxingOp op) {
-        if (op.use_empty()) {
-          op.erase();
-          changed = true;
-          return;
-        }
-        auto inner = op.getInput().getDefiningOp<sbp::BoxingOp>();
-        if (!inner || inner.getInput().getType() != op.getType())
-          return;
+    SmallVector<sbp::BoxingOp> boxings;
+    getOperation().walk([&](sbp::BoxingOp op) {
+      boxings.push_back(op);
+      auto inner = op.getInput().getDefiningOp<sbp::BoxingOp>();
+      if (inner && inner.getInput().getType() == op.getType())
         op.replaceAllUsesWith(inner.getInput());
+    });
+    for (sbp::BoxingOp op : llvm::reverse(boxings))
+      if (op.use_empty())
         op.erase();
-        changed = true;
-      });
-    }
   }
 };
 
