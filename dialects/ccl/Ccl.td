@@ -43,7 +43,7 @@ class Ccl_Op<string mnemonic, list<Trait> traits = []> : Op<Ccl_Dialect, mnemoni
 // Storage
 //===----------------------------------------------------------------------===//
 
-def Ccl_StorageOp : Ccl_Op<"storage", [Symbol]> {
+def Ccl_StorageOp : Ccl_Op<"storage", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Symbol]> {
   let summary = "What lies at rest on this rank: a bucket of variables, or one variable's piece";
   let description = [{
     ```mlir

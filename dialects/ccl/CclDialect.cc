@@ -40,10 +40,13 @@ LogicalResult StorageOp::verify() {
   for (int64_t offset : getOffsets())
     if (offset < 0 || offset > type.getNumElements())
       return emitOpError() << "places a member at element " << offset << " of " << type.getNumElements();
-  auto module = (*this)->getParentOfType<ModuleOp>();
+  return success();
+}
+
+LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (Attribute member : getMembers()) {
     auto symbol = dyn_cast<FlatSymbolRefAttr>(member);
-    if (!symbol || (module && !module.lookupSymbol<sbp::VariableOp>(symbol.getValue())))
+    if (!symbol || !symbols.lookupNearestSymbolFrom<sbp::VariableOp>(*this, symbol))
       return emitOpError() << "holds " << member << ", which is no sbp.variable of the module";
   }
   return success();
@@ -124,10 +127,12 @@ template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
   if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
     return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks in a group of "
                             << size << "; the index lies within, and there is one block per rank";
-  auto isRepeated = [&](size_t i) { return llvm::is_contained(op.getRanks().take_front(i), op.getRanks()[i]); };
-  for (size_t i = 0; i < op.getRanks().size(); ++i)
-    if (isRepeated(i))
-      return op.emitOpError() << "has rank " << op.getRanks()[i] << " twice in its group";
+  const ArrayRef<int64_t> ranks = op.getRanks();
+  const bool ascend = std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<int64_t>()) == ranks.end();
+  DenseSet<int64_t> seen;
+  for (int64_t rank : ranks)
+    if (!ascend && !seen.insert(rank).second)
+      return op.emitOpError() << "has rank " << rank << " twice in its group";
   for (int64_t block : op.getBlocks())
     if (block < 0)
       return op.emitOpError() << "has a block of " << block << " elements; it is at least 0";

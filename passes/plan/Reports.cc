@@ -14,10 +14,11 @@ namespace {
 
 /// Persistent bytes by the role of the first member: a parameter has none.
 void addStorages(ModuleOp plans, MemoryReport &report) {
+  SymbolTable symbols(plans);
   for (auto storage : plans.getOps<exec::StorageOp>()) {
     auto first =
         storage.getMembers().empty() ? FlatSymbolRefAttr() : dyn_cast<FlatSymbolRefAttr>(storage.getMembers()[0]);
-    auto variable = first ? plans.lookupSymbol<sbp::VariableOp>(first.getValue()) : sbp::VariableOp();
+    auto variable = first ? symbols.lookup<sbp::VariableOp>(first.getValue()) : sbp::VariableOp();
     bool isParameter = variable && variable.getTensorType().getRank() > 0;
     int64_t &bytes = variable && variable.getStateOf() ? report.optimizerState
                      : isParameter                     ? report.parameters
