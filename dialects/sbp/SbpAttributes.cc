@@ -26,9 +26,9 @@ void SbpDialect::registerAttributes() {
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseAxis(AsmParser &parser, SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes) {
-  StringRef name;
+  std::string name;
   int64_t size;
-  if (parser.parseKeyword(&name) || parser.parseEqual() || parser.parseInteger(size))
+  if (parser.parseKeywordOrString(&name) || parser.parseEqual() || parser.parseInteger(size))
     return failure();
   names.push_back(parser.getBuilder().getStringAttr(name));
   sizes.push_back(size);

@@ -28,8 +28,8 @@ def Sbp_PlacementAttr : Sbp_Attr<"Placement", "placement"> {
   let summary = "A mesh of ranks of one kind of device";
   let description = [{
     `#sbp.placement<"cpu", [dp = 4, tp = 2]>`: 8 ranks; position p of the mesh, row-major, is held by rank p, or by the p-th
-    of `ranks = [...]` when given. It is no symbol, so that a type verifies by itself and a module moves to another
-    placement by replacing attributes.
+    of `ranks = [...]` when given. An axis whose name is no identifier is written in quotes. It is no symbol, so that a
+    type verifies by itself and a module moves to another placement by replacing attributes.
     - C1: Axes have distinct names and positive sizes.
     - C2: `ranks`, when given, has one distinct, non-negative rank per position.
     - C3: It has at most 2^20 positions.
