@@ -1,4 +1,5 @@
 #include "dialects/nn/Nn.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -31,7 +32,24 @@ void NnDialect::initialize() {
   addInterfaces<InlineAnywhere>();
 }
 
+/// Before the op's own rules, which count elements.
+static LogicalResult verifySizes(Operation *op) {
+  auto isTooLarge = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && !sbp::checkedBytes(sbp::shapeOf(tensor), sbp::elementBytes(tensor));
+  };
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  auto tooLarge = llvm::find_if(types, isTooLarge);
+  if (tooLarge == types.end())
+    return success();
+  return op->emitOpError() << "has a tensor of type " << undecided(*tooLarge) << ", which is more than "
+                           << sbp::kMostBytesText << "; make it smaller";
+}
+
 LogicalResult splitcast::nn::verifyCompute(Operation *op) {
+  if (failed(verifySizes(op)))
+    return failure();
   SmallVector<RankedTensorType> types;
   if (failed(cast<ComputeOpInterface>(op).inferResultTypes(types)))
     return failure();

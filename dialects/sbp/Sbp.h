@@ -62,6 +62,11 @@ int64_t elementBytes(mlir::Type type);
 
 Shape shapeOf(mlir::Type type);
 
+/// Whether a tensor that lies so (null: whole) has room in a slot: its largest piece, and the bucket in bytes. The
+/// tensor's own bytes have been verified.
+mlir::LogicalResult verifyRoom(SlotAttr slot, llvm::ArrayRef<int64_t> shape, mlir::Type elementType, NdAttr signature,
+                               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
 /// The placement of a module: that of the `sbp.placement` attribute, else of the first signature found in a variable or
 /// a function's type; null when there is none.
 PlacementAttr placementOf(mlir::ModuleOp module);

@@ -25,7 +25,7 @@ def Sbp_GlobalTensor : Type<AnyRankedTensor.predicate, "a ranked tensor", "::mli
 
 class Sbp_Op<string mnemonic, list<Trait> traits = []> : Op<Sbp_Dialect, mnemonic, traits>;
 
-def Sbp_VariableOp : Sbp_Op<"variable", [Symbol]> {
+def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that outlives a step: a parameter, or a part of the optimizer's state";
   let description = [{
     ```mlir
@@ -33,12 +33,18 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol]> {
     ```
     The type's signature is the *logical* one, which the graph reads and the user wrote. `storage` is how it lies at rest,
     `update` how its gradient and its update are computed; both are the logical one when absent. ZeRO rewrites these two and
-    nothing else. `slot` is its place in a bucket (sbp.bucket), whose variables lie in one range. `group` names what is used
-    together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another variable.
-    - C1: The type is a statically shaped tensor; its signature, storage and update are on one placement.
+    nothing else. `slot` is its place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names
+    what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
+    variable, and `role` says which.
+    - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
+      placement.
     - C2: No signature has P, and each fits the shape.
     - C3: An initializer is one of #sbp.constant, #sbp.normal, #sbp.uniform, #sbp.file.
-    - C4: `state_of` comes with a `role`.
+    - C4: `state_of` comes with a `role`, and a role with it. A role is not "parameter", and has no dot.
+    - C5: `state_of` names a variable that is no state itself.
+    - C6: A type, storage or update that is split as a slot is so as `slot`.
+    - C7: The slot has room for the variable's largest piece, and its bucket at most 2^63 - 1 bytes.
+    - C8: State that has a slot has the shape of its variable.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    OptionalAttr<Sbp_NdAttr>:$storage, OptionalAttr<Sbp_NdAttr>:$update,
@@ -100,6 +106,7 @@ def Sbp_BoxingOp : Sbp_Op<"boxing", [Pure]> {
     - C1: Input and output have the same shape and element type.
     - C2: No axis becomes P: only an op that sums makes partial values.
     - C3: Both are on one placement; the output is decided.
+    - C4: The slot of `bucket` has room for the output's largest piece.
   }];
   let arguments = (ins Sbp_GlobalTensor:$input, OptionalAttr<Sbp_SlotAttr>:$bucket);
   let results = (outs Sbp_GlobalTensor:$output);

@@ -1,5 +1,6 @@
 // Text and verification of the attributes.
 #include "dialects/sbp/Sbp.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallSet.h"
@@ -257,7 +258,7 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
   return success();
 }
 
-LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                      function_ref<InFlightDiagnostic()> emitError) const {
   NdSbp sbp = toAlgebra();
   for (auto [axis, entry] : llvm::enumerate(sbp))
@@ -267,12 +268,26 @@ LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                          << " dimensions; split one of these";
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return emitError() << "a global tensor has a static shape";
-  if (std::optional<Slot> slot = getFlatSlot()) {
-    int64_t elements = maxBoxElements(shape.vec(), sbp, getPlacement().toAlgebra());
-    if (slot->offset + elements > slot->total)
-      return emitError() << "slot at " << slot->offset << " of " << slot->total << " in bucket '" << slot->bucket
-                         << "' has no room for " << elements << " elements; enlarge the bucket";
-  }
+  if (!checkedBytes(shape.vec(), elementBytes(elementType)))
+    return emitError() << RankedTensorType::get(shape, elementType) << " has more than " << kMostBytesText
+                       << "; make it smaller";
+  for (EntryAttr entry : getEntries())
+    if (SlotAttr slot = entry.getSlot())
+      return verifyRoom(slot, shape, elementType, *this, emitError);
+  return success();
+}
+
+LogicalResult splitcast::sbp::verifyRoom(SlotAttr slot, ArrayRef<int64_t> shape, Type elementType, NdAttr signature,
+                                         function_ref<InFlightDiagnostic()> emitError) {
+  StringRef bucket = slot.getBucket().getValue();
+  if (!checkedProduct(slot.getTotal(), elementBytes(elementType)))
+    return emitError() << "bucket '" << bucket << "' of " << slot.getTotal() << " elements of " << elementType
+                       << " has more than " << kMostBytesText << "; make it smaller";
+  Placement placement = signature ? signature.getPlacement().toAlgebra() : Placement();
+  int64_t elements = maxBoxElements(shape.vec(), signature ? signature.toAlgebra() : NdSbp(), placement);
+  if (elements > slot.getTotal() - slot.getOffset())
+    return emitError() << "slot at " << slot.getOffset() << " of " << slot.getTotal() << " in bucket '" << bucket
+                       << "' has no room for " << elements << " elements; enlarge the bucket";
   return success();
 }
 

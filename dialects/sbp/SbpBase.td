@@ -77,6 +77,7 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     - C2: A split dimension exists in the tensor.
     - C3: At most one entry is a flat split, and its slot has room for the piece that the other axes leave.
     - C4: The total of a flat split is a multiple of the axis's size.
+    - C5: The tensor has a static shape and at most 2^63 - 1 bytes, and so has the bucket of a flat split.
   }];
   let parameters = (ins "::splitcast::sbp::PlacementAttr":$placement,
                     ArrayRefParameter<"::splitcast::sbp::EntryAttr">:$entries);

@@ -89,6 +89,8 @@ RankedTensorType localType(RankedTensorType type, ArrayRef<int64_t> coordinates)
 
 int64_t elementBytes(Type type) {
   Type element = getElementTypeOrSelf(type);
+  if (!element.isIntOrFloat()) // no op computes with it, and no variable has it
+    return 1;
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 

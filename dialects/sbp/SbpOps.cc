@@ -1,5 +1,6 @@
 // Verifiers, effects and folding of the ops.
 #include "dialects/sbp/Sbp.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -24,11 +25,38 @@ StringRef VariableOp::getGroupOrPrefix() {
   return prefix;
 }
 
+/// What is split as a slot is so as the variable's own, in which every rank's piece has room.
+static LogicalResult verifySlot(VariableOp op) {
+  SlotAttr slot = op.getSlotAttr();
+  RankedTensorType type = op.getTensorType();
+  std::pair<StringRef, NdAttr> signatures[] = {{"type", op.getLogical()},
+                                               {"storage", op.getStorage().value_or(NdAttr())},
+                                               {"update", op.getUpdate().value_or(NdAttr())}};
+  auto emitError = [&] { return op.emitOpError() << "@" << op.getSymName() << " "; };
+  for (const std::pair<StringRef, NdAttr> &named : signatures) {
+    if (!named.second)
+      continue;
+    for (EntryAttr entry : named.second.getEntries())
+      if (entry.getSlot() && entry.getSlot() != slot)
+        return emitError() << named.first << " " << toString(named.second.toAlgebra())
+                           << " is split as a slot that is not the variable's; write 'slot " << entry.getSlot()
+                           << "', or split by a dimension";
+    if (slot && failed(verifyRoom(slot, type.getShape(), type.getElementType(), named.second, emitError)))
+      return failure();
+  }
+  if (slot && !op.getLogical())
+    return verifyRoom(slot, type.getShape(), type.getElementType(), {}, emitError);
+  return success();
+}
+
 LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
   if (!type.hasStaticShape())
     return emitOpError() << "has type " << type << "; a variable has a static shape";
   Type element = type.getElementType();
+  if (!checkedBytes(shapeOf(type), elementBytes(type)))
+    return emitOpError() << "@" << getSymName() << " has type " << type << ", which is more than " << kMostBytesText
+                         << "; make it smaller";
   bool isKnown = element.isF16() || element.isBF16() || element.isF32() || element.isF64() || element.isInteger(32) ||
                  element.isInteger(64);
   if (!isKnown)
@@ -55,6 +83,33 @@ LogicalResult VariableOp::verify() {
                            << "; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file";
   if (getStateOf() && !getRole())
     return emitOpError() << "is state of @" << *getStateOf() << " but has no role; say which (\"exp_avg\", ...)";
+  if (getRole() && !getStateOf())
+    return emitOpError() << "@" << getSymName() << " has role \"" << *getRole() << "\" but is no state; say of which "
+                         << "variable (state_of), or drop the role";
+  if (getRole() && (*getRole() == "parameter" || getRole()->contains('.')))
+    return emitOpError() << "@" << getSymName() << " has role \"" << *getRole()
+                         << "\", which stands for another storage: a role is not \"parameter\" and has no dot";
+  return verifySlot(*this);
+}
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getStateOf())
+    return success();
+  auto owner = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getStateOfAttr());
+  if (!owner)
+    return emitOpError() << "@" << getSymName() << " is state of @" << *getStateOf()
+                         << ", but the module has no such sbp.variable";
+  if (owner.getStateOf())
+    return (emitOpError() << "@" << getSymName() << " is state of @" << *getStateOf()
+                          << ", which is state itself; name the parameter")
+               .attachNote(owner.getLoc())
+           << "declared here";
+  if (getSlotAttr() && owner.getTensorType().getShape() != getTensorType().getShape())
+    return (emitOpError() << "@" << getSymName() << " has a slot and type " << getType() << ", but it is state of @"
+                          << *getStateOf() << ", which is " << owner.getType()
+                          << "; give it the same shape, or no slot")
+               .attachNote(owner.getLoc())
+           << "declared here";
   return success();
 }
 
@@ -106,6 +161,9 @@ LogicalResult BoxingOp::verify() {
     return emitOpError() << "has a result without a signature; say which one it asks for";
   if (failed(to.verifyEncoding(out.getShape(), out.getElementType(), [&] { return emitOpError() << "result: "; })))
     return failure();
+  if (SlotAttr slot = getBucketAttr())
+    if (failed(verifyRoom(slot, out.getShape(), out.getElementType(), to, [&] { return emitOpError(); })))
+      return failure();
   if (!from)
     return success();
   if (from.getPlacement() != to.getPlacement())

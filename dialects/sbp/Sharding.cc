@@ -27,7 +27,8 @@ void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
     Value source;
     for (Value operand : tensorOperands(producer)) {
       NdAttr signature = signatureOf(operand);
-      if (signature && signature.toAlgebra()[axis].isPartial())
+      bool isThere = signature && signature.getPlacement() == signatureOf(value).getPlacement();
+      if (isThere && signature.toAlgebra()[axis].isPartial())
         source = operand;
     }
     if (!source) {

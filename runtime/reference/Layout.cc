@@ -30,7 +30,7 @@ absl::Status checkSignature(const sbp::Shape &shape, const sbp::NdSbp &sbp, cons
     if (++flat > 1)
       return invalid("it has two flat splits");
     if (slot.offset < 0 || slot.total % placement.axes[axis].size != 0 ||
-        slot.offset + sbp::maxBoxElements(shape, sbp, placement) > slot.total)
+        sbp::maxBoxElements(shape, sbp, placement) > slot.total - slot.offset)
       return invalid("the bucket has no room for it, or is not a multiple of the axis's size");
   }
   return absl::OkStatus();

@@ -151,3 +151,41 @@ func.func private @negative_dimension(tensor<4xf32, #sbp.nd<#p, [S(-1)]>>)
 #p = #sbp.placement<"cpu", [dp = 4]>
 // expected-error @below {{a global tensor has a static shape}}
 func.func private @dynamic(tensor<?xf32, #sbp.nd<#p, [B]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{a global tensor has a static shape}}
+func.func private @nd_c5(tensor<?xf32, #sbp.nd<#p, [B]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'tensor<2305843009213693952xf32>' has more than 2^63 - 1 bytes; make it smaller}}
+func.func private @nd_c5(tensor<2305843009213693952xf32, #sbp.nd<#p, [B]>>)
+
+// -----
+
+// 2^64 elements, which wrap to none.
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'tensor<4x4611686018427387904xi1>' has more than 2^63 - 1 bytes; make it smaller}}
+func.func private @nd_c5(tensor<4x4611686018427387904xi1, #sbp.nd<#p, [S(1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{bucket 'a' of 2305843009213693952 elements of 'f32' has more than 2^63 - 1 bytes; make it smaller}}
+func.func private @nd_c5(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 2305843009213693952)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+func.func private @nd_c5_legal(tensor<2305843009213693951xf32, #sbp.nd<#p, [B]>>,
+                               tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 2305843009213693948)]>>)
+
+// -----
+
+// The end of the slot is more than 2^63 - 1.
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{slot at 9223372036854775800 of 9223372036854775804 in bucket 'a' has no room for 8 elements; enlarge the bucket}}
+func.func private @nd_c3(tensor<8xi1, #sbp.nd<#p, [S(@a, 9223372036854775800 of 9223372036854775804)]>>)

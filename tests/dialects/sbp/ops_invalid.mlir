@@ -302,3 +302,37 @@ func.func @scope_c1_legal() {
   %2 = sbp.scope "update"
   return
 }
+
+// -----
+
+// 2^64 elements, which wrap to none: @variable_c1.
+// expected-error @below {{'sbp.variable' op @w has type 'tensor<4x4611686018427387904xf32>', which is more than 2^63 - 1 bytes; make it smaller}}
+sbp.variable @w : tensor<4x4611686018427387904xf32>
+
+// -----
+
+// @variable_c1
+// expected-error @below {{'sbp.variable' op @w has type 'tensor<2305843009213693952xf32>', which is more than 2^63 - 1 bytes; make it smaller}}
+sbp.variable @w : tensor<2305843009213693952xf32>
+
+// -----
+
+// @variable_c1_legal
+sbp.variable @w : tensor<2305843009213693951xf32>
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c4(%v: tensor<4xf32, #sbp.nd<#p, [P]>>) {
+  // expected-error @below {{'sbp.boxing' op slot at 13 of 16 in bucket 'b' has no room for 4 elements; enlarge the bucket}}
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [P]>> -> tensor<4xf32, #sbp.nd<#p, [B]>> bucket #sbp.slot<@b, 13 of 16>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @boxing_c4_legal(%v: tensor<4xf32, #sbp.nd<#p, [P]>>) {
+  %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [P]>> -> tensor<4xf32, #sbp.nd<#p, [B]>> bucket #sbp.slot<@b, 12 of 16>
+  return
+}

@@ -14,8 +14,8 @@ namespace {
 constexpr const char *kVariables = R"(
   #p = #sbp.placement<"cpu", [dp = 3]>
   #B = #sbp.nd<#p, [B]>
-  sbp.variable @w : tensor<2x3xf32, #B> storage #sbp.nd<#p, [S(@g, 0 of 12)]>
-  sbp.variable @b : tensor<3xf32, #B> storage #sbp.nd<#p, [S(@g, 7 of 12)]>
+  sbp.variable @w : tensor<2x3xf32, #B> storage #sbp.nd<#p, [S(@g, 0 of 12)]> slot #sbp.slot<@g, 0 of 12>
+  sbp.variable @b : tensor<3xf32, #B> storage #sbp.nd<#p, [S(@g, 7 of 12)]> slot #sbp.slot<@g, 7 of 12>
   sbp.variable @n : tensor<1xi64, #B>
 )";
 
