@@ -27,7 +27,6 @@ struct Scalar {
 Scalar operator+(const Scalar &a, const Scalar &b) { return a.binary<arith::AddFOp, arith::AddIOp>(b); }
 Scalar operator-(const Scalar &a, const Scalar &b) { return a.binary<arith::SubFOp, arith::SubIOp>(b); }
 Scalar operator*(const Scalar &a, const Scalar &b) { return a.binary<arith::MulFOp, arith::MulIOp>(b); }
-Scalar operator/(const Scalar &a, const Scalar &b) { return a.binary<arith::DivFOp, arith::DivSIOp>(b); }
 Scalar operator+(const Scalar &a, double b) { return a + a.constant(b); }
 Scalar operator*(const Scalar &a, double b) { return a * a.constant(b); }
 
@@ -93,8 +92,25 @@ Gradients MulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed
   return result;
 }
 
+/// x / 0 is 0, and x / -1 is 0 - x, which wraps: the two that a CPU traps on and a GPU leaves open.
+static Value divideIntegers(OpBuilder &b, Location loc, const Scalar &x, const Scalar &y) {
+  auto equals = [&](double number) -> Value {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y.value, y.constant(number).value);
+  };
+  auto select = [&](Value condition, const Scalar &yes, const Scalar &no) -> Scalar {
+    return {b, loc, b.create<arith::SelectOp>(loc, condition, yes.value, no.value)};
+  };
+  Value isZero = equals(0), isMinusOne = equals(-1);
+  Value isSpecial = b.create<arith::OrIOp>(loc, isZero, isMinusOne);
+  Scalar divisor = select(isSpecial, y.constant(1), y), zero = x.constant(0);
+  Scalar quotient{b, loc, b.create<arith::DivSIOp>(loc, x.value, divisor.value)};
+  return select(isZero, zero, select(isMinusOne, zero - x, quotient)).value;
+}
+
 Value DivOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
-  return (Scalar{b, loc, x[0]} / Scalar{b, loc, x[1]}).value;
+  if (isa<FloatType>(x[0].getType()))
+    return b.create<arith::DivFOp>(loc, x[0], x[1]);
+  return divideIntegers(b, loc, {b, loc, x[0]}, {b, loc, x[1]});
 }
 Gradients DivOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(2);

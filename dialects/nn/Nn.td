@@ -102,7 +102,12 @@ class Nn_Unary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, li
 def Nn_AddOp : Nn_Binary<"add", "{{{0, 1}, {}}}"> { let summary = "lhs + rhs"; }
 def Nn_SubOp : Nn_Binary<"sub", "{{{0, 1}, {}}}"> { let summary = "lhs - rhs"; }
 def Nn_MulOp : Nn_Binary<"mul", "{{{0}, {}}, {{1}, {}}}"> { let summary = "lhs * rhs"; }
-def Nn_DivOp : Nn_Binary<"div", "{{{0}, {}}}"> { let summary = "lhs / rhs"; }
+def Nn_DivOp : Nn_Binary<"div", "{{{0}, {}}}"> {
+  let summary = "lhs / rhs";
+  let description = [{
+    Integers are rounded towards zero. As in NumPy, what is divided by 0 gives 0, and the least integer by -1 itself.
+  }];
+}
 
 def Nn_NegOp : Nn_Unary<"neg", "{{{0}, {}}}"> { let summary = "-x"; }
 def Nn_ExpOp : Nn_Unary<"exp", "{}"> { let summary = "e to the x"; }

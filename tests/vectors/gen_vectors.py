@@ -53,6 +53,11 @@ def binary():
     zero, one = np.array([0.0, -0.0, 1.0, -1.0], np.float32), np.array([0.0, 1.0, 0.0, -0.0], np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
         case("nn.div", [(zero, "f32"), (one, "f32")], [(zero / one, "f32")])
+    for element, least in [("i32", -2**31), ("i64", -2**63)]:
+        a, b = (np.array(values, NUMPY_TYPES[element])
+                for values in ([7, -7, 0, least, least, 7, least], [0, 0, 0, -1, 0, -1, 1]))
+        with np.errstate(divide="ignore", over="ignore"):
+            case("nn.div", [(a, element), (b, element)], [(a // b, element)])
     huge = np.array([3e38, -3e38, 1e-45], np.float32)
     with np.errstate(over="ignore"):
         case("nn.mul", [(huge, "f32"), (huge, "f32")], [(huge * huge, "f32")])
