@@ -145,6 +145,8 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
   using InsertBoxingPassBase::InsertBoxingPassBase;
 
   void runOnOperation() override {
+    if (failed(verifyModule(getOperation())))
+      return signalPassFailure();
     SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.getBody().hasOneBlock()) {

@@ -16,6 +16,10 @@ namespace splitcast {
 #define GEN_PASS_REGISTRATION
 #include "passes/global/Passes.h.inc"
 
+/// Whether the module has one placement, and functions of ranked tensors only: what passes rely on that index
+/// signatures by the placement's axes, on decided modules and others.
+mlir::LogicalResult verifyModule(mlir::ModuleOp module);
+
 /// What 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
 

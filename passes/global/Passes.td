@@ -168,11 +168,12 @@ def MergeEqualPass : Pass<"sbp-merge-equal", "mlir::func::FuncOp"> {
 def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
   let description = [{
-    - C1: Every tensor has a signature, all on one placement.
+    - C1: Every tensor has a signature that fits it, all on one placement.
     - C2: Reads and assigns have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
     - C4: Functions have one block, and no tensor that is returned or assigned is P.
-    - C5: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
+    - C5: Functions take and return ranked tensors only.
+    - C8: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
   }];
 }
 

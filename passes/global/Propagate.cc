@@ -489,6 +489,8 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
       module.emitError() << "'sbp-propagate' got reduce=" << reduce.getValue() << "; it is early or late";
       return signalPassFailure();
     }
+    if (failed(verifyModule(module)))
+      return signalPassFailure();
     sbp::PlacementAttr placement = sbp::placementOf(module);
     if (!placement) {
       module.emitError() << "'sbp-propagate' found no placement; give a variable or an argument a signature, or the "

@@ -18,6 +18,8 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(verifyModule(module)))
+      return signalPassFailure();
     sbp::PlacementAttr from = sbp::placementOf(module);
     if (!from)
       return;

@@ -14,27 +14,28 @@ namespace {
 
 class GlobalVerifier {
 public:
-  explicit GlobalVerifier(ModuleOp module) : module(module), placement(sbp::placementOf(module)) {}
+  explicit GlobalVerifier(ModuleOp module) : module(module) {}
 
   LogicalResult run() {
+    if (failed(verifyModule(module)))
+      return failure();
     SymbolTable symbols(module);
     WalkResult walk = module.walk([&](Operation *op) {
-      return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyVariables(op, symbols)) &&
-                                succeeded(verifyBuckets(op)) && succeeded(verifyLevel(op))));
+      return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyUses(op, symbols)) &&
+                                succeeded(verifySlots(op)) && succeeded(verifyLevel(op))));
     });
     return failure(walk.wasInterrupted());
   }
 
 private:
   LogicalResult verifyType(Operation *op, Type type) {
-    if (!isa<RankedTensorType>(type))
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
       return success();
     sbp::NdAttr signature = sbp::signatureOf(type);
     if (!signature)
       return op->emitOpError() << "has a tensor of type " << type << " without a signature; run 'sbp-propagate'";
-    if (signature.getPlacement() != placement)
-      return op->emitOpError() << "has a tensor on another placement than the module's";
-    return success();
+    return signature.verifyEncoding(tensor.getShape(), tensor.getElementType(), [&] { return op->emitOpError(); });
   }
 
   /// Types that no value has: of functions, whose arguments may be unused, and of variables.
@@ -44,12 +45,9 @@ private:
     auto function = dyn_cast<func::FuncOp>(op);
     if (!function)
       return success();
-    for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes())) {
-      if (!isa<RankedTensorType>(type))
-        return op->emitOpError() << "takes or returns " << type << "; functions of the global level have tensors only";
+    for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
       if (failed(verifyType(op, type)))
         return failure();
-    }
     return success();
   }
 
@@ -64,7 +62,7 @@ private:
     return success();
   }
 
-  LogicalResult verifyVariables(Operation *op, SymbolTable &symbols) {
+  LogicalResult verifyUses(Operation *op, SymbolTable &symbols) {
     auto check = [&](StringRef name, Value value) -> LogicalResult {
       auto variable = symbols.lookup<sbp::VariableOp>(name);
       if (variable && sbp::signatureOf(value) == variable.getStorageOrLogical())
@@ -80,7 +78,7 @@ private:
   }
 
   /// What a rank's program can say.
-  LogicalResult verifyBuckets(Operation *op) {
+  LogicalResult verifySlots(Operation *op) {
     if (isa<sbp::BucketMemberOp, sbp::AssignOp>(op))
       return success();
     for (Value value :
@@ -107,7 +105,6 @@ private:
   }
 
   ModuleOp module;
-  sbp::PlacementAttr placement;
 };
 
 struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {

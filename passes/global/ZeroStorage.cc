@@ -28,7 +28,7 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
   using ZeroStoragePassBase::ZeroStoragePassBase;
 
   void runOnOperation() override {
-    if (failed(checkOptions()))
+    if (failed(checkOptions()) || failed(verifyModule(getOperation())))
       return signalPassFailure();
     states.clear();
     names.clear();

@@ -121,7 +121,7 @@ func.func @verify_global_c4_legal(%x: tensor<4xf32, #S0>) -> tensor<4xf32, #S0> 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #Sl = #sbp.nd<#p, [S(@l, 0 of 16)]>
-func.func @verify_global_c5(%x: tensor<4xf32, #B>) {
+func.func @verify_global_c8(%x: tensor<4xf32, #B>) {
   // expected-error @below {{'sbp.boxing' op has a slot of bucket 'l', which only sbp.bucket_member gives and sbp.assign takes; run 'sbp-join-buckets'}}
   %0 = sbp.boxing %x : tensor<4xf32, #B> -> tensor<4xf32, #Sl>
   return
@@ -135,7 +135,7 @@ func.func @verify_global_c5(%x: tensor<4xf32, #B>) {
 #Sl = #sbp.nd<#p, [S(@l, 0 of 16)]>
 sbp.bucket @l : tensor<16xf32, #B> along "dp" holds [@a] at [0]
 sbp.variable @a : tensor<4xf32, #B> storage #Sl slot #sbp.slot<@l, 0 of 16>
-func.func @verify_global_c5_legal() {
+func.func @verify_global_c8_legal() {
   %0 = sbp.bucket_read @l : tensor<16xf32, #S0>
   %1 = sbp.bucket_member %0 at 0 of @l : tensor<16xf32, #S0> -> tensor<4xf32, #Sl>
   sbp.assign @a, %1 : tensor<4xf32, #Sl>

@@ -26,7 +26,23 @@ sbp.variable @verify_global_c1 : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @w : tensor<4xf32, #B>
-// expected-error @below {{'func.func' op takes or returns 'index'; functions of the global level have tensors only}}
-func.func @not_a_tensor(%unused: index) {
+// expected-error @below {{'func.func' op @verify_global_c5 takes 'index' as argument 0; functions of the global level have ranked tensors only}}
+func.func @verify_global_c5(%unused: index) {
   return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+// expected-error @below {{'func.func' op @verify_global_c5 returns 'i32' as result 1; functions of the global level have ranked tensors only}}
+func.func @verify_global_c5(%x: tensor<4xf32, #B>) -> (tensor<4xf32, #B>, i32) {
+  %0 = arith.constant 1 : i32
+  return %x, %0 : tensor<4xf32, #B>, i32
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @verify_global_c5_legal(%x: tensor<4xf32, #B>) -> (tensor<4xf32, #B>, tensor<4xf32, #B>) {
+  return %x, %x : tensor<4xf32, #B>, tensor<4xf32, #B>
 }

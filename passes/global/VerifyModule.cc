@@ -1,0 +1,71 @@
+// What all passes of the global level rely on, whether or not signatures are decided yet.
+#include "passes/global/Passes.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace {
+
+class ModuleVerifier {
+public:
+  explicit ModuleVerifier(ModuleOp module) : placement(sbp::placementOf(module)), module(module) {}
+
+  LogicalResult run() {
+    WalkResult walk = module.walk([&](Operation *op) { return WalkResult(success(succeeded(verify(op)))); });
+    return failure(walk.wasInterrupted());
+  }
+
+private:
+  LogicalResult verify(Operation *op) {
+    if (auto variable = dyn_cast<sbp::VariableOp>(op))
+      return verifyPlacement(op, variable.getType()); // that of its storage and update is the same
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      return verifyFunction(function);
+    for (Type type : op->getResultTypes())
+      if (failed(verifyPlacement(op, type)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult verifyFunction(func::FuncOp function) {
+    auto verifyTypes = [&](ArrayRef<Type> types, StringRef verb, StringRef what) -> LogicalResult {
+      for (auto [index, type] : llvm::enumerate(types)) {
+        if (!isa<RankedTensorType>(type))
+          return function.emitOpError() << "@" << function.getSymName() << " " << verb << " " << type << " as " << what
+                                        << " " << index << "; functions of the global level have ranked tensors only";
+        if (failed(verifyPlacement(function, type)))
+          return failure();
+      }
+      return success();
+    };
+    if (failed(verifyTypes(function.getArgumentTypes(), "takes", "argument")) ||
+        failed(verifyTypes(function.getResultTypes(), "returns", "result")))
+      return failure();
+    for (Block &block : function.getBody())
+      for (BlockArgument argument : block.getArguments())
+        if (failed(verifyPlacement(function, argument.getType())))
+          return failure();
+    return success();
+  }
+
+  /// Passes index a signature by the axes of the module's placement.
+  LogicalResult verifyPlacement(Operation *op, Type type) {
+    sbp::NdAttr signature = sbp::signatureOf(type);
+    if (!signature || signature.getPlacement() == placement)
+      return success();
+    if (!placement)
+      return op->emitOpError()
+             << "has a tensor on " << signature.getPlacement()
+             << ", but neither a variable nor a function's type says where the module is; give it the "
+                "attribute sbp.placement";
+    return op->emitOpError() << "has a tensor on another placement than the module's: " << signature.getPlacement()
+                             << " and not " << placement << "; a module has one placement";
+  }
+
+  sbp::PlacementAttr placement;
+  ModuleOp module;
+};
+
+} // namespace
+
+LogicalResult splitcast::verifyModule(ModuleOp module) { return ModuleVerifier(module).run(); }
