@@ -126,6 +126,8 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
     #cpu_dp1024_ = #sbp.placement<"cpu", [dp = 1024]>   // after
     ```
     - C1: The placement has the axis, and lists no ranks of its own.
+    - C2: The new placement has at most 2^20 positions.
+    - C3: Nothing is split as a slot.
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"\"", "The axis; the first when not said">,

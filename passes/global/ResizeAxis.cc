@@ -31,12 +31,16 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
                          << "; give one of its axes and a size of at least 1, and a placement that lists no ranks";
       return signalPassFailure();
     }
-    for (auto variable : module.getOps<sbp::VariableOp>())
-      if (std::optional<sbp::Slot> slot = bucketOf(variable)) {
-        variable.emitError() << "'sbp-resize-axis' found @" << variable.getSymName() << " in bucket '" << slot->bucket
-                             << "', which is padded to the old size; run it before 'sbp-zero-storage'";
-        return signalPassFailure();
-      }
+    if (failed(verifyNoSlots(module)))
+      return signalPassFailure();
+    SmallVector<int64_t> sizes(from.getAxisSizes());
+    sizes[index] = size;
+    auto emitError = [&] {
+      return module.emitError() << "'sbp-resize-axis' got axis=" << axis.getValue() << " size=" << size.getValue()
+                                << ": ";
+    };
+    if (failed(sbp::PlacementAttr::verify(emitError, from.getDeviceKind(), from.getAxisNames(), sizes, {})))
+      return signalPassFailure();
     placement.axes[index].size = size;
     auto to = sbp::PlacementAttr::fromAlgebra(&getContext(), placement);
     AttrTypeReplacer replacer;
@@ -46,11 +50,27 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
     replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
   }
 
-  static std::optional<sbp::Slot> bucketOf(sbp::VariableOp variable) {
-    if (sbp::SlotAttr slot = variable.getSlotAttr())
-      return sbp::Slot{slot.getBucket().str(), slot.getOffset(), slot.getTotal()};
-    sbp::NdAttr storage = variable.getStorageOrLogical();
-    return storage ? storage.getFlatSlot() : std::nullopt;
+  /// Buckets are padded to the size of the axis.
+  static LogicalResult verifyNoSlots(ModuleOp module) {
+    sbp::SlotAttr slot;
+    AttrTypeWalker walker;
+    walker.addWalk([&](sbp::SlotAttr found) { slot = found; });
+    WalkResult walk = module.walk([&](Operation *op) {
+      walker.walk(op->getAttrDictionary());
+      for (Type type : op->getResultTypes())
+        walker.walk(type);
+      if (!slot)
+        return WalkResult::advance();
+      InFlightDiagnostic diag = op->emitError() << "'sbp-resize-axis' found ";
+      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+        diag << "@" << symbol.getName();
+      else
+        diag << "'" << op->getName() << "'";
+      diag << " in bucket '" << slot.getBucket().getValue()
+           << "', which is padded to the old size; run it before 'sbp-zero-storage'";
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
   }
 };
 

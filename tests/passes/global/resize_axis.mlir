@@ -24,3 +24,39 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 4, tp = 2]>} {
 // Nothing is placed: nothing to move.
 module {
 }
+
+// -----
+
+// @resize_axis_c2: 3 times 2^19.
+// expected-error @below {{'sbp-resize-axis' got axis=tp size=3: placement has more than 1048576 positions; use fewer ranks}}
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 524288, tp = 1]>} {
+}
+
+// -----
+
+// @resize_axis_c2_legal: 3 times 349525 is 2^20 - 1.
+module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 349525, tp = 2]>} {
+}
+
+// -----
+
+// Of a value that is no variable's: @resize_axis_c3.
+#p = #sbp.placement<"cpu", [tp = 2]>
+module {
+  func.func @f(%x: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+    // expected-error @below {{'sbp-resize-axis' found 'sbp.boxing' in bucket 'b', which is padded to the old size; run it before 'sbp-zero-storage'}}
+    %0 = sbp.boxing %x : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#p, [S(@b, 0 of 8)]>>
+    return
+  }
+}
+
+// -----
+
+// @resize_axis_c3_legal
+#p = #sbp.placement<"cpu", [tp = 2]>
+module {
+  func.func @f(%x: tensor<4xf32, #sbp.nd<#p, [B]>>) {
+    %0 = sbp.boxing %x : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#p, [S(0)]>>
+    return
+  }
+}
