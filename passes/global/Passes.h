@@ -20,6 +20,10 @@ namespace splitcast {
 /// signatures by the placement's axes, on decided modules and others.
 mlir::LogicalResult verifyModule(mlir::ModuleOp module);
 
+/// Whether variables agree with each other: states of one variable have distinct roles, and what shares a bucket lies
+/// apart in it and alike.
+mlir::LogicalResult verifyVariables(mlir::ModuleOp module);
+
 /// What 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
 

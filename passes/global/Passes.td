@@ -40,8 +40,9 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     add the communication. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
     when gradients are reduced (see 'sbp-propagate'). With strategy `bucket`, the variables of a group lie in one flat range,
     each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `tensor`, each is split by rows,
-    ragged where they do not divide. Stage 0 only assigns buckets. Scalars, and variables that the user split along the axis
-    already, stay as they are.
+    ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
+    signature, else as it is declared. Scalars, variables that the user split along the axis already, and variables that
+    have a slot stay as they are.
     Before and after, `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):
     ```mlir
     sbp.variable @w : tensor<10x4xf32, #B>                         // before: 160 bytes on each rank
@@ -175,6 +176,9 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C3: No nn.minimize or nn.update is left.
     - C4: Functions have one block, and no tensor that is returned or assigned is P.
     - C5: Functions take and return ranked tensors only.
+    - C6: States of one variable have distinct roles.
+    - C7: Members of a bucket agree on its size; those of one role also on their element type and on the axis along which
+      they are split, and their slots do not overlap.
     - C8: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
   }];
 }

@@ -17,7 +17,7 @@ public:
   explicit GlobalVerifier(ModuleOp module) : module(module) {}
 
   LogicalResult run() {
-    if (failed(verifyModule(module)))
+    if (failed(verifyModule(module)) || failed(verifyVariables(module)))
       return failure();
     SymbolTable symbols(module);
     WalkResult walk = module.walk([&](Operation *op) {

@@ -1,6 +1,8 @@
 // ZeRO as storage: which variables lie split, and as slots of which buckets.
 #include "passes/global/Passes.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -22,13 +24,14 @@ struct Bucket {
   SmallVector<int64_t> offsets;
   int64_t elements = 0; ///< so far; unpadded
   StringRef lastGroup;
+  llvm::StringMap<Type> roles; ///< element types of the members' state
 };
 
 struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
   using ZeroStoragePassBase::ZeroStoragePassBase;
 
   void runOnOperation() override {
-    if (failed(checkOptions()) || failed(verifyModule(getOperation())))
+    if (failed(checkOptions()) || failed(verifyModule(getOperation())) || failed(verifyVariables(getOperation())))
       return signalPassFailure();
     states.clear();
     names.clear();
@@ -40,16 +43,15 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       if (!variable.getLogical()) // what nobody said is B
         variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
-      if (variable.getStateOf())
+      if (sbp::SlotAttr slot = variable.getSlotAttr())
+        names.insert(slot.getBucket().getValue()); // taken
+      else if (variable.getStateOf())
         states[variable.getStateOf().value()].push_back(variable);
       else if (isSplittable(variable))
         parameters.push_back(variable);
     }
-    if (strategy == "bucket")
-      splitByBuckets(parameters);
-    else
-      for (sbp::VariableOp parameter : parameters)
-        splitByRows(parameter);
+    if (failed(strategy == "bucket" ? splitByBuckets(parameters) : splitByRows(parameters)))
+      signalPassFailure();
   }
 
 private:
@@ -94,7 +96,7 @@ private:
     return sbp::NdAttr::get(placement, signature);
   }
 
-  void store(sbp::VariableOp parameter, sbp::NdAttr signature, sbp::SlotAttr slot) {
+  void store(sbp::VariableOp parameter, sbp::NdAttr signature, sbp::SlotAttr slot, Bucket *bucket = nullptr) {
     auto place = [&](sbp::VariableOp variable, bool isSplit) {
       if (isSplit)
         variable.setStorageAttr(signature);
@@ -105,20 +107,36 @@ private:
       parameter.setUpdateAttr(signature);
     place(parameter, stage >= 3);
     for (sbp::VariableOp state : states[parameter.getSymName()])
-      place(state, stage >= 1);
+      if (liesAs(parameter, state, bucket))
+        place(state, stage >= 1);
   }
 
-  void splitByRows(sbp::VariableOp parameter) {
-    bool rowsAreSplit = llvm::is_contained(parameter.getLogical().toAlgebra(), sbp::Sbp::split(0));
-    if (rowsAreSplit) { // by another axis, inside of which this split must lie: a bucket of one
-      Bucket alone = startBucket(parameter, parameter.getSymName());
-      add(alone, parameter);
-      return finish(alone);
+  /// Whether state may lie as its parameter does: cut into the same pieces and, in a bucket, of the one element type
+  /// that the bucket has for this role. State of another shape is a variable of its own.
+  static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state, Bucket *bucket) {
+    RankedTensorType type = state.getTensorType(), like = parameter.getTensorType();
+    if (type.getShape() != like.getShape() || type.getEncoding() != like.getEncoding())
+      return false;
+    return !bucket ||
+           bucket->roles.try_emplace(*state.getRole(), type.getElementType()).first->second == type.getElementType();
+  }
+
+  LogicalResult splitByRows(ArrayRef<sbp::VariableOp> parameters) {
+    for (sbp::VariableOp parameter : parameters) {
+      bool rowsAreSplit = llvm::is_contained(parameter.getLogical().toAlgebra(), sbp::Sbp::split(0));
+      if (!rowsAreSplit) {
+        store(parameter, split(parameter, sbp::Sbp::split(0)), {});
+        continue;
+      }
+      Bucket alone = startBucket(parameter); // by another axis, inside of which this split must lie: a bucket of one
+      alone.name = parameter.getSymName().str();
+      if (failed(add(alone, parameter)) || failed(finish(alone)))
+        return failure();
     }
-    store(parameter, split(parameter, sbp::Sbp::split(0)), {});
+    return success();
   }
 
-  void splitByBuckets(ArrayRef<sbp::VariableOp> parameters) {
+  LogicalResult splitByBuckets(ArrayRef<sbp::VariableOp> parameters) {
     SmallVector<Bucket> open; // one per element type and frozenness
     for (sbp::VariableOp parameter : parameters) {
       auto fits = [&](Bucket &bucket) {
@@ -126,16 +144,17 @@ private:
       };
       Bucket *bucket = llvm::find_if(open, fits);
       if (bucket == open.end()) {
-        open.push_back(startBucket(parameter, parameter.getGroupOrPrefix()));
+        open.push_back(startBucket(parameter));
         bucket = &open.back();
       } else if (isFull(*bucket, parameter)) {
-        finish(*bucket);
-        *bucket = startBucket(parameter, parameter.getGroupOrPrefix());
+        if (failed(finish(*bucket)))
+          return failure();
+        *bucket = startBucket(parameter);
       }
-      add(*bucket, parameter);
+      if (failed(add(*bucket, parameter)))
+        return failure();
     }
-    for (Bucket &bucket : open)
-      finish(bucket);
+    return success(llvm::all_of(open, [&](Bucket &bucket) { return succeeded(finish(bucket)); }));
   }
 
   bool isFull(const Bucket &bucket, sbp::VariableOp next) {
@@ -143,31 +162,49 @@ private:
     return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucketBytes;
   }
 
-  Bucket startBucket(sbp::VariableOp first, StringRef wanted) {
-    std::string base = wanted.empty() ? "bucket" : wanted.str(), name = base;
+  Bucket startBucket(sbp::VariableOp first) {
+    StringRef group = first.getGroupOrPrefix();
+    std::string name = group.empty() ? "bucket" : group.str();
     for (int copy = 1; !names.insert(name).second; ++copy) // another element type, or the group comes again
-      name = base + "_" + std::to_string(copy);
-    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, first.getGroupOrPrefix()};
+      name = (group.empty() ? "bucket" : group.str()) + "_" + std::to_string(copy);
+    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, group, {}};
   }
 
-  void add(Bucket &bucket, sbp::VariableOp parameter) {
+  static LogicalResult emitTooLarge(Bucket &bucket) {
+    return bucket.members.back().emitError() << "'sbp-zero-storage' fills bucket '" << bucket.name << "' to more than "
+                                             << sbp::kMostBytesText << " with @" << bucket.members.back().getSymName()
+                                             << "; put it into another group, or give fewer bucket-bytes";
+  }
+
+  LogicalResult add(Bucket &bucket, sbp::VariableOp parameter) {
     int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
     bucket.offsets.push_back(bucket.elements);
     bucket.members.push_back(parameter);
     sbp::Shape shape = sbp::shapeOf(parameter.getType());
-    bucket.elements += sbp::alignUp(sbp::maxBoxElements(shape, parameter.getLogical().toAlgebra(), algebra), unit);
+    std::optional<int64_t> elements =
+        sbp::checkedAlignUp(sbp::maxBoxElements(shape, parameter.getLogical().toAlgebra(), algebra), unit);
+    if (elements)
+      elements = sbp::checkedSum(bucket.elements, *elements);
+    if (!elements || !sbp::checkedProduct(*elements, sbp::elementBytes(bucket.element)))
+      return emitTooLarge(bucket);
+    bucket.elements = *elements;
     bucket.lastGroup = parameter.getGroupOrPrefix();
+    return success();
   }
 
-  void finish(Bucket &bucket) {
+  LogicalResult finish(Bucket &bucket) {
     int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
-    int64_t total = sbp::alignUp(bucket.elements, unit * algebra.axes[zeroAxis].size);
+    std::optional<int64_t> padded = sbp::checkedAlignUp(bucket.elements, unit * algebra.axes[zeroAxis].size);
+    if (!padded || !sbp::checkedProduct(*padded, sbp::elementBytes(bucket.element)))
+      return emitTooLarge(bucket);
+    int64_t total = *padded;
     for (auto [parameter, offset] : llvm::zip(bucket.members, bucket.offsets)) {
       sbp::Slot slot{bucket.name, offset, total};
       auto attr = sbp::SlotAttr::get(&getContext(), StringAttr::get(&getContext(), bucket.name), offset, total);
-      store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr);
+      store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr, &bucket);
     }
     declare(bucket, total);
+    return success();
   }
 
   void declare(Bucket &bucket, int64_t total) {

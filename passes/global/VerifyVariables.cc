@@ -1,0 +1,111 @@
+// What variables owe each other: states of one variable, and members of one bucket.
+#include "passes/global/Passes.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace {
+
+InFlightDiagnostic differ(sbp::VariableOp variable, sbp::VariableOp other, const Twine &how) {
+  InFlightDiagnostic diag = variable.emitOpError() << "@" << variable.getSymName() << " " << how;
+  diag.attachNote(other.getLoc()) << "@" << other.getSymName() << " is declared here";
+  return diag;
+}
+
+/// The axis along which a variable is split as a slot; -1 where it is whole.
+int64_t flatAxisOf(sbp::VariableOp variable) {
+  sbp::NdAttr storage = variable.getStorageOrLogical();
+  if (!storage)
+    return -1;
+  ArrayRef<sbp::EntryAttr> entries = storage.getEntries();
+  auto flat = llvm::find_if(entries, [](sbp::EntryAttr entry) { return entry.getSlot() != nullptr; });
+  return flat == entries.end() ? -1 : flat - entries.begin();
+}
+
+StringRef bucketOf(sbp::VariableOp variable) { return variable.getSlotAttr().getBucket().getValue(); }
+
+int64_t slotBegin(sbp::VariableOp variable) { return variable.getSlotAttr().getOffset(); }
+
+/// Behind the last element of the bucket that a piece of the variable may take.
+int64_t slotEnd(sbp::VariableOp variable) {
+  sbp::NdAttr storage = variable.getStorageOrLogical();
+  sbp::Shape shape = sbp::shapeOf(variable.getType());
+  int64_t elements = storage ? sbp::maxBoxElements(shape, storage.toAlgebra(), storage.getPlacement().toAlgebra())
+                             : sbp::numElements(shape);
+  return slotBegin(variable) + elements;
+}
+
+LogicalResult verifyAlike(sbp::VariableOp first, sbp::VariableOp member) {
+  Type element = member.getTensorType().getElementType();
+  if (element != first.getTensorType().getElementType())
+    return differ(member, first,
+                  "lies in bucket '" + bucketOf(member) + "' with @" + first.getSymName() +
+                      ", whose elements are of another type; put it into a bucket of its own");
+  if (flatAxisOf(member) != flatAxisOf(first))
+    return differ(member, first,
+                  "lies in bucket '" + bucketOf(member) + "' with @" + first.getSymName() +
+                      ", which is not split along the same axis; store both alike");
+  return success();
+}
+
+/// Neighbours, when sorted by offset, are all that has to be compared.
+LogicalResult verifyDisjoint(ArrayRef<sbp::VariableOp> members) {
+  std::vector<std::pair<int64_t, size_t>> byOffset;
+  for (auto [index, member] : llvm::enumerate(members))
+    if (slotEnd(member) > slotBegin(member)) // what is empty lies on nothing
+      byOffset.push_back({slotBegin(member), index});
+  llvm::sort(byOffset);
+  for (size_t next = 1; next < byOffset.size(); ++next) {
+    sbp::VariableOp last = members[byOffset[next - 1].second], member = members[byOffset[next].second];
+    if (slotEnd(last) > slotBegin(member))
+      return differ(member, last,
+                    "lies in bucket '" + bucketOf(member) + "' from element " + Twine(slotBegin(member)) +
+                        " on, where @" + last.getSymName() + " lies up to element " + Twine(slotEnd(last)) +
+                        "; give it another slot");
+  }
+  return success();
+}
+
+LogicalResult verifyBuckets(ModuleOp module) {
+  llvm::MapVector<Attribute, sbp::VariableOp> buckets;                                     ///< with the first member
+  llvm::MapVector<std::pair<Attribute, Attribute>, SmallVector<sbp::VariableOp>> storages; ///< by bucket and role
+  for (auto variable : module.getOps<sbp::VariableOp>()) {
+    sbp::SlotAttr slot = variable.getSlotAttr();
+    if (!slot)
+      continue;
+    sbp::VariableOp first = buckets.insert({slot.getBucket(), variable}).first->second;
+    if (first.getSlotAttr().getTotal() != slot.getTotal())
+      return differ(variable, first,
+                    "lies in bucket '" + bucketOf(variable) + "' of " + Twine(slot.getTotal()) +
+                        " elements, which has " + Twine(first.getSlotAttr().getTotal()) + " for @" +
+                        first.getSymName() + "; a bucket has one size");
+    SmallVector<sbp::VariableOp> &members = storages[{slot.getBucket(), variable.getRoleAttr()}];
+    members.push_back(variable);
+    if (failed(verifyAlike(members.front(), variable)))
+      return failure();
+  }
+  for (const auto &[key, members] : storages)
+    if (failed(verifyDisjoint(members)))
+      return failure();
+  return success();
+}
+
+LogicalResult verifyRoles(ModuleOp module) {
+  DenseMap<std::pair<Attribute, Attribute>, sbp::VariableOp> states;
+  for (auto variable : module.getOps<sbp::VariableOp>()) {
+    if (!variable.getStateOf())
+      continue;
+    auto [known, isNew] = states.try_emplace({variable.getStateOfAttr(), variable.getRoleAttr()}, variable);
+    if (!isNew)
+      return differ(variable, known->second,
+                    "is state of @" + *variable.getStateOf() + " with role \"" + *variable.getRole() + "\", as @" +
+                        known->second.getSymName() + " is; give each a role of its own");
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult splitcast::verifyVariables(ModuleOp module) {
+  return success(succeeded(verifyRoles(module)) && succeeded(verifyBuckets(module)));
+}
