@@ -44,8 +44,8 @@ public:
   /// State of this variable with the variable's shape and type, zero at first: its value now.
   virtual mlir::Value readState(llvm::StringRef role) = 0;
   virtual void assignState(llvm::StringRef role, mlir::Value value) = 0;
-  /// An f64 scalar that all variables of the optimizer share: `initial` before the first step; in every step, once,
-  /// multiplied by `factor`. Its value after that.
+  /// An f64 scalar that all variables with the same updates share: `initial` before the first update; multiplied by
+  /// `factor` once for each update that they have. Its value after that. Of an optimizer that counts steps.
   virtual mlir::Value sharedPower(llvm::StringRef role, double initial, double factor) = 0;
   /// The learning rate, a scalar of the variable's element type.
   virtual mlir::Value learningRate() = 0;

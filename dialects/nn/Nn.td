@@ -437,8 +437,9 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
 // Training
 //===----------------------------------------------------------------------===//
 
-class Nn_Optimizer<string name, string attrMnemonic>
-    : AttrDef<Nn_Dialect, name, [DeclareAttrInterfaceMethods<OptimizerAttrInterface, ["expand", "getInitialLearningRate"]>]> {
+class Nn_Optimizer<string name, string attrMnemonic, list<string> more = []>
+    : AttrDef<Nn_Dialect, name, [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
+                                     !listconcat(["expand", "getInitialLearningRate"], more)>]> {
   let mnemonic = attrMnemonic;
   let assemblyFormat = "`<` struct(params) `>`";
 }
@@ -453,13 +454,13 @@ def Nn_MomentumAttr : Nn_Optimizer<"Momentum", "momentum"> {
   let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$momentum);
 }
 
-def Nn_AdamAttr : Nn_Optimizer<"Adam", "adam"> {
+def Nn_AdamAttr : Nn_Optimizer<"Adam", "adam", ["countsSteps"]> {
   let summary = "Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1)";
   let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
                     "::mlir::FloatAttr":$epsilon);
 }
 
-def Nn_AdamWAttr : Nn_Optimizer<"AdamW", "adamw"> {
+def Nn_AdamWAttr : Nn_Optimizer<"AdamW", "adamw", ["countsSteps"]> {
   let summary = "Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2)";
   let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
                     "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$weight_decay);

@@ -13,6 +13,9 @@ def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
                     "expand", (ins "::splitcast::nn::UpdateBuilder &":$update, "::mlir::Value":$parameter,
                                "::mlir::Value":$gradient)>,
     InterfaceMethod<"Initial learning rate.", "double", "getInitialLearningRate", (ins)>,
+    InterfaceMethod<[{
+      Whether the update depends on how many updates the variable has had: whether `expand` asks for shared powers.
+    }], "bool", "countsSteps", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
   ];
 }
 

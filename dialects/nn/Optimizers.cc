@@ -85,6 +85,9 @@ Value AdamWAttr::expand(UpdateBuilder &update, Value parameter, Value gradient) 
   return (decayed - adamStep(update, gradient, number(getBeta1()), number(getBeta2()), number(getEpsilon()))).value;
 }
 
+bool AdamAttr::countsSteps() const { return true; }
+bool AdamWAttr::countsSteps() const { return true; }
+
 double SgdAttr::getInitialLearningRate() const { return number(getLr()); }
 double MomentumAttr::getInitialLearningRate() const { return number(getLr()); }
 double AdamAttr::getInitialLearningRate() const { return number(getLr()); }

@@ -1,6 +1,12 @@
 // Updates as elementwise ops over variable, gradient and state.
 #include "passes/global/Passes.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -11,10 +17,57 @@ namespace splitcast {
 
 namespace {
 
+/// Which variables have had equally many updates whatever functions have run: those whose updates are the same, by the
+/// same optimizers in the same functions. They share what counts updates; no others do.
+class UpdateSets {
+public:
+  explicit UpdateSets(ModuleOp module) {
+    llvm::MapVector<StringRef, History> histories; // by variable, in the order of first updates
+    for (auto function : module.getOps<func::FuncOp>())
+      for (auto op : function.getOps<nn::UpdateOp>())
+        if (cast<nn::OptimizerAttrInterface>(op.getOptimizer()).countsSteps())
+          histories[op.getVariable()].add(function, op.getOptimizer());
+    std::map<std::vector<const void *>, std::string> prefixes;
+    for (const auto &[variable, history] : histories)
+      prefixes[history.updates];
+    llvm::StringSet<> taken;
+    for (const auto &[variable, history] : histories) {
+      std::string &prefix = prefixes[history.updates];
+      if (prefix.empty())
+        prefix = prefixes.size() == 1 ? "optimizer." : nameAfterFunctions(history, taken);
+      prefixOf[variable] = prefix;
+    }
+  }
+
+  /// What names of counters of a variable begin with.
+  const std::string &prefix(StringRef variable) const { return prefixOf.find(variable)->second; }
+
+private:
+  struct History {
+    std::vector<const void *> updates; ///< function and optimizer of each
+    llvm::SetVector<StringRef> functions;
+
+    void add(func::FuncOp function, Attribute optimizer) {
+      updates.push_back(function.getAsOpaquePointer());
+      updates.push_back(optimizer.getAsOpaquePointer());
+      functions.insert(function.getSymName());
+    }
+  };
+
+  static std::string nameAfterFunctions(const History &history, llvm::StringSet<> &taken) {
+    std::string name = "optimizer." + llvm::join(history.functions, ".") + ".", numbered = name;
+    for (int number = 1; !taken.insert(numbered).second; ++number)
+      numbered = name + std::to_string(number) + ".";
+    return numbered;
+  }
+
+  llvm::StringMap<std::string> prefixOf;
+};
+
 /// What the updates of one function share: values that are read and changed once per step.
 class FunctionUpdates {
 public:
-  FunctionUpdates(SymbolTable &symbols) : symbols(symbols) {}
+  FunctionUpdates(SymbolTable &symbols, const UpdateSets &sets) : symbols(symbols), sets(sets) {}
 
   sbp::VariableOp find(StringRef name) { return symbols.lookup<sbp::VariableOp>(name); }
 
@@ -35,8 +88,10 @@ public:
   }
 
   SymbolTable &symbols;
-  llvm::StringMap<Value> shared; ///< scalar values of this step, by the name of the variable
-  llvm::StringMap<double> factors;
+  const UpdateSets &sets;
+  Value learningRate;
+  std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name, after so many updates of a variable
+  llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
 };
 
 /// `value` with the signature left out: what updates are built of is undecided until 'sbp-propagate'.
@@ -54,6 +109,8 @@ public:
     auto optimizer = cast<nn::OptimizerAttrInterface>(op.getOptimizer());
     Value parameter = fenced(read(opBuilder, loc(), variable));
     Value gradient = fenced(op.getGradient());
+    if (optimizer.countsSteps())
+      ++function.countedUpdates[op.getVariable()];
     Value result = optimizer.expand(*this, parameter, gradient);
     if (isWrong)
       return failure();
@@ -72,14 +129,10 @@ public:
   }
 
   Value sharedPower(StringRef role, double initial, double factor) override {
-    std::string name = ("optimizer." + role).str();
-    Value &value = function.shared[name];
-    auto [known, isNew] = function.factors.try_emplace(name, factor);
-    if (!isNew && known->second != factor)
-      fail() << "multiplies @" << name << " by " << factor << " where another update multiplies it by " << known->second
-             << "; give both one";
+    std::string name = function.sets.prefix(op.getVariable()) + role.str();
+    Value &value = function.powers[{name, function.countedUpdates[op.getVariable()]}];
     if (!value) {
-      sbp::VariableOp power = function.scalarVariable(name, opBuilder.getF64Type(), initial, variable);
+      sbp::VariableOp power = scalarVariable(name, opBuilder.getF64Type(), initial);
       value = opBuilder.create<nn::ScaleOp>(loc(), read(opBuilder, loc(), power), factor);
       opBuilder.create<sbp::AssignOp>(loc(), FlatSymbolRefAttr::get(power.getSymNameAttr()), value);
     }
@@ -88,12 +141,11 @@ public:
 
   Value learningRate() override {
     Type element = variable.getTensorType().getElementType();
-    Value &rate = function.shared["optimizer.learning_rate"];
+    Value &rate = function.learningRate;
     double initial = cast<nn::OptimizerAttrInterface>(op.getOptimizer()).getInitialLearningRate();
     checkLearningRate(initial);
     if (!rate) {
-      rate = read(opBuilder, loc(),
-                  function.scalarVariable("optimizer.learning_rate", opBuilder.getF32Type(), initial, variable));
+      rate = read(opBuilder, loc(), scalarVariable("optimizer.learning_rate", opBuilder.getF32Type(), initial));
     }
     if (getElementTypeOrSelf(rate.getType()) == element)
       return rate;
@@ -104,6 +156,18 @@ private:
   InFlightDiagnostic fail() {
     isWrong = true;
     return op.emitOpError();
+  }
+
+  sbp::VariableOp scalarVariable(StringRef name, Type element, double initial) {
+    sbp::VariableOp scalar = function.scalarVariable(name, element, initial, variable);
+    bool isOurs = scalar.getSymName() == name && nn::undecided(scalar.getType()) == RankedTensorType::get({}, element);
+    if (isOurs)
+      return scalar;
+    fail() << "keeps a scalar in @" << name << ", but that is something else; rename it";
+    OpBuilder b(variable); // of the right type, for what is built before the error is seen
+    return b.create<sbp::VariableOp>(loc(), b.getStringAttr(name), nullptr,
+                                     TypeAttr::get(RankedTensorType::get({}, element)), nullptr, nullptr, nullptr,
+                                     nullptr, nullptr, nullptr, nullptr, nullptr);
   }
 
   void checkLearningRate(double initial) {
@@ -118,12 +182,14 @@ private:
 
   sbp::VariableOp state(StringRef role) {
     std::string name = (variable.getSymName() + "." + role).str();
-    if (sbp::VariableOp known = function.find(name)) {
-      bool isOurs = known.getStateOf() == variable.getSymName() && known.getRole() == role &&
+    if (Operation *taken = function.symbols.lookup(name)) {
+      auto known = dyn_cast<sbp::VariableOp>(taken);
+      bool isOurs = known && known.getStateOf() == variable.getSymName() && known.getRole() == role &&
                     nn::undecided(known.getType()) == nn::undecided(variable.getType());
       if (isOurs)
         return known;
-      fail() << "keeps its state in @" << name << ", but that is another variable; rename it";
+      fail() << "keeps its state in @" << name << ", but that is " << (known ? "another" : "no")
+             << " variable; rename it";
       return variable; // of the right type, for what is built before the error is seen
     }
     OpBuilder b(variable->getContext());
@@ -147,8 +213,9 @@ private:
 struct ExpandOptimizers : splitcast::impl::ExpandOptimizersPassBase<ExpandOptimizers> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    UpdateSets sets(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      FunctionUpdates shared(symbols);
+      FunctionUpdates shared(symbols, sets);
       for (auto op : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>()))
         if (failed(VariableUpdate(op, shared.find(op.getVariable()), shared).expand()))
           return signalPassFailure();

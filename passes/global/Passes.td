@@ -22,8 +22,11 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
 def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
   let summary = "Replaces nn.update by elementwise ops, state variables and assignments";
   let description = [{
-    State is a variable beside its own (@w.exp_avg), with its type and group; scalars that all share, and the learning rate,
-    are variables too. Everything that an update reads is fenced in the scope of that update. From
+    State is a variable beside its own (@w.exp_avg), with its type and group; the learning rate is a variable too. So are
+    the powers of betas, which say how many updates a variable has had: variables that have the same updates, by the same
+    optimizers in the same functions, share them. Where all do, these are @optimizer.beta1_power and
+    @optimizer.beta2_power; else each of the sets is named after its functions, @optimizer.generator.beta1_power.
+    Everything that an update reads is fenced in the scope of that update. From
     tests/passes/global/expand_optimizers_example.mlir:
     ```mlir
     nn.update @w, %g in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>            // before

@@ -1,4 +1,5 @@
-// Two optimizers that would share a variable though they differ: one of them would silently train with the other's number.
+// Optimizers that would share a learning rate though they differ: one of them would silently train with the other's; and names
+// that optimizers give, taken by something else.
 // RUN: splitcast-opt %s -nn-expand-optimizers -split-input-file -verify-diagnostics
 
 sbp.variable @a : tensor<8xf32>
@@ -15,13 +16,31 @@ func.func @learning_rates(%g: tensor<8xf32>) {
 // -----
 
 sbp.variable @a : tensor<8xf32>
-sbp.variable @b : tensor<8xf32>
-func.func @powers(%g: tensor<8xf32>) {
+sbp.variable @optimizer.beta1_power : tensor<8xf64>
+func.func @power_of_another_type(%g: tensor<8xf32>) {
   %0 = sbp.scope "update" of @a
+  // expected-error @below {{'nn.update' op keeps a scalar in @optimizer.beta1_power, but that is something else; rename it}}
   nn.update @a, %g in %0 : tensor<8xf32> with #nn.adam<lr = 0.5, beta1 = 0.5, beta2 = 0.75, epsilon = 0.125>
-  %1 = sbp.scope "update" of @b
-  // expected-error @below {{'nn.update' op multiplies @optimizer.beta1_power by 2.500000e-01 where another update multiplies it by 5.000000e-01; give both one}}
-  nn.update @b, %g in %1 : tensor<8xf32> with #nn.adam<lr = 0.5, beta1 = 0.25, beta2 = 0.75, epsilon = 0.125>
+  return
+}
+
+// -----
+
+sbp.variable @a : tensor<8xf32>
+func.func @optimizer.learning_rate(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @a
+  // expected-error @below {{'nn.update' op keeps a scalar in @optimizer.learning_rate, but that is something else; rename it}}
+  nn.update @a, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @a : tensor<8xf32>
+func.func @a.momentum(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @a
+  // expected-error @below {{'nn.update' op keeps its state in @a.momentum, but that is no variable; rename it}}
+  nn.update @a, %g in %0 : tensor<8xf32> with #nn.momentum<lr = 0.5, momentum = 0.5>
   return
 }
 
