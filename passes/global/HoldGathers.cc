@@ -1,6 +1,8 @@
 // Functions that keep what they gather between their runs.
 #include "passes/global/Passes.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -25,21 +27,22 @@ struct MarkHeldGathers : splitcast::impl::MarkHeldGathersPassBase<MarkHeldGather
     SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool assigns = !function.getBody().empty() && !function.getBody().front().getOps<sbp::AssignOp>().empty();
-      int64_t bytes = assigns ? 0 : gatheredBytes(function, symbols);
-      if (bytes > 0 && bytes <= limitBytes)
+      std::optional<int64_t> bytes = assigns ? 0 : gatheredBytes(function, symbols);
+      if (bytes && *bytes > 0 && *bytes <= limitBytes)
         function->setAttr("sbp.hold_gathers", UnitAttr::get(&getContext()));
     }
   }
 
-  /// Of the whole variables that the function reads as other than they are stored.
-  static int64_t gatheredBytes(func::FuncOp function, SymbolTable &symbols) {
-    int64_t bytes = 0;
+  /// Of the whole variables that the function reads as other than they are stored; nothing when they are too many.
+  static std::optional<int64_t> gatheredBytes(func::FuncOp function, SymbolTable &symbols) {
+    std::optional<int64_t> bytes = 0;
     llvm::StringSet<> counted;
     for (auto read : function.getOps<sbp::ReadOp>()) {
       auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
       bool isGathered = variable && variable.getStorage() && variable.getStorageOrLogical() != variable.getLogical();
-      if (isGathered && counted.insert(variable.getSymName()).second)
-        bytes += sbp::numElements(sbp::shapeOf(variable.getType())) * sbp::elementBytes(variable.getType());
+      if (bytes && isGathered && counted.insert(variable.getSymName()).second)
+        bytes = sbp::checkedSum(*bytes, sbp::numElements(sbp::shapeOf(variable.getType())) *
+                                            sbp::elementBytes(variable.getType()));
     }
     return bytes;
   }

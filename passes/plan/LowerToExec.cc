@@ -1,4 +1,5 @@
 // A rank's program as a plan.
+#include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/BufferAssignment.h"
@@ -17,17 +18,30 @@ namespace splitcast {
 
 namespace {
 
+/// What ends `bytes` from `begin` on, aligned; nothing when that is more than an int64_t holds.
+std::optional<int64_t> endOf(int64_t begin, std::optional<int64_t> bytes) {
+  std::optional<int64_t> end = bytes ? sbp::checkedSum(begin, *bytes) : std::nullopt;
+  return end ? sbp::checkedAlignUp(*end, sbp::kAlignmentBytes) : std::nullopt;
+}
+
 /// Storages, one after the other in the persistent space.
 struct PersistentSpace {
   llvm::StringMap<int64_t> offsets;
   int64_t bytes = 0;
 
-  explicit PersistentSpace(ModuleOp module) {
+  static FailureOr<PersistentSpace> create(ModuleOp module) {
+    PersistentSpace space;
     for (auto storage : module.getOps<ccl::StorageOp>()) {
-      offsets[storage.getSymName()] = bytes;
+      space.offsets[storage.getSymName()] = space.bytes;
       RankedTensorType type = storage.getTensorType();
-      bytes += sbp::alignUp(type.getNumElements() * sbp::elementBytes(type), sbp::kAlignmentBytes);
+      std::optional<int64_t> end = endOf(space.bytes, sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)));
+      if (!end)
+        return storage.emitOpError() << "@" << storage.getSymName() << " of type " << type << " ends behind "
+                                     << sbp::kMostBytesText
+                                     << " of what is stored on a rank; use more ranks, or smaller variables";
+      space.bytes = *end;
     }
+    return space;
   }
 };
 
@@ -69,9 +83,15 @@ public:
 
   LogicalResult run() {
     std::vector<ArenaBuffer> arena;
+    std::optional<int64_t> together = 0; // no plan is larger
     for (Buffer &buffer : assignment.buffers)
-      if (buffer.storage.empty())
+      if (buffer.storage.empty()) {
         arena.push_back(buffer.arena);
+        together = together ? endOf(*together, buffer.arena.bytes) : std::nullopt;
+      }
+    if (!together)
+      return function.emitOpError() << "@" << function.getSymName() << " has intermediate tensors of more than "
+                                    << sbp::kMostBytesText << " together; use more ranks, or smaller tensors";
     int64_t arenaBytes = planArena(arena);
     size_t next = 0;
     for (Buffer &buffer : assignment.buffers)
@@ -328,21 +348,23 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     const DeviceTraits traits = deviceTraitsOf(module);
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(verifyLocal(function)) || failed(verifyHaveKernels(function, traits)) ||
-          failed(verifyGlobalTypes(function)))
+          failed(verifyGlobalTypes(function)) || failed(verifySizes(function)))
         return signalPassFailure();
-    PersistentSpace persistent(module);
+    FailureOr<PersistentSpace> persistent = PersistentSpace::create(module);
+    if (failed(persistent))
+      return signalPassFailure();
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
     KernelTable kernels(kernelModule, kernelEmitterOf(traits));
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
-      if (failed(FunctionLowering(function, traits, persistent, kernels, builder).run()))
+      if (failed(FunctionLowering(function, traits, *persistent, kernels, builder).run()))
         return signalPassFailure();
       function.erase();
     }
     for (auto storage : llvm::make_early_inc_range(module.getOps<ccl::StorageOp>()))
-      lowerStorage(storage, persistent);
+      lowerStorage(storage, *persistent);
   }
 
   static LogicalResult verifyHaveKernels(func::FuncOp function, const DeviceTraits &traits) {
@@ -350,6 +372,24 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
       if (!isa<nn::ReshapeOp>(op.getOperation()) && !traits.libraryCallOf(op))
         return op.emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
     return success();
+  }
+
+  /// Each tensor by itself has bytes that can be counted; what they are together is seen when they are laid out.
+  static LogicalResult verifySizes(func::FuncOp function) {
+    auto verify = [](Operation *op, TypeRange types) -> LogicalResult {
+      for (Type type : types) {
+        auto pending = dyn_cast<ccl::PendingType>(type);
+        auto tensor = pending ? pending.getTensor() : dyn_cast<RankedTensorType>(type);
+        if (tensor && !sbp::checkedBytes(sbp::shapeOf(tensor), sbp::elementBytes(tensor)))
+          return op->emitOpError() << "has a tensor of type " << tensor << ", which is more than "
+                                   << sbp::kMostBytesText << "; use more ranks, or smaller tensors";
+      }
+      return success();
+    };
+    for (Operation &op : function.getBody().front())
+      if (failed(verify(&op, TypeRange(op.getResultTypes()))))
+        return failure();
+    return verify(function, function.getArgumentTypes());
   }
 
   /// Plans keep the global types for those that bind inputs and outputs.
