@@ -177,7 +177,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C1: Every tensor has a signature that fits it, all on one placement.
     - C2: Reads and assigns have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
-    - C4: Functions have one block, and no tensor that is returned or assigned is P.
+    - C4: Functions have one block, and no tensor that is taken, returned or assigned is P.
     - C5: Functions take and return ranked tensors only.
     - C6: States of one variable have distinct roles.
     - C7: Members of a bucket agree on its size; those of one role also on their element type and on the axis along which

@@ -95,12 +95,22 @@ private:
       return op->emitOpError() << "is left at the end of the global level; run 'nn-differentiate' and "
                                   "'nn-expand-optimizers' first";
     if (auto function = dyn_cast<func::FuncOp>(op))
-      if (!function.getBody().hasOneBlock())
-        return op->emitOpError() << "must have a body of one block";
+      return verifyFunction(function);
     if (isa<func::ReturnOp, sbp::AssignOp>(op))
       for (Value value : op->getOperands())
         if (isa<RankedTensorType>(value.getType()) && sbp::signatureOf(value).hasPartial())
           return op->emitOpError() << "lets a P out; box it to B or S";
+    return success();
+  }
+
+  LogicalResult verifyFunction(func::FuncOp function) {
+    if (!function.getBody().hasOneBlock())
+      return function.emitOpError() << "must have a body of one block";
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (sbp::signatureOf(type).hasPartial())
+        return function.emitOpError() << "@" << function.getSymName() << " takes argument " << index
+                                      << " as P, but an input is given whole and not as addends of ranks; take it as B "
+                                         "or S";
     return success();
   }
 

@@ -34,6 +34,18 @@ absl::Status runToEnd(std::vector<RankProgram> &programs) {
   return absl::FailedPreconditionError(absl::StrCat("deadlock: ", absl::StrJoin(places, "; ")));
 }
 
+/// Whether no argument is P: an input is given whole, and nobody could say which rank gets what of it.
+absl::Status checkTakesNoPartial(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto global = function.getArgAttrOfType<TypeAttr>(i, "ccl.global");
+    sbp::NdAttr signature = global ? sbp::signatureOf(global.getValue()) : sbp::NdAttr();
+    if (signature && signature.hasPartial())
+      return absl::InvalidArgumentError(absl::StrCat("@", function.getSymName().str(), " takes argument ", i,
+                                                     " as P, but an input is given whole; take it as B or S"));
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::StatusOr<Simulator> Simulator::create(std::vector<ModuleOp> modules, Precision precision) {
@@ -63,6 +75,8 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> Simulator::run(const std::strin
     absl::StatusOr<func::FuncOp> found = findFunction(module, function);
     if (!found.ok())
       return ofRank(rank, found.status());
+    if (absl::Status status = checkTakesNoPartial(*found); !status.ok())
+      return ofRank(rank, status);
     absl::StatusOr<Values> arguments = bindInputs(*found, std::move(inputs[rank]), precision);
     if (!arguments.ok())
       return ofRank(rank, arguments.status());

@@ -110,6 +110,16 @@ func.func @verify_global_c4(%x: tensor<f32, #P>) -> tensor<f32, #P> {
 
 // -----
 
+// Also where nothing uses it.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+#B = #sbp.nd<#p, [B, B]>
+// expected-error @below {{'func.func' op @verify_global_c4 takes argument 1 as P, but an input is given whole and not as addends of ranks; take it as B or S}}
+func.func @verify_global_c4(%x: tensor<f32, #B>, %y: tensor<f32, #sbp.nd<#p, [B, P]>>) -> tensor<f32, #B> {
+  return %x : tensor<f32, #B>
+}
+
+// -----
+
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 func.func @verify_global_c4_legal(%x: tensor<4xf32, #S0>) -> tensor<4xf32, #S0> {

@@ -45,15 +45,16 @@ func.func @slice(%x: tensor<10x6xf32, #B>) -> (tensor<10x6xf32, #S0>, tensor<10x
 }
 
 // ALL-LABEL: func.func @reduce
-// FIRST: ccl.all_reduce "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [15, 15, 15, 15] : tensor<10x6xf32> -> <tensor<10x6xf32>>
+// FIRST: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [15, 15, 15, 15] : tensor<10x6xf32> -> <tensor<10x6xf32>>
 // FIRST: %[[ROWS:.*]] = ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<60xf32>
-// FIRST: ccl.reduce_scatter "argument 0" %[[ROWS]] ranks [0, 1, 2, 3] index 0 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<18xf32>>
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[ROWS]] ranks [0, 1, 2, 3] index 0 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<18xf32>>
 // FIRST: %[[COLUMNS:.*]] = ccl.pack {{.*}} at [0, 20, 40, 50] : (tensor<10x2xf32>, tensor<10x2xf32>, tensor<10x1xf32>, tensor<10x1xf32>) -> tensor<60xf32>
-// FIRST: ccl.reduce_scatter "argument 0" %[[COLUMNS]] ranks [0, 1, 2, 3] index 0 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<20xf32>>
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[COLUMNS]] ranks [0, 1, 2, 3] index 0 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<20xf32>>
 // LAST: ccl.reduce_scatter {{.*}} index 3 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
 // LAST: ccl.reduce_scatter {{.*}} index 3 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<10xf32>>
 // LAST: ccl.view %{{.*}} at 0 : tensor<10xf32> -> tensor<10x1xf32>
-func.func @reduce(%x: tensor<10x6xf32, #P>) -> (tensor<10x6xf32, #B>, tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>) {
+func.func @reduce(%g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #B>, tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>) {
+  %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<4x10x6xf32, #S0>) -> tensor<10x6xf32, #P>
   %0 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #B>
   %1 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #S0>
   %2 = sbp.boxing %x : tensor<10x6xf32, #P> -> tensor<10x6xf32, #S1>

@@ -19,8 +19,9 @@ func.func @along_dp(%x: tensor<6x2xf32, #S0B>) -> tensor<6x2xf32, #BB> {
 }
 
 // CHECK-LABEL: func.func @along_tp
-// CHECK: ccl.all_reduce "argument 0" %{{.*}} ranks [10, 11] index 1 blocks [6, 6]
-func.func @along_tp(%x: tensor<6x2xf32, #BP>) -> tensor<6x2xf32, #BB> {
+// CHECK: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} ranks [10, 11] index 1 blocks [6, 6]
+func.func @along_tp(%g: tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BB> {
+  %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BP>
   %0 = sbp.boxing %x : tensor<6x2xf32, #BP> -> tensor<6x2xf32, #BB>
   return %0 : tensor<6x2xf32, #BB>
 }
@@ -49,9 +50,10 @@ func.func @rows_to_columns(%x: tensor<6x4xf32, #S0B>) -> tensor<6x4xf32, #BS1> {
 // An axis of size 1 costs nothing: S, B and P of it are the same bytes.
 #p = #sbp.placement<"cpu", [dp = 1, tp = 1], ranks = [11]>
 // CHECK-LABEL: func.func @alone
-// CHECK-SAME: %[[X:.*]]: tensor<6x2xf32>
+// CHECK-NEXT: %[[X:.*]] = nn.reduce_sum
 // CHECK-NEXT: return %[[X]]
-func.func @alone(%x: tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>) -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>> {
+func.func @alone(%g: tensor<1x6x2xf32, #sbp.nd<#p, [S(0), S(2)]>>) -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>> {
+  %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<1x6x2xf32, #sbp.nd<#p, [S(0), S(2)]>>) -> tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>
   %0 = sbp.boxing %x : tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>> -> tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
   return %0 : tensor<6x2xf32, #sbp.nd<#p, [S(0), B]>>
 }
@@ -61,6 +63,7 @@ func.func @alone(%x: tensor<6x2xf32, #sbp.nd<#p, [P, S(1)]>>) -> tensor<6x2xf32,
 // Alone on two axes: addends are B along the one before they lie in the bucket along the other, which knows them apart.
 #p = #sbp.placement<"cpu", [dp = 1, tp = 1], ranks = [11]>
 #PP = #sbp.nd<#p, [P, P]>
+#S0S1 = #sbp.nd<#p, [S(0), S(1)]>
 #BB = #sbp.nd<#p, [B, B]>
 #A = #sbp.nd<#p, [S(@l, 0 of 32), B]>
 #C = #sbp.nd<#p, [S(@l, 16 of 32), B]>
@@ -68,11 +71,14 @@ sbp.bucket @l : tensor<32xf32, #BB> along "dp" holds [@a, @c] at [0, 16]
 sbp.variable @a : tensor<2xf32, #BB> storage #A slot #sbp.slot<@l, 0 of 32>
 sbp.variable @c : tensor<2xf32, #BB> storage #C slot #sbp.slot<@l, 16 of 32>
 // CHECK-LABEL: func.func @alone_in_a_bucket
-// CHECK-SAME: %[[X:[^:]*]]: tensor<2xf32> {{.*}}, %[[Y:[^:]*]]: tensor<2xf32>
+// CHECK-NEXT: %[[X:.*]] = nn.reduce_sum
+// CHECK-NEXT: %[[Y:.*]] = nn.reduce_sum
 // CHECK-NEXT: %[[PACK:.*]] = ccl.pack %[[X]], %[[Y]] at [0, 16]
 // CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[PACK]] : tensor<32xf32>
 // CHECK-NEXT: return
-func.func @alone_in_a_bucket(%x: tensor<2xf32, #PP>, %y: tensor<2xf32, #PP>) {
+func.func @alone_in_a_bucket(%g: tensor<1x1x2xf32, #S0S1>, %h: tensor<1x1x2xf32, #S0S1>) {
+  %x = nn.reduce_sum %g {dims = array<i64: 0, 1>} : (tensor<1x1x2xf32, #S0S1>) -> tensor<2xf32, #PP>
+  %y = nn.reduce_sum %h {dims = array<i64: 0, 1>} : (tensor<1x1x2xf32, #S0S1>) -> tensor<2xf32, #PP>
   %0 = sbp.boxing %x : tensor<2xf32, #PP> -> tensor<2xf32, #A> bucket #sbp.slot<@l, 0 of 32>
   sbp.assign @a, %0 : tensor<2xf32, #A>
   %1 = sbp.boxing %y : tensor<2xf32, #PP> -> tensor<2xf32, #C> bucket #sbp.slot<@l, 16 of 32>

@@ -4,6 +4,7 @@
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
 #Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
 #Sc = #sbp.nd<#p, [S(@l, 48 of 64)]>
 // Rank 1 of 2 holds elements 32 to 63: 2 rows of @a's 8 (34 elements) and all of @c.
@@ -48,7 +49,8 @@ func.func @phases() -> (tensor<6xf32, #B>, tensor<6xf32, #B>) {
 
 // Gradients of both are packed when the last is there, reduced once, and applied by one multiply and one subtraction.
 // CHECK-LABEL: func.func @update
-// CHECK-SAME: %[[GA:.*]]: tensor<2x17xf32> {{{.*}}}, %[[GC:.*]]: tensor<6xf32>
+// CHECK-NEXT: %[[GA:.*]] = nn.reduce_sum {{.*}} -> tensor<2x17xf32>
+// CHECK-NEXT: %[[GC:.*]] = nn.reduce_sum {{.*}} -> tensor<6xf32>
 // CHECK-NEXT: %[[PACK:.*]] = ccl.pack %[[GA]], %[[GC]] at [0, 48] : (tensor<2x17xf32>, tensor<6xf32>) -> tensor<64xf32>
 // CHECK-NEXT: %[[RS:.*]] = ccl.reduce_scatter "bucket l" %[[PACK]] ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> <tensor<32xf32>>
 // CHECK-NEXT: %[[G:.*]] = ccl.wait %[[RS]]
@@ -58,7 +60,9 @@ func.func @phases() -> (tensor<6xf32, #B>, tensor<6xf32, #B>) {
 // CHECK-NEXT: %[[NEW:.*]] = nn.sub %[[W]], %[[STEP]] : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
 // CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[NEW]] : tensor<32xf32>
 // CHECK-NEXT: return
-func.func @update(%ga: tensor<2x17xf32, #P>, %gc: tensor<6xf32, #P>) {
+func.func @update(%sa: tensor<2x2x17xf32, #S0>, %sc: tensor<2x6xf32, #S0>) {
+  %ga = nn.reduce_sum %sa {dims = array<i64: 0>} : (tensor<2x2x17xf32, #S0>) -> tensor<2x17xf32, #P>
+  %gc = nn.reduce_sum %sc {dims = array<i64: 0>} : (tensor<2x6xf32, #S0>) -> tensor<6xf32, #P>
   %0 = sbp.boxing %gc : tensor<6xf32, #P> -> tensor<6xf32, #Sc>
   %1 = sbp.boxing %ga : tensor<2x17xf32, #P> -> tensor<2x17xf32, #Sa>
   %r = sbp.read @rate : tensor<f32, #B>
@@ -109,6 +113,7 @@ func.func @unlike() {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
 #Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
 #Sc = #sbp.nd<#p, [S(@l, 32 of 64)]>
 // Stages 1 and 2: whole at rest, in the bucket's order; updated as shards, which are gathered into it.
@@ -143,7 +148,9 @@ func.func @shards() {
 // CHECK-NEXT: ccl.all_reduce "bucket l" %[[PACK]] ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> <tensor<64xf32>>
 // CHECK-NOT: ccl.all_reduce
 // CHECK: return
-func.func @all_reduce(%ga: tensor<17xf32, #P>, %gc: tensor<6xf32, #P>) -> (tensor<17xf32, #B>, tensor<6xf32, #B>) {
+func.func @all_reduce(%sa: tensor<2x17xf32, #S0>, %sc: tensor<2x6xf32, #S0>) -> (tensor<17xf32, #B>, tensor<6xf32, #B>) {
+  %ga = nn.reduce_sum %sa {dims = array<i64: 0>} : (tensor<2x17xf32, #S0>) -> tensor<17xf32, #P>
+  %gc = nn.reduce_sum %sc {dims = array<i64: 0>} : (tensor<2x6xf32, #S0>) -> tensor<6xf32, #P>
   %0 = sbp.boxing %gc : tensor<6xf32, #P> -> tensor<6xf32, #B> bucket #sbp.slot<@l, 32 of 64>
   %1 = sbp.boxing %ga : tensor<17xf32, #P> -> tensor<17xf32, #B> bucket #sbp.slot<@l, 0 of 64>
   return %1, %0 : tensor<17xf32, #B>, tensor<6xf32, #B>

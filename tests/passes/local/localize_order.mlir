@@ -46,6 +46,7 @@ func.func @assigned_twice() {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
 #Sa = #sbp.nd<#p, [S(@l, 0 of 64)]>
 #Sc = #sbp.nd<#p, [S(@l, 16 of 64)]>
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@a, @c] at [0, 16]
@@ -58,7 +59,9 @@ sbp.variable @c : tensor<6xf32, #B> storage #Sc slot #sbp.slot<@l, 16 of 64>
 // CHECK: ccl.assign @bucket.l.parameter,
 // CHECK: %[[NEW:.*]] = ccl.read @bucket.l.parameter
 // CHECK: ccl.all_gather "bucket l" %[[NEW]]
-func.func @read_behind_one_that_waits(%ga: tensor<6xf32, #P>, %gc: tensor<6xf32, #P>) -> tensor<6xf32, #B> {
+func.func @read_behind_one_that_waits(%sa: tensor<2x6xf32, #S0>, %sc: tensor<2x6xf32, #S0>) -> tensor<6xf32, #B> {
+  %ga = nn.reduce_sum %sa {dims = array<i64: 0>} : (tensor<2x6xf32, #S0>) -> tensor<6xf32, #P>
+  %gc = nn.reduce_sum %sc {dims = array<i64: 0>} : (tensor<2x6xf32, #S0>) -> tensor<6xf32, #P>
   %0 = sbp.boxing %ga : tensor<6xf32, #P> -> tensor<6xf32, #Sa>
   %1 = nn.neg %0 : (tensor<6xf32, #Sa>) -> tensor<6xf32, #Sa>
   sbp.assign @a, %1 : tensor<6xf32, #Sa>

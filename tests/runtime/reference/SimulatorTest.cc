@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace splitcast::reference {
 namespace {
@@ -280,6 +281,16 @@ TEST_F(SimulatorTest, RefusesCallsThatNoRankCanMake) {
               testing::IsEmpty());
   std::string self = functionWith({"all_gather", "w", {0, 1}, 0, {1, 1}, "%x", flatType(1), flatType(2)});
   EXPECT_THAT(messageOf({self, self}, {x, x}), testing::HasSubstr("its index 0 there is rank 0"));
+}
+
+// Whoever gives a rank its input has the whole; what it would have to give as an addend, nobody says.
+TEST_F(SimulatorTest, TakesNoInputAsAddends) {
+  std::string text = "func.func @f(%x: tensor<2xf32> {ccl.global = tensor<2xf32, #sbp.nd<#sbp.placement<\"cpu\", [dp = "
+                     "1]>, [SIGNATURE]>>}) -> tensor<2xf32> {\nreturn %x : tensor<2xf32>\n}";
+  Tensor x = f32({2}, {1, 2});
+  EXPECT_EQ(messageOf({absl::StrReplaceAll(text, {{"SIGNATURE", "P"}})}, {x}),
+            "rank 0: @f takes argument 0 as P, but an input is given whole; take it as B or S");
+  EXPECT_TRUE(run({absl::StrReplaceAll(text, {{"SIGNATURE", "B"}})}, {x}).ok());
 }
 
 // An offset that overflows when the count is added to it: refused by the verifier of ccl.view, or else by the
