@@ -65,6 +65,11 @@ void writeModules(const std::string &directory) {
                  "  %g = nn.relu_grad %1, %1 : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x3xf32>\n"
                  "  %2 = nn.softmax_cross_entropy %g,"));
   write("cuda.mlir", replaced(module, "\"cpu\"", "\"cuda\""));
+  write("two_placements.mlir",
+        replaced(module, "train(",
+                 "train(%q: tensor<4xf32, #sbp.nd<#sbp.placement<\"cpu\", [a = 1, b = 2]>, [B, B]>>, "));
+  write("partial.mlir", replaced(module, "#p, [S(0)]", "#p, [P]"));
+  write("too_large.mlir", module + "sbp.variable @huge : tensor<4x4611686018427387904xf32, #B>\n");
   write("seeded.mlir", replaced(module, "lr = 0.1", "lr = 0.2"));
   write("init_file.mlir", replaced(module, "#sbp.uniform<-0.5, 0.5>", "#sbp.file<\"missing.safetensors\", \"w\">"));
 }
@@ -180,6 +185,13 @@ const Cases kModules = {
     {"EmptyModule", {"bare", "empty.mlir"}, {"empty.mlir", "no placement", "sbp.placement"}},
     {"NoSignature", {"bare", "no_signature.mlir"}, {"no_signature.mlir", "no placement", "a signature"}},
     {"NoSuchDimension", {"bare", "no_split.mlir"}, {"no_split.mlir:", "S(3)"}},
+    {"TwoPlacements",
+     {"bare", "two_placements.mlir"},
+     {"two_placements.mlir\":6:", "another placement", "[a = 1, b = 2]", "[dp = 2]", "has one placement"}},
+    {"PartialInput", {"bare", "partial.mlir"}, {"partial.mlir\":6:", "@train takes argument 0 as P", "as B or S"}},
+    {"TooLarge",
+     {"bare", "too_large.mlir"},
+     {"too_large.mlir:", "4x4611686018427387904xf32", "more than 2^63 - 1 bytes"}},
     {"NothingToTrain", {"bare", "frozen.mlir"}, {"'nn.minimize' op", "depends on no trainable variable"}},
     {"NoGradient", {"bare", "no_gradient.mlir"}, {"'nn.minimize' op", "'nn.relu_grad' has no gradient", "freeze"}},
     {"OtherDevices", {"bare", "cuda.mlir"}, {"\"cuda\"", "\"cpu\""}},
