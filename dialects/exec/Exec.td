@@ -33,7 +33,7 @@ def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
   let summary = "Bytes [offset, offset + bytes) of a space";
   let description = [{
     `#exec.range<arena, 64, 128>`.
-    - C1: The space is `persistent` or `arena`; offset and bytes are not negative.
+    - C1: The space is `persistent` or `arena`; offset and bytes are not negative, and their sum at most 2^63 - 1.
   }];
   let parameters = (ins "::mlir::StringAttr":$space, "int64_t":$offset, "int64_t":$bytes);
   let hasCustomAssemblyFormat = 1;

@@ -1,4 +1,5 @@
 #include "dialects/exec/Exec.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -51,6 +52,9 @@ LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
     return emitError() << "range of space '" << space.getValue() << "'; spaces are persistent and arena";
   if (offset < 0 || bytes < 0)
     return emitError() << "range of " << bytes << " bytes at " << offset << "; neither may be negative";
+  if (!sbp::checkedSum(offset, bytes))
+    return emitError() << "range of " << bytes << " bytes at " << offset << " ends behind " << sbp::kMostBytesText
+                       << "; no space is so large";
   return success();
 }
 
@@ -83,7 +87,8 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
 
 LogicalResult StorageOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !getRange().isPersistent() || getRange().getBytes() != type.getNumElements() * sbp::elementBytes(type))
+  if (!type || !getRange().isPersistent() ||
+      getRange().getBytes() != sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)))
     return emitOpError() << "puts " << getType() << " in " << getRange()
                          << "; the range must be persistent and as large";
   if (getMembers().size() != getOffsets().size())

@@ -47,3 +47,16 @@ exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 
   // expected-error @below {{'exec.collective' op has a block of -4 elements; it is at least 0}}
   exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 12, -4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
+
+// -----
+
+// The end wraps to a negative one, which is within every space: @range_c1.
+// expected-error @below {{range of 64 bytes at 9223372036854775744 ends behind 2^63 - 1 bytes; no space is so large}}
+exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, input_types = [tensor<16xf32>], input_names = ["x"], inputs = [#exec.range<arena, 9223372036854775744, 64>], output_types = [], output_names = [], outputs = []} {
+}
+
+// -----
+
+// 2^64 elements, which wrap to none.
+// expected-error @below {{'exec.storage' op puts 'tensor<4x4611686018427387904xf32>' in #exec.range<persistent, 0, 0>; the range must be persistent and as large}}
+exec.storage @storage.w : tensor<4x4611686018427387904xf32> in <persistent, 0, 0> holds [] at []
