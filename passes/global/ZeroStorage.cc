@@ -128,8 +128,8 @@ private:
         store(parameter, split(parameter, sbp::Sbp::split(0)), {});
         continue;
       }
-      Bucket alone = startBucket(parameter); // by another axis, inside of which this split must lie: a bucket of one
-      alone.name = parameter.getSymName().str();
+      // By another axis, inside of which this split must lie: a bucket of one.
+      Bucket alone = startBucket(parameter, parameter.getSymName());
       if (failed(add(alone, parameter)) || failed(finish(alone)))
         return failure();
     }
@@ -144,12 +144,12 @@ private:
       };
       Bucket *bucket = llvm::find_if(open, fits);
       if (bucket == open.end()) {
-        open.push_back(startBucket(parameter));
+        open.push_back(startGroup(parameter));
         bucket = &open.back();
       } else if (isFull(*bucket, parameter)) {
         if (failed(finish(*bucket)))
           return failure();
-        *bucket = startBucket(parameter);
+        *bucket = startGroup(parameter);
       }
       if (failed(add(*bucket, parameter)))
         return failure();
@@ -162,12 +162,17 @@ private:
     return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucketBytes;
   }
 
-  Bucket startBucket(sbp::VariableOp first) {
+  /// Empty, and of a name that no other bucket has: another element type may have taken it, or the group comes again.
+  Bucket startBucket(sbp::VariableOp first, StringRef wantedName) {
+    std::string name = wantedName.str();
+    for (int copy = 1; !names.insert(name).second; ++copy)
+      name = wantedName.str() + "_" + std::to_string(copy);
+    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, first.getGroupOrPrefix(), {}};
+  }
+
+  Bucket startGroup(sbp::VariableOp first) {
     StringRef group = first.getGroupOrPrefix();
-    std::string name = group.empty() ? "bucket" : group.str();
-    for (int copy = 1; !names.insert(name).second; ++copy) // another element type, or the group comes again
-      name = (group.empty() ? "bucket" : group.str()) + "_" + std::to_string(copy);
-    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, group, {}};
+    return startBucket(first, group.empty() ? "bucket" : group);
   }
 
   static LogicalResult emitTooLarge(Bucket &bucket) {
