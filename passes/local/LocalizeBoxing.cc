@@ -84,6 +84,13 @@ Value CollectiveBuilder::slice(Value input, int64_t dim, sbp::Interval interval)
                                      builder.getI64IntegerAttr(interval.begin));
 }
 
+Value CollectiveBuilder::swapLeading(Value input) {
+  ArrayRef<int64_t> shape = typeOf(input).getShape();
+  if (shape[0] == 1 || shape[1] == 1) // nothing moves
+    return view(input, 0, {shape[1], shape[0], shape[2]});
+  return builder.create<nn::TransposeOp>(loc, input, ArrayRef<int64_t>{1, 0, 2});
+}
+
 Value CollectiveBuilder::concat(ValueRange inputs, int64_t dim) {
   sbp::Shape shape = sbp::shapeOf(inputs.front().getType());
   shape[dim] = 0;
@@ -99,50 +106,111 @@ Value CollectiveBuilder::concat(ValueRange inputs, int64_t dim) {
 
 namespace {
 
+/// Elements before and after a dimension.
+std::pair<int64_t, int64_t> around(const sbp::Shape &shape, int64_t dim) {
+  return {sbp::numElements(sbp::Shape(shape.begin(), shape.begin() + dim)),
+          sbp::numElements(sbp::Shape(shape.begin() + dim + 1, shape.end()))};
+}
+
 /// Shapes along the group before and after a step, and the intervals that its pieces are cut at.
 class StepShapes {
 public:
   StepShapes(const sbp::BoxingStep &step, const sbp::Shape &shape, const sbp::Placement &placement,
              const AxisGroup &group)
-      : group(group) {
-    for (int64_t position : group.positions) {
-      std::vector<int64_t> at = placement.coordinates(position);
-      before.push_back(sbp::localShape(shape, step.from, placement, at));
-      after.push_back(sbp::localShape(shape, step.to, placement, at));
-    }
+      : group(group), from(step.from[step.axis]), to(step.to[step.axis]) {
+    sbp::NdSbp others = step.from;
+    others[step.axis] = sbp::Sbp::broadcast();
+    whole = sbp::localShape(shape, others, placement, placement.coordinates(group.positions[group.index]));
   }
 
-  static std::vector<int64_t> elements(const std::vector<sbp::Shape> &shapes) {
-    std::vector<int64_t> counts;
-    for (const sbp::Shape &shape : shapes)
-      counts.push_back(sbp::numElements(shape));
-    return counts;
-  }
+  sbp::Shape before(int64_t r) const { return shapeAt(from, r); }
+  sbp::Shape after(int64_t r) const { return shapeAt(to, r); }
+  std::vector<int64_t> elementsBefore() const { return elements(from); }
+  std::vector<int64_t> elementsAfter() const { return elements(to); }
 
   /// Piece r of `extent` along the group.
   sbp::Interval piece(int64_t extent, int64_t r) const { return sbp::pieceOf(extent, group.size(), r); }
 
   const AxisGroup &group;
-  std::vector<sbp::Shape> before, after;
+
+private:
+  sbp::Shape shapeAt(const sbp::Sbp &entry, int64_t r) const {
+    sbp::Shape shape = whole;
+    if (entry.isSplit())
+      shape[entry.dim] = piece(shape[entry.dim], r).count;
+    return shape;
+  }
+
+  std::vector<int64_t> elements(const sbp::Sbp &entry) const {
+    if (!entry.isSplit())
+      return std::vector<int64_t>(group.size(), sbp::numElements(whole));
+    const auto [outer, inner] = around(whole, entry.dim);
+    std::vector<int64_t> counts;
+    for (int64_t r = 0; r < group.size(); ++r)
+      counts.push_back(outer * inner * piece(whole[entry.dim], r).count);
+    return counts;
+  }
+
+  sbp::Sbp from, to;
+  sbp::Shape whole; ///< what the other axes leave
 };
 
 bool isLeading(const sbp::Shape &shape, int64_t dim) {
   return std::all_of(shape.begin(), shape.begin() + dim, [](int64_t extent) { return extent == 1; });
 }
 
-Value gather(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
-  std::vector<int64_t> blocks = StepShapes::elements(shapes.before);
-  Value flat = build.allGather(input, blocks);
-  const sbp::Shape &result = shapes.after[shapes.group.index];
-  if (isLeading(result, dim))
-    return build.view(flat, 0, result);
-  SmallVector<Value> pieces;
+/// Up to so many pieces are cut and joined one by one. More are by a transposition of all that have the same extent, so
+/// that the number of ops does not grow with the number of ranks.
+constexpr int64_t kMostSinglePieces = 8;
+
+/// Neighbouring pieces of a dimension, cut for `ranks`, that have the same extent, from `begin` on.
+struct EqualPieces {
+  int64_t begin, count, extent;
+};
+
+SmallVector<EqualPieces, 2> equalPieces(int64_t extent, int64_t ranks) {
+  const int64_t least = extent / ranks, longer = extent % ranks;
+  SmallVector<EqualPieces, 2> runs;
+  if (longer > 0)
+    runs.push_back({0, longer, least + 1});
+  if (least > 0)
+    runs.push_back({longer * (least + 1), ranks - longer, least});
+  return runs;
+}
+
+/// Joins along `dim` the pieces that lie one after the other in `flat`; `shape` is that of the result.
+Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, int64_t dim, const StepShapes &shapes) {
+  const auto [outer, inner] = around(shape, dim);
+  const bool isSingle = shapes.group.size() <= kMostSinglePieces;
+  SmallVector<Value> parts;
   int64_t offset = 0;
-  for (int64_t r = 0; r < shapes.group.size(); ++r) {
-    pieces.push_back(build.view(flat, offset, shapes.before[r]));
-    offset += blocks[r];
-  }
-  return build.concat(pieces, dim);
+  auto add = [&](int64_t count, int64_t extent) {
+    sbp::Shape part = shape;
+    part[dim] = count * extent;
+    Value joined = flat;
+    int64_t at = offset;
+    if (!isSingle) {
+      joined = build.swapLeading(build.view(flat, offset, {count, outer, extent * inner}));
+      at = 0;
+    }
+    parts.push_back(build.view(joined, at, part));
+    offset += sbp::numElements(part);
+  };
+  if (isSingle)
+    for (int64_t r = 0; r < shapes.group.size(); ++r)
+      add(1, shapes.piece(shape[dim], r).count);
+  else
+    for (const EqualPieces &run : equalPieces(shape[dim], shapes.group.size()))
+      add(run.count, run.extent);
+  if (parts.empty())
+    return build.view(flat, 0, shape);
+  return parts.size() == 1 ? parts.front() : build.concat(parts, dim);
+}
+
+Value gather(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
+  Value flat = build.allGather(input, shapes.elementsBefore());
+  const sbp::Shape result = shapes.after(shapes.group.index);
+  return isLeading(result, dim) ? build.view(flat, 0, result) : joinPieces(build, flat, result, dim, shapes);
 }
 
 /// The operand cut along `dim` for each rank, one cut after the other.
@@ -151,37 +219,38 @@ Value packPieces(CollectiveBuilder &build, Value input, const StepShapes &shapes
   if (isLeading(shape, dim))
     return build.view(input, 0, {sbp::numElements(shape)});
   SmallVector<Value> pieces;
-  for (int64_t r = 0; r < shapes.group.size(); ++r)
-    pieces.push_back(build.slice(input, dim, shapes.piece(shape[dim], r)));
-  return build.packTight(pieces);
+  if (shapes.group.size() <= kMostSinglePieces) {
+    for (int64_t r = 0; r < shapes.group.size(); ++r)
+      pieces.push_back(build.slice(input, dim, shapes.piece(shape[dim], r)));
+    return build.packTight(pieces);
+  }
+  const auto [outer, inner] = around(shape, dim);
+  for (const EqualPieces &run : equalPieces(shape[dim], shapes.group.size())) {
+    const bool isAll = run.count * run.extent == shape[dim];
+    Value part = isAll ? input : build.slice(input, dim, {run.begin, run.count * run.extent});
+    pieces.push_back(build.swapLeading(build.view(part, 0, {outer, run.count, run.extent * inner})));
+  }
+  return pieces.empty() ? build.view(input, 0, {0}) : build.packTight(pieces);
 }
 
 Value scatter(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
   Value packed = packPieces(build, input, shapes, dim);
-  Value block = build.reduceScatter(packed, StepShapes::elements(shapes.after));
-  return build.view(block, 0, shapes.after[shapes.group.index]);
+  Value block = build.reduceScatter(packed, shapes.elementsAfter());
+  return build.view(block, 0, shapes.after(shapes.group.index));
 }
 
 Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t fromDim, int64_t toDim) {
-  int64_t own = shapes.group.index;
+  const int64_t own = shapes.group.index;
+  const sbp::Shape before = shapes.before(own), after = shapes.after(own);
+  const auto [beforeOuter, beforeInner] = around(before, toDim);
+  const auto [afterOuter, afterInner] = around(after, fromDim);
   std::vector<int64_t> sent, received;
-  std::vector<sbp::Shape> receivedShapes;
   for (int64_t r = 0; r < shapes.group.size(); ++r) {
-    sbp::Shape toPeer = shapes.before[own], fromPeer = shapes.before[r];
-    toPeer[toDim] = shapes.piece(toPeer[toDim], r).count;
-    fromPeer[toDim] = shapes.piece(fromPeer[toDim], own).count;
-    sent.push_back(sbp::numElements(toPeer));
-    received.push_back(sbp::numElements(fromPeer));
-    receivedShapes.push_back(fromPeer);
+    sent.push_back(beforeOuter * beforeInner * shapes.piece(before[toDim], r).count);
+    received.push_back(afterOuter * afterInner * shapes.piece(after[fromDim], r).count);
   }
   Value flat = build.allToAll(packPieces(build, input, shapes, toDim), sent, received);
-  SmallVector<Value> pieces;
-  int64_t offset = 0;
-  for (int64_t r = 0; r < shapes.group.size(); ++r) {
-    pieces.push_back(build.view(flat, offset, receivedShapes[r]));
-    offset += received[r];
-  }
-  return build.concat(pieces, fromDim);
+  return joinPieces(build, flat, after, fromDim, shapes);
 }
 
 } // namespace

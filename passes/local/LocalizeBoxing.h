@@ -37,6 +37,8 @@ public:
   /// [interval) of dimension `dim`.
   mlir::Value slice(mlir::Value input, int64_t dim, sbp::Interval interval);
   mlir::Value concat(mlir::ValueRange inputs, int64_t dim);
+  /// The first two of three dimensions the other way round.
+  mlir::Value swapLeading(mlir::Value input);
 
 private:
   mlir::Value wait(mlir::Value pending);

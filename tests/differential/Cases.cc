@@ -154,11 +154,37 @@ func.func @train(%xa: tensor<4x10xf32, #S0>, %xb: tensor<4x10xf32, #S0>,
   return %loss : tensor<f32>
 })";
 
+constexpr const char *kManyRanks = R"(
+#p = #sbp.placement<"cpu", [dp = 10]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+sbp.variable @w : tensor<23x11xf32, #S0> init #sbp.normal<mean = 0.0, stddev = 0.5>
+func.func @train(%x: tensor<6x23xf32, #S1>, %y: tensor<14x12xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<23x11xf32>
+  %0 = nn.matmul %x, %w : (tensor<6x23xf32, #S1>, tensor<23x11xf32>) -> tensor<6x11xf32>
+  %1 = sbp.boxing %0 : tensor<6x11xf32> -> tensor<6x11xf32, #S1>
+  %2 = nn.tanh %1 : (tensor<6x11xf32, #S1>) -> tensor<6x11xf32, #S1>
+  %3 = sbp.boxing %2 : tensor<6x11xf32, #S1> -> tensor<6x11xf32, #S0>
+  %4 = sbp.boxing %y : tensor<14x12xf32, #S0> -> tensor<14x12xf32, #S1>
+  %5 = nn.tanh %4 : (tensor<14x12xf32, #S1>) -> tensor<14x12xf32, #S1>
+  %6 = sbp.boxing %5 : tensor<14x12xf32, #S1> -> tensor<14x12xf32, #B>
+  %7 = nn.mul %6, %6 : (tensor<14x12xf32, #B>, tensor<14x12xf32, #B>) -> tensor<14x12xf32, #B>
+  %8 = nn.mul %3, %3 : (tensor<6x11xf32, #S0>, tensor<6x11xf32, #S0>) -> tensor<6x11xf32, #S0>
+  %9 = nn.reduce_sum %7 {dims = array<i64: 0, 1>} : (tensor<14x12xf32, #B>) -> tensor<f32>
+  %10 = nn.reduce_sum %8 {dims = array<i64: 0, 1>} : (tensor<6x11xf32, #S0>) -> tensor<f32>
+  %s = nn.add %9, %10 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %loss = nn.scale %s {value = 0.01 : f64} : (tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %loss : tensor<f32>
+})";
+
 } // namespace
 
 Case mlp(int64_t ranks) { return {"mlp", onRanks(kMlp, ranks), 0}; }
 Case classifier(int64_t ranks) { return {"classifier", onRanks(kClassifier, ranks), 9}; }
 Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageModel, ranks), 30}; }
+Case manyRanks() { return {"many ranks", kManyRanks, 0}; }
 Case tensorParallelMlp() { return {"tensor-parallel mlp", kTensorParallel, 0}; }
 
 Case microBatches(int64_t ranks) {

@@ -113,6 +113,18 @@ TEST_F(EveryPassOfFixedCasesTest, Mlp) { check(mlp(3)); }
 TEST_F(EveryPassOfFixedCasesTest, LanguageModel) { check(languageModel(2)); }
 /// Weights split along tp, and along dp by ZeRO.
 TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlp) { check(tensorParallelMlp()); }
+TEST_F(EveryPassOfFixedCasesTest, ManyRanks) {
+  Case of = manyRanks();
+  mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+  ASSERT_TRUE(module);
+  Configuration configuration;
+  configuration.stage = 3;
+  EveryPassOptions options;
+  options.objectCacheDir = testing::TempDir() + "/objects";
+  absl::StatusOr<LevelOutcomes> outcomes =
+      checkEveryPass(*module, {randomSteps(*module, of, 2), randomVariables(*module)}, configuration, options);
+  EXPECT_TRUE(outcomes.ok()) << outcomes.status();
+}
 /// Weights that are read for each half: gradients with two contributions.
 TEST_F(EveryPassOfFixedCasesTest, MicroBatches) { check(microBatches(4)); }
 
