@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_DIALECTS_EXEC_EXEC_H
 #define SPLITCAST_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/exec/Role.h"
 #include "dialects/sbp/Sbp.h"
 
 #include "dialects/exec/ExecDialect.h.inc"
@@ -17,6 +18,9 @@ inline constexpr const char *kKernelsName = "kernels";
 
 /// All ranges that an op reads, and all that it writes.
 void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm::SmallVectorImpl<RangeAttr> &writes);
+
+/// C4 of exec.plan.
+mlir::LogicalResult verifyBuffers(PlanOp plan);
 
 /// What this rank sends in one collective.
 sbp::Traffic trafficOf(CollectiveOp op);

@@ -49,6 +49,24 @@ def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
 }
 def Exec_RangeArray : TypedArrayAttrBase<Exec_RangeAttr, "ranges">;
 
+def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "Bytes [offset, offset + bytes) of the arena, what they are for, and while which ops";
+  let description = [{
+    `#exec.buffer<gathered, 0, 512000, during 1 to 5>`. Ops are numbered as they stand in the plan, from 0; -1 is before the first, when
+    inputs are written, and their number is after the last, when outputs are read.
+    - C1: The role is one of `input`, `output`, `activation`, `gathered`, `gradient`, `gradient_shard`, `staging`, `workspace`; offset and
+      bytes are not negative; it ends no earlier than it begins.
+  }];
+  let parameters = (ins "::splitcast::exec::Role":$role, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first, "int64_t":$last);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getEnd() const { return getOffset() + getBytes(); }
+  }];
+}
+def Exec_BufferArray : TypedArrayAttrBase<Exec_BufferAttr, "buffers">;
+
 def Exec_StorageOp : Exec_Op<"storage", [Symbol]> {
   let summary = "Where variables lie at rest";
   let description = [{
@@ -73,11 +91,14 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
     - C3: The first `held_ops` ops read what is persistent or what they wrote, and neither a later op nor an input writes that; where
       there are any, no op writes what is persistent, and no collective is under way at their end. A run that follows one of the
       same plan may leave them out.
+    - C4: Where the plan says what its `buffers` are: they lie within the arena; no two share a byte at the same op; and all that an op
+      uses of the arena, a collective until its wait, lies in one buffer, which is live then. So no byte is read after another buffer
+      took its place.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$arena_bytes,
                    I64Attr:$persistent_bytes, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
                    ArrayAttr:$output_types, ArrayAttr:$output_names, Exec_RangeArray:$outputs,
-                   DefaultValuedAttr<I64Attr, "0">:$held_ops);
+                   DefaultValuedAttr<I64Attr, "0">:$held_ops, OptionalAttr<Exec_BufferArray>:$buffers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;

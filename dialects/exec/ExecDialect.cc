@@ -296,4 +296,6 @@ private:
 
 } // namespace
 
-LogicalResult PlanOp::verifyRegions() { return PlanVerifier(*this).run(); }
+LogicalResult PlanOp::verifyRegions() {
+  return success(succeeded(PlanVerifier(*this).run()) && succeeded(verifyBuffers(*this)));
+}

@@ -2,8 +2,9 @@
 #ifndef SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
 #define SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
 
+#include "dialects/exec/Role.h"
+
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace splitcast {
@@ -13,8 +14,8 @@ struct ArenaBuffer {
   int64_t bytes = 0;
   int64_t begin = 0;
   int64_t end = 0;
-  std::string purpose; ///< for the report: "gathered", "gradient bucket", "staging", "activation"
-  int64_t offset = 0;  ///< found by planArena: a multiple of sbp::kAlignmentBytes
+  exec::Role role = exec::Role::Activation;
+  int64_t offset = 0; ///< found by planArena: a multiple of sbp::kAlignmentBytes
 };
 
 /// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena.

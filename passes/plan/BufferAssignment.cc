@@ -55,21 +55,21 @@ int64_t BufferAssignment::bytesOf(Value tensor) {
   return type.getNumElements() * sbp::elementBytes(type);
 }
 
-int64_t BufferAssignment::newBuffer(int64_t bytes, const char *purpose) {
+int64_t BufferAssignment::newBuffer(int64_t bytes, exec::Role role) {
   Buffer buffer;
   buffer.arena.bytes = bytes;
   buffer.arena.begin = std::numeric_limits<int64_t>::max();
   buffer.arena.end = -1;
-  buffer.arena.purpose = purpose;
+  buffer.arena.role = role;
   buffers.push_back(buffer);
   return buffers.size() - 1;
 }
 
-int64_t BufferAssignment::storageBuffer(StringRef name, int64_t bytes) {
+int64_t BufferAssignment::storageBuffer(StringRef name) {
   auto [known, isNew] = storages.try_emplace(name.str(), -1);
   if (isNew) {
-    known->second = newBuffer(bytes, "storage");
-    buffers.back().storage = name.str();
+    known->second = buffers.size();
+    buffers.emplace_back().storage = name.str();
   }
   return known->second;
 }
@@ -125,7 +125,7 @@ void BufferAssignment::findCopiedReads(Block &block) {
       for (const Use &use : ofRead)
         if (indexOf(use.op) > *firstAssign)
           copiedReads.insert(read);
-    int64_t bytes = bytesOf(read.getResult()), buffer = storageBuffer(read.getStorage(), bytes);
+    int64_t bytes = bytesOf(read.getResult()), buffer = storageBuffer(read.getStorage());
     if (copiedReads.contains(read)) {
       copies[buffer].push_back(indexOf(read));
       continue;
@@ -143,13 +143,8 @@ void BufferAssignment::findCopiedReads(Block &block) {
 //===----------------------------------------------------------------------===//
 
 void BufferAssignment::defineStorages(Block &block) {
-  SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
-  for (Operation &op : block)
-    if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
-      auto storage = symbols.lookup<ccl::StorageOp>(assign.getStorage());
-      storageBuffer(assign.getStorage(),
-                    storage.getTensorType().getNumElements() * sbp::elementBytes(storage.getTensorType()));
-    }
+  for (auto assign : block.getOps<ccl::AssignOp>())
+    storageBuffer(assign.getStorage());
 }
 
 void BufferAssignment::placeWanted(Block &block) {
@@ -158,7 +153,8 @@ void BufferAssignment::placeWanted(Block &block) {
       wantInStorage(assign);
     } else if (isa<ccl::AllGatherOp>(op)) {
       if (!places.count(op.getResult(0)))
-        places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), "gathered"), 0, bytesOf(op.getResult(0))};
+        places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), exec::Role::Gathered), 0,
+                                   bytesOf(op.getResult(0))};
       Place all = data[&op] = places[op.getResult(0)];
       SmallVector<int64_t> blocks = blockBytes(&op);
       int64_t before = std::accumulate(blocks.begin(), blocks.begin() + ownIndex(&op), int64_t{0});
@@ -167,16 +163,17 @@ void BufferAssignment::placeWanted(Block &block) {
       bool isReduce = isa<ccl::AllReduceOp>(op);
       int64_t bytes = bytesOf(op.getOperand(0));
       if (!isReduce || !places.count(op.getResult(0)))
-        places[op.getResult(0)] = {newBuffer(bytes, "gradient buckets"), 0, bytes};
+        places[op.getResult(0)] = {newBuffer(bytes, exec::Role::Gradient), 0, bytes};
       data[&op] = places[op.getResult(0)];
       want(op.getOperand(0), data[&op], &op);
     } else if (isa<ccl::AllToAllOp>(op)) {
-      places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), "activations"), 0, bytesOf(op.getResult(0))};
+      places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), exec::Role::Activation), 0,
+                                 bytesOf(op.getResult(0))};
       data[&op] = places[op.getResult(0)];
     } else if (auto pack = dyn_cast<ccl::PackOp>(op)) {
       Value result = pack.getResult();
       if (!places.count(result))
-        places[result] = {newBuffer(bytesOf(result), "gradient buckets"), 0, bytesOf(result)};
+        places[result] = {newBuffer(bytesOf(result), exec::Role::Gradient), 0, bytesOf(result)};
       Operation *destroyer = nullptr; // a reduction in place
       for (const Use &use : uses[result])
         if (isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(use.op) && data.lookup(use.op).buffer == places[result].buffer)
@@ -315,7 +312,7 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
 /// `heldOps` ops make is never overwritten.
 void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
   for (BlockArgument argument : block.getArguments())
-    places[argument] = {newBuffer(bytesOf(argument), "activations"), 0, bytesOf(argument)};
+    places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input), 0, bytesOf(argument)};
   for (Operation &op : block)
     for (Value result : op.getResults()) {
       if (!isTensor(result) || rootOf(result).first != result || places.count(result))
@@ -326,7 +323,8 @@ void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
         continue;
       }
       bool isShard = isa<ccl::WaitOp>(op);
-      places[result] = {newBuffer(bytesOf(result), isShard ? "gradient shards" : "activations"), 0, bytesOf(result)};
+      places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation), 0,
+                        bytesOf(result)};
       buffers.back().mayBeOverwritten = isa<nn::FusionOp, nn::ComputeOpInterface>(op) && indexOf(&op) >= heldOps;
     }
 }
@@ -368,7 +366,7 @@ void BufferAssignment::addLibraryWorkspace(Operation *op) {
   std::optional<nn::LibraryCall> call = traits.libraryCallOf(op);
   if (!call || call->workspaceBytes == 0)
     return;
-  workspaces[op] = {newBuffer(call->workspaceBytes, "library workspaces"), 0, call->workspaceBytes};
+  workspaces[op] = {newBuffer(call->workspaceBytes, exec::Role::Workspace), 0, call->workspaceBytes};
   extend(workspaces[op], indexOf(op));
 }
 
@@ -404,10 +402,13 @@ void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
       bytes = sbp::allReduceWorkspace(bytesOf(op.getOperand(0)) / element, element, ranks, ownIndex(&op));
     if (bytes == 0)
       continue;
-    workspaces[&op] = {newBuffer(bytes, "staging"), 0, bytes};
+    workspaces[&op] = {newBuffer(bytes, exec::Role::Staging), 0, bytes};
     extend(workspaces[&op], index);
     extend(workspaces[&op], end);
   }
+  for (Value result : block.getTerminator()->getOperands())
+    if (exec::Role &role = buffers[placeOf(result).buffer].arena.role; role == exec::Role::Activation)
+      role = exec::Role::Output;
 }
 
 } // namespace splitcast

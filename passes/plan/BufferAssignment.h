@@ -91,8 +91,8 @@ private:
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
   static int64_t bytesOf(mlir::Value tensor);
   int64_t indexOf(mlir::Operation *op) const { return indices.lookup(op); }
-  int64_t newBuffer(int64_t bytes, const char *purpose);
-  int64_t storageBuffer(mlir::StringRef name, int64_t bytes);
+  int64_t newBuffer(int64_t bytes, exec::Role role);
+  int64_t storageBuffer(mlir::StringRef name);
 
   void wantInStorage(ccl::AssignOp assign);
   void want(mlir::Value value, Place target, mlir::Operation *destroyer);

@@ -97,18 +97,22 @@ public:
     for (Buffer &buffer : assignment.buffers)
       if (buffer.storage.empty())
         buffer.arena = arena[next++];
-    exec::PlanOp plan = createPlan(arenaBytes, arena);
+    exec::PlanOp plan = createPlan(arenaBytes);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
     auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
     int64_t heldOps = held ? held.getInt() : 0, lowered = 0;
+    std::vector<Operation *> lastBefore; // of the plan, by op of the program
     for (Operation &op : function.getBody().front()) {
+      Block &body = plan.getBody().front();
+      lastBefore.push_back(body.empty() ? nullptr : &body.back());
       if (failed(lower(&op)))
         return failure();
       ++lowered;
       if (lowered == heldOps)
         plan.setHeldOps(llvm::range_size(plan.getBody().front()));
     }
+    attachBuffers(plan, arena, lastBefore);
     return success();
   }
 
@@ -143,7 +147,7 @@ private:
   // The plan
   //===--------------------------------------------------------------------===//
 
-  exec::PlanOp createPlan(int64_t arenaBytes, ArrayRef<ArenaBuffer> arena) {
+  exec::PlanOp createPlan(int64_t arenaBytes) {
     SmallVector<Attribute> inputTypes, inputNames, outputTypes, outputNames;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       inputTypes.push_back(function.getArgAttr(i, "ccl.global"));
@@ -160,22 +164,30 @@ private:
         function.getLoc(), function.getNameAttr(), nullptr, builder.getI64IntegerAttr(arenaBytes),
         builder.getI64IntegerAttr(persistent.bytes), builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
         rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes), builder.getArrayAttr(outputNames),
-        rangesOf(terminator->getOperands()), builder.getI64IntegerAttr(0));
+        rangesOf(terminator->getOperands()), builder.getI64IntegerAttr(0), ArrayAttr());
     plan.getBody().emplaceBlock();
-    attachBuffers(plan, arena);
     return plan;
   }
 
-  /// What lies in the arena, for reports: per buffer its offset, bytes, first and last op of the program, and purpose.
-  void attachBuffers(exec::PlanOp plan, ArrayRef<ArenaBuffer> arena) {
-    SmallVector<int64_t> numbers;
-    SmallVector<StringRef> purposes;
+  /// What lies in the arena, while which ops of the plan. Ops of the program have become any number of them, after
+  /// `lastBefore`; inputs are there before the first, and what lives to the program's end is there after the last.
+  void attachBuffers(exec::PlanOp plan, ArrayRef<ArenaBuffer> arena, ArrayRef<Operation *> lastBefore) {
+    DenseMap<Operation *, int64_t> numbers;
+    for (Operation &op : plan.getBody().front())
+      numbers.try_emplace(&op, numbers.size());
+    auto firstOf = [&](int64_t op) { return lastBefore[op] ? numbers.lookup(lastBefore[op]) + 1 : 0; };
+    const int64_t programEnd = lastBefore.size() - 1;
+    SmallVector<Attribute> buffers;
     for (const ArenaBuffer &buffer : arena) {
-      numbers.append({buffer.offset, buffer.bytes, buffer.begin, buffer.end});
-      purposes.push_back(buffer.purpose);
+      if (buffer.begin > buffer.end) // nothing uses it
+        continue;
+      const int64_t first = buffer.role == exec::Role::Input ? -1 : firstOf(buffer.begin);
+      const int64_t last = buffer.end == programEnd ? numbers.size() : firstOf(buffer.end + 1) - 1;
+      if (first <= last)
+        buffers.push_back(
+            exec::BufferAttr::get(plan.getContext(), buffer.role, buffer.offset, buffer.bytes, first, last));
     }
-    plan->setAttr("buffers", builder.getDenseI64ArrayAttr(numbers));
-    plan->setAttr("purposes", builder.getStrArrayAttr(purposes));
+    plan.setBuffersAttr(builder.getArrayAttr(buffers));
   }
 
   //===--------------------------------------------------------------------===//

@@ -27,40 +27,53 @@ void addStorages(ModuleOp plans, MemoryReport &report) {
   }
 }
 
-/// Buffers of the arena as (bytes, first op, last op), with their purposes.
-struct LiveBuffers {
-  ArrayRef<int64_t> numbers; // offset, bytes, begin, end
-  ArrayAttr purposes;
-
-  explicit LiveBuffers(exec::PlanOp plan) {
-    if (auto attr = plan->getAttrOfType<DenseI64ArrayAttr>("buffers"))
-      numbers = attr.asArrayRef();
-    purposes = plan->getAttrOfType<ArrayAttr>("purposes");
+/// The op at which most bytes of the arena are live.
+int64_t busiest(ArrayRef<exec::BufferAttr> buffers) {
+  std::map<int64_t, int64_t> changes;
+  for (exec::BufferAttr buffer : buffers) {
+    changes[buffer.getFirst()] += buffer.getBytes();
+    changes[buffer.getLast() + 1] -= buffer.getBytes();
   }
-  size_t size() const { return numbers.size() / 4; }
-  int64_t bytes(size_t i) const { return numbers[4 * i + 1]; }
-  int64_t begin(size_t i) const { return numbers[4 * i + 2]; }
-  int64_t end(size_t i) const { return numbers[4 * i + 3]; }
-  StringRef purpose(size_t i) const { return cast<StringAttr>(purposes[i]).getValue(); }
-
-  /// The op at which most bytes are live.
-  int64_t busiest() const {
-    std::map<int64_t, int64_t> changes;
-    for (size_t i = 0; i < size(); ++i) {
-      changes[begin(i)] += bytes(i);
-      changes[end(i) + 1] -= bytes(i);
+  int64_t live = 0, most = 0, at = 0;
+  for (auto [op, change] : changes) {
+    live += change;
+    if (live > most) {
+      most = live;
+      at = op;
     }
-    int64_t live = 0, most = 0, at = 0;
-    for (auto [op, change] : changes) {
-      live += change;
-      if (live > most) {
-        most = live;
-        at = op;
-      }
-    }
-    return at;
   }
-};
+  return at;
+}
+
+/// The term that counts buffers of this role.
+int64_t &termOf(exec::Role role, MemoryReport &report) {
+  switch (role) {
+  case exec::Role::Gathered:
+    return report.gathered;
+  case exec::Role::Gradient:
+    return report.gradientBuckets;
+  case exec::Role::GradientShard:
+    return report.gradientShards;
+  case exec::Role::Staging:
+    return report.staging;
+  case exec::Role::Input:
+  case exec::Role::Output:
+  case exec::Role::Activation:
+  case exec::Role::Workspace:
+    break;
+  }
+  return report.activations;
+}
+
+void addArena(exec::PlanOp plan, MemoryReport &report) {
+  SmallVector<exec::BufferAttr> buffers;
+  if (ArrayAttr all = plan.getBuffersAttr())
+    buffers.append(all.getAsRange<exec::BufferAttr>().begin(), all.getAsRange<exec::BufferAttr>().end());
+  const int64_t at = busiest(buffers);
+  for (exec::BufferAttr buffer : buffers)
+    if (buffer.getFirst() <= at && at <= buffer.getLast())
+      termOf(buffer.getRole(), report) += buffer.getBytes();
+}
 
 /// What the functions of a module share: the executor's one arena, and the session's pieces of inputs and outputs.
 void addSharedMemory(ModuleOp plans, MemoryReport &report) {
@@ -81,16 +94,7 @@ MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
   MemoryReport report;
   addStorages(plans, report);
   addSharedMemory(plans, report);
-  LiveBuffers buffers(plan);
-  int64_t at = buffers.busiest();
-  std::map<StringRef, int64_t *> terms = {{"gathered", &report.gathered},
-                                          {"gradient buckets", &report.gradientBuckets},
-                                          {"gradient shards", &report.gradientShards},
-                                          {"staging", &report.staging},
-                                          {"activations", &report.activations}};
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (buffers.begin(i) <= at && at <= buffers.end(i))
-      *(terms.count(buffers.purpose(i)) ? terms[buffers.purpose(i)] : &report.activations) += buffers.bytes(i);
+  addArena(plan, report);
   report.persistentBytes = plan.getPersistentBytes();
   report.functionArenaBytes = plan.getArenaBytes();
   return report;

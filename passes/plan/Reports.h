@@ -15,7 +15,8 @@ namespace splitcast {
 /// Bytes of one rank while a session runs a function, by what they are for: all that grows with the model or its batch.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
-  /// What is live in the arena at the op where most is; the arena may be larger, by what does not fit together.
+  /// What is live in the arena at the op where most is, by its role (inputs, outputs and workspaces are activations);
+  /// the arena may be larger, by what does not fit together.
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
   int64_t persistentBytes = 0;
   int64_t functionArenaBytes = 0; ///< what this function needs

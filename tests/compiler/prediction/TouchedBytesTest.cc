@@ -314,15 +314,16 @@ template <int64_t Bytes> void changeWrite(mlir::ModuleOp plans) {
 struct CorruptedPlan {
   const char *name;
   Corruption corruption;
-  const char *expected; ///< of the error; empty: there is none, but other losses
+  const char *expected; ///< of the error
 };
 
 // The tests above can fail: each wrong offset or count is noticed, by what it belongs to, on every rank.
 TEST(CorruptedPlans, AreNoticed) {
-  const std::vector<float> right = runRanks(3, optionsOf(2, "bucket")).front().losses;
-  ASSERT_EQ(right.size(), 3u);
   const CorruptedPlan table[] = {
-      {"moveOffset", {moveOffset}, ""},
+      {"moveOffset",
+       {moveOffset},
+       "^'exec.library' op uses #exec.range<arena, [0-9]+, [0-9]+>, which lies in no buffer of the plan that is live "
+       "then; let a buffer live for it\n$"},
       {"changeCount",
        {changeCount},
        "^'exec.collective' op works on #exec.range<arena, 2304, 1728>, but its blocks have 1724 bytes\n$"},
@@ -334,12 +335,8 @@ TEST(CorruptedPlans, AreNoticed) {
       {"lessPainted", {nullptr, changeWrite<-64>}, "touches byte [0-9]+ of the arena space, which it does not name\n$"},
       {"morePainted", {nullptr, changeWrite<64>}, "does not write the end of a range that it says it writes\n"}};
   for (const CorruptedPlan &plan : table)
-    for (const RankResult &result : runRanks(3, optionsOf(2, "bucket"), plan.corruption)) {
+    for (const RankResult &result : runRanks(3, optionsOf(2, "bucket"), plan.corruption))
       EXPECT_THAT(result.errors, ::testing::ContainsRegex(plan.expected)) << plan.name;
-      EXPECT_EQ(result.errors.empty(), *plan.expected == '\0') << plan.name;
-      if (result.errors.empty())
-        EXPECT_NE(result.losses, right) << plan.name;
-    }
 }
 
 } // namespace

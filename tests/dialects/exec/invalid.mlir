@@ -381,3 +381,107 @@ exec.plan @collective_c2_legal attributes {arena_bytes = 64 : i64, persistent_by
   exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>}
   exec.wait 0
 }
+
+// -----
+
+// Inputs before the first op, outputs after the last, and one place for two that are live in turn.
+exec.plan @plan_c4_legal attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 0, 16>],
+  buffers = [#exec.buffer<input, 0, 16, during -1 to 0>, #exec.buffer<activation, 64, 16, during 0 to 1>, #exec.buffer<output, 0, 16, during 1 to 2>]} {
+  exec.copy <arena, 0, 16> to <arena, 64, 16>
+  exec.copy <arena, 64, 16> to <arena, 0, 16>
+}
+
+// -----
+
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<activation, 0, 16, during 0 to 0>, #exec.buffer<activation, 64, 16, during 0 to 1>]} {
+  exec.copy <arena, 0, 16> to <arena, 64, 16>
+  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+  exec.copy <arena, 64, 16> to <arena, 0, 16>
+}
+
+// -----
+
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<activation, 0, 16, during 0 to 0>]} {
+  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 8, 12>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+  exec.clear <arena, 8, 12>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<input, 0, 16, during 0 to 0>]} {
+  exec.clear <arena, 0, 16>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 0, 16>],
+  buffers = [#exec.buffer<output, 0, 16, during 0 to 0>]} {
+  exec.clear <arena, 0, 16>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op has #exec.buffer<activation, 60, 8, during 0 to 1> and #exec.buffer<gathered, 0, 64, during 0 to 0>, which share bytes at the same op; give each its own}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<gathered, 0, 64, during 0 to 0>, #exec.buffer<activation, 60, 8, during 0 to 1>]} {
+  exec.clear <arena, 0, 16>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op has #exec.buffer<activation, 0, 64, during 0 to 1> and #exec.buffer<gathered, 60, 8, during 0 to 0>, which share bytes at the same op; give each its own}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<gathered, 60, 8, during 0 to 0>, #exec.buffer<activation, 0, 64, during 0 to 1>]} {
+  exec.clear <arena, 0, 16>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered, 64, 65, during 0 to 0>, but its arena has 128 bytes and its ops are 0 to 0; buffers lie within, from -1 to 1}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<gathered, 64, 65, during 0 to 0>]} {
+  exec.clear <persistent, 0, 16>
+}
+
+// -----
+
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered, 64, 64, during 0 to 2>, but its arena has 128 bytes and its ops are 0 to 0; buffers lie within, from -1 to 1}}
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<gathered, 64, 64, during 0 to 2>]} {
+  exec.clear <persistent, 0, 16>
+}
+
+// -----
+
+exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
+  buffers = [#exec.buffer<gathered, 0, 32, during 0 to 0>]} {
+  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.wait' op ends a collective on #exec.range<arena, 0, 32>, but #exec.buffer<gathered, 0, 32, during 0 to 0> is gone by then; let it live until the wait}}
+  exec.wait 0
+}
+
+// -----
+
+// @buffer_c1
+// expected-error @below {{buffer of role 'weight'; roles are input, output, activation, gathered, gradient, gradient_shard, staging, workspace}}
+module attributes {b = #exec.buffer<weight, 0, 16, during 0 to 0>} {
+}
+
+// -----
+
+// @buffer_c1
+// expected-error @below {{buffer of 16 bytes at -8; neither may be negative}}
+module attributes {b = #exec.buffer<gathered, -8, 16, during 0 to 0>} {
+}
+
+// -----
+
+// @buffer_c1
+// expected-error @below {{buffer that is live during ops 1 to 0; it ends no earlier than it begins}}
+module attributes {b = #exec.buffer<gathered, 0, 16, during 1 to 0>} {
+}
