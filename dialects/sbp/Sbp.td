@@ -169,8 +169,8 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     for each role.
     - C1: The type has a signature, in which each other axis is B or splits its own leading dimension, and the axis is B.
     - C2: The elements are a multiple of the axis's size.
-    - C3: As many offsets as members; members ascend, do not overlap, and lie within the range.
-    - C4: Each member is a variable whose slot is its place here, and its element type the bucket's.
+    - C3: As many offsets as members; members ascend and do not overlap. (That they lie within, their slots say.)
+    - C4: Each member is a variable with a signature, whose slot is its place here, and its element type the bucket's.
     - C5: The leading dimensions are of the axes that split a member.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
@@ -199,7 +199,7 @@ def Sbp_BucketReadOp : Sbp_BucketAccess<"bucket_read"> {
   let description = [{
     The whole range, as it lies at rest; what belongs to no variable is zero. From tests/dialects/sbp/buckets.mlir:
     ```mlir
-    %0 = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
+    %m = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
     ```
     `role` is that of the states; "parameter" are the members themselves.
     - C1: The bucket exists, and the type is that of a range of it, without P.
@@ -239,7 +239,7 @@ def Sbp_BucketMemberOp : Sbp_Op<"bucket_member", [Pure, DeclareOpInterfaceMethod
   let description = [{
     From tests/dialects/sbp/buckets.mlir:
     ```mlir
-    %0 = sbp.bucket_member %range at 48 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
+    %1 = sbp.bucket_member %range at 48 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
     ```
     Of a range that is split, the result is the member's part of each rank's chunk: S(@l, 48 of 64).
     - C1: The bucket exists, and the operand is the range of it in which the result is a member.

@@ -97,14 +97,14 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError() << "holds " << symbol << ", but the module has no such sbp.variable";
     if (failed(verifyMember(*this, variable, offset, end)))
       return failure();
+    if (!variable.getLogical())
+      return emitOpError() << "holds " << symbol << ", whose signature is undecided; give its type one";
     NdSbp logical = variable.getLogical().toAlgebra();
     logical[getAxisIndex()] = Sbp::broadcast();
     for (size_t axis = 0; axis < logical.size(); ++axis)
       splits[axis] = splits[axis] || logical[axis].isSplit();
     end = offset + maxBoxElements(shapeOf(variable.getType()), logical, placement);
   }
-  if (end > getElements())
-    return emitOpError() << "has " << getElements() << " elements, but its members end at " << end << "; enlarge it";
   for (size_t axis = 0; axis < whole.size(); ++axis)
     if (splits[axis] != whole[axis].isSplit())
       return emitOpError() << "has " << (splits[axis] ? "no" : "a") << " dimension for axis \""

@@ -274,8 +274,7 @@ private:
         continue;
       if (!sbp::isLegalBoxing(from, to))
         return std::nullopt;
-      cost.bytes += sbp::boxingBytes(sbp::shapeOf(operands[i].getType()), sbp::elementBytes(operands[i].getType()),
-                                     from, to, algebra);
+      cost.bytes += boxingBytes(operands[i].getType(), axis, from, to);
       ++cost.changedOperands;
     }
     for (size_t i = 0; i < row.results.size(); ++i) {
@@ -287,11 +286,17 @@ private:
         return std::nullopt;
       sbp::NdSbp from = pinned[i], to = pinned[i];
       from[axis] = row.results[i];
-      cost.bytes += sbp::boxingBytes(sbp::shapeOf(op->getResult(i).getType()),
-                                     sbp::elementBytes(op->getResult(i).getType()), from, to, algebra);
+      cost.bytes += boxingBytes(op->getResult(i).getType(), axis, from, to);
       ++cost.changedOperands;
     }
     return cost;
+  }
+
+  /// Of a change of `axis` alone. On an axis of size 1 all entries are the same bytes.
+  int64_t boxingBytes(Type type, size_t axis, const sbp::NdSbp &from, const sbp::NdSbp &to) {
+    if (algebra.axes[axis].size == 1)
+      return 0;
+    return sbp::boxingBytes(sbp::shapeOf(type), sbp::elementBytes(type), from, to, algebra);
   }
 
   void apply(Operation *op, const Choice &choice, const std::vector<sbp::NdSbp> &pinned) {

@@ -2,6 +2,7 @@
 #include "tests/property/GraphCheck.h"
 
 #include "tests/differential/PassList.h"
+#include "tests/property/ModelState.h"
 
 #include "gtest/gtest.h"
 
@@ -40,6 +41,7 @@ protected:
       absl::StatusOr<GraphOps> ops = opsOf(seed);
       ASSERT_TRUE(ops.ok()) << "seed " << seed << ": " << ops.status();
       all.add(ops->all);
+      features.add(ops->features);
       bf16.add(ops->ofBF16);
       f16.add(ops->ofF16);
       halves.add(unionOf(ops->ofBF16, ops->ofF16));
@@ -58,7 +60,7 @@ protected:
     return names;
   }
 
-  static inline Counts all, bf16, f16, halves, splitHalves, squares, cubes;
+  static inline Counts all, features, bf16, f16, halves, splitHalves, squares, cubes;
 };
 
 TEST_F(CoverageTest, EveryOpOccursInTwentyGraphs) {
@@ -66,6 +68,13 @@ TEST_F(CoverageTest, EveryOpOccursInTwentyGraphs) {
   for (const std::string &op : ops)
     EXPECT_GE(all.of(op), 20) << op;
   EXPECT_GT(ops.size(), 40U);
+}
+
+TEST_F(CoverageTest, EveryFeatureOccursInTwentyGraphs) {
+  for (Feature feature : allFeatures()) {
+    std::printf("%s: %ld of %d graphs\n", toString(feature), features.of(toString(feature)), GRAPHS);
+    EXPECT_GE(features.of(toString(feature)), 20) << toString(feature);
+  }
 }
 
 TEST_F(CoverageTest, AFifthOfTheGraphsHasSmallFloats) {

@@ -26,6 +26,10 @@ public:
   void minimize(mlir::Attribute optimizer);
   /// Random ops on variables as they are now.
   void useUpdated(int64_t ops);
+  /// What users write besides a model, of which nothing that is minimized depends (FunctionBuilderUsers.cc).
+  void addFeatures(int64_t count);
+  /// A second step, on what the first has updated.
+  void minimizeAgain(mlir::Attribute optimizer);
   /// Returns some values; the function is complete.
   void finish();
 
@@ -67,6 +71,13 @@ private:
   void crossEntropy();
   void attention();
   void dropout();
+
+  // Features.
+  void copyVariable();
+  void countIntegers();
+  void addEmpty();
+  void fenceByHand();
+  void updateByHand();
 
   bool leadsOn(mlir::Operation *op);
   using Condition = llvm::function_ref<bool(const Known &)>;

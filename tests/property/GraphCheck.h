@@ -29,6 +29,7 @@ GraphCheckResult checkGraph(uint64_t seed, const GraphCheckOptions &options);
 /// Names of ops in a graph, or after a pass in its first way (rank 0).
 struct GraphOps {
   std::set<std::string> all;
+  std::set<std::string> features; ///< that the graph has (ModelState.h)
   /// With an operand or result, in the programs of rank 0, of this type.
   std::set<std::string> ofBF16, ofF16;
   /// Likewise of 2, or of 3 and more dimensions, all of one extent, which is 3 or more.

@@ -59,6 +59,7 @@ Traits randomTraits(uint64_t seed, MLIRContext &context) {
     const Type bf16 = BFloat16Type::get(&context), f16 = Float16Type::get(&context);
     traits.halves = random.pick(std::vector<std::vector<Type>>{{bf16}, {f16}, {bf16, f16}});
   }
+  traits.ofUsers = random.chance(45);
   return traits;
 }
 
@@ -70,9 +71,15 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Attribute optimizer = randomOptimizer(random, context);
   FunctionBuilder train(model, "train", graph.isOfIntegers);
   train.build(random.between(2, 12));
+  if (traits.ofUsers)
+    train.addFeatures(random.between(1, 3));
   train.minimize(optimizer);
   if (random.chance(40))
     train.useUpdated(random.between(1, 3));
+  if (traits.ofUsers && random.chance(30))
+    train.minimizeAgain(optimizer);
+  if (traits.ofUsers && random.chance(50))
+    train.addFeatures(random.between(1, 2));
   train.finish();
   auto &calls = graph.experiment.calls;
   calls.push_back(train.call());
@@ -83,16 +90,24 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
     other.finish();
     calls.push_back(other.call());
   }
-  if (random.chance(30)) {
+  if (random.chance(traits.ofUsers ? 60 : 30)) {
     FunctionBuilder evaluate(model, "evaluate", graph.isOfIntegers);
     evaluate.build(random.between(1, 5));
     evaluate.finish();
     calls.push_back(evaluate.call());
+    if (traits.ofUsers) {
+      calls.push_back(evaluate.call());
+      calls.push_back(train.call());
+      calls.push_back(evaluate.call());
+      model.features.insert(Feature::RepeatedCalls);
+    }
   }
   calls.push_back(train.call());
   graph.configurations = randomConfigurations(random, model);
   graph.experiment.initial = std::move(model.initial);
   graph.module = std::move(model.module);
+  for (Feature feature : model.features)
+    graph.features.insert(toString(feature));
   return graph;
 }
 
@@ -151,7 +166,7 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
       return graph;
     next.percentSplit -= kLessSplit;
   }
-  return generate(seed, {traits.extents, {}}, context);
+  return generate(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers}, context);
 }
 
 } // namespace splitcast::property

@@ -13,6 +13,7 @@
 //                assigned by hand
 //   functions    one or two that train, one that only evaluates
 //   optimizers   sgd, momentum, adam, adamw
+//   of users     in nearly half of the graphs: the features of ModelState.h
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_TESTS_PROPERTY_GRAPHGENERATOR_H
@@ -22,6 +23,8 @@
 #include "tests/differential/PassList.h"
 
 #include "mlir/IR/OwningOpRef.h"
+
+#include <set>
 
 namespace splitcast::property {
 
@@ -35,6 +38,7 @@ struct GeneratedGraph {
   double halfRounding = 0;
   /// Ways to compile it, whose results must be equal to the bit.
   std::vector<differential::Configuration> configurations;
+  std::set<std::string> features; ///< names of what it holds besides a model
 };
 
 GeneratedGraph generateGraph(uint64_t seed, mlir::MLIRContext &context);

@@ -58,6 +58,45 @@ sbp::VariableOp ModelState::counter(const sbp::Shape &shape, Type element) {
   return create("counter" + std::to_string(initial.size()), shape, element, true);
 }
 
+sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
+  sbp::Shape shape = sbp::shapeOf(source.getType());
+  Type element = source.getTensorType().getElementType();
+  int64_t in = random.between(0, layer);
+  std::string number = std::to_string(initial.size());
+  if (random.chance(40)) {
+    sbp::VariableOp owner = source.getStateOf() || random.chance(50) ? known() : source;
+    if (sbp::shapeOf(owner.getType()) == shape && !owner.getStateOf()) {
+      sbp::VariableOp made = create(owner.getSymName().str() + ".copy" + number, shape, element, false);
+      made.setType(random.chance(80) ? sbp::withSignature(made.getType(), sbp::signatureOf(owner.getType()))
+                                     : made.getTensorType());
+      made.setStateOfAttr(FlatSymbolRefAttr::get(owner.getSymNameAttr()));
+      made.setRoleAttr(StringAttr::get(module->getContext(), "copy" + number));
+      made.removeGroupAttr();
+      features.insert(Feature::CopyOfState);
+      return made;
+    }
+  }
+  sbp::VariableOp made = create("l" + std::to_string(in) + ".copy" + number, shape, element, random.chance(20));
+  if (made.getGroupOrPrefix() != source.getGroupOrPrefix())
+    features.insert(Feature::CopyBetweenBuckets);
+  return made;
+}
+
+const std::vector<Feature> &allFeatures() {
+  static const std::vector<Feature> all = {Feature::CopyOfVariable,  Feature::CopyBetweenBuckets, Feature::CopyOfState,
+                                           Feature::IntegerVariable, Feature::EmptyTensor,        Feature::UnusedInput,
+                                           Feature::UserFence,       Feature::UserUpdate,         Feature::TwoSteps,
+                                           Feature::RepeatedCalls};
+  return all;
+}
+
+const char *toString(Feature feature) {
+  static const char *names[] = {"copy of a variable", "copy between buckets", "copy of state", "integer variable",
+                                "empty tensor",       "unused input",         "user's fence",  "user's update",
+                                "two steps",          "repeated calls"};
+  return names[static_cast<int>(feature)];
+}
+
 sbp::VariableOp ModelState::create(const std::string &name, const sbp::Shape &shape, Type element, bool frozen) {
   OpBuilder b = OpBuilder::atBlockBegin(module->getBody());
   if (!module->getBody()->empty())

@@ -6,15 +6,34 @@
 #include "tests/differential/Oracle.h"
 #include "tests/property/Random.h"
 
+#include <set>
+
 namespace splitcast::property {
 
 inline bool isHalf(mlir::Type element) { return element.isBF16() || element.isF16(); }
+
+/// What modules hold besides a model and its step, by hand of a user. `features` counts what a graph really has.
+enum class Feature {
+  CopyOfVariable,     ///< assigned to another variable as it was read
+  CopyBetweenBuckets, ///< of these, one to a variable of another layer
+  CopyOfState,        ///< from or to a variable that is state of another
+  IntegerVariable,    ///< read, counted up and assigned
+  EmptyTensor,        ///< an extent is 0
+  UnusedInput,
+  UserFence,     ///< in any phase
+  UserUpdate,    ///< in the update of a variable: what is made of it is used beside addends and summed
+  TwoSteps,      ///< two nn.minimize in a function, the second on what the first has updated
+  RepeatedCalls, ///< a function that assigns nothing runs twice in a row, and again after a step
+};
+const char *toString(Feature feature);
+const std::vector<Feature> &allFeatures();
 
 /// What a graph is of. Drawn apart from all else: a seed without any has the graph that it had before there were any.
 struct Traits {
   std::vector<int64_t> extents;   ///< one or two that shapes are made of, so that many are square; empty: 1 to 9
   std::vector<mlir::Type> halves; ///< bf16, f16 or both, besides f32 and f64
   int percentSplit = 60;          ///< of a signature's entries
+  bool ofUsers = false;           ///< with features
 };
 
 /// Its module, placement, variables and their values.
@@ -28,6 +47,8 @@ public:
   sbp::VariableOp known() { return random.pick(variables); }
   /// One that no other call returns, and that no gradient reaches: for assigning by hand.
   sbp::VariableOp counter(const sbp::Shape &shape, mlir::Type element);
+  /// One like `source`, to be assigned: in any layer, or as the state of a variable.
+  sbp::VariableOp copyOf(sbp::VariableOp source);
 
   /// Any signature without P that fits the shape; null sometimes when `mayBeNone`.
   sbp::NdAttr signature(const sbp::Shape &shape, bool mayBeNone);
@@ -55,6 +76,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   sbp::PlacementAttr placement;
   differential::Variables initial;
+  std::set<Feature> features; ///< that it has
 
 private:
   sbp::VariableOp create(const std::string &name, const sbp::Shape &shape, mlir::Type element, bool frozen);

@@ -4,7 +4,7 @@
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
-#S0 = #sbp.nd<#p, [S(0)]>
+#S0_ = #sbp.nd<#p, [S(0)]>
 #Sb = #sbp.nd<#p, [S(@l, 48 of 64)]>
 // CHECK: sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48] group "l"
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48] group "l"
@@ -20,9 +20,9 @@ func.func @ranges(%gw: tensor<2x17xf32, #P>, %gb: tensor<6xf32, #P>) -> tensor<6
   // CHECK: %[[P:.*]] = sbp.bucket_pack %{{.*}}, %{{.*}} at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
   %0 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
   // CHECK: %[[M:.*]] = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
-  %m = sbp.bucket_read @l role "m" : tensor<64xf32, #S0>
+  %m = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
   // CHECK: sbp.bucket_assign @l role "m", %[[M]] : tensor<64xf32, #S0_>
-  sbp.bucket_assign @l role "m", %m : tensor<64xf32, #S0>
+  sbp.bucket_assign @l role "m", %m : tensor<64xf32, #S0_>
   // CHECK: %[[W:.*]] = sbp.bucket_read @l : tensor<64xf32, #B>
   %range = sbp.bucket_read @l : tensor<64xf32, #B>
   // CHECK: sbp.bucket_assign @l, %[[W]] : tensor<64xf32, #B>
@@ -30,7 +30,7 @@ func.func @ranges(%gw: tensor<2x17xf32, #P>, %gb: tensor<6xf32, #P>) -> tensor<6
   // CHECK: sbp.bucket_member %[[W]] at 48 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
   %1 = sbp.bucket_member %range at 48 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
   // CHECK: sbp.bucket_member %[[M]] at 48 of @l : tensor<64xf32, #S0_> -> tensor<6xf32, #S_l_48_>
-  %2 = sbp.bucket_member %m at 48 of @l : tensor<64xf32, #S0> -> tensor<6xf32, #Sb>
+  %2 = sbp.bucket_member %m at 48 of @l : tensor<64xf32, #S0_> -> tensor<6xf32, #Sb>
   sbp.assign @l.b.m, %2 : tensor<6xf32, #Sb>
   return %1 : tensor<6xf32, #B>
 }

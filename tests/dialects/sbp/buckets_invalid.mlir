@@ -94,15 +94,12 @@ sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 33 of 64>
 
 // -----
 
-// @bucket_c3
+// @bucket_c4
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
-#P = #sbp.nd<#p, [P]>
-#S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op has 64 elements, but its members end at 65; enlarge it}}
-sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 59]
-sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
-sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 59 of 64>
+// expected-error @below {{'sbp.bucket' op holds @w, whose signature is undecided; give its type one}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@w] at [0]
+sbp.variable @w : tensor<6xf32> slot #sbp.slot<@l, 0 of 64>
 
 // -----
 

@@ -6,9 +6,9 @@ sbp.variable @w : tensor<4xf32>
 sbp.variable @v : tensor<4xf32>
 
 // CHECK-LABEL: func.func @example
-// CHECK-NEXT: %[[w:.*]] = sbp.read @w
-// CHECK-NEXT: %[[t:.*]] = nn.tanh %[[w]]
-// CHECK-NEXT: return %[[t]], %[[t]]
+// CHECK-NEXT: %[[_1:.*]] = sbp.read @w : tensor<4xf32>
+// CHECK-NEXT: %[[_2:.*]] = nn.tanh %[[_1]] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: return %[[_2]], %[[_2]]
 func.func @example() -> (tensor<4xf32>, tensor<4xf32>) {
   %1 = sbp.read @w : tensor<4xf32>
   %2 = nn.tanh %1 : (tensor<4xf32>) -> tensor<4xf32>

@@ -36,14 +36,13 @@ func.func @constants(%x: tensor<8x6xf32, #S0_>, %y: tensor<8x6xf32, #B>) -> (ten
   return %a, %b : tensor<8x6xf32>, tensor<8x6xf32>
 }
 
-// An update is computed with values, whatever lies beside it: the addends of %g are summed before they meet @w's update,
-// which may be B or split, and the sum over all of it runs over the same terms at every stage.
+// An update is computed with values, whatever lies beside it: the addends of %g are summed before they meet @w's update.
+// Where @w is B at stage 0, they are scattered likewise, so that the sum over all of it runs over the same terms.
 // CHECK-LABEL: func.func @addends
 // CHECK: %[[G:.*]] = nn.reduce_sum %{{.*}} -> tensor<8x6xf32, #P>
 // CHECK: %[[SHARD:.*]] = sbp.boxing %[[G]] : tensor<8x6xf32, #P> -> tensor<8x6xf32, #S0_>
 // CHECK: %[[M:.*]] = nn.mul %{{.*}}, %[[SHARD]] : (tensor<8x6xf32, #S0_>, tensor<8x6xf32, #S0_>) -> tensor<8x6xf32, #S0_>
-// CHECK: %[[ALL:.*]] = sbp.boxing %[[M]] : tensor<8x6xf32, #S0_> -> tensor<8x6xf32, #B>
-// CHECK: nn.reduce_sum %[[ALL]] {{.*}} : (tensor<8x6xf32, #B>) -> tensor<f32, #B>
+// CHECK: nn.reduce_sum %[[M]] {{.*}} : (tensor<8x6xf32, #S0_>) -> tensor<f32, #P>
 func.func @addends(%x: tensor<4x8x6xf32, #S0_>) -> tensor<f32> {
   %scope = sbp.scope "update" of @w
   %w = sbp.read @w : tensor<8x6xf32>

@@ -30,7 +30,7 @@ func.func @along_tp(%g: tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BB> {
 // CHECK-LABEL: func.func @nested
 // CHECK-SAME: %[[X:.*]]: tensor<1x2xf32>
 // CHECK: ccl.all_gather "argument 0" %[[X]] ranks [10, 11] index 1 blocks [4, 2] : tensor<1x2xf32> -> <tensor<6xf32>>
-// CHECK: ccl.all_gather "result of sbp.boxing" %{{.*}} ranks [11, 13] index 0 blocks [6, 4] : tensor<3x2xf32> -> <tensor<10xf32>>
+// CHECK: ccl.all_gather "argument 0" %{{.*}} ranks [11, 13] index 0 blocks [6, 4] : tensor<3x2xf32> -> <tensor<10xf32>>
 func.func @nested(%x: tensor<5x2xf32, #S0S0>) -> tensor<5x2xf32, #BB> {
   %0 = sbp.boxing %x : tensor<5x2xf32, #S0S0> -> tensor<5x2xf32, #BB>
   return %0 : tensor<5x2xf32, #BB>

@@ -25,6 +25,7 @@ func.func @gather(%x: tensor<4x23xf32, #S1>) -> tensor<4x23xf32, #B> {
 }
 
 // CHECK-LABEL: func.func @scatter
+// CHECK-NEXT: nn.reduce_sum
 // CHECK-NEXT: %[[left:.*]] = nn.slice %{{.*}} {dim = 1 : i64, start = 0 : i64} : (tensor<4x23xf32>) -> tensor<4x9xf32>
 // CHECK-NEXT: %[[view:.*]] = ccl.view %[[left]] at 0 : tensor<4x9xf32> -> tensor<4x3x3xf32>
 // CHECK-NEXT: %[[long:.*]] = nn.transpose %[[view]] {permutation = array<i64: 1, 0, 2>}
@@ -33,7 +34,8 @@ func.func @gather(%x: tensor<4x23xf32, #S1>) -> tensor<4x23xf32, #B> {
 // CHECK-NEXT: %[[short:.*]] = nn.transpose %[[view]] {permutation = array<i64: 1, 0, 2>}
 // CHECK-NEXT: ccl.pack %[[long]], %[[short]] at [0, 36]
 // CHECK-NEXT: ccl.reduce_scatter {{.*}} blocks [12, 12, 12, 8, 8, 8, 8, 8, 8, 8]
-func.func @scatter(%x: tensor<4x23xf32, #P>) -> tensor<4x23xf32, #S1> {
+func.func @scatter(%g: tensor<10x4x23xf32, #S0>) -> tensor<4x23xf32, #S1> {
+  %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<10x4x23xf32, #S0>) -> tensor<4x23xf32, #P>
   %0 = sbp.boxing %x : tensor<4x23xf32, #P> -> tensor<4x23xf32, #S1>
   return %0 : tensor<4x23xf32, #S1>
 }
