@@ -114,12 +114,20 @@ LogicalResult splitcast::sbp::verifySharding(Operation *op) {
   if (!placement)
     return success();
   LoopSpec spec = cast<ShardingOpInterface>(op).getLoopSpec();
+  std::vector<NdSbp> ofOperands, ofResults;
+  for (Value value : operands)
+    ofOperands.push_back(signatureOf(value).toAlgebra());
+  for (Value value : op->getResults())
+    ofResults.push_back(signatureOf(value).toAlgebra());
   for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis) {
+    auto isWhole = [&](const NdSbp &signature) { return signature[axis].isBroadcast(); };
+    if (llvm::all_of(ofOperands, isWhole) && llvm::all_of(ofResults, isWhole))
+      continue; // always legal
     AxisCheck check{op, spec, placement.toAlgebra(), axis, {}, {}};
-    for (Value value : operands)
-      check.operands.push_back(signatureOf(value).toAlgebra()[axis]);
-    for (Value value : op->getResults())
-      check.results.push_back(signatureOf(value).toAlgebra()[axis]);
+    for (const NdSbp &signature : ofOperands)
+      check.operands.push_back(signature[axis]);
+    for (const NdSbp &signature : ofResults)
+      check.results.push_back(signature[axis]);
     int64_t axisSize = placement.getAxisSizes()[axis];
     if (!isLegal(spec, axisSize, check.operands, check.results))
       return check.report();
