@@ -153,11 +153,11 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 }
 
 //===----------------------------------------------------------------------===//
-// Entry and Nd: <#placement, [S(0), B, S(@bucket, 0 of 64)]>
+// Entry and Nd: <#placement, [S(0), S(1 by 6), B, S(@bucket, 0 of 64)]>
 //===----------------------------------------------------------------------===//
 
 Sbp EntryAttr::toAlgebra() const {
-  Sbp sbp{static_cast<Sbp::Kind>(getKind()), getDim(), {}};
+  Sbp sbp{static_cast<Sbp::Kind>(getKind()), getDim(), {}, getUnit()};
   if (getSlot())
     sbp.slot = {getSlot().getBucket().str(), getSlot().getOffset(), getSlot().getTotal()};
   return sbp;
@@ -167,7 +167,7 @@ EntryAttr EntryAttr::fromAlgebra(MLIRContext *context, const Sbp &sbp) {
   SlotAttr slot;
   if (sbp.isFlat())
     slot = SlotAttr::get(context, StringAttr::get(context, sbp.slot.bucket), sbp.slot.offset, sbp.slot.total);
-  return get(context, static_cast<int64_t>(sbp.kind), sbp.dim, slot);
+  return get(context, static_cast<int64_t>(sbp.kind), sbp.dim, sbp.unit, slot);
 }
 
 void EntryAttr::print(AsmPrinter &printer) const {
@@ -180,6 +180,27 @@ void EntryAttr::print(AsmPrinter &printer) const {
   printer << ")";
 }
 
+/// What follows the dimension in S(0) and S(0 by 6).
+static EntryAttr parseUnit(AsmParser &parser, SMLoc loc, int64_t dim) {
+  int64_t unit = 1;
+  if (succeeded(parser.parseOptionalKeyword("by"))) {
+    if (parser.parseInteger(unit))
+      return {};
+    if (unit < 2) {
+      parser.emitError(loc) << "S(" << dim << " by " << unit << "): a unit is at least 2; write S(" << dim
+                            << ") for single elements";
+      return {};
+    }
+  }
+  if (parser.parseRParen())
+    return {};
+  if (dim < 0) {
+    parser.emitError(loc) << "S(" << dim << "): a split dimension is at least 0";
+    return {};
+  }
+  return EntryAttr::fromAlgebra(parser.getContext(), Sbp::split(dim, unit));
+}
+
 static EntryAttr parseSplit(AsmParser &parser) {
   MLIRContext *context = parser.getContext();
   SMLoc loc = parser.getCurrentLocation();
@@ -188,19 +209,12 @@ static EntryAttr parseSplit(AsmParser &parser) {
   if (parser.parseLParen())
     return {};
   OptionalParseResult hasDim = parser.parseOptionalInteger(dim);
-  if (hasDim.has_value()) {
-    if (failed(*hasDim) || parser.parseRParen())
-      return {};
-    if (dim < 0) {
-      parser.emitError(loc) << "S(" << dim << "): a split dimension is at least 0";
-      return {};
-    }
-    return EntryAttr::fromAlgebra(context, Sbp::split(dim));
-  }
+  if (hasDim.has_value())
+    return failed(*hasDim) ? EntryAttr() : parseUnit(parser, loc, dim);
   if (parseSlotBody(parser, bucket, offset, total) || parser.parseRParen())
     return {};
   SlotAttr slot = parser.getChecked<SlotAttr>(loc, context, bucket, offset, total);
-  return slot ? EntryAttr::get(context, static_cast<int64_t>(Sbp::Kind::FlatSplit), -1, slot) : EntryAttr();
+  return slot ? EntryAttr::get(context, static_cast<int64_t>(Sbp::Kind::FlatSplit), -1, 1, slot) : EntryAttr();
 }
 
 Attribute EntryAttr::parse(AsmParser &parser, Type) {
@@ -214,8 +228,9 @@ Attribute EntryAttr::parse(AsmParser &parser, Type) {
     return fromAlgebra(parser.getContext(), Sbp::partial());
   if (keyword == "S")
     return parseSplit(parser);
-  parser.emitError(loc) << "'" << keyword
-                        << "' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)";
+  parser.emitError(loc)
+      << "'" << keyword
+      << "' is no signature; write B, P, S(dimension), S(dimension by unit) or S(@bucket, offset of total)";
   return {};
 }
 
@@ -258,6 +273,26 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
   return success();
 }
 
+/// A unit divides what it splits and makes a difference, so that signatures that mean the same are the same.
+static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Placement &placement,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  for (auto [axis, entry] : llvm::enumerate(sbp)) {
+    if (!entry.isSplit() || entry.unit == 1)
+      continue;
+    Grain grain = grainBefore(axis, entry.dim, shape, sbp, placement);
+    if (!grain.canSplitBy(entry.unit))
+      return emitError() << "signature " << toString(sbp) << " keeps " << entry.unit << " elements of dimension "
+                         << entry.dim << " together on axis '" << placement.axes[axis].name
+                         << "', but the length of that dimension there is no multiple of them; give a divisor of "
+                         << grain.elements;
+    if (grain.splitsEvenly(entry.unit, placement.axes[axis].size))
+      return emitError() << "signature " << toString(sbp) << " keeps " << entry.unit << " elements of dimension "
+                         << entry.dim << " together on axis '" << placement.axes[axis].name
+                         << "', as equal pieces do anyway; write S(" << entry.dim << ")";
+  }
+  return success();
+}
+
 LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                      function_ref<InFlightDiagnostic()> emitError) const {
   NdSbp sbp = toAlgebra();
@@ -271,6 +306,8 @@ LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   if (!checkedBytes(shape.vec(), elementBytes(elementType)))
     return emitError() << RankedTensorType::get(shape, elementType) << " has more than " << kMostBytesText
                        << "; make it smaller";
+  if (failed(verifyUnits(sbp, shape.vec(), getPlacement().toAlgebra(), emitError)))
+    return failure();
   for (EntryAttr entry : getEntries())
     if (SlotAttr slot = entry.getSlot())
       return verifyRoom(slot, shape, elementType, *this, emitError);

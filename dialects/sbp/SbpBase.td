@@ -58,8 +58,9 @@ def Sbp_SlotAttr : Sbp_Attr<"Slot", "slot"> {
 
 def Sbp_EntryAttr : Sbp_Attr<"Entry", "entry"> {
   let summary = "How a tensor lies along one axis; printed as part of #sbp.nd only";
-  // kind: 0 split along `dim`, 1 split as a slot, 2 broadcast, 3 partial.
-  let parameters = (ins "int64_t":$kind, "int64_t":$dim, OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot);
+  // kind: 0 split along `dim` by `unit`, 1 split as a slot, 2 broadcast, 3 partial.
+  let parameters = (ins "int64_t":$kind, "int64_t":$dim, "int64_t":$unit,
+                    OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     Sbp toAlgebra() const;
@@ -71,13 +72,16 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
   let summary = "The signature of a tensor: one entry per axis of its placement";
   let description = [{
     `#sbp.nd<#placement, [S(0), B]>`. B: every rank of the axis holds the same; S(d): cut along dimension d into nearly
-    equal pieces (ragged and empty ones included); S(@bucket, offset of total): cut as a slot of a flat bucket; P: every
+    equal pieces (ragged and empty ones included); S(d by u): the same of d's blocks of u elements, which stay together, as
+    the positions of a sample do where a batch lies as rows; S(@bucket, offset of total): cut as a slot of a flat bucket; P: every
     rank holds an addend. Entries apply in the order of the axes, flat ones last.
     - C1: One entry per axis.
     - C2: A split dimension exists in the tensor.
     - C3: At most one entry is a flat split, and its slot has room for the piece that the other axes leave.
     - C4: The total of a flat split is a multiple of the axis's size.
     - C5: The tensor has a static shape and at most 2^63 - 1 bytes, and so has the bucket of a flat split.
+    - C6: A unit is at least 2 and divides the length that the earlier axes leave of the dimension, on every rank.
+    - C7: A unit makes a difference: where all pieces are equal without it, the entry is S(d).
   }];
   let parameters = (ins "::splitcast::sbp::PlacementAttr":$placement,
                     ArrayRefParameter<"::splitcast::sbp::EntryAttr">:$entries);

@@ -36,7 +36,7 @@ struct AliasInterface : OpAsmDialectInterface {
 
   static void printAlias(const Sbp &sbp, raw_ostream &os) {
     if (sbp.isSplit())
-      os << 'S' << sbp.dim << '_';
+      os << 'S' << sbp.dim << (sbp.unit == 1 ? "" : "by" + std::to_string(sbp.unit)) << '_';
     else if (sbp.isFlat())
       os << "S_" << sbp.slot.bucket << '_' << sbp.slot.offset << '_';
     else

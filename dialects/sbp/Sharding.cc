@@ -71,7 +71,7 @@ struct AxisCheck {
   }
 
   LogicalResult report() const {
-    std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size);
+    std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size, operands, results);
     if (reportPartialOperand(rows))
       return failure();
     InFlightDiagnostic diag = emitHead();
@@ -87,12 +87,9 @@ struct AxisCheck {
 /// The splits of this axis leave smaller loops for the next one.
 void shrinkFactors(LoopSpec &spec, const std::vector<Sbp> &operands, const std::vector<Sbp> &results,
                    int64_t axisSize) {
-  for (const OpSignature &row : deriveSignatures(spec, axisSize))
-    if (row.factor >= 0 && row.operands == operands && row.results == results) {
-      int64_t &extent = spec.factors[row.factor].extent;
-      extent = (extent + axisSize - 1) / axisSize;
-      return;
-    }
+  for (const OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
+    if (row.factor >= 0 && row.operands == operands && row.results == results)
+      return splitLoops(spec, row, axisSize);
 }
 
 } // namespace

@@ -224,10 +224,7 @@ private:
         choice.operands[i][axis] = row->operands[i];
       for (size_t i = 0; i < choice.results.size(); ++i)
         choice.results[i].push_back(row->results[i]);
-      if (row->factor >= 0) {
-        int64_t &extent = spec.factors[row->factor].extent;
-        extent = (extent + algebra.axes[axis].size - 1) / algebra.axes[axis].size;
-      }
+      sbp::splitLoops(spec, *row, algebra.axes[axis].size);
     }
     return choice;
   }
@@ -236,7 +233,14 @@ private:
                                               ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
                                               const std::vector<sbp::NdSbp> &wanted,
                                               const std::vector<sbp::NdSbp> &pinned, bool isUpdate) {
-    std::vector<sbp::OpSignature> rows = sbp::deriveSignatures(spec, algebra.axes[axis].size);
+    auto alongAxis = [&](const std::vector<sbp::NdSbp> &tensors) {
+      std::vector<sbp::Sbp> entries;
+      for (const sbp::NdSbp &tensor : tensors)
+        entries.push_back(tensor.empty() ? sbp::Sbp::broadcast() : tensor[axis]);
+      return entries;
+    };
+    std::vector<sbp::OpSignature> rows =
+        sbp::deriveSignatures(spec, algebra.axes[axis].size, alongAxis(current), alongAxis(pinned));
     for (const sbp::NdSbp &entries : current)
       if (!entries.empty() && entries[axis].isFlat())
         if (sbp::OpSignature flat = sbp::flatSignature(spec, entries[axis].slot); !flat.results.empty())
@@ -443,7 +447,7 @@ private:
         continue;
       auto carries = [&](const std::vector<int> &dim) { return dim == loops[entry.dim]; };
       auto at = llvm::find_if(operand, carries);
-      entry = at == operand.end() ? sbp::Sbp::broadcast() : sbp::Sbp::split(at - operand.begin());
+      entry = at == operand.end() ? sbp::Sbp::broadcast() : sbp::Sbp::split(at - operand.begin(), entry.unit);
     }
     return sbp::NdAttr::get(placement, entries);
   }

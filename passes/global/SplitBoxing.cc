@@ -15,8 +15,8 @@ public:
     // On axes of size 1 every entry means the same bytes: they are B while the others change.
     if (!steps.empty())
       relabelAxesOfOne(sbp::NdSbp(from.size(), sbp::Sbp::broadcast()));
-    for (const sbp::BoxingStep &step : steps)
-      states.push_back(last = step.to);
+    for (const sbp::BoxingStep &step : steps) // a unit may be idle on the way
+      states.push_back(last = sbp::withoutIdleUnits(shape, step.to, placement));
     relabelAxesOfOne(to);
   }
 

@@ -123,7 +123,8 @@ private:
 
   LogicalResult splitByRows(ArrayRef<sbp::VariableOp> parameters) {
     for (sbp::VariableOp parameter : parameters) {
-      bool rowsAreSplit = llvm::is_contained(parameter.getLogical().toAlgebra(), sbp::Sbp::split(0));
+      bool rowsAreSplit = llvm::any_of(parameter.getLogical().toAlgebra(),
+                                       [](const sbp::Sbp &entry) { return entry.splitsSameDimAs(sbp::Sbp::split(0)); });
       if (!rowsAreSplit) {
         store(parameter, split(parameter, sbp::Sbp::split(0)), {});
         continue;

@@ -112,7 +112,7 @@ std::pair<int64_t, int64_t> around(const sbp::Shape &shape, int64_t dim) {
           sbp::numElements(sbp::Shape(shape.begin() + dim + 1, shape.end()))};
 }
 
-/// Shapes along the group before and after a step, and the intervals that its pieces are cut at.
+/// What the ranks of the group hold before and after a step, and what moves between them.
 class StepShapes {
 public:
   StepShapes(const sbp::BoxingStep &step, const sbp::Shape &shape, const sbp::Placement &placement,
@@ -128,16 +128,38 @@ public:
   std::vector<int64_t> elementsBefore() const { return elements(from); }
   std::vector<int64_t> elementsAfter() const { return elements(to); }
 
-  /// Piece r of `extent` along the group.
-  sbp::Interval piece(int64_t extent, int64_t r) const { return sbp::pieceOf(extent, group.size(), r); }
+  /// Rank r's part of the dimension that is split after the step.
+  sbp::Interval pieceAfter(int64_t r) const { return piece(to, r); }
+
+  /// What each rank gets of the own operand, along the dimension that is split after the step.
+  std::vector<int64_t> extentsSent() const {
+    std::vector<int64_t> extents;
+    for (int64_t r = 0; r < group.size(); ++r)
+      extents.push_back(from.splitsSameDimAs(to) ? sbp::overlap(piece(from, group.index), piece(to, r)).count
+                                                 : piece(to, r).count);
+    return extents;
+  }
+
+  /// What the own result has of each rank, along the dimension that is split before the step.
+  std::vector<int64_t> extentsReceived() const {
+    std::vector<int64_t> extents;
+    for (int64_t r = 0; r < group.size(); ++r)
+      extents.push_back(from.splitsSameDimAs(to) ? sbp::overlap(piece(from, r), piece(to, group.index)).count
+                                                 : piece(from, r).count);
+    return extents;
+  }
 
   const AxisGroup &group;
 
 private:
+  sbp::Interval piece(const sbp::Sbp &entry, int64_t r) const {
+    return sbp::pieceOf(whole[entry.dim], group.size(), r, entry.unit);
+  }
+
   sbp::Shape shapeAt(const sbp::Sbp &entry, int64_t r) const {
     sbp::Shape shape = whole;
     if (entry.isSplit())
-      shape[entry.dim] = piece(shape[entry.dim], r).count;
+      shape[entry.dim] = piece(entry, r).count;
     return shape;
   }
 
@@ -147,7 +169,7 @@ private:
     const auto [outer, inner] = around(whole, entry.dim);
     std::vector<int64_t> counts;
     for (int64_t r = 0; r < group.size(); ++r)
-      counts.push_back(outer * inner * piece(whole[entry.dim], r).count);
+      counts.push_back(outer * inner * piece(entry, r).count);
     return counts;
   }
 
@@ -161,27 +183,34 @@ bool isLeading(const sbp::Shape &shape, int64_t dim) {
 
 /// Up to so many pieces are cut and joined one by one. More are by a transposition of all that have the same extent, so
 /// that the number of ops does not grow with the number of ranks.
-constexpr int64_t kMostSinglePieces = 8;
+constexpr size_t kMostSinglePieces = 8;
 
-/// Neighbouring pieces of a dimension, cut for `ranks`, that have the same extent, from `begin` on.
+/// Neighbouring pieces of a dimension that have the same extent, from `begin` on.
 struct EqualPieces {
   int64_t begin, count, extent;
 };
 
-SmallVector<EqualPieces, 2> equalPieces(int64_t extent, int64_t ranks) {
-  const int64_t least = extent / ranks, longer = extent % ranks;
-  SmallVector<EqualPieces, 2> runs;
-  if (longer > 0)
-    runs.push_back({0, longer, least + 1});
-  if (least > 0)
-    runs.push_back({longer * (least + 1), ranks - longer, least});
+/// Those among pieces of these extents, without the empty ones. There are few of them: pieces of a dimension have two
+/// sizes, and what another piece has of them two more at its ends.
+SmallVector<EqualPieces, 4> equalPieces(ArrayRef<int64_t> extents) {
+  SmallVector<EqualPieces, 4> runs;
+  int64_t begin = 0;
+  for (int64_t extent : extents) {
+    if (extent == 0)
+      continue;
+    if (runs.empty() || runs.back().extent != extent)
+      runs.push_back({begin, 0, extent});
+    ++runs.back().count;
+    begin += extent;
+  }
   return runs;
 }
 
-/// Joins along `dim` the pieces that lie one after the other in `flat`; `shape` is that of the result.
-Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, int64_t dim, const StepShapes &shapes) {
+/// Joins along `dim` pieces of these extents that lie one after the other in `flat`; `shape` is that of the result.
+Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, int64_t dim,
+                 ArrayRef<int64_t> extents) {
   const auto [outer, inner] = around(shape, dim);
-  const bool isSingle = shapes.group.size() <= kMostSinglePieces;
+  const bool isSingle = extents.size() <= kMostSinglePieces;
   SmallVector<Value> parts;
   int64_t offset = 0;
   auto add = [&](int64_t count, int64_t extent) {
@@ -197,10 +226,10 @@ Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, 
     offset += sbp::numElements(part);
   };
   if (isSingle)
-    for (int64_t r = 0; r < shapes.group.size(); ++r)
-      add(1, shapes.piece(shape[dim], r).count);
+    for (int64_t extent : extents)
+      add(1, extent);
   else
-    for (const EqualPieces &run : equalPieces(shape[dim], shapes.group.size()))
+    for (const EqualPieces &run : equalPieces(extents))
       add(run.count, run.extent);
   if (parts.empty())
     return build.view(flat, 0, shape);
@@ -210,22 +239,26 @@ Value joinPieces(CollectiveBuilder &build, Value flat, const sbp::Shape &shape, 
 Value gather(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
   Value flat = build.allGather(input, shapes.elementsBefore());
   const sbp::Shape result = shapes.after(shapes.group.index);
-  return isLeading(result, dim) ? build.view(flat, 0, result) : joinPieces(build, flat, result, dim, shapes);
+  return isLeading(result, dim) ? build.view(flat, 0, result)
+                                : joinPieces(build, flat, result, dim, shapes.extentsReceived());
 }
 
-/// The operand cut along `dim` for each rank, one cut after the other.
-Value packPieces(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
+/// The operand cut along `dim` into pieces of these extents, one behind the other.
+Value packPieces(CollectiveBuilder &build, Value input, int64_t dim, ArrayRef<int64_t> extents) {
   sbp::Shape shape = sbp::shapeOf(input.getType());
   if (isLeading(shape, dim))
     return build.view(input, 0, {sbp::numElements(shape)});
   SmallVector<Value> pieces;
-  if (shapes.group.size() <= kMostSinglePieces) {
-    for (int64_t r = 0; r < shapes.group.size(); ++r)
-      pieces.push_back(build.slice(input, dim, shapes.piece(shape[dim], r)));
+  if (extents.size() <= kMostSinglePieces) {
+    int64_t begin = 0;
+    for (int64_t extent : extents) {
+      pieces.push_back(build.slice(input, dim, {begin, extent}));
+      begin += extent;
+    }
     return build.packTight(pieces);
   }
   const auto [outer, inner] = around(shape, dim);
-  for (const EqualPieces &run : equalPieces(shape[dim], shapes.group.size())) {
+  for (const EqualPieces &run : equalPieces(extents)) {
     const bool isAll = run.count * run.extent == shape[dim];
     Value part = isAll ? input : build.slice(input, dim, {run.begin, run.count * run.extent});
     pieces.push_back(build.swapLeading(build.view(part, 0, {outer, run.count, run.extent * inner})));
@@ -234,23 +267,24 @@ Value packPieces(CollectiveBuilder &build, Value input, const StepShapes &shapes
 }
 
 Value scatter(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t dim) {
-  Value packed = packPieces(build, input, shapes, dim);
+  Value packed = packPieces(build, input, dim, shapes.extentsSent());
   Value block = build.reduceScatter(packed, shapes.elementsAfter());
   return build.view(block, 0, shapes.after(shapes.group.index));
 }
 
 Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t fromDim, int64_t toDim) {
   const int64_t own = shapes.group.index;
-  const sbp::Shape before = shapes.before(own), after = shapes.after(own);
-  const auto [beforeOuter, beforeInner] = around(before, toDim);
+  const sbp::Shape after = shapes.after(own);
+  const auto [beforeOuter, beforeInner] = around(shapes.before(own), toDim);
   const auto [afterOuter, afterInner] = around(after, fromDim);
+  const std::vector<int64_t> extentsSent = shapes.extentsSent(), extentsReceived = shapes.extentsReceived();
   std::vector<int64_t> sent, received;
   for (int64_t r = 0; r < shapes.group.size(); ++r) {
-    sent.push_back(beforeOuter * beforeInner * shapes.piece(before[toDim], r).count);
-    received.push_back(afterOuter * afterInner * shapes.piece(after[fromDim], r).count);
+    sent.push_back(beforeOuter * beforeInner * extentsSent[r]);
+    received.push_back(afterOuter * afterInner * extentsReceived[r]);
   }
-  Value flat = build.allToAll(packPieces(build, input, shapes, toDim), sent, received);
-  return joinPieces(build, flat, after, fromDim, shapes);
+  Value flat = build.allToAll(packPieces(build, input, toDim, extentsSent), sent, received);
+  return joinPieces(build, flat, after, fromDim, extentsReceived);
 }
 
 } // namespace
@@ -261,7 +295,7 @@ Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep 
   int64_t fromDim = step.from[step.axis].dim, toDim = step.to[step.axis].dim;
   switch (step.collective) {
   case sbp::Collective::Slice:
-    return build.slice(input, toDim, shapes.piece(sbp::shapeOf(input.getType())[toDim], group.index));
+    return build.slice(input, toDim, shapes.pieceAfter(group.index));
   case sbp::Collective::AllGather:
     return gather(build, input, shapes, fromDim);
   case sbp::Collective::AllReduce:

@@ -24,6 +24,8 @@ absl::Status checkSignature(const sbp::Shape &shape, const sbp::NdSbp &sbp, cons
   for (size_t axis = 0; axis < sbp.size(); ++axis) {
     if (sbp[axis].isSplit() && (sbp[axis].dim < 0 || sbp[axis].dim >= static_cast<int64_t>(shape.size())))
       return invalid(absl::StrCat("there is no dimension ", sbp[axis].dim));
+    if (sbp[axis].isSplit() && !sbp::grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit))
+      return invalid(absl::StrCat("there are no whole units of ", sbp[axis].unit));
     if (!sbp[axis].isFlat())
       continue;
     const sbp::Slot &slot = sbp[axis].slot;

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <set>
 
 namespace splitcast::sbp {
 
@@ -56,7 +57,7 @@ bool mayChange(const NdSbp &state, size_t axis, const Sbp &to) {
     if (state[other].isFlat())
       return false;
     for (const Sbp *changed : {&state[axis], &to})
-      if (other > axis && changed->isSplit() && state[other] == *changed)
+      if (other > axis && state[other].splitsSameDimAs(*changed))
         return false;
   }
   return true;
@@ -128,11 +129,16 @@ private:
     BoxingStep step;
   };
 
-  /// The entries an axis may pass through, in the order of their texts.
+  /// The entries an axis may pass through, in the order of their texts. Where a dimension is split by a unit it is not
+  /// split otherwise on the way: to cut it into more equal pieces first would send fewer bytes, in one collective more.
   std::vector<Sbp> entriesOf(const Sbp &from, const Sbp &to) const {
     std::map<std::string, Sbp> byText = {{toString(from), from}, {toString(to), to}, {"B", Sbp::broadcast()}};
-    for (size_t dim = 0; dim < shape.size(); ++dim)
-      byText.emplace(toString(Sbp::split(dim)), Sbp::split(dim));
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      const Sbp entry = Sbp::split(dim);
+      auto hasUnit = [&](const Sbp &end) { return end.splitsSameDimAs(entry) && end.unit > 1; };
+      if (!hasUnit(from) && !hasUnit(to))
+        byText.emplace(toString(entry), entry);
+    }
     std::vector<Sbp> result;
     for (const auto &[text, entry] : byText)
       result.push_back(entry);
@@ -161,6 +167,8 @@ private:
         if (!collective || !mayChange(state, axis, entry) || mustWait(state, axis, goal) ||
             (entry.isFlat() && !othersAreAt(state, axis, goal)))
           continue;
+        if (entry.unit > 1 && !grainBefore(axis, entry.dim, shape, state, placement).canSplitBy(entry.unit))
+          continue; // once the other axes have changed
         Key next = key;
         next[axis] = number;
         BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
@@ -294,11 +302,8 @@ int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement
   std::vector<Interval> before = localBox(shape, step.from, placement, at);
   std::vector<Interval> after = localBox(shape, step.to, placement, at);
   int64_t kept = 1;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    int64_t begin = std::max(before[dim].begin, after[dim].begin);
-    int64_t end = std::min(before[dim].begin + before[dim].count, after[dim].begin + after[dim].count);
-    kept *= std::max<int64_t>(end - begin, 0);
-  }
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    kept *= overlap(before[dim], after[dim]).count;
   return kept;
 }
 
@@ -323,6 +328,9 @@ int64_t stepBytesAt(const BoxingStep &step, const Shape &shape, int64_t elementB
   return 0;
 }
 
+/// How many of the ranks have the longer of the two pieces that an entry cuts an extent into.
+int64_t numLonger(int64_t extent, const Sbp &entry, int64_t ranks) { return extent / entry.unit % ranks; }
+
 /// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
 /// ones first; those of a slot are whole chunks, but for the first and the last.
 std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
@@ -340,29 +348,61 @@ std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, co
     NdSbp whole = step.from;
     whole[step.axis] = Sbp::broadcast();
     std::vector<Interval> box = localBox(shape, whole, placement, std::vector<int64_t>(placement.axes.size(), 0));
-    return {0, box[from.dim].count % ranks, box[to.dim].count % ranks, last};
+    return {0, numLonger(box[from.dim].count, from, ranks), numLonger(box[to.dim].count, to, ranks), last};
   }
   default:
     return {0};
   }
 }
 
+/// The extents that a dimension has on some rank: each axis that splits it cuts each extent that the earlier ones left
+/// into two. Without units these are two in the end, with them no more than twice as many for each such axis.
+std::set<int64_t> extentsOf(int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
+  std::set<int64_t> extents = {shape[dim]};
+  for (size_t axis = 0; axis < sbp.size(); ++axis) {
+    if (!sbp[axis].splitsSameDimAs(Sbp::split(dim)))
+      continue;
+    const int64_t ranks = placement.axes[axis].size;
+    std::set<int64_t> pieces;
+    for (int64_t extent : extents)
+      for (int64_t coordinate : {int64_t{0}, ranks - 1})
+        pieces.insert(pieceOf(extent, ranks, coordinate, sbp[axis].unit).count);
+    extents = std::move(pieces);
+  }
+  return extents;
+}
+
+/// The most elements along a dimension that a rank of the step's axis sends when it is cut otherwise. Between two
+/// coordinates at which neither piece changes its size, the one piece moves past the other: a rank keeps the least of
+/// its own at one of the two. And as the pieces may happen to be equal, a rank with more need not send more.
+int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &placement) {
+  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
+  const int64_t ranks = placement.axes[step.axis].size;
+  NdSbp whole = step.from;
+  whole[step.axis] = Sbp::broadcast();
+  int64_t most = 0;
+  for (int64_t extent : extentsOf(from.dim, shape, whole, placement)) {
+    const int64_t longerBefore = numLonger(extent, from, ranks), longerAfter = numLonger(extent, to, ranks);
+    for (int64_t coordinate : {int64_t{0}, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1}) {
+      if (coordinate < 0)
+        continue;
+      const Interval held = pieceOf(extent, ranks, coordinate, from.unit);
+      most = std::max(most, held.count - overlap(held, pieceOf(extent, ranks, coordinate, to.unit)).count);
+    }
+  }
+  return most;
+}
+
 /// A small all-reduce may send more than a larger one, so that any mixture of longer and shorter pieces may be the one
-/// that sends the most: the pieces of a dimension, over all axes that split it, have two extents.
+/// that sends the most.
 int64_t allReduceBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
-  std::vector<int64_t> at(placement.axes.size(), 0);
-  const Shape longest = localShape(shape, step.from, placement, at);
-  for (size_t axis = 0; axis < at.size(); ++axis)
-    at[axis] = placement.axes[axis].size - 1;
-  const Shape shortest = localShape(shape, step.from, placement, at);
-  std::vector<int64_t> counts = {1};
-  for (size_t dim = 0; dim < longest.size(); ++dim) {
-    const size_t known = counts.size();
-    if (shortest[dim] != longest[dim])
-      for (size_t i = 0; i < known; ++i)
-        counts.push_back(counts[i] * shortest[dim]);
-    for (size_t i = 0; i < known; ++i)
-      counts[i] *= longest[dim];
+  std::set<int64_t> counts = {1};
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    std::set<int64_t> products;
+    for (int64_t extent : extentsOf(dim, shape, step.from, placement))
+      for (int64_t count : counts)
+        products.insert(count * extent);
+    counts = std::move(products);
   }
   int64_t most = 0;
   for (int64_t elements : counts)
@@ -378,8 +418,13 @@ int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementByt
   if (step.collective == Collective::AllReduce)
     return allReduceBytes(step, shape, elementBytes, placement);
   // Along the other axes coordinate 0 has the longest pieces, and who holds more sends no less.
-  int64_t most = 0;
   std::vector<int64_t> at(placement.axes.size(), 0);
+  if (step.from[step.axis].splitsSameDimAs(step.to[step.axis])) {
+    Shape rows = localShape(shape, step.from, placement, at);
+    rows[step.from[step.axis].dim] = mostRecut(step, shape, placement);
+    return numElements(rows) * elementBytes;
+  }
+  int64_t most = 0;
   for (int64_t coordinate : busiestAlong(step, shape, placement)) {
     at[step.axis] = coordinate;
     most = std::max(most, stepBytesAt(step, shape, elementBytes, placement, at));

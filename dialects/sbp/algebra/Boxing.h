@@ -5,10 +5,12 @@
 //
 //   from \ to    B            S(j)                       S(@bucket)      P
 //   B            -            slice                      slice           no
-//   S(i)         all-gather   - if i = j, else           two             no
+//   S(i)         all-gather   - if equal, else           two             no
 //                             all-to-all
 //   S(@bucket)   all-gather   two                        - if the same   no
 //   P            all-reduce   reduce-scatter             reduce-scatter  -
+//
+// S(i) stands for every unit: S(0) to S(0 by 6) is an all-to-all.
 //
 // On several axes a boxing is a sequence of such steps, one axis at a time, found by search for the fewest bytes. A
 // step along an axis may split or join a dimension only while no later axis splits it too, and only while no other axis

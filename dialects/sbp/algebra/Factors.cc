@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace splitcast::sbp {
 
@@ -16,7 +17,8 @@ namespace {
 struct Carry {
   enum class Kind { No, Leading, Inner } kind = Kind::No;
   int64_t dim = -1;
-  bool needsDivision = false; ///< the dimension has further factors inside: pieces must not cut them
+  int64_t inner = 1;        ///< elements of the dimension per iteration of a leading factor
+  bool innerIsEqual = true; ///< as many on every rank
 };
 
 Carry carryOf(const LoopSpec &spec, const TensorFactors &tensor, int factor) {
@@ -25,29 +27,41 @@ Carry carryOf(const LoopSpec &spec, const TensorFactors &tensor, int factor) {
     auto at = std::find(factors.begin(), factors.end(), factor);
     if (at == factors.end())
       continue;
-    auto isTrivial = [&](int f) { return spec.factors[f].extent == 1; };
-    if (!std::all_of(factors.begin(), at, isTrivial))
-      return {Carry::Kind::Inner, static_cast<int64_t>(dim), false};
-    return {Carry::Kind::Leading, static_cast<int64_t>(dim), !std::all_of(at + 1, factors.end(), isTrivial)};
+    Carry carry{Carry::Kind::Leading, static_cast<int64_t>(dim)};
+    for (auto outer = factors.begin(); outer != at; ++outer)
+      if (spec.factors[*outer].extent != 1)
+        carry.kind = Carry::Kind::Inner;
+    for (auto inner = at + 1; inner != factors.end(); ++inner) {
+      carry.inner *= spec.factors[*inner].extent;
+      carry.innerIsEqual &= spec.factors[*inner].grain.elements == spec.factors[*inner].extent;
+    }
+    return carry;
   }
   return {};
 }
 
 std::vector<Sbp> broadcasts(size_t count) { return std::vector<Sbp>(count, Sbp::broadcast()); }
 
-std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t axisSize) {
+/// The row in which ranks get whole units of the factor's iterations; nothing when there is none, or when it is that of
+/// unit 1.
+std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t axisSize, int64_t unit) {
   const Factor &split = spec.factors[factor];
-  if (split.kind == FactorKind::Whole)
+  if (split.kind == FactorKind::Whole || !split.grain.canSplitBy(unit))
+    return std::nullopt;
+  bool isEven = split.grain.splitsEvenly(unit, axisSize);
+  if (isEven && unit != 1)
     return std::nullopt;
   OpSignature row{broadcasts(spec.operands.size()), broadcasts(spec.results.size()), OpSignature::Reason::FactorSplit,
-                  factor};
-  bool carried = false, needsDivision = false, legal = true;
+                  factor, unit};
+  bool carried = false, legal = true;
   auto place = [&](const TensorFactors &tensor, Sbp &entry) {
     Carry carry = carryOf(spec, tensor, factor);
     legal &= carry.kind != Carry::Kind::Inner;
-    needsDivision |= carry.needsDivision;
-    if (carry.kind == Carry::Kind::Leading)
-      entry = Sbp::split(carry.dim);
+    if (carry.kind == Carry::Kind::Leading) {
+      // Of a dimension without elements all pieces are equal, too.
+      legal &= isEven || carry.innerIsEqual;
+      entry = Sbp::split(carry.dim, isEven || carry.inner == 0 ? 1 : unit * carry.inner);
+    }
     return carry.kind != Carry::Kind::No;
   };
   for (size_t i = 0; i < spec.operands.size(); ++i)
@@ -60,20 +74,45 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
     legal &= split.kind == FactorKind::Sum;
     row.results[i] = Sbp::partial();
   }
-  if (!legal || !carried || (needsDivision && split.extent % axisSize != 0))
+  if (!legal || !carried)
     return std::nullopt;
   return row;
 }
 
+/// Factors, each with a unit that it is to be split by.
+using FactorUnits = std::set<std::pair<int, int64_t>>;
+
+/// What the tensors' entries split factors by, where that is more than 1. Some entries may be missing.
+void addUnits(const LoopSpec &spec, const std::vector<TensorFactors> &tensors, const std::vector<Sbp> &entries,
+              FactorUnits &units) {
+  for (size_t i = 0; i < std::min(tensors.size(), entries.size()); ++i) {
+    if (!entries[i].isSplit() || entries[i].unit == 1 || entries[i].dim >= static_cast<int64_t>(tensors[i].size()))
+      continue;
+    for (int factor : tensors[i][entries[i].dim]) {
+      Carry carry = carryOf(spec, tensors[i], factor);
+      if (carry.kind == Carry::Kind::Leading && carry.inner > 0 && entries[i].unit % carry.inner == 0)
+        units.insert({factor, entries[i].unit / carry.inner});
+    }
+  }
+}
+
 } // namespace
 
-std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize) {
+std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
+                                          const std::vector<Sbp> &results) {
   OpSignature replicated{broadcasts(spec.operands.size()), broadcasts(spec.results.size()),
                          OpSignature::Reason::Replicated, -1};
   std::vector<OpSignature> rows = {replicated};
   for (size_t factor = 0; factor < spec.factors.size(); ++factor)
-    if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize))
+    if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, 1))
       rows.push_back(*row);
+  FactorUnits units;
+  addUnits(spec, spec.operands, operands, units);
+  addUnits(spec, spec.results, results, units);
+  for (auto [factor, unit] : units)
+    if (unit != 1)
+      if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, unit))
+        rows.push_back(*row);
   for (const LinearSet &set : spec.linear) {
     OpSignature row = replicated;
     row.reason = OpSignature::Reason::Linear;
@@ -85,6 +124,14 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
     rows.push_back(row);
   }
   return rows;
+}
+
+void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize) {
+  if (row.factor < 0)
+    return;
+  Factor &factor = spec.factors[row.factor];
+  factor.extent = pieceOf(factor.extent, axisSize, 0, row.unit).count;
+  factor.grain = factor.grain.afterSplit(row.unit, axisSize);
 }
 
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
@@ -111,7 +158,7 @@ OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
 bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
              const std::vector<Sbp> &results) {
   auto matches = [&](const OpSignature &row) { return row.operands == operands && row.results == results; };
-  for (const OpSignature &row : deriveSignatures(spec, axisSize))
+  for (const OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
     if (matches(row))
       return true;
   for (const Sbp &entry : results)

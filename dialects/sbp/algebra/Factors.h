@@ -18,6 +18,15 @@
 //   P     B     P      linear in A
 //   B     P     P      linear in B
 //
+// In a dimension made of several factors the leading one may be split, and the pieces keep the inner ones whole: split
+// by a unit of u is there split by u x (extents of the inner ones). With 32 samples of 256 positions on 3 ranks,
+// reshape:
+//
+//   [32, 256, w]   [8192, w]
+//   S(0)           S(0 by 256)      the samples, 11, 11 and 10 of them
+//
+// Rows that keep a unit together exist for every unit; only those are listed that an operand or result brings along.
+//
 // On several axes the rule holds axis by axis, on the shapes that the earlier axes leave.
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +46,7 @@ enum class FactorKind {
 struct Factor {
   int64_t extent = 1;
   FactorKind kind = FactorKind::Parallel;
+  Grain grain = {extent}; ///< smaller than the extent, the longest on any rank, once an axis has cut it raggedly
 };
 
 /// Per dimension, the factors it runs over, the outermost first. Most dimensions have one; a reshape's may have
@@ -66,11 +76,17 @@ struct OpSignature {
   enum class Reason { Replicated, FactorSplit, Linear, FlatElementwise };
   std::vector<Sbp> operands, results;
   Reason reason = Reason::Replicated;
-  int factor = -1; ///< of FactorSplit
+  int factor = -1;  ///< of FactorSplit
+  int64_t unit = 1; ///< of the factor, when it is split
 };
 
-/// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out.
-std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize);
+/// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out. Of the rows that split a
+/// factor by a unit, those whose unit the entries bring along, as far as these are given.
+std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands = {},
+                                          const std::vector<Sbp> &results = {});
+
+/// Cuts the factor that the row splits: the loops that the next axis finds.
+void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize);
 
 /// The row in which `slot` splits every operand and result: legal for an elementwise op of any shape, whose operands
 /// run over all factors of the results in the same order, or over none (scalars, which stay B). Empty rows when it is

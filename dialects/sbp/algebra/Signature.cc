@@ -53,7 +53,7 @@ bool Placement::operator==(const Placement &other) const {
 std::string toString(const Sbp &sbp) {
   switch (sbp.kind) {
   case Sbp::Kind::Split:
-    return "S(" + std::to_string(sbp.dim) + ")";
+    return "S(" + std::to_string(sbp.dim) + (sbp.unit == 1 ? "" : " by " + std::to_string(sbp.unit)) + ")";
   case Sbp::Kind::FlatSplit:
     return "S(@" + sbp.slot.bucket + ", " + std::to_string(sbp.slot.offset) + " of " + std::to_string(sbp.slot.total) +
            ")";
@@ -72,9 +72,37 @@ std::string toString(const NdSbp &sbp) {
   return text + "]";
 }
 
-Interval pieceOf(int64_t extent, int64_t parts, int64_t index) {
-  int64_t base = extent / parts, longer = extent % parts;
-  return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
+Interval pieceOf(int64_t extent, int64_t parts, int64_t index, int64_t unit) {
+  int64_t units = extent / unit, base = units / parts, longer = units % parts;
+  return {(index * base + std::min(index, longer)) * unit, (base + (index < longer ? 1 : 0)) * unit};
+}
+
+Interval overlap(const Interval &a, const Interval &b) {
+  int64_t begin = std::max(a.begin, b.begin), end = std::min(a.begin + a.count, b.begin + b.count);
+  return {begin, std::max<int64_t>(end - begin, 0)};
+}
+
+Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
+  Grain grain{shape[dim]};
+  for (int64_t earlier = 0; earlier < axis; ++earlier)
+    if (sbp[earlier].isSplit() && sbp[earlier].dim == dim)
+      grain = grain.afterSplit(sbp[earlier].unit, placement.axes[earlier].size);
+  return grain;
+}
+
+bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (sbp[axis].isSplit() && !grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit))
+      return false;
+  return true;
+}
+
+NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement) {
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (sbp[axis].isSplit() &&
+        grainBefore(axis, sbp[axis].dim, shape, sbp, placement).splitsEvenly(sbp[axis].unit, placement.axes[axis].size))
+      sbp[axis].unit = 1;
+  return sbp;
 }
 
 SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index) {
@@ -95,7 +123,7 @@ std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Place
     if (!sbp[axis].isSplit())
       continue;
     Interval &interval = box[sbp[axis].dim];
-    Interval piece = pieceOf(interval.count, placement.axes[axis].size, coordinates[axis]);
+    Interval piece = pieceOf(interval.count, placement.axes[axis].size, coordinates[axis], sbp[axis].unit);
     interval = {interval.begin + piece.begin, piece.count};
   }
   return box;

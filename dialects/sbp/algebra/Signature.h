@@ -12,6 +12,13 @@
 //   S(@g, 8 of 64)  its 40 elements are elements 8..47 of a bucket of 64, and rank r holds elements 16r..16r+15 of the
 //          bucket: of this variable 8, 16, 16 and 0 elements           (an empty piece is legal)
 //
+// A split may have a unit, whose elements stay together. A batch of 10 samples of 6 positions each, as 60 rows:
+//
+//   S(0 by 6)  rank 0 holds rows 0..17, the positions of samples 0..2, as S(0) does of the tensor 10x6; then 18, 12 and
+//          12 rows. S(0) would be 15 rows each, and cut samples.
+//
+// A unit that makes no difference is 1: two entries of an axis lie alike only when they are equal.
+//
 // With several axes the entries apply in the order of the axes, each to the piece that the earlier ones left; an entry
 // S(@bucket) applies last, whatever its axis.
 //
@@ -72,8 +79,9 @@ struct Sbp {
   Kind kind = Kind::Broadcast;
   int64_t dim = -1; ///< of Split
   Slot slot;        ///< of FlatSplit
+  int64_t unit = 1; ///< of Split: so many elements of the dimension stay together
 
-  static Sbp split(int64_t dim) { return {Kind::Split, dim, {}}; }
+  static Sbp split(int64_t dim, int64_t unit = 1) { return {Kind::Split, dim, {}, unit}; }
   static Sbp flat(Slot slot) { return {Kind::FlatSplit, -1, std::move(slot)}; }
   static Sbp broadcast() { return {}; }
   static Sbp partial() { return {Kind::Partial, -1, {}}; }
@@ -82,14 +90,17 @@ struct Sbp {
   bool isFlat() const { return kind == Kind::FlatSplit; }
   bool isBroadcast() const { return kind == Kind::Broadcast; }
   bool isPartial() const { return kind == Kind::Partial; }
-  bool operator==(const Sbp &other) const { return kind == other.kind && dim == other.dim && slot == other.slot; }
+  bool splitsSameDimAs(const Sbp &other) const { return isSplit() && other.isSplit() && dim == other.dim; }
+  bool operator==(const Sbp &other) const {
+    return kind == other.kind && dim == other.dim && slot == other.slot && unit == other.unit;
+  }
   bool operator!=(const Sbp &other) const { return !(*this == other); }
 };
 
 /// One entry per axis of the placement.
 using NdSbp = std::vector<Sbp>;
 
-/// As in the IR: "B", "P", "S(0)", "S(@g, 8 of 64)".
+/// As in the IR: "B", "P", "S(0)", "S(0 by 6)", "S(@g, 8 of 64)".
 std::string toString(const Sbp &sbp);
 /// As in the IR: "[S(0), B]".
 std::string toString(const NdSbp &sbp);
@@ -108,7 +119,33 @@ struct Interval {
 ///   10     4        [0,3) [3,6) [6,8) [8,10)
 ///   2      3        [0,1) [1,2) [2,2)
 ///   0      2        [0,0) [0,0)
-Interval pieceOf(int64_t extent, int64_t parts, int64_t index);
+///
+/// With a unit, which divides the extent, the same of whole units.
+Interval pieceOf(int64_t extent, int64_t parts, int64_t index, int64_t unit = 1);
+
+/// What lies in both; empty where nothing does.
+Interval overlap(const Interval &a, const Interval &b);
+
+/// The greatest common divisor of the lengths of a loop or dimension on all ranks: what a unit must divide. It is the
+/// length itself until an axis has cut it into unequal pieces.
+struct Grain {
+  int64_t elements = 1;
+
+  bool canSplitBy(int64_t unit) const { return unit > 0 && elements % unit == 0; }
+  /// Whether all pieces of a rank's length are equal, so that they are the same for unit 1.
+  bool splitsEvenly(int64_t unit, int64_t parts) const { return elements / unit % parts == 0; }
+  /// That of the pieces. Unequal ones differ by one unit, so that nothing larger divides both.
+  Grain afterSplit(int64_t unit, int64_t parts) const { return {splitsEvenly(unit, parts) ? elements / parts : unit}; }
+};
+
+/// The grain of dimension `dim` when the entries of the axes before `axis` have cut it.
+Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement);
+
+/// Whether every unit divides what it splits, on every rank.
+bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement);
+
+/// The same layout with each unit that makes no difference as 1.
+NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement);
 
 /// The part of a slot's `elements` that lies in chunk `index` of `parts` equal chunks of the bucket.
 struct SlotPiece {

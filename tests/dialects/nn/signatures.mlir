@@ -93,6 +93,26 @@ func.func @reshape(%x: tensor<6x5xf32, #S0>, %y: tensor<30xf32, #S0>, %p: tensor
   return
 }
 
+#three = #sbp.placement<"cpu", [dp = 3]>
+#T0 = #sbp.nd<#three, [S(0)]>
+#T0by5 = #sbp.nd<#three, [S(0 by 5)]>
+#T0by10 = #sbp.nd<#three, [S(0 by 10)]>
+#T0by15 = #sbp.nd<#three, [S(0 by 15)]>
+#TP = #sbp.nd<#three, [P]>
+#TB = #sbp.nd<#three, [B]>
+// When it does not, the dimension is split in whole units of the inner ones; any op that may be split may be so.
+// CHECK-LABEL: func.func @units
+// CHECK-COUNT-5: = nn.
+func.func @units(%x: tensor<4x5xf32, #T0>, %y: tensor<20xf32, #T0by10>, %z: tensor<20x3xf32, #T0by5>) {
+  %0 = nn.reshape %x : (tensor<4x5xf32, #T0>) -> tensor<20xf32, #T0by5>
+  // Samples by twos: a unit of the outer dimension itself.
+  %1 = nn.reshape %y : (tensor<20xf32, #T0by10>) -> tensor<4x5xf32, #sbp.nd<#three, [S(0 by 2)]>>
+  %2 = nn.reshape %z : (tensor<20x3xf32, #T0by5>) -> tensor<60xf32, #T0by15>
+  %3 = nn.matmul %z, %z {transpose_a} : (tensor<20x3xf32, #T0by5>, tensor<20x3xf32, #T0by5>) -> tensor<3x3xf32, #TP>
+  %4 = nn.add %0, %0 : (tensor<20xf32, #T0by5>, tensor<20xf32, #T0by5>) -> tensor<20xf32, #T0by5>
+  return
+}
+
 // CHECK-LABEL: func.func @moves
 // CHECK-COUNT-8: = nn.
 func.func @moves(%x: tensor<5x3xf32, #S0>, %p: tensor<5x3xf32, #P>, %b: tensor<3xf32, #B>) {

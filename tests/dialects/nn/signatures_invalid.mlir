@@ -62,6 +62,7 @@ func.func @matmul_second_axis(%x: tensor<6x4xf32, #S0_S0>, %w: tensor<4x8xf32, #
 // CHECK: error: 'nn.reshape' op has signatures (S(0)) -> (S(0)) on axis "dp", which it cannot have
 // CHECK: note: it may have
 // CHECK-NEXT: (B) -> (B)
+// CHECK-NEXT: (S(0)) -> (S(0 by 4))
 // CHECK-NEXT: (P) -> (P)
 func.func @reshape_ragged(%x: tensor<5x4xf32, #S0>) {
   %0 = nn.reshape %x : (tensor<5x4xf32, #S0>) -> tensor<20xf32, #S0>
@@ -76,6 +77,34 @@ func.func @reshape_ragged(%x: tensor<5x4xf32, #S0>) {
 // CHECK: error: 'nn.reshape' op has signatures (S(0)) -> (S(0)) on axis "tp", which it cannot have
 func.func @reshape_ragged_second_axis(%x: tensor<6x4xf32, #S0_S0>) {
   %0 = nn.reshape %x : (tensor<6x4xf32, #S0_S0>) -> tensor<24xf32, #S0_S0>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S0by2 = #sbp.nd<#p, [S(0 by 2)]>
+// Rows meet pairs of rows: 3, 3 and 2 of the former, 4, 2 and 2 of the latter.
+// CHECK: error: 'nn.add' op has signatures (S(0), S(0 by 2)) -> (S(0)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (S(0 by 2), S(0 by 2)) -> (S(0 by 2))
+// CHECK-NEXT: (P, P) -> (P)
+func.func @units_differ(%x: tensor<8xf32, #S0>, %y: tensor<8xf32, #S0by2>) {
+  %0 = nn.add %x, %y : (tensor<8xf32, #S0>, tensor<8xf32, #S0by2>) -> tensor<8xf32, #S0>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S0by2 = #sbp.nd<#p, [S(0 by 2)]>
+// A unit that cuts the inner dimension: 2 of 4.
+// CHECK: error: 'nn.reshape' op has signatures (S(0 by 2)) -> (S(0)) on axis "dp", which it cannot have
+func.func @reshape_unit_within(%x: tensor<20xf32, #S0by2>) {
+  %0 = nn.reshape %x : (tensor<20xf32, #S0by2>) -> tensor<5x4xf32, #sbp.nd<#p, [S(0)]>>
   return
 }
 

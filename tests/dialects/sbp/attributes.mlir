@@ -11,6 +11,8 @@
 // CHECK-DAG: #P_B = #sbp.nd<#cpu_dp4_tp2_, [P, B]>
 // CHECK-DAG: #S_layer0_64__S1_ = #sbp.nd<#cpu_dp4_tp2_, [S(@layer0, 64 of 4096), S(1)]>
 // CHECK-DAG: #B = #sbp.nd<#cuda_dp2_, [B]>
+// CHECK-DAG: #S0by2_ = #sbp.nd<#cpu_dp3_, [S(0 by 2)]>
+// CHECK-DAG: #S0by6__S0by2_ = #sbp.nd<#cpu_dp3_tp2_, [S(0 by 6), S(0 by 2)]>
 // Two placements of the same axes differ in more than their names.
 // CHECK-DAG: #cuda_dp2_1 = #sbp.placement<"cuda", [dp = 2]>
 #mesh = #sbp.placement<"cpu", [dp = 4, tp = 2]>
@@ -29,6 +31,17 @@ func.func private @signatures(tensor<8x6xf32, #whole>, tensor<8x6xf32, #sbp.nd<#
                               tensor<8x6xf32, #sbp.nd<#mesh, [S(@layer0, 64 of 4096), S(1)]>>,
                               tensor<8x6xf32, #sbp.nd<#ranked, [B]>>,
                               tensor<8x6xf32, #sbp.nd<#sbp.placement<"cuda", [dp = 2]>, [B]>>)
+
+// Blocks of elements that stay together: 4 of 2 rows over 3 ranks, and along a second axis within such pieces.
+// CHECK-LABEL: func.func private @units(
+// CHECK-SAME: tensor<8x6xf32, #S0by2_>
+// CHECK-SAME: tensor<24x6xf32, #S0by6__S0by2_>
+// CHECK-SAME: tensor<24x6xf32, #S0__S1by2_>
+#three = #sbp.placement<"cpu", [dp = 3]>
+#nested = #sbp.placement<"cpu", [dp = 3, tp = 2]>
+func.func private @units(tensor<8x6xf32, #sbp.nd<#three, [S(0 by 2)]>>,
+                         tensor<24x6xf32, #sbp.nd<#nested, [S(0 by 6), S(0 by 2)]>>,
+                         tensor<24x6xf32, #sbp.nd<#nested, [S(0), S(1 by 2)]>>)
 
 // A mesh without axes is one rank.
 // CHECK-LABEL: func.func private @no_axes(tensor<4xf32, #{{.*}}>)

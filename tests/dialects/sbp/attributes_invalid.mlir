@@ -137,7 +137,7 @@ func.func private @nd_c4_legal(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 60)]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 4]>
-// expected-error @below {{'Q' is no signature; write B, P, S(dimension) or S(@bucket, offset of total)}}
+// expected-error @below {{'Q' is no signature; write B, P, S(dimension), S(dimension by unit) or S(@bucket, offset of total)}}
 func.func private @unknown_entry(tensor<4xf32, #sbp.nd<#p, [Q]>>)
 
 // -----
@@ -189,3 +189,51 @@ func.func private @nd_c5_legal(tensor<2305843009213693951xf32, #sbp.nd<#p, [B]>>
 #p = #sbp.placement<"cpu", [dp = 4]>
 // expected-error @below {{slot at 9223372036854775800 of 9223372036854775804 in bucket 'a' has no room for 8 elements; enlarge the bucket}}
 func.func private @nd_c3(tensor<8xi1, #sbp.nd<#p, [S(@a, 9223372036854775800 of 9223372036854775804)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{S(0 by 1): a unit is at least 2; write S(0) for single elements}}
+func.func private @nd_c6(tensor<4xf32, #sbp.nd<#p, [S(0 by 1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{S(0 by -2): a unit is at least 2; write S(0) for single elements}}
+func.func private @nd_c6(tensor<4xf32, #sbp.nd<#p, [S(0 by -2)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature [S(0 by 3)] keeps 3 elements of dimension 0 together on axis 'dp', but the length of that dimension there is no multiple of them; give a divisor of 4}}
+func.func private @nd_c6(tensor<4xf32, #sbp.nd<#p, [S(0 by 3)]>>)
+
+// -----
+
+// The first axis leaves 12 and 8 rows.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+// expected-error @below {{signature [S(0 by 4), S(0 by 3)] keeps 3 elements of dimension 0 together on axis 'tp', but the length of that dimension there is no multiple of them; give a divisor of 4}}
+func.func private @nd_c6(tensor<20xf32, #sbp.nd<#p, [S(0 by 4), S(0 by 3)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+func.func private @nd_c6_legal(tensor<20xf32, #sbp.nd<#p, [S(0 by 4), S(0 by 4)]>>,
+                               tensor<20xf32, #sbp.nd<#p, [S(0 by 20), S(0 by 20)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature [S(0 by 2)] keeps 2 elements of dimension 0 together on axis 'dp', as equal pieces do anyway; write S(0)}}
+func.func private @nd_c7(tensor<12xf32, #sbp.nd<#p, [S(0 by 2)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature [S(0 by 2)] keeps 2 elements of dimension 0 together on axis 'dp', as equal pieces do anyway; write S(0)}}
+func.func private @nd_c7(tensor<0xf32, #sbp.nd<#p, [S(0 by 2)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+func.func private @nd_c7_legal(tensor<12xf32, #sbp.nd<#p, [S(0 by 3)]>>)

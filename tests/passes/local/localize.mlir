@@ -9,6 +9,7 @@
 #S0 = #sbp.nd<#p, [S(0)]>
 #S1 = #sbp.nd<#p, [S(1)]>
 #P = #sbp.nd<#p, [P]>
+#U = #sbp.nd<#p, [S(0 by 2)]>
 // Variables stay, for those that initialize, save and load them.
 // FIRST: module attributes {ccl.device = "cpu", ccl.rank = 0 : i64, ccl.ranks = 4 : i64}
 // LAST: module attributes {ccl.device = "cpu", ccl.rank = 3 : i64, ccl.ranks = 4 : i64}
@@ -70,6 +71,26 @@ func.func @reduce(%g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #B>, tensor<
 func.func @exchange(%x: tensor<10x6xf32, #S0>) -> tensor<10x6xf32, #S1> {
   %0 = sbp.boxing %x : tensor<10x6xf32, #S0> -> tensor<10x6xf32, #S1>
   return %0 : tensor<10x6xf32, #S1>
+}
+
+// Pieces of the same rows, cut otherwise: 3, 3, 2 and 2 rows become 4, 2, 2 and 2. Rank 3 keeps what it has.
+// ALL-LABEL: func.func @units
+// FIRST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [18, 0, 0, 0] received [18, 6, 0, 0] : tensor<18xf32> -> <tensor<24xf32>>
+// FIRST: nn.concat {{.*}} {dim = 0 : i64} : (tensor<3x6xf32>, tensor<1x6xf32>, tensor<0x6xf32>, tensor<0x6xf32>) -> tensor<4x6xf32>
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<24xf32>>
+// FIRST: ccl.all_gather {{.*}} index 0 blocks [24, 12, 12, 12]
+// FIRST: ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<4x6xf32>
+// LAST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [0, 0, 0, 12] received [0, 0, 0, 12] : tensor<12xf32> -> <tensor<12xf32>>
+// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
+// LAST: ccl.all_gather {{.*}} index 3 blocks [24, 12, 12, 12]
+// LAST: ccl.view %{{.*}} at 48 : tensor<10x6xf32> -> tensor<2x6xf32>
+func.func @units(%x: tensor<10x6xf32, #S0>, %g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #U>, tensor<10x6xf32, #B>, tensor<10x6xf32, #U>) {
+  %0 = sbp.boxing %x : tensor<10x6xf32, #S0> -> tensor<10x6xf32, #U>
+  %y = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<4x10x6xf32, #S0>) -> tensor<10x6xf32, #P>
+  %1 = sbp.boxing %y : tensor<10x6xf32, #P> -> tensor<10x6xf32, #U>
+  %2 = sbp.boxing %1 : tensor<10x6xf32, #U> -> tensor<10x6xf32, #B>
+  %3 = sbp.boxing %2 : tensor<10x6xf32, #B> -> tensor<10x6xf32, #U>
+  return %0, %2, %3 : tensor<10x6xf32, #U>, tensor<10x6xf32, #B>, tensor<10x6xf32, #U>
 }
 
 // Two rows over 4 ranks: two pieces are empty, and take part.

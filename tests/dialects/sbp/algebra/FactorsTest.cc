@@ -117,22 +117,32 @@ private:
   std::vector<std::vector<Tensor>> addends; ///< per operand and rank
 };
 
-/// All rows over B, P and S of every dimension.
-std::vector<Row> candidates(const NumericOp &op) {
+/// B, P and S of every dimension, also by the units that divide it and make a difference. A unit as large as the
+/// dimension, which leaves all to the first rank, is right in places by accident: it is left out when asked for.
+std::vector<Sbp> entriesFor(const Shape &shape, int64_t ranks, bool withWhole) {
+  std::vector<Sbp> entries;
+  for (const NdSbp &sbp : signaturesWithUnits(shape, meshOf({ranks}), /*withPartial=*/true))
+    if (withWhole || sbp[0].unit == 1 || sbp[0].unit < shape[sbp[0].dim])
+      entries.push_back(sbp[0]);
+  return entries;
+}
+
+/// All rows of such entries.
+std::vector<Row> candidates(const NumericOp &op, int64_t ranks, bool withWhole) {
   std::vector<Row> rows = {{}};
-  auto extend = [&](size_t rank) {
+  auto extend = [&](const Shape &shape) {
     std::vector<Row> longer;
     for (const Row &row : rows)
-      for (const Sbp &entry : entriesOf(rank, /*withPartial=*/true)) {
+      for (const Sbp &entry : entriesFor(shape, ranks, withWhole)) {
         longer.push_back(row);
         longer.back().push_back(entry);
       }
     rows = std::move(longer);
   };
-  for (const TensorFactors &operand : op.spec.operands)
-    extend(operand.size());
-  for (const TensorFactors &result : op.spec.results)
-    extend(result.size());
+  for (size_t i = 0; i < op.spec.operands.size(); ++i)
+    extend(op.operandShape(i));
+  for (size_t i = 0; i < op.spec.results.size(); ++i)
+    extend(op.resultShape(i));
   return rows;
 }
 
@@ -153,18 +163,33 @@ size_t expectSound(const NumericOp &op, int64_t ranks) {
   return derived.size();
 }
 
-/// Every right row is derived; isLegal agrees.
+/// Whether the row is derived when one of its tensors, as the walk over a graph finds it, or all of them are known.
+bool isDerivedFrom(const NumericOp &op, int64_t ranks, const Row &row, size_t first, size_t last) {
+  Row known(row.size(), Sbp::broadcast());
+  std::copy(row.begin() + static_cast<int64_t>(first), row.begin() + static_cast<int64_t>(last),
+            known.begin() + static_cast<int64_t>(first));
+  auto results = known.begin() + static_cast<int64_t>(op.spec.operands.size());
+  std::vector<OpSignature> derived = deriveSignatures(op.spec, ranks, {known.begin(), results}, {results, known.end()});
+  return std::any_of(derived.begin(), derived.end(), [&](const OpSignature &each) { return rowOf(each) == row; });
+}
+
+bool isLegalRow(const NumericOp &op, int64_t ranks, const Row &row) {
+  auto results = row.begin() + static_cast<int64_t>(op.spec.operands.size());
+  return isLegal(op.spec, ranks, {row.begin(), results}, {results, row.end()});
+}
+
+/// Every right row is derived, from any of its tensors that is split, too; isLegal agrees.
 void expectComplete(const NumericOp &op, int64_t ranks) {
   Data data(op, ranks);
   ASSERT_TRUE(data.isDefined) << op.name;
-  std::vector<Row> derived;
-  for (const OpSignature &signature : deriveSignatures(op.spec, ranks))
-    derived.push_back(rowOf(signature));
-  for (const Row &row : candidates(op)) {
-    bool isDerived = std::count(derived.begin(), derived.end(), row) > 0;
+  for (const Row &row : candidates(op, ranks, /*withWhole=*/false)) {
+    bool isDerived = isDerivedFrom(op, ranks, row, 0, row.size());
     EXPECT_EQ(isDerived, data.isRight(row)) << (isDerived ? "unsound: " : "missed: ") << describe(op, ranks, row);
-    auto results = row.begin() + static_cast<int64_t>(op.spec.operands.size());
-    EXPECT_EQ(isLegal(op.spec, ranks, {row.begin(), results}, {results, row.end()}), isDerived);
+    EXPECT_EQ(isLegalRow(op, ranks, row), isDerived);
+    for (size_t i = 0; i < row.size(); ++i)
+      if (row[i].isSplit()) {
+        EXPECT_EQ(isDerivedFrom(op, ranks, row, i, i + 1), isDerived) << describe(op, ranks, row) << " from " << i;
+      }
   }
 }
 
@@ -174,15 +199,63 @@ TEST(DeriveSignaturesTest, RightRowsAndNoOthers) {
       expectComplete(op, ranks);
 }
 
-/// A dimension that merges factors may be split only where pieces do not cut the inner ones.
+/// In a dimension that merges factors pieces do not cut the inner ones.
 TEST(DeriveSignaturesTest, MergedDimensions) {
-  for (int64_t ranks : {2, 3})
+  for (int64_t ranks : {2, 3, 4})
     for (int64_t a : {1, 4, 5, 6, 9}) {
       expectComplete(splitDimOp(a, 5), ranks);
       expectComplete(mergeDimsOp(a, 5), ranks);
       if (a > 1)
         expectComplete(regroupOp(a, 5, 7), ranks);
     }
+}
+
+/// Rows of reshapes with every unit, those of a whole dimension included: where they are legal, they are right.
+TEST(DeriveSignaturesTest, UnitsAreSoundForSmallExtents) {
+  size_t legal = 0;
+  for (int64_t ranks : {1, 2, 3, 4})
+    for (int64_t a = 0; a <= 6; ++a)
+      for (int64_t b = 0; b <= 4; ++b)
+        for (const NumericOp &op : {splitDimOp(a, b), mergeDimsOp(a, b), regroupOp(a, b, 2)}) {
+          Data data(op, ranks);
+          for (const Row &row : candidates(op, ranks, /*withWhole=*/true))
+            if (isLegalRow(op, ranks, row)) {
+              ASSERT_TRUE(data.isRight(row)) << describe(op, ranks, row);
+              ++legal;
+            }
+        }
+  EXPECT_GT(legal, 1000u);
+}
+
+/// Two axes split the loops of a reshape in turn; the rows' units fit the tensors, and all positions hold the same
+/// elements of both.
+TEST(DeriveSignaturesTest, UnitsNestOnTwoAxes) {
+  size_t nested = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2, 2}, {3, 2}, {2, 3}, {1, 3}})
+    for (int64_t a : {1, 4, 5, 6, 7, 12})
+      for (int64_t b : {1, 2, 3, 4})
+        for (const NdSbp &merged : signaturesWithUnits({a * b}, meshOf(mesh), /*withPartial=*/false)) {
+          NumericOp op = splitDimOp(a, b);
+          LoopSpec spec = op.spec;
+          std::vector<NdSbp> results = {{}};
+          for (size_t axis = 0; axis < mesh.size(); ++axis)
+            for (const OpSignature &row : deriveSignatures(spec, mesh[axis], {merged[axis]}))
+              if (row.operands[0] == merged[axis] && results[0].size() == axis) {
+                results[0].push_back(row.results[0]);
+                splitLoops(spec, row, mesh[axis]);
+                break;
+              }
+          if (results[0].size() < mesh.size())
+            continue;
+          Placement placement = meshOf(mesh);
+          ASSERT_TRUE(unitsFit({a, b}, results[0], placement)) << describe({a, b}, placement, results[0]);
+          ASSERT_EQ(withoutIdleUnits({a, b}, results[0], placement), results[0]);
+          for (int64_t position = 0; position < placement.numPositions(); ++position)
+            ASSERT_EQ(heldBy({a, b}, results[0], placement, position), heldBy({a * b}, merged, placement, position))
+                << describe({a, b}, placement, results[0]) << " and " << toString(merged);
+          nested += merged[0].isSplit() && merged[1].isSplit();
+        }
+  EXPECT_GT(nested, 100u);
 }
 
 /// Extents of 0 and 1 and below the number of ranks: some rows are right there by accident, but none derived is wrong.
@@ -231,16 +304,16 @@ TEST(DeriveSignaturesTest, MatmulTable) {
 
 TEST(DeriveSignaturesTest, MergedDimensionTable) {
   struct Expected {
-    int64_t a, ranks;
-    bool splits;
+    int64_t a, ranks, unit; ///< of the merged dimension
   };
-  for (const Expected &row : {Expected{4, 2, true}, Expected{4, 3, false}, Expected{6, 3, true}, Expected{5, 2, false},
-                              Expected{2, 4, false}, Expected{5, 1, true}}) {
+  for (const Expected &row : {Expected{4, 2, 1}, Expected{4, 3, 3}, Expected{6, 3, 1}, Expected{5, 2, 3},
+                              Expected{2, 4, 3}, Expected{5, 1, 1}}) {
     std::vector<OpSignature> derived = deriveSignatures(splitDimOp(row.a, 3).spec, row.ranks);
-    bool splits = std::any_of(derived.begin(), derived.end(), [](const OpSignature &signature) {
+    auto split = std::find_if(derived.begin(), derived.end(), [](const OpSignature &signature) {
       return signature.reason == OpSignature::Reason::FactorSplit;
     });
-    EXPECT_EQ(splits, row.splits) << row.a << " on " << row.ranks;
+    ASSERT_NE(split, derived.end());
+    EXPECT_EQ(rowOf(*split), (Row{Sbp::split(0, row.unit), Sbp::split(0)})) << row.a << " on " << row.ranks;
   }
 }
 

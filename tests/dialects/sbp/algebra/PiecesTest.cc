@@ -82,6 +82,21 @@ TEST_P(PiecesTest, SplitsAndBroadcasts) {
   EXPECT_GT(checked, kMeshes.size());
 }
 
+/// Blocks that stay together, of dimensions that they divide.
+TEST(PiecesOfUnitsTest, CoverEverything) {
+  size_t checked = 0;
+  for (const std::vector<int64_t> &mesh : kMeshes)
+    for (const Shape &shape : std::vector<Shape>{{0}, {2}, {4}, {12}, {18}, {0, 4}, {6, 4}, {2, 6}})
+      if (shape.size() * mesh.size() < 6)
+        for (const NdSbp &sbp : signaturesWithUnits(shape, meshOf(mesh), /*withPartial=*/mesh.size() < 2)) {
+          checkLayout(shape, sbp, meshOf(mesh));
+          ++checked;
+          if (HasFailure())
+            return;
+        }
+  EXPECT_GT(checked, 500u);
+}
+
 /// A flat split on one axis, with everything on the others.
 TEST_P(PiecesTest, FlatSplits) {
   size_t rank = GetParam(), checked = 0;

@@ -46,13 +46,30 @@ std::vector<Sbp> entriesOf(size_t rank, bool withPartial) {
   return entries;
 }
 
+std::vector<Sbp> entriesWithUnits(const Shape &shape, bool withPartial) {
+  std::vector<Sbp> entries = entriesOf(shape.size(), withPartial);
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    for (int64_t unit = 2; unit <= shape[dim]; ++unit)
+      if (shape[dim] % unit == 0)
+        entries.push_back(Sbp::split(static_cast<int64_t>(dim), unit));
+  return entries;
+}
+
+std::vector<NdSbp> signaturesWithUnits(const Shape &shape, const Placement &placement, bool withPartial) {
+  std::vector<NdSbp> signatures;
+  for (const NdSbp &sbp : allSignatures(placement.axes.size(), entriesWithUnits(shape, withPartial)))
+    if (unitsFit(shape, sbp, placement) && withoutIdleUnits(shape, sbp, placement) == sbp)
+      signatures.push_back(sbp);
+  return signatures;
+}
+
 namespace {
 
-/// Deals the indices out: the first extent % parts pieces get one more.
-std::vector<int64_t> pieceOfList(const std::vector<int64_t> &indices, int64_t parts, int64_t piece) {
+/// Deals the indices out, `unit` at a time: the first pieces get one unit more.
+std::vector<int64_t> pieceOfList(const std::vector<int64_t> &indices, int64_t parts, int64_t piece, int64_t unit) {
   std::vector<int64_t> lengths(parts);
   for (size_t i = 0; i < indices.size(); ++i)
-    ++lengths[i % parts];
+    ++lengths[i / unit % parts];
   auto begin = indices.begin() + std::accumulate(lengths.begin(), lengths.begin() + piece, int64_t{0});
   return {begin, begin + lengths[piece]};
 }
@@ -67,7 +84,7 @@ std::vector<std::vector<int64_t>> keptIndices(const Shape &shape, const NdSbp &s
   }
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (sbp[axis].isSplit())
-      kept[sbp[axis].dim] = pieceOfList(kept[sbp[axis].dim], placement.axes[axis].size, at[axis]);
+      kept[sbp[axis].dim] = pieceOfList(kept[sbp[axis].dim], placement.axes[axis].size, at[axis], sbp[axis].unit);
   return kept;
 }
 
@@ -115,7 +132,9 @@ bool ruleAllows(const NdSbp &state, size_t axis, const Sbp &to) {
   for (size_t other = 0; other < state.size(); ++other) {
     if (other != axis && state[other].isFlat())
       return false;
-    bool splitsOrJoins = (state[axis].isSplit() && state[other] == state[axis]) || (to.isSplit() && state[other] == to);
+    bool splitsOrJoins = false;
+    for (const Sbp &changed : {state[axis], to})
+      splitsOrJoins |= changed.isSplit() && state[other].isSplit() && changed.dim == state[other].dim;
     if (other > axis && splitsOrJoins)
       return false;
   }

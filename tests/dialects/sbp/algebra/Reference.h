@@ -27,6 +27,12 @@ std::vector<NdSbp> allSignatures(size_t axes, const std::vector<Sbp> &entries);
 /// B and S of every dimension; with P when asked for.
 std::vector<Sbp> entriesOf(size_t rank, bool withPartial);
 
+/// These, and S by every unit above 1 that divides the dimension.
+std::vector<Sbp> entriesWithUnits(const Shape &shape, bool withPartial);
+
+/// All signatures of such entries whose units fit and make a difference.
+std::vector<NdSbp> signaturesWithUnits(const Shape &shape, const Placement &placement, bool withPartial);
+
 /// The logical indices of the elements that the position holds, in the order in which they lie there.
 std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placement &placement, int64_t position);
 

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace splitcast::sbp {
 namespace {
@@ -57,9 +58,9 @@ TEST(PlacementTest, EqualWhenAllPartsAre) {
 }
 
 TEST(SbpTest, EqualWhenAllPartsAre) {
-  const std::vector<Sbp> different = {Sbp::broadcast(),       Sbp::partial(),         Sbp::split(0),
-                                      Sbp::split(1),          Sbp::flat({"g", 0, 8}), Sbp::flat({"h", 0, 8}),
-                                      Sbp::flat({"g", 2, 8}), Sbp::flat({"g", 0, 16})};
+  const std::vector<Sbp> different = {Sbp::broadcast(),       Sbp::partial(),          Sbp::split(0),
+                                      Sbp::split(1),          Sbp::flat({"g", 0, 8}),  Sbp::flat({"h", 0, 8}),
+                                      Sbp::flat({"g", 2, 8}), Sbp::flat({"g", 0, 16}), Sbp::split(0, 2)};
   for (size_t i = 0; i < different.size(); ++i)
     for (size_t j = 0; j < different.size(); ++j) {
       EXPECT_EQ(different[i] == different[j], i == j);
@@ -71,6 +72,7 @@ TEST(SbpTest, Text) {
   EXPECT_EQ(toString(Sbp::broadcast()), "B");
   EXPECT_EQ(toString(Sbp::partial()), "P");
   EXPECT_EQ(toString(Sbp::split(3)), "S(3)");
+  EXPECT_EQ(toString(Sbp::split(3, 256)), "S(3 by 256)");
   EXPECT_EQ(toString(Sbp::flat({"g", 8, 64})), "S(@g, 8 of 64)");
   EXPECT_EQ(toString(NdSbp{}), "[]");
   EXPECT_EQ(toString(NdSbp{Sbp::split(0), Sbp::broadcast()}), "[S(0), B]");
@@ -137,6 +139,70 @@ TEST(WorkedExampleTest, Table) {
     for (int64_t rank = 0; rank < 4; ++rank) {
       EXPECT_EQ(localShape(shape, {row.sbp}, placement, {rank}), row.shapes[rank]) << toString(row.sbp) << rank;
       EXPECT_EQ(pieces(shape, {row.sbp}, placement, {rank}), row.runs[rank]) << toString(row.sbp) << rank;
+    }
+}
+
+/// The other: 60 rows, 6 of each sample.
+TEST(WorkedExampleTest, UnitsStayTogether) {
+  const int64_t rows[] = {18, 18, 12, 12};
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(localShape({60}, {Sbp::split(0, 6)}, meshOf({4}), {rank}), Shape{rows[rank]});
+    EXPECT_EQ(localShape({60}, {Sbp::split(0)}, meshOf({4}), {rank}), Shape{15});
+    EXPECT_EQ(6 * localShape({10}, {Sbp::split(0)}, meshOf({4}), {rank})[0], rows[rank]);
+  }
+}
+
+/// The lengths that a dimension has on all positions.
+std::vector<int64_t> lengths(int64_t extent, const NdSbp &sbp, const Placement &placement) {
+  std::vector<int64_t> result;
+  for (int64_t position = 0; position < placement.numPositions(); ++position)
+    result.push_back(static_cast<int64_t>(heldBy({extent}, sbp, placement, position).size()));
+  return result;
+}
+
+/// Entries axis by axis: each is allowed when its unit divides all lengths, whose greatest common divisor is the grain.
+TEST(GrainTest, IsTheGreatestCommonDivisorOfAllLengths) {
+  size_t fitting = 0, others = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2, 2}, {3, 2}, {2, 3}, {3, 1, 2}, {4, 3}})
+    for (int64_t extent : {0, 1, 2, 6, 8, 12, 18, 24}) {
+      Placement placement = meshOf(mesh);
+      for (const NdSbp &sbp : allSignatures(mesh.size(), entriesWithUnits({extent}, /*withPartial=*/false))) {
+        NdSbp cut(mesh.size(), Sbp::broadcast());
+        bool fits = true;
+        for (size_t axis = 0; axis < mesh.size() && fits; ++axis) {
+          int64_t divisor = 0;
+          for (int64_t length : lengths(extent, cut, placement))
+            divisor = std::gcd(divisor, length);
+          EXPECT_EQ(grainBefore(axis, 0, {extent}, sbp, placement).elements, divisor) << toString(sbp) << extent;
+          cut[axis] = sbp[axis];
+          fits = divisor % sbp[axis].unit == 0;
+        }
+        EXPECT_EQ(unitsFit({extent}, sbp, placement), fits) << describe({extent}, placement, sbp);
+        ++(fits ? fitting : others);
+      }
+    }
+  EXPECT_GT(fitting, 1000u);
+  EXPECT_GT(others, 1000u);
+}
+
+/// Leaving idle units out changes no layout, and then no two units of an axis of several ranks have the same layout.
+TEST(GrainTest, UnitsThatStayMakeADifference) {
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{1}, {2}, {3}, {4}, {2, 2}, {3, 2}, {2, 3}})
+    for (int64_t extent : {0, 1, 2, 6, 8, 12, 18}) {
+      Placement placement = meshOf(mesh);
+      std::map<std::vector<int64_t>, NdSbp> byLengths;
+      for (const NdSbp &sbp : allSignatures(mesh.size(), entriesWithUnits({extent}, /*withPartial=*/false))) {
+        if (!unitsFit({extent}, sbp, placement))
+          continue;
+        NdSbp plain = withoutIdleUnits({extent}, sbp, placement);
+        EXPECT_EQ(lengths(extent, plain, placement), lengths(extent, sbp, placement)) << toString(sbp);
+        EXPECT_EQ(withoutIdleUnits({extent}, plain, placement), plain);
+        bool isSplit = std::all_of(sbp.begin(), sbp.end(), [](const Sbp &entry) { return entry.isSplit(); });
+        if (!isSplit || extent == 0)
+          continue;
+        auto [known, isNew] = byLengths.insert({lengths(extent, plain, placement), plain});
+        EXPECT_EQ(known->second, plain) << describe({extent}, placement, plain);
+      }
     }
 }
 
