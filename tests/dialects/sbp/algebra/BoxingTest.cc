@@ -107,6 +107,7 @@ void checkPlan(const Shape &shape, const Placement &placement, const NdSbp &from
     NdSbp expected = step.from;
     expected[step.axis] = step.to[step.axis];
     ASSERT_EQ(step.to, expected) << "a step changes its axis only";
+    ASSERT_TRUE(unitsFit(shape, step.to, placement)) << describe(shape, placement, from, to);
     ASSERT_EQ(singleStep(step.from[step.axis], step.to[step.axis]), step.collective);
     ASSERT_TRUE(ruleAllows(step.from, step.axis, step.to[step.axis])) << describe(shape, placement, from, to);
     values = simulator.apply(step, values);

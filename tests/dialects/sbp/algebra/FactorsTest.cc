@@ -227,34 +227,49 @@ TEST(DeriveSignaturesTest, UnitsAreSoundForSmallExtents) {
   EXPECT_GT(legal, 1000u);
 }
 
-/// Two axes split the loops of a reshape in turn; the rows' units fit the tensors, and all positions hold the same
-/// elements of both.
+/// The entries of y when axis after axis splits the loops of x[a * b] -> y[a, b] so that x has the entries `merged`;
+/// fewer when an axis has no such row. Expects the units of every row on the way to fit.
+NdSbp splitInTurn(int64_t a, int64_t b, const Placement &placement, const NdSbp &merged) {
+  LoopSpec spec = splitDimOp(a, b).spec;
+  NdSbp before(merged.size(), Sbp::broadcast()), result;
+  for (size_t axis = 0; axis < merged.size(); ++axis) {
+    int64_t ranks = placement.axes[axis].size;
+    std::vector<OpSignature> rows = deriveSignatures(spec, ranks, {merged[axis]});
+    for (const OpSignature &row : rows) {
+      before[axis] = row.operands[0];
+      EXPECT_TRUE(unitsFit({a * b}, before, placement)) << describe({a * b}, placement, before);
+      EXPECT_EQ(withoutIdleUnits({a * b}, before, placement), before);
+    }
+    auto isIt = [&](const OpSignature &row) { return row.operands[0] == merged[axis]; };
+    auto row = std::find_if(rows.begin(), rows.end(), isIt);
+    if (row == rows.end())
+      return result;
+    before[axis] = merged[axis];
+    result.push_back(row->results[0]);
+    splitLoops(spec, *row, ranks);
+  }
+  return result;
+}
+
+/// All positions hold the same elements of a reshape's operand and result, however two axes split its loops.
 TEST(DeriveSignaturesTest, UnitsNestOnTwoAxes) {
   size_t nested = 0;
   for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2, 2}, {3, 2}, {2, 3}, {1, 3}})
     for (int64_t a : {1, 4, 5, 6, 7, 12})
-      for (int64_t b : {1, 2, 3, 4})
-        for (const NdSbp &merged : signaturesWithUnits({a * b}, meshOf(mesh), /*withPartial=*/false)) {
-          NumericOp op = splitDimOp(a, b);
-          LoopSpec spec = op.spec;
-          std::vector<NdSbp> results = {{}};
-          for (size_t axis = 0; axis < mesh.size(); ++axis)
-            for (const OpSignature &row : deriveSignatures(spec, mesh[axis], {merged[axis]}))
-              if (row.operands[0] == merged[axis] && results[0].size() == axis) {
-                results[0].push_back(row.results[0]);
-                splitLoops(spec, row, mesh[axis]);
-                break;
-              }
-          if (results[0].size() < mesh.size())
+      for (int64_t b : {1, 2, 3, 4}) {
+        Placement placement = meshOf(mesh);
+        for (const NdSbp &merged : signaturesWithUnits({a * b}, placement, /*withPartial=*/false)) {
+          NdSbp result = splitInTurn(a, b, placement, merged);
+          if (result.size() < mesh.size())
             continue;
-          Placement placement = meshOf(mesh);
-          ASSERT_TRUE(unitsFit({a, b}, results[0], placement)) << describe({a, b}, placement, results[0]);
-          ASSERT_EQ(withoutIdleUnits({a, b}, results[0], placement), results[0]);
+          ASSERT_TRUE(unitsFit({a, b}, result, placement)) << describe({a, b}, placement, result);
+          ASSERT_EQ(withoutIdleUnits({a, b}, result, placement), result);
           for (int64_t position = 0; position < placement.numPositions(); ++position)
-            ASSERT_EQ(heldBy({a, b}, results[0], placement, position), heldBy({a * b}, merged, placement, position))
-                << describe({a, b}, placement, results[0]) << " and " << toString(merged);
+            ASSERT_EQ(heldBy({a, b}, result, placement, position), heldBy({a * b}, merged, placement, position))
+                << describe({a, b}, placement, result) << " and " << toString(merged);
           nested += merged[0].isSplit() && merged[1].isSplit();
         }
+      }
   EXPECT_GT(nested, 100u);
 }
 
