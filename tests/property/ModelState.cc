@@ -116,11 +116,21 @@ sbp::NdAttr ModelState::signature(const sbp::Shape &shape, bool mayBeNone) {
   if (mayBeNone && random.chance(50))
     return {};
   sbp::NdSbp entries;
-  for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis)
+  sbp::Placement algebra = placement.toAlgebra();
+  for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis) {
     entries.push_back(shape.empty() || random.chance(100 - traits.percentSplit)
                           ? sbp::Sbp::broadcast()
                           : sbp::Sbp::split(random.below(shape.size())));
-  return sbp::NdAttr::get(placement, entries);
+    if (!entries.back().isSplit())
+      continue;
+    // Every second split keeps a unit together: two or three elements, or all.
+    int64_t grain = sbp::grainBefore(axis, entries.back().dim, shape, entries, algebra).elements;
+    for (int64_t unit : {int64_t{2}, int64_t{3}, grain})
+      if (splits % 2 == 0 && unit > 0 && grain % unit == 0 && entries.back().unit == 1)
+        entries.back().unit = unit;
+    ++splits;
+  }
+  return sbp::NdAttr::get(placement, sbp::withoutIdleUnits(shape, entries, algebra));
 }
 
 Type ModelState::element() {

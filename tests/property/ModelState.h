@@ -79,6 +79,7 @@ public:
   std::set<Feature> features; ///< that it has
 
 private:
+  int64_t splits = 0; ///< that signatures have been given so far
   sbp::VariableOp create(const std::string &name, const sbp::Shape &shape, mlir::Type element, bool frozen);
 
   int layer = 0;
