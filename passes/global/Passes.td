@@ -132,6 +132,7 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
     - C1: The placement has the axis, and lists no ranks of its own.
     - C2: The new placement has at most 2^20 positions.
     - C3: Nothing is split as a slot.
+    - C4: Units divide what they split on the new placement, too.
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"\"", "The axis; the first when not said">,

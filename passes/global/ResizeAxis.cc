@@ -42,8 +42,26 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
     if (failed(sbp::PlacementAttr::verify(emitError, from.getDeviceKind(), from.getAxisNames(), sizes, {})))
       return signalPassFailure();
     placement.axes[index].size = size;
+    if (failed(verifyUnits(module, placement)))
+      return signalPassFailure();
     auto to = sbp::PlacementAttr::fromAlgebra(&getContext(), placement);
+    // A unit that is idle on the new number of ranks is left out, as the verifier wants.
+    auto resized = [&](RankedTensorType type, sbp::NdAttr signature) {
+      return sbp::NdAttr::get(to, sbp::withoutIdleUnits(sbp::shapeOf(type), signature.toAlgebra(), placement));
+    };
+    for (auto variable : module.getOps<sbp::VariableOp>()) {
+      if (std::optional<sbp::NdAttr> storage = variable.getStorage())
+        variable.setStorageAttr(resized(variable.getTensorType(), *storage));
+      if (std::optional<sbp::NdAttr> update = variable.getUpdate())
+        variable.setUpdateAttr(resized(variable.getTensorType(), *update));
+    }
     AttrTypeReplacer replacer;
+    replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+      sbp::NdAttr signature = sbp::signatureOf(type);
+      if (!signature || signature.getPlacement() != from)
+        return std::nullopt;
+      return std::pair(Type(sbp::withSignature(type, resized(type, signature))), WalkResult::skip());
+    });
     replacer.addReplacement([&](sbp::PlacementAttr attr) -> std::optional<Attribute> {
       return attr == from ? Attribute(to) : Attribute(attr);
     });
@@ -68,6 +86,32 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
         diag << "'" << op->getName() << "'";
       diag << " in bucket '" << slot.getBucket().getValue()
            << "', which is padded to the old size; run it before 'sbp-zero-storage'";
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+  /// A unit divides the lengths that the earlier axes leave, which may be others on another number of ranks.
+  static LogicalResult verifyUnits(ModuleOp module, const sbp::Placement &placement) {
+    RankedTensorType misfit;
+    auto check = [&](RankedTensorType type, sbp::NdAttr signature) {
+      if (signature && !sbp::unitsFit(sbp::shapeOf(type), signature.toAlgebra(), placement))
+        misfit = sbp::withSignature(type, signature);
+    };
+    AttrTypeWalker walker;
+    walker.addWalk([&](RankedTensorType type) { check(type, sbp::signatureOf(type)); });
+    WalkResult walk = module.walk([&](Operation *op) {
+      walker.walk(op->getAttrDictionary());
+      for (Type type : op->getResultTypes())
+        walker.walk(type);
+      if (auto variable = dyn_cast<sbp::VariableOp>(op)) {
+        check(variable.getTensorType(), variable.getStorage().value_or(sbp::NdAttr()));
+        check(variable.getTensorType(), variable.getUpdate().value_or(sbp::NdAttr()));
+      }
+      if (!misfit)
+        return WalkResult::advance();
+      op->emitError() << "'sbp-resize-axis' found " << misfit
+                      << ", whose units do not divide the pieces of the new size; give another size";
       return WalkResult::interrupt();
     });
     return failure(walk.wasInterrupted());

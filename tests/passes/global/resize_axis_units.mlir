@@ -7,6 +7,9 @@
 // FOUR: sbp.variable @w : tensor<40xf32, #S0_>
 // FIVE: sbp.variable @w : tensor<40xf32, #S0by5_>
 sbp.variable @w : tensor<40xf32, #U>
+// FOUR: sbp.variable @stored : tensor<40xf32, #B> storage #S0_ update #S0_
+// FIVE: sbp.variable @stored : tensor<40xf32, #B> storage #S0by5_ update #S0by5_
+sbp.variable @stored : tensor<40xf32, #sbp.nd<#p, [B]>> storage #U update #U
 // FOUR: func.func @f(%arg0: tensor<40xf32, #S0_>) -> tensor<40xf32, #S0_>
 // FOUR-NEXT: nn.tanh %arg0 : (tensor<40xf32, #S0_>) -> tensor<40xf32, #S0_>
 // FIVE: func.func @f(%arg0: tensor<40xf32, #S0by5_>) -> tensor<40xf32, #S0by5_>
