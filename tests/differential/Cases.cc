@@ -159,6 +159,7 @@ constexpr const char *kManyRanks = R"(
 #B = #sbp.nd<#p, [B]>
 #S0 = #sbp.nd<#p, [S(0)]>
 #S1 = #sbp.nd<#p, [S(1)]>
+#U = #sbp.nd<#p, [S(1 by 3)]>
 sbp.variable @w : tensor<23x11xf32, #S0> init #sbp.normal<mean = 0.0, stddev = 0.5>
 func.func @train(%x: tensor<6x23xf32, #S1>, %y: tensor<14x12xf32, #S0>) -> tensor<f32> {
   %w = sbp.read @w : tensor<23x11xf32>
@@ -168,7 +169,13 @@ func.func @train(%x: tensor<6x23xf32, #S1>, %y: tensor<14x12xf32, #S0>) -> tenso
   %3 = sbp.boxing %2 : tensor<6x11xf32, #S1> -> tensor<6x11xf32, #S0>
   %4 = sbp.boxing %y : tensor<14x12xf32, #S0> -> tensor<14x12xf32, #S1>
   %5 = nn.tanh %4 : (tensor<14x12xf32, #S1>) -> tensor<14x12xf32, #S1>
-  %6 = sbp.boxing %5 : tensor<14x12xf32, #S1> -> tensor<14x12xf32, #B>
+  %u = sbp.boxing %5 : tensor<14x12xf32, #S1> -> tensor<14x12xf32, #U>
+  %v = nn.tanh %u : (tensor<14x12xf32, #U>) -> tensor<14x12xf32, #U>
+  %a = sbp.boxing %v : tensor<14x12xf32, #U> -> tensor<14x12xf32, #S0>
+  %b = nn.tanh %a : (tensor<14x12xf32, #S0>) -> tensor<14x12xf32, #S0>
+  %c = sbp.boxing %b : tensor<14x12xf32, #S0> -> tensor<14x12xf32, #U>
+  %d = nn.tanh %c : (tensor<14x12xf32, #U>) -> tensor<14x12xf32, #U>
+  %6 = sbp.boxing %d : tensor<14x12xf32, #U> -> tensor<14x12xf32, #B>
   %7 = nn.mul %6, %6 : (tensor<14x12xf32, #B>, tensor<14x12xf32, #B>) -> tensor<14x12xf32, #B>
   %8 = nn.mul %3, %3 : (tensor<6x11xf32, #S0>, tensor<6x11xf32, #S0>) -> tensor<6x11xf32, #S0>
   %9 = nn.reduce_sum %7 {dims = array<i64: 0, 1>} : (tensor<14x12xf32, #B>) -> tensor<f32>

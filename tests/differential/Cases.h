@@ -20,8 +20,8 @@ Case mlp(int64_t ranks);
 Case classifier(int64_t ranks);
 /// Embedding, reshape, linear, GELU, linear, cross-entropy per byte, AdamW.
 Case languageModel(int64_t ranks);
-/// On [dp = 10], where pieces are cut and joined many at a time: sums, gathers and exchanges of columns, ragged and
-/// empty.
+/// On [dp = 10], where pieces are cut and joined many at a time: sums, gathers and exchanges of columns, ragged, empty
+/// and in units.
 Case manyRanks();
 /// The MLP on [dp = 2, tp = 2]: the first weight split by columns along tp, the second by rows.
 Case tensorParallelMlp();

@@ -485,3 +485,7 @@ module attributes {b = #exec.buffer<gathered, -8, 16, during 0 to 0>} {
 // expected-error @below {{buffer that is live during ops 1 to 0; it ends no earlier than it begins}}
 module attributes {b = #exec.buffer<gathered, 0, 16, during 1 to 0>} {
 }
+
+// -----
+
+func.func private @buffer_c1_legal() attributes {first = #exec.buffer<gradient, 0, 64, during 0 to 0>, empty = #exec.buffer<output, 64, 0, during 2 to 3>}

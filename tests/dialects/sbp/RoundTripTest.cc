@@ -46,7 +46,7 @@ protected:
     NdSbp entries(placement.getNumAxes(), Sbp::broadcast());
     int64_t axis = below(placement.getNumAxes());
     Slot slot{"b" + name(), 0, 8 * placement.getAxisSizes()[axis]};
-    entries[axis] = below(2) ? Sbp::flat(slot) : Sbp::split(below(2));
+    entries[axis] = below(2) ? Sbp::flat(slot) : Sbp::split(below(2), 1 + below(3));
     return NdAttr::get(placement, entries);
   }
 

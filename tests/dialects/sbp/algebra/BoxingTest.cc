@@ -189,6 +189,27 @@ TEST(UnitPlanTest, AlongOneAxisItIsOneStep) {
     }
 }
 
+/// Every 61st pair, a prime.
+TEST(UnitPlanTest, EveryPlanOnThreeAxesMovesTheTensor) {
+  size_t checked = 0, pairs = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2, 2, 2}, {3, 2, 2}, {2, 1, 3}})
+    for (const Shape &shape : std::vector<Shape>{{8}, {18}, {6, 2}, {0, 4}}) {
+      Placement placement = meshOf(mesh);
+      Simulator simulator(shape, placement);
+      std::vector<NdSbp> signatures = signaturesWithUnits(shape, placement, /*withPartial=*/true);
+      for (const NdSbp &from : signatures)
+        for (const NdSbp &to : signatures) {
+          if (!isLegalBoxing(from, to) || pairs++ % 61 != 0)
+            continue;
+          checkPlan(shape, placement, from, to, simulator);
+          if (HasFatalFailure())
+            return;
+          ++checked;
+        }
+    }
+  EXPECT_GT(checked, 1000u);
+}
+
 /// Splits whose elements stay together in units, ragged and nested.
 TEST(UnitPlanTest, EveryPlanMovesTheTensor) {
   size_t checked = 0;
@@ -210,28 +231,93 @@ TEST(UnitPlanTest, EveryPlanMovesTheTensor) {
   EXPECT_GT(checked, 1000u);
 }
 
+/// Entries on each axis, with units that fit, whether they make a difference or not: a plan may pass through both.
+std::vector<NdSbp> signaturesThatFit(const Shape &shape, const Placement &placement) {
+  std::vector<NdSbp> signatures;
+  for (const NdSbp &sbp : allSignatures(placement.axes.size(), entriesWithUnits(shape, /*withPartial=*/true)))
+    if (unitsFit(shape, sbp, placement))
+      signatures.push_back(sbp);
+  return signatures;
+}
+
+class UnitBytesTest : public testing::TestWithParam<std::pair<std::vector<int64_t>, std::vector<Shape>>> {};
+
 /// stepBytes is what the busiest position sends, counted element by element.
-TEST(UnitPlanTest, StepBytesAreThoseOfTheBusiestRank) {
+TEST_P(UnitBytesTest, StepBytesAreThoseOfTheBusiestRank) {
+  const auto &[mesh, shapes] = GetParam();
   size_t checked = 0;
-  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2}, {3}, {4}, {2, 3}, {3, 2}})
-    for (const Shape &shape : std::vector<Shape>{{6}, {8}, {12}, {4, 4}, {6, 2}}) {
-      Placement placement = meshOf(mesh);
-      Simulator simulator(shape, placement);
-      for (const NdSbp &from : signaturesWithUnits(shape, placement, /*withPartial=*/true))
-        for (size_t axis = 0; axis < mesh.size(); ++axis)
-          for (const Sbp &entry : entriesWithUnits(shape, /*withPartial=*/false)) {
-            BoxingStep step{static_cast<int64_t>(axis), Collective::Slice, from, from};
-            step.to[axis] = entry;
-            std::optional<Collective> collective = singleStep(from[axis], entry);
-            if (!collective || !ruleAllows(from, axis, entry) || !unitsFit(shape, step.to, placement))
-              continue;
-            step.collective = *collective;
-            ASSERT_EQ(stepBytes(step, shape, 1, placement), simulator.mostSentBytes(step))
-                << toString(*collective) << " " << describe(shape, placement, from, step.to);
-            ++checked;
+  for (const Shape &shape : shapes) {
+    Placement placement = meshOf(mesh);
+    Simulator simulator(shape, placement);
+    for (const NdSbp &from : signaturesThatFit(shape, placement))
+      for (size_t axis = 0; axis < mesh.size(); ++axis)
+        for (const Sbp &entry : entriesWithUnits(shape, /*withPartial=*/false)) {
+          BoxingStep step{static_cast<int64_t>(axis), Collective::Slice, from, from};
+          step.to[axis] = entry;
+          std::optional<Collective> collective = singleStep(from[axis], entry);
+          if (!collective || !ruleAllows(from, axis, entry) || !unitsFit(shape, step.to, placement))
+            continue;
+          step.collective = *collective;
+          ASSERT_EQ(stepBytes(step, shape, 1, placement), simulator.mostSentBytes(step))
+              << toString(*collective) << " " << describe(shape, placement, from, step.to);
+          ++checked;
+        }
+  }
+  EXPECT_GT(checked, 100u);
+}
+
+using UnitMeshes = std::vector<std::pair<std::vector<int64_t>, std::vector<Shape>>>;
+INSTANTIATE_TEST_SUITE_P(Axes, UnitBytesTest,
+                         testing::ValuesIn(UnitMeshes{{{2}, {{6}, {12}, {0}, {4, 4}, {6, 2}, {0, 4}, {6, 0}}},
+                                                      {{3}, {{6}, {12}, {16}, {0}, {4, 4}, {6, 2}, {0, 4}, {6, 0}}},
+                                                      {{5}, {{12}, {36}, {60}, {8, 6}}},
+                                                      {{12}, {{36}, {60}, {96}}},
+                                                      {{2, 3}, {{12}, {14}, {0}, {4, 4}, {6, 2}, {0, 4}}},
+                                                      {{2, 4}, {{12}, {14}, {20}, {36}, {4, 6}}},
+                                                      {{3, 2}, {{12}, {14}, {0}, {4, 4}, {6, 2}, {6, 0}}},
+                                                      {{2, 2, 2}, {{6}, {12}, {0}, {4, 4}}},
+                                                      {{3, 2, 2}, {{12}, {18}, {4, 2}, {0, 2}}},
+                                                      {{2, 2, 3}, {{12}, {18}, {2, 4}, {2, 0}}}}));
+
+/// 14 rows are 8 and 6. Of 8 four ranks have 2 each, singly or in pairs; of 6 they do not, and who has less sends more.
+TEST(UnitBytesTest, WhoHasLessMaySendMore) {
+  const Sbp pairs = Sbp::split(0, 2);
+  EXPECT_EQ(stepBytes({1, Collective::AllToAll, {pairs, Sbp::split(0)}, {pairs, pairs}}, {14}, 1, meshOf({2, 4})), 1);
+}
+
+/// Pieces of a dimension that two axes split by units have more than two extents, and neither the longest nor the
+/// shortest may send the most in a small all-reduce.
+TEST(UnitBytesTest, SmallAllReduces) {
+  size_t betweenSendMost = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{3, 4}, {2, 3, 6}, {3, 2, 5}})
+    for (int64_t count = kSmallAllReduceBytes / 256; count <= kSmallAllReduceBytes / 128; ++count)
+      for (const Shape &shape : std::vector<Shape>{{48 * count}, {7, 48 * count}, {24 * count, 2}}) {
+        Placement placement = meshOf(mesh);
+        std::vector<Sbp> entries = entriesOf(shape.size(), /*withPartial=*/false);
+        for (size_t dim = 0; dim < shape.size(); ++dim)
+          for (int64_t unit : {8, 24, 48})
+            entries.push_back(Sbp::split(static_cast<int64_t>(dim), unit));
+        for (NdSbp from : allSignatures(mesh.size(), entries)) {
+          from.back() = Sbp::partial();
+          if (!unitsFit(shape, from, placement))
+            continue;
+          NdSbp to = from;
+          to.back() = Sbp::broadcast();
+          std::map<int64_t, int64_t> bytes; // by elements
+          for (int64_t position = 0; position < placement.numPositions(); ++position) {
+            std::vector<int64_t> at = placement.coordinates(position);
+            int64_t elements = numElements(localShape(shape, from, placement, at));
+            bytes[elements] = std::max(bytes[elements], allReduceTraffic(elements, 4, mesh.back(), at.back()).bytes);
           }
-    }
-  EXPECT_GT(checked, 1000u);
+          int64_t most = 0;
+          for (const auto &[elements, sent] : bytes)
+            most = std::max(most, sent);
+          BoxingStep step{static_cast<int64_t>(mesh.size()) - 1, Collective::AllReduce, from, to};
+          ASSERT_EQ(stepBytes(step, shape, 4, placement), most) << describe(shape, placement, from, to);
+          betweenSendMost += most > bytes.begin()->second && most > bytes.rbegin()->second;
+        }
+      }
+  EXPECT_GT(betweenSendMost, 0u);
 }
 
 /// Without the rule data would have to cross groups: the simulator sees it, and no plan does it.
@@ -298,6 +384,37 @@ TEST(FlatPlanTest, EveryPlanMovesTheTensor) {
             }
     }
   EXPECT_GT(checked, 0u);
+}
+
+/// The other axis splits by units: pieces of more or less than its equal ones lie in the slot.
+TEST(FlatPlanTest, BesideUnits) {
+  size_t checked = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2, 2}, {3, 2}, {2, 3}, {4, 3}})
+    for (const Shape &shape : std::vector<Shape>{{6}, {12}, {0}, {4, 2}, {3, 6}}) {
+      Placement placement = meshOf(mesh);
+      Simulator simulator(shape, placement);
+      for (size_t axis = 0; axis < mesh.size(); ++axis)
+        for (int64_t offset : {0, 3})
+          for (NdSbp whole : signaturesWithUnits(shape, placement, /*withPartial=*/true)) {
+            if (!whole[axis].isBroadcast())
+              continue;
+            NdSbp flat = whole;
+            flat[axis] = slotFor(shape, whole, axis, placement, offset);
+            checkPlan(shape, placement, whole, flat, simulator);
+            checkPlan(shape, placement, flat, whole, simulator);
+            if (HasFatalFailure())
+              return;
+            BoxingStep step{static_cast<int64_t>(axis), Collective::AllGather, flat, whole};
+            ASSERT_EQ(stepBytes(step, shape, 1, placement), simulator.mostSentBytes(step))
+                << describe(shape, placement, flat, whole);
+            whole[axis] = Sbp::partial();
+            step = {static_cast<int64_t>(axis), Collective::ReduceScatter, whole, flat};
+            ASSERT_EQ(stepBytes(step, shape, 1, placement), simulator.mostSentBytes(step))
+                << describe(shape, placement, whole, flat);
+            ++checked;
+          }
+    }
+  EXPECT_GT(checked, 100u);
 }
 
 /// What a plan costs, smaller is better: bytes, then steps.
@@ -482,6 +599,22 @@ TEST(GrowthTest, RanksCostNothing) {
   EXPECT_EQ(stepBytes({0, Collective::AllToAll, {s0}, {s1}}, {kRanks, 7}, 1, meshOf({kRanks})), 7);
   EXPECT_EQ(allReduceTraffic(5 * kRanks, 1, kRanks, 0).messages, 2 * (kRanks - 1));
   EXPECT_EQ(allReduceWorkspace(5 * kRanks, 1, kRanks, 0), 2 * (kRanks - 1) * kAlignmentBytes);
+}
+
+TEST(GrowthTest, RanksCostNothingWithUnits) {
+  constexpr int64_t kRanks = int64_t{1} << 40;
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), u = Sbp::split(0, 3);
+  struct Row {
+    Sbp from, to;
+    int64_t bytes;
+  };
+  // Rank 0 has 6 rows and all others 3; singly ranks 0 to 2 have 4.
+  for (const Row &row :
+       {Row{b, u, 0}, Row{u, b, 6 * (kRanks - 1)}, Row{p, u, 3 * kRanks}, Row{u, s0, 2}, Row{s0, u, 2}})
+    EXPECT_EQ(boxingBytes({3 * kRanks + 3}, 1, {row.from}, {row.to}, meshOf({kRanks})), row.bytes)
+        << toString(row.from) << " to " << toString(row.to);
+  // The last rank has no unit of 4 columns: it sends its row.
+  EXPECT_EQ(stepBytes({0, Collective::AllToAll, {s0}, {Sbp::split(1, 4)}}, {kRanks, 8}, 1, meshOf({kRanks})), 8);
 }
 
 TEST(GrowthTest, AxesOfSizeOneCostNothing) {
