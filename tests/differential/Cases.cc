@@ -193,6 +193,10 @@ Case classifier(int64_t ranks) { return {"classifier", onRanks(kClassifier, rank
 Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageModel, ranks), 30}; }
 Case manyRanks() { return {"many ranks", kManyRanks, 0}; }
 Case tensorParallelMlp() { return {"tensor-parallel mlp", kTensorParallel, 0}; }
+Case tensorParallelMlpInPairs() {
+  return {"tensor-parallel mlp in pairs",
+          absl::StrReplaceAll(kTensorParallel, {{"[B, S(0)]", "[B, S(0 by 2)]"}, {"[B, S(1)]", "[B, S(1 by 2)]"}}), 0};
+}
 
 Case microBatches(int64_t ranks) {
   std::string text = onRanks(kMicroBatches, ranks);

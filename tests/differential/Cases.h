@@ -25,6 +25,8 @@ Case languageModel(int64_t ranks);
 Case manyRanks();
 /// The MLP on [dp = 2, tp = 2]: the first weight split by columns along tp, the second by rows.
 Case tensorParallelMlp();
+/// The same with the 6 hidden features in pairs, 4 of them on one rank of tp and 2 on the other: slots of two sizes.
+Case tensorParallelMlpInPairs();
 /// The MLP's loss as the sum over two halves of the batch, with weights read for each.
 Case microBatches(int64_t ranks);
 

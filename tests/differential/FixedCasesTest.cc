@@ -113,6 +113,7 @@ TEST_F(EveryPassOfFixedCasesTest, Mlp) { check(mlp(3)); }
 TEST_F(EveryPassOfFixedCasesTest, LanguageModel) { check(languageModel(2)); }
 /// Weights split along tp, and along dp by ZeRO.
 TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlp) { check(tensorParallelMlp()); }
+TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlpInPairs) { check(tensorParallelMlpInPairs()); }
 TEST_F(EveryPassOfFixedCasesTest, ManyRanks) {
   Case of = manyRanks();
   mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
