@@ -190,7 +190,8 @@ def Nn_ConstantOp : Nn_ComputeOp<"constant"> {
 def Nn_ReshapeOp : Nn_ComputeOp<"reshape", [Differentiable]> {
   let summary = "The same elements, in row-major order, as another shape";
   let description = [{
-    Where a dimension is made of several, it can be split along its outermost one when the axis divides that.
+    Where a dimension is made of several, it can be split along its outermost one: by a unit of the inner ones, S(0 by 256), when
+    the axis does not divide that.
     - C1: Operand and result have as many elements.
   }];
   let arguments = (ins Nn_Tensor:$input);

@@ -77,7 +77,7 @@ func.func @elementwise(%s: tensor<5x3xf32, #S1>, %row: tensor<3xf32, #S0>, %colu
   return
 }
 
-// A dimension that is made of several can be split along its outermost one, when the axis divides that.
+// A dimension that is made of several can be split along its outermost one, as here, where the axis divides that.
 // CHECK-LABEL: func.func @reshape
 // CHECK-COUNT-6: nn.reshape
 func.func @reshape(%x: tensor<6x5xf32, #S0>, %y: tensor<30xf32, #S0>, %p: tensor<6x5xf32, #P>, %z: tensor<3x1x4xf32, #S2>, %u: tensor<5x4xf32, #S0>,
