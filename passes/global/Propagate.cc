@@ -274,6 +274,10 @@ private:
       for (size_t later = axis; later < algebra.axes.size(); ++later)
         from[later] = to[later] = current[i][later];
       to[axis] = row.operands[i];
+      sbp::Shape shape = sbp::shapeOf(operands[i].getType());
+      for (size_t later = axis + 1; later < algebra.axes.size(); ++later)
+        if (to[later].unit > 1 && !sbp::unitsFit(shape, to, algebra)) // this row takes the unit from a later axis
+          to[later] = sbp::Sbp::broadcast();
       if (from == to)
         continue;
       if (!sbp::isLegalBoxing(from, to))

@@ -55,3 +55,17 @@ func.func @even(%x: tensor<8x5xf32, #S0>) -> tensor<40xf32> {
   %0 = nn.reshape %x : (tensor<8x5xf32, #S0>) -> tensor<40xf32>
   return %0 : tensor<40xf32>
 }
+
+// -----
+
+// %y as it lies along dp would take from %x what keeps its rows together along tp, and so gather 8 of them; %y has 6.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+#x = #sbp.nd<#p, [B, S(0 by 4)]>
+#y = #sbp.nd<#p, [S(0), B]>
+// CHECK-LABEL: func.func @gather_the_smaller
+// CHECK-NEXT: %[[Y:.*]] = sbp.boxing %arg1 : tensor<12xf32, #S0__B> -> tensor<12xf32, #B_S0by4_>
+// CHECK-NEXT: nn.add %arg0, %[[Y]] : (tensor<12xf32, #B_S0by4_>, tensor<12xf32, #B_S0by4_>) -> tensor<12xf32, #B_S0by4_>
+func.func @gather_the_smaller(%x: tensor<12xf32, #x>, %y: tensor<12xf32, #y>) -> tensor<12xf32> {
+  %0 = nn.add %x, %y : (tensor<12xf32, #x>, tensor<12xf32, #y>) -> tensor<12xf32>
+  return %0 : tensor<12xf32>
+}
