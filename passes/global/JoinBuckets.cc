@@ -75,6 +75,8 @@ private:
     }
     if (llvm::any_of(op->getResults(), isSlot))
       return writeOnRanges(op);
+    if (auto fence = dyn_cast<sbp::FenceOp>(op))
+      return keepFence(fence);
     return keep(op);
   }
 
@@ -87,6 +89,19 @@ private:
     }
     if (op != block.getTerminator())
       op->moveBefore(block.getTerminator());
+    return success();
+  }
+
+  /// A fenced member of a whole range lies there, too.
+  LogicalResult keepFence(sbp::FenceOp fence) {
+    Value input = fence.getInput();
+    if (failed(keep(fence)))
+      return failure();
+    if (auto home = homes.find(input); home != homes.end()) {
+      Home fenced = home->second;
+      fenced.member = fence.getOutput();
+      homes[fence.getOutput()] = fenced;
+    }
     return success();
   }
 
@@ -159,11 +174,13 @@ private:
     return success();
   }
 
-  /// One assignment, when all that lie in the storage are assigned what lies at their place in one range; else each.
+  /// One assignment, when all members of the bucket are assigned what lies at their place in one range; else each,
+  /// since what is no variable's stays zero.
   LogicalResult writeAssigns(ArrayRef<Operation *> ops) {
     RangeStorage *storage = table.storageOf(cast<sbp::AssignOp>(ops.front()).getVariableAttr());
     Value range = rangeOfMember(cast<sbp::AssignOp>(ops.front()));
-    bool isWhole = range && static_cast<int64_t>(ops.size()) == storage->variables &&
+    int64_t members = storage->bucket.getMembers().size();
+    bool isWhole = range && storage->variables == members && static_cast<int64_t>(ops.size()) == members &&
                    llvm::all_of(ops, [&](auto *op) { return rangeOfMember(cast<sbp::AssignOp>(op)) == range; });
     if (isWhole)
       builder.create<sbp::BucketAssignOp>(ops.front()->getLoc(), storage->bucket.getSymName(), range,

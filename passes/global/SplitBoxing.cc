@@ -6,36 +6,41 @@ namespace splitcast {
 
 namespace {
 
-/// The signatures that a boxing passes through, its own last.
+/// The signatures that a boxing passes through, its own last. While a tensor lies as a slot nothing else may change,
+/// since what lies there is no member's alone: a slot is left first and entered last. In between, axes of size 1, where
+/// all entries mean the same bytes, take those of the result.
 class Route {
 public:
   Route(const sbp::Shape &shape, const sbp::NdSbp &from, const sbp::NdSbp &to, const sbp::Placement &placement)
       : placement(placement), last(from) {
     std::vector<sbp::BoxingStep> steps = sbp::planBoxing(shape, from, to, placement);
-    // On axes of size 1 every entry means the same bytes: they are B while the others change.
-    if (!steps.empty())
-      relabelAxesOfOne(sbp::NdSbp(from.size(), sbp::Sbp::broadcast()));
-    for (const sbp::BoxingStep &step : steps) // a unit may be idle on the way
-      states.push_back(last = sbp::withoutIdleUnits(shape, step.to, placement));
-    relabelAxesOfOne(to);
+    size_t next = 0;
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      if (from[axis].isFlat() && isOfOne(axis) && from != to)
+        set(axis, sbp::Sbp::broadcast());
+      else if (from[axis].isFlat() && !steps.empty())
+        set(axis, steps[next++].to[axis]);
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      if (isOfOne(axis) && !to[axis].isFlat())
+        set(axis, to[axis]);
+      else if (isOfOne(axis) && last[axis].isSplit())
+        set(axis, sbp::Sbp::broadcast());
+    for (; next < steps.size(); ++next)
+      set(steps[next].axis, steps[next].to[steps[next].axis]);
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      set(axis, to[axis]);
   }
 
   std::vector<sbp::NdSbp> states;
 
 private:
-  /// A slot comes last: what lies there is no member's alone any more.
-  void relabelAxesOfOne(const sbp::NdSbp &target) {
-    for (bool isFlat : {false, true})
-      for (size_t axis = 0; axis < target.size(); ++axis) {
-        if (placement.axes[axis].size > 1 || target[axis].isFlat() != isFlat || last[axis] == target[axis])
-          continue;
-        bool isSlotOfRows = (last[axis].isSplit() && isFlat) || (last[axis].isFlat() && target[axis].isSplit());
-        for (const sbp::Sbp &entry : {isSlotOfRows ? sbp::Sbp::broadcast() : last[axis], target[axis]})
-          if (last[axis] != entry) {
-            last[axis] = entry;
-            states.push_back(last);
-          }
-      }
+  bool isOfOne(size_t axis) const { return placement.axes[axis].size == 1; }
+
+  void set(size_t axis, const sbp::Sbp &entry) {
+    if (last[axis] == entry)
+      return;
+    last[axis] = entry;
+    states.push_back(last);
   }
 
   const sbp::Placement &placement;

@@ -83,6 +83,35 @@ func.func @fences() {
   return
 }
 
+// Of one member there is a moving average, of the other none: what lies beside it is nobody's, and stays zero.
+sbp.variable @a.m : tensor<6xf32, #B> storage #Sa slot #sbp.slot<@l, 0 of 64> state_of @a role "m"
+// CHECK-LABEL: func.func @of_one_member
+// CHECK: %[[R:.*]] = sbp.bucket_read @l : tensor<64xf32, #S0_>
+// CHECK: %[[A:.*]] = sbp.bucket_member %[[R]] at 0 of @l : tensor<64xf32, #S0_> -> tensor<6xf32, #S_l_0_>
+// CHECK: sbp.assign @a.m, %[[A]]
+func.func @of_one_member() {
+  %a = sbp.read @a : tensor<6xf32, #Sa>
+  sbp.assign @a.m, %a : tensor<6xf32, #Sa>
+  return
+}
+
+// What is fenced lies where it lay: its slice is one of the range.
+// CHECK-LABEL: func.func @fenced_member
+// CHECK: %[[R:.*]] = sbp.bucket_read @l : tensor<64xf32, #S0_>
+// CHECK: %[[W:.*]] = sbp.boxing %[[R]] : tensor<64xf32, #S0_> -> tensor<64xf32, #B>
+// CHECK: sbp.fence %{{.*}} in %{{.*}} : tensor<6xf32, #B>
+// CHECK-NOT: sbp.bucket_pack
+// CHECK: sbp.boxing %[[W]] : tensor<64xf32, #B> -> tensor<64xf32, #S0_>
+func.func @fenced_member() {
+  %t = sbp.scope "backward"
+  %a = sbp.read @a : tensor<6xf32, #Sa>
+  %0 = sbp.boxing %a : tensor<6xf32, #Sa> -> tensor<6xf32, #B>
+  %1 = sbp.fence %0 in %t : tensor<6xf32, #B>
+  %2 = sbp.boxing %1 : tensor<6xf32, #B> -> tensor<6xf32, #Sa>
+  sbp.assign @a, %2 : tensor<6xf32, #Sa>
+  return
+}
+
 // -----
 
 // A member of one bucket is copied to one of another: what lies at its offset there is not it.
