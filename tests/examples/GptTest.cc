@@ -80,18 +80,22 @@ mlir::OwningOpRef<mlir::ModuleOp> compiledTraining(Graph &graph) {
   return *std::move(compiled);
 }
 
-// Tied embeddings: the table has two contributions to its gradient, and one reduction.
+// Tied embeddings: the table has two contributions to its gradient, which lies in its bucket once; each bucket has one
+// reduction.
 TEST(Gpt, CommunicatesEachGradientOnceAndTheLoss) {
   Graph graph({"cpu", {{"dp", 4}}});
   auto module = compiledTraining(graph);
-  int64_t trainable = 0, boxings = 0, fromPartial = 0;
+  int64_t trainable = 0, packed = 0, buckets = 0, boxings = 0, fromPartial = 0;
   module->walk([&](sbp::VariableOp variable) { trainable += !variable.getFrozen() && !variable.getStateOf(); });
+  module->walk([&](sbp::BucketOp) { ++buckets; });
+  module->walk([&](sbp::BucketPackOp pack) { packed += pack.getInputs().size(); });
   module->walk([&](sbp::BoxingOp boxing) {
     ++boxings;
     fromPartial += sbp::signatureOf(boxing.getInput()).hasPartial();
   });
   EXPECT_EQ(trainable, 2 + 3 * 16 + 2);
-  EXPECT_EQ(boxings, trainable + 1);
+  EXPECT_EQ(packed, trainable);
+  EXPECT_EQ(boxings, buckets + 1);
   EXPECT_EQ(fromPartial, boxings);
 }
 
