@@ -222,7 +222,11 @@ private:
     RankedTensorType whole = rangeType(op, bucket, op.getType());
     if (!whole)
       return failure();
-    setMember(op.getOutput(), boxOnce(op.getLoc(), ranges.lookup(op.getInput()), whole, bucket), bucket, slot.offset);
+    Value range = boxOnce(op.getLoc(), ranges.lookup(op.getInput()), whole, bucket);
+    if (isSlot(op.getOutput())) // a step along another axis, of one rank
+      ranges[op.getOutput()] = range;
+    else
+      setMember(op.getOutput(), range, bucket, slot.offset);
     replaced.push_back(op);
     return success();
   }
