@@ -12,7 +12,7 @@ namespace {
 class Route {
 public:
   Route(const sbp::Shape &shape, const sbp::NdSbp &from, const sbp::NdSbp &to, const sbp::Placement &placement)
-      : placement(placement), last(from) {
+      : shape(shape), placement(placement), last(from) {
     std::vector<sbp::BoxingStep> steps = sbp::planBoxing(shape, from, to, placement);
     size_t next = 0;
     for (size_t axis = 0; axis < to.size(); ++axis)
@@ -40,9 +40,10 @@ private:
     if (last[axis] == entry)
       return;
     last[axis] = entry;
-    states.push_back(last);
+    states.push_back(sbp::withoutIdleUnits(shape, last, placement)); // a unit may be idle on the way
   }
 
+  const sbp::Shape &shape;
   const sbp::Placement &placement;
   sbp::NdSbp last;
 };
@@ -59,7 +60,8 @@ void split(sbp::BoxingOp op) {
   sbp::PlacementAttr placement = sbp::signatureOf(op.getOutput()).getPlacement();
   sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
   sbp::Placement algebra = placement.toAlgebra();
-  Route route(sbp::shapeOf(op.getInput().getType()), from, to, algebra);
+  const sbp::Shape shape = sbp::shapeOf(op.getInput().getType());
+  Route route(shape, from, to, algebra);
   if (route.states.size() < 2)
     return;
   OpBuilder builder(op);

@@ -27,6 +27,7 @@ sbp.variable @m.v : tensor<16xf32, #B>
 // ROWS: @m.v.master : tensor<16xf32, #B> storage #S0_ state_of
 sbp.variable @m.v.master : tensor<16xf32, #B> state_of @m.v role "master"
 // In a bucket already, whose name is not given to another; neither is what is state of it moved.
+sbp.bucket @n : tensor<64xf32, #B> along "dp" holds [@n.w] at [0]
 // ALL: @n.w : tensor<16xf32, #B> slot #sbp.slot<@n, 0 of 64>
 sbp.variable @n.w : tensor<16xf32, #B> slot #sbp.slot<@n, 0 of 64>
 // ALL: @n.w.ema : tensor<16xf32, #B> state_of
