@@ -52,7 +52,7 @@ void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
 
 void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   // Views and constants that several members made are one.
-  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
   PrefetchPassOptions prefetch;
   prefetch.depth = options.prefetch;
   manager.addNestedPass<func::FuncOp>(createPrefetchPass(prefetch));

@@ -250,6 +250,8 @@ private:
     for (const sbp::OpSignature &row : rows) {
       if (isUpdate && llvm::any_of(row.operands, [](const sbp::Sbp &entry) { return entry.isPartial(); }))
         continue;
+      if (!keepsSlots(row, axis, current, wanted))
+        continue;
       std::optional<Cost> cost = costOf(row, axis, operands, current, wanted, pinned, op);
       if (cost && (!best || *cost < bestCost)) {
         best = row;
@@ -257,6 +259,22 @@ private:
       }
     }
     return best;
+  }
+
+  /// A slot lies in the range of its bucket as the piece that the other axes leave of its variable. So where an op runs
+  /// on slots, these axes stay as they are.
+  static bool keepsSlots(const sbp::OpSignature &row, size_t axis, const std::vector<sbp::NdSbp> &current,
+                         const std::vector<sbp::NdSbp> &wanted) {
+    for (size_t i = 0; i < current.size(); ++i)
+      for (size_t earlier = 0; !current[i].empty() && earlier < axis; ++earlier) {
+        bool isSlot = wanted[i][earlier].isFlat() && current[i][earlier].isFlat(),
+             becomesSlot = row.operands[i].isFlat();
+        bool isSummed = current[i][axis].isPartial() && row.operands[i].isBroadcast();
+        if ((isSlot && row.operands[i] != current[i][axis] && !isSummed) ||
+            (becomesSlot && current[i][axis].isFlat() && wanted[i][earlier] != current[i][earlier]))
+          return false;
+      }
+    return true;
   }
 
   /// Nothing when an operand cannot be boxed to the row.
