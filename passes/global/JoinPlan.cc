@@ -220,7 +220,8 @@ LogicalResult JoinPlan::inOrder(function_ref<LogicalResult(ArrayRef<Operation *>
   for (size_t node = 0; node < nodes.size(); ++node)
     if (nodes[node].waitsFor == 0)
       ready.push({nodes[node].index, node});
-  while (!ready.empty()) {
+  size_t written = 0;
+  for (; !ready.empty(); ++written) {
     const Node &node = nodes[ready.top().second];
     ready.pop();
     if (failed(write(node.ops)))
@@ -229,7 +230,11 @@ LogicalResult JoinPlan::inOrder(function_ref<LogicalResult(ArrayRef<Operation *>
       if (--nodes[user].waitsFor == 0)
         ready.push({nodes[user].index, user});
   }
-  return success();
+  if (written == nodes.size())
+    return success();
+  // Depths rule this out; should they be wrong one day, nothing is dropped.
+  auto waits = llvm::find_if(nodes, [](const Node &node) { return node.waitsFor > 0; });
+  return waits->ops.front()->emitOpError() << "waits for itself by way of its bucket; report this as a bug";
 }
 
 } // namespace splitcast
