@@ -98,7 +98,8 @@ void FunctionBuilder::updateByHand() {
         b.create<nn::ReduceSumOp>(b.getUnknownLoc(), addInput(samples, element, -1, 1), ArrayRef<int64_t>{0});
     value = b.create<nn::MulOp>(b.getUnknownLoc(), value, addends);
   }
-  value = b.create<nn::ScaleOp>(b.getUnknownLoc(), value, 0.5); // of what maps zero to zero: padding is checked to stay so
+  value =
+      b.create<nn::ScaleOp>(b.getUnknownLoc(), value, 0.5); // of what maps zero to zero: padding is checked to stay so
   returned.push_back(b.create<nn::ReduceSumOp>(b.getUnknownLoc(), value, dims));
   if (random.chance(50))
     b.create<sbp::AssignOp>(b.getUnknownLoc(), model.copyOf(variable).getSymName(), value);
