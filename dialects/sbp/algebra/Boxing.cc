@@ -190,7 +190,7 @@ private:
     best[std::move(next)] = {cost, key, std::move(step)};
   }
 
-  std::vector<BoxingStep> stepsTo(Key key) const {
+  std::vector<BoxingStep> stepsTo(const Key &key) const {
     std::vector<BoxingStep> steps;
     for (const Reached *at = &best.at(key); !at->before.empty(); at = &best.at(at->before))
       steps.push_back(at->step);
