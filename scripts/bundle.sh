@@ -20,9 +20,9 @@ for target in "${targets[@]}"; do
 done
 
 bash scripts/setup.sh
-if runBazel query //compiler:libsplitcast-cuda.so >/dev/null 2>&1; then
-  targets+=(//compiler:libsplitcast-cuda.so)
-  programs+=(bazel-bin/compiler/libsplitcast-cuda.so)
+if runBazel query //compiler/launch:libsplitcast-cuda.so >/dev/null 2>&1; then
+  targets+=(//compiler/launch:libsplitcast-cuda.so)
+  programs+=(bazel-bin/compiler/launch/libsplitcast-cuda.so)
 else
   echo "bundle: CUDA was not found here: the bundle runs on CPUs only" >&2
 fi

@@ -4,9 +4,9 @@
 //   products  a chain of matrix products, as a plan against the bare library calls
 //
 // Each prints a line of JSON: seconds of both, median and minimum, and their ratios (1: as good as the bare thing).
-#include "compiler/Graph.h"
-#include "compiler/Launch.h"
-#include "compiler/Session.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/launch/Launch.h"
+#include "compiler/launch/Session.h"
 #include "dialects/exec/Exec.h"
 
 #include "absl/strings/str_cat.h"

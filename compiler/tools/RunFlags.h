@@ -2,9 +2,9 @@
 #ifndef SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
 #define SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
 
-#include "compiler/Launch.h"
-#include "compiler/LaunchFiles.h"
-#include "compiler/Session.h"
+#include "compiler/launch/Launch.h"
+#include "compiler/launch/LaunchFiles.h"
+#include "compiler/launch/Session.h"
 
 #include <string>
 #include <vector>

@@ -5,9 +5,9 @@
 // Prints the PTX of all kernels of a rank's plan, and of those that its library calls are made of; their names stand
 // before it, as comments, with the functions that each launches. Needs no GPU.
 #include "compiler/Compile.h"
-#include "compiler/GraphDiagnostics.h"
-#include "compiler/LaunchFlags.h"
 #include "compiler/Pipelines.h"
+#include "compiler/graph/GraphDiagnostics.h"
+#include "compiler/launch/LaunchFlags.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/cuda/CallKernels.h"
 #include "runtime/cuda/PtxCompiler.h"

@@ -1,8 +1,8 @@
 // splitcast-run: compiles a module of the global level and runs one of its functions, across ranks under mpirun, or
 // alone.
-#include "compiler/GraphDiagnostics.h"
-#include "compiler/LaunchReport.h"
 #include "compiler/Pipelines.h"
+#include "compiler/graph/GraphDiagnostics.h"
+#include "compiler/launch/LaunchReport.h"
 #include "compiler/tools/RunFlags.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,6 @@
 #include "examples/common/Text.h"
 
-#include "compiler/LaunchReport.h"
+#include "compiler/launch/LaunchReport.h"
 #include "runtime/io/Random.h"
 
 #include <algorithm>

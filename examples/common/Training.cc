@@ -1,6 +1,6 @@
 #include "examples/common/Training.h"
 
-#include "compiler/LaunchReport.h"
+#include "compiler/launch/LaunchReport.h"
 #include "examples/common/ExactSum.h"
 #include "runtime/io/Npy.h"
 

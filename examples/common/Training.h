@@ -2,9 +2,9 @@
 #ifndef SPLITCAST_EXAMPLES_COMMON_TRAINING_H
 #define SPLITCAST_EXAMPLES_COMMON_TRAINING_H
 
-#include "compiler/Graph.h"
-#include "compiler/Launch.h"
-#include "compiler/Session.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/launch/Launch.h"
+#include "compiler/launch/Session.h"
 #include "runtime/io/Jsonl.h"
 
 #include <functional>

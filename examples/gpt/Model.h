@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_EXAMPLES_GPT_MODEL_H
 #define SPLITCAST_EXAMPLES_GPT_MODEL_H
 
-#include "compiler/Graph.h"
+#include "compiler/graph/Graph.h"
 
 namespace splitcast {
 

@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_EXAMPLES_GPT_SAMPLE_H
 #define SPLITCAST_EXAMPLES_GPT_SAMPLE_H
 
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 
 namespace splitcast {
 

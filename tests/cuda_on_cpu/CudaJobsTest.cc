@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 /// `command` on CUDA's devices, with these variables.
 Command onCuda(const Command &command, const std::vector<std::string> &variables) {
   Command all = {"env", "LD_PRELOAD=" + programPath("tests/cuda_on_cpu/libcuda_on_cpu.so"),
-                 "SPLITCAST_CUDA_BACKEND=" + programPath("compiler/libsplitcast-cuda.so")};
+                 "SPLITCAST_CUDA_BACKEND=" + programPath("compiler/launch/libsplitcast-cuda.so")};
   all.insert(all.end(), variables.begin(), variables.end());
   all.insert(all.end(), command.begin(), command.end());
   return with(all, {"--device=cuda"});

@@ -1,6 +1,6 @@
 #include "tests/differential/SessionRun.h"
 
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 #include "tests/differential/Bytes.h"
 #include "tests/differential/Ranks.h"
 

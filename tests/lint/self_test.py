@@ -27,12 +27,12 @@ class LayersTest(unittest.TestCase):
             ("dialects/sbp/A.h", "runtime/api/Device.h"),
             ("dialects/sbp/algebra/A.cc", "dialects/sbp/Sbp.h"),
             ("dialects/sbp/algebra/A.cc", "mlir/IR/Types.h"),
-            ("passes/local/A.cc", "compiler/Graph.h"),
+            ("passes/local/A.cc", "compiler/graph/Graph.h"),
             ("passes/local/A.cc", "runtime/executor/Executor.h"),
             ("runtime/executor/A.cc", "dialects/nn/Nn.h"),
             ("runtime/executor/A.cc", "dialects/ccl/Ccl.h"),
             ("runtime/executor/A.cc", "passes/plan/B.h"),
-            ("runtime/executor/A.cc", "compiler/Graph.h"),
+            ("runtime/executor/A.cc", "compiler/graph/Graph.h"),
             ("runtime/executor/A.cc", "runtime/reference/Interpreter.h"),
             ("runtime/reference/A.cc", "passes/global/B.h"),
             ("compiler/A.cc", "tests/Helper.h"),
@@ -51,7 +51,7 @@ class LayersTest(unittest.TestCase):
             ("runtime/executor/A.cc", "dialects/exec/Exec.h"),
             ("runtime/host/A.cc", "dialects/sbp/algebra/Boxing.h"),
             ("runtime/reference/A.cc", "dialects/nn/Nn.h"),
-            ("tests/compiler/A.cc", "compiler/Graph.h"),
+            ("tests/compiler/A.cc", "compiler/graph/Graph.h"),
         ):
             self.assertEqual(layers.check(path, include(used)), [], (path, used))
 
@@ -117,7 +117,7 @@ class TreeTest(TreeTestBase):
         self.assertEqual(sources.sources(self.root), [".ci/run", "runtime/A.cc"])
 
     def testStructureReadsTheTree(self):
-        self.write("dialects/nn/A.cc", include("compiler/Graph.h") + "\tint x;\n")
+        self.write("dialects/nn/A.cc", include("compiler/graph/Graph.h") + "\tint x;\n")
         count, findings = structure.findingsIn(self.root)
         self.assertEqual((count, len(findings)), (1, 2), findings)
 

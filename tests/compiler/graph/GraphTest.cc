@@ -1,7 +1,7 @@
-#include "compiler/Graph.h"
+#include "compiler/graph/Graph.h"
 
-#include "compiler/GraphDiagnostics.h"
 #include "compiler/Pipelines.h"
+#include "compiler/graph/GraphDiagnostics.h"
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"

@@ -1,6 +1,6 @@
 // What dropout draws: other elements in each step, for each op and each seed, and the same for any number of ranks.
-#include "compiler/Graph.h"
-#include "compiler/Session.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/launch/Session.h"
 #include "tests/differential/PassList.h"
 #include "tests/differential/Ranks.h"
 

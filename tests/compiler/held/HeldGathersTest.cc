@@ -1,7 +1,7 @@
 // Functions that keep what they gather: fewer ops in later runs, never another result.
-#include "compiler/Graph.h"
 #include "compiler/Pipelines.h"
-#include "compiler/Session.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/launch/Session.h"
 #include "runtime/executor/Executor.h"
 #include "tests/differential/Bytes.h"
 #include "tests/differential/Oracle.h"

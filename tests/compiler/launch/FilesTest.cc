@@ -1,6 +1,6 @@
-#include "compiler/LaunchFiles.h"
+#include "compiler/launch/LaunchFiles.h"
 
-#include "compiler/Graph.h"
+#include "compiler/graph/Graph.h"
 #include "tests/differential/PassList.h"
 #include "tests/differential/Ranks.h"
 

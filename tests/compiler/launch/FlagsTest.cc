@@ -1,4 +1,4 @@
-#include "compiler/LaunchFlags.h"
+#include "compiler/launch/LaunchFlags.h"
 
 #include "compiler/tools/RunFlags.h"
 

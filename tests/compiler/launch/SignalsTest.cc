@@ -4,7 +4,7 @@
 // leaves no file that is not finished.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Launch.h"
+#include "compiler/launch/Launch.h"
 #include "runtime/io/File.h"
 #include "tests/examples/Job.h"
 

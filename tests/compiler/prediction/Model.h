@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_TESTS_COMPILER_PREDICTION_MODEL_H
 #define SPLITCAST_TESTS_COMPILER_PREDICTION_MODEL_H
 
-#include "compiler/Graph.h"
+#include "compiler/graph/Graph.h"
 
 #include <cstdint>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 #include "runtime/host/HostCommunicator.h"
 #include "runtime/host/HostDevice.h"
 #include "runtime/mpi/MpiRuntime.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"
-#include "compiler/Graph.h"
 #include "compiler/Pipelines.h"
+#include "compiler/graph/Graph.h"
 #include "passes/plan/Reports.h"
 
 #include "mlir/Parser/Parser.h"

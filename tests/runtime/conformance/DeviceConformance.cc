@@ -7,7 +7,7 @@
 // the backends that make some.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Launch.h"
+#include "compiler/launch/Launch.h"
 #include "tests/runtime/conformance/Registry.h"
 #include "tests/runtime/conformance/StagedCommunicator.h"
 

@@ -1,6 +1,6 @@
 // Ranks that compute on GPUs: one each, or several on one when that is asked for. A library of its own
 // (LaunchPlugin.h).
-#include "compiler/LaunchPlugin.h"
+#include "compiler/launch/LaunchPlugin.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclCommunicator.h"
 

@@ -1,8 +1,8 @@
 // Functions, variables and the module of a graph; its ops are in GraphOps.cc.
-#include "compiler/GraphState.h"
+#include "compiler/graph/GraphState.h"
 
-#include "compiler/GraphDiagnostics.h"
 #include "compiler/Pipelines.h"
+#include "compiler/graph/GraphDiagnostics.h"
 #include "runtime/api/ElementTypeOf.h"
 #include "runtime/io/File.h"
 

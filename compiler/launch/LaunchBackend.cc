@@ -1,4 +1,4 @@
-#include "compiler/LaunchBackend.h"
+#include "compiler/launch/LaunchBackend.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,4 +1,4 @@
-#include "compiler/LaunchFiles.h"
+#include "compiler/launch/LaunchFiles.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

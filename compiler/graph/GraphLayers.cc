@@ -1,5 +1,5 @@
 // Layers: variables and ops.
-#include "compiler/GraphState.h"
+#include "compiler/graph/GraphState.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -4,8 +4,8 @@
 // with --device=KIND.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCHBACKEND_H
-#define SPLITCAST_COMPILER_LAUNCHBACKEND_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHBACKEND_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCHBACKEND_H
 
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
@@ -49,4 +49,4 @@ absl::StatusOr<LaunchBackend> createLaunchBackend(const std::string &kind, const
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCHBACKEND_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCHBACKEND_H

@@ -1,6 +1,6 @@
 //===- GraphDiagnostics.h - MLIR's diagnostics as text ------------------------===//
-#ifndef SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H
-#define SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H
+#ifndef SPLITCAST_COMPILER_GRAPH_GRAPHDIAGNOSTICS_H
+#define SPLITCAST_COMPILER_GRAPH_GRAPHDIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -26,4 +26,4 @@ private:
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_GRAPHDIAGNOSTICS_H
+#endif // SPLITCAST_COMPILER_GRAPH_GRAPHDIAGNOSTICS_H

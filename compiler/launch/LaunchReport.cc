@@ -1,4 +1,4 @@
-#include "compiler/LaunchReport.h"
+#include "compiler/launch/LaunchReport.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -3,10 +3,10 @@
 // Between Graph.cc (functions, variables, the module) and GraphOps.cc (ops). Not for users.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_GRAPHSTATE_H
-#define SPLITCAST_COMPILER_GRAPHSTATE_H
+#ifndef SPLITCAST_COMPILER_GRAPH_GRAPHSTATE_H
+#define SPLITCAST_COMPILER_GRAPH_GRAPHSTATE_H
 
-#include "compiler/Graph.h"
+#include "compiler/graph/Graph.h"
 #include "dialects/nn/Nn.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -106,4 +106,4 @@ std::string shapeText(const sbp::Shape &shape);
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_GRAPHSTATE_H
+#endif // SPLITCAST_COMPILER_GRAPH_GRAPHSTATE_H

@@ -5,10 +5,10 @@
 // by rank 0, a part of a step at a time.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCHFILES_H
-#define SPLITCAST_COMPILER_LAUNCHFILES_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHFILES_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCHFILES_H
 
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 #include "runtime/io/Npy.h"
 
 #include <functional>
@@ -91,4 +91,4 @@ private:
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCHFILES_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCHFILES_H

@@ -5,8 +5,8 @@
 // functions. Every rank of the placement calls the same methods in the same order.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_SESSION_H
-#define SPLITCAST_COMPILER_SESSION_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_SESSION_H
+#define SPLITCAST_COMPILER_LAUNCH_SESSION_H
 
 #include "compiler/Compile.h"
 #include "dialects/sbp/algebra/Signature.h"
@@ -117,4 +117,4 @@ public:
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_SESSION_H
+#endif // SPLITCAST_COMPILER_LAUNCH_SESSION_H

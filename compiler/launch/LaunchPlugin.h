@@ -4,10 +4,10 @@
 // that needs them is libsplitcast-KIND.so, which is opened when a program is started with --device=KIND.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCHPLUGIN_H
-#define SPLITCAST_COMPILER_LAUNCHPLUGIN_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHPLUGIN_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCHPLUGIN_H
 
-#include "compiler/LaunchBackend.h"
+#include "compiler/launch/LaunchBackend.h"
 
 namespace splitcast {
 
@@ -18,4 +18,4 @@ inline constexpr char kLaunchPluginEntry[] = "splitcast_launch_backend";
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCHPLUGIN_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCHPLUGIN_H

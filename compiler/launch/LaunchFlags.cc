@@ -1,4 +1,4 @@
-#include "compiler/LaunchFlags.h"
+#include "compiler/launch/LaunchFlags.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

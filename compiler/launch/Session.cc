@@ -1,4 +1,4 @@
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 
 #include "dialects/exec/Exec.h"
 #include "runtime/executor/ElementTypes.h"

@@ -1,6 +1,6 @@
 // The ops of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the
 // rest is the op's own verifier.
-#include "compiler/GraphState.h"
+#include "compiler/graph/GraphState.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -19,8 +19,8 @@
 //         it, the result is an invalid tensor, what is computed from it is invalid too, and finish() returns all of it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_GRAPH_H
-#define SPLITCAST_COMPILER_GRAPH_H
+#ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
+#define SPLITCAST_COMPILER_GRAPH_GRAPH_H
 
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/ElementType.h"
@@ -269,4 +269,4 @@ Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, 
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_GRAPH_H
+#endif // SPLITCAST_COMPILER_GRAPH_GRAPH_H

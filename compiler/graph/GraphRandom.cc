@@ -1,5 +1,5 @@
 // Keys for ops that draw random numbers.
-#include "compiler/GraphState.h"
+#include "compiler/graph/GraphState.h"
 
 namespace splitcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/LaunchPlugin.h"
+#include "compiler/launch/LaunchPlugin.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -17,7 +17,7 @@ std::string findLibrary() {
   std::error_code error;
   std::filesystem::path directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const std::string name = "libsplitcast-cuda.so";
-  for (const char *place : {"", "..", "../compiler", "../../compiler"}) {
+  for (const char *place : {"", "..", "../../compiler/launch"}) {
     std::filesystem::path path = directory / place / name;
     if (access(path.c_str(), R_OK) == 0)
       return path;

@@ -1,4 +1,4 @@
-#include "compiler/GraphDiagnostics.h"
+#include "compiler/graph/GraphDiagnostics.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"

@@ -1,5 +1,5 @@
 // Ranks that compute on the processors of the machine.
-#include "compiler/LaunchBackend.h"
+#include "compiler/launch/LaunchBackend.h"
 #include "runtime/host/HostDevice.h"
 
 namespace splitcast {

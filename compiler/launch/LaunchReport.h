@@ -1,8 +1,8 @@
 //===- LaunchReport.h - What a run tells its user ------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCHREPORT_H
-#define SPLITCAST_COMPILER_LAUNCHREPORT_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHREPORT_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCHREPORT_H
 
-#include "compiler/Session.h"
+#include "compiler/launch/Session.h"
 #include "runtime/io/Jsonl.h"
 
 #include <optional>
@@ -41,4 +41,4 @@ nlohmann::ordered_json metricsOf(int64_t step, double seconds, const std::vector
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCHREPORT_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCHREPORT_H

@@ -21,10 +21,10 @@
 //   SIGTERM or SIGINT           is, only that; it leaves no unfinished file behind. The others miss it as above
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCH_H
-#define SPLITCAST_COMPILER_LAUNCH_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
 
-#include "compiler/LaunchFlags.h"
+#include "compiler/launch/LaunchFlags.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/Job.h"
@@ -105,4 +105,4 @@ void printError(int64_t rank, const absl::Status &status);
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCH_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCH_H

@@ -1,6 +1,6 @@
-#include "compiler/Launch.h"
+#include "compiler/launch/Launch.h"
 
-#include "compiler/LaunchBackend.h"
+#include "compiler/launch/LaunchBackend.h"
 #include "runtime/host/HostCommunicator.h"
 #include "runtime/host/ProcessHealth.h"
 #include "runtime/io/File.h"

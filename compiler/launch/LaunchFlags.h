@@ -4,8 +4,8 @@
 // which flag, what was found and what is allowed.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_COMPILER_LAUNCHFLAGS_H
-#define SPLITCAST_COMPILER_LAUNCHFLAGS_H
+#ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
+#define SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
 
 #include "absl/status/status.h"
 
@@ -63,4 +63,4 @@ private:
 
 } // namespace splitcast
 
-#endif // SPLITCAST_COMPILER_LAUNCHFLAGS_H
+#endif // SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
