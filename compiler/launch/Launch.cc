@@ -2,9 +2,9 @@
 
 #include "compiler/launch/LaunchBackend.h"
 #include "runtime/host/HostCommunicator.h"
-#include "runtime/host/ProcessHealth.h"
 #include "runtime/io/File.h"
 #include "runtime/job/Jobs.h"
+#include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

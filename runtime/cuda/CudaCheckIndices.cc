@@ -1,15 +1,15 @@
 //===- CudaCheckIndices.cc - Refuses indices that lie outside ---------------------------------------===//
 //
-// "check_indices" (runtime/host/IndexCheck.h) by a kernel. What it finds is copied to the host behind it, and seen
+// "check_indices" (runtime/api/IndexCheck.h) by a kernel. What it finds is copied to the host behind it, and seen
 // there when a thread waits for the stream: the step itself waits for nothing.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/DeviceIndexCheck.h"
 #include "runtime/cuda/PtxCompiler.h"
-#include "runtime/host/LaunchCheck.h"
 
 namespace splitcast::runtime {
 namespace {

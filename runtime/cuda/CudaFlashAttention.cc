@@ -9,12 +9,12 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/CudaFlashAttention.h"
 
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudnnAttention.h"
 #include "runtime/cuda/CudnnPlan.h"
-#include "runtime/host/LaunchCheck.h"
-#include "runtime/host/LibraryConfig.h"
 
 #include "llvm/ADT/APFloat.h"
 

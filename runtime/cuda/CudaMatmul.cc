@@ -3,12 +3,12 @@
 // "matmul", as runtime/host/LibraryMatmul.cc, also of bf16 and f16, which are added in f32.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaProduct.h"
 #include "runtime/cuda/CudaStatus.h"
-#include "runtime/host/LaunchCheck.h"
-#include "runtime/host/LibraryConfig.h"
 
 namespace splitcast::runtime {
 namespace {

@@ -1,8 +1,8 @@
 #include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/cuda/AttentionRowsKernels.h"
 #include "runtime/cuda/DeviceCalls.h"
-#include "runtime/host/LaunchCheck.h"
-#include "runtime/host/LibraryConfig.h"
 
 #include "absl/strings/str_cat.h"
 

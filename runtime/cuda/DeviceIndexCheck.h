@@ -7,8 +7,8 @@
 #ifndef SPLITCAST_RUNTIME_CUDA_DEVICEINDEXCHECK_H
 #define SPLITCAST_RUNTIME_CUDA_DEVICEINDEXCHECK_H
 
+#include "runtime/api/IndexCheck.h"
 #include "runtime/cuda/GpuProgram.h"
-#include "runtime/host/IndexCheck.h"
 
 #include <cstdint>
 

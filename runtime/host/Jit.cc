@@ -1,7 +1,7 @@
 #include "runtime/host/Jit.h"
 
+#include "runtime/api/LaunchCheck.h"
 #include "runtime/host/JitCompiler.h"
-#include "runtime/host/LaunchCheck.h"
 
 #include "absl/strings/str_cat.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

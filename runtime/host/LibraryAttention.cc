@@ -14,11 +14,11 @@
 // position of the block sees are left out. Blocks come in ascending order, so sums have one order.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/AttentionRows.h"
 #include "runtime/host/Gemm.h"
-#include "runtime/host/LaunchCheck.h"
 #include "runtime/host/LibraryCall.h"
-#include "runtime/host/LibraryConfig.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -3,8 +3,8 @@
 // "check_indices" (IndexCheck.h) on the host.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/host/IndexCheck.h"
-#include "runtime/host/LaunchCheck.h"
+#include "runtime/api/IndexCheck.h"
+#include "runtime/api/LaunchCheck.h"
 #include "runtime/host/LibraryCall.h"
 
 #include "absl/strings/str_cat.h"

@@ -6,9 +6,9 @@
 //   Errors    at launch, InvalidArgument: an id outside 0..V-1; nothing was written.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/host/LaunchCheck.h"
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/LibraryCall.h"
-#include "runtime/host/LibraryConfig.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -12,10 +12,10 @@
 // Gflop/s), and in few shapes slower (2000 x 2000 x 64 with A transposed: 117 against 132).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/Gemm.h"
-#include "runtime/host/LaunchCheck.h"
 #include "runtime/host/LibraryCall.h"
-#include "runtime/host/LibraryConfig.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,7 +1,7 @@
 #include "runtime/mpi/MpiRuntime.h"
 
-#include "runtime/host/ProcessHealth.h"
 #include "runtime/mpi/MpiTransport.h"
+#include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

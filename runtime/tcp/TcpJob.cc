@@ -1,6 +1,6 @@
 #include "runtime/tcp/TcpJob.h"
 
-#include "runtime/host/ProcessHealth.h"
+#include "runtime/process/ProcessHealth.h"
 #include "runtime/tcp/TcpTransport.h"
 
 #include "absl/strings/numbers.h"

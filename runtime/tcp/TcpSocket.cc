@@ -1,6 +1,6 @@
 #include "runtime/tcp/TcpSocket.h"
 
-#include "runtime/host/ProcessHealth.h"
+#include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"

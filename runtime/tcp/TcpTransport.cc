@@ -1,7 +1,7 @@
 #include "runtime/tcp/TcpTransport.h"
 
 #include "runtime/api/TransportChecks.h"
-#include "runtime/host/ProcessHealth.h"
+#include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
 

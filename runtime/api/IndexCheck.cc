@@ -1,6 +1,6 @@
-#include "runtime/host/IndexCheck.h"
+#include "runtime/api/IndexCheck.h"
 
-#include "runtime/host/LibraryConfig.h"
+#include "runtime/api/LibraryConfig.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/host/ProcessHealth.h"
+#include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"

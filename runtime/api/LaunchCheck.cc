@@ -1,4 +1,4 @@
-#include "runtime/host/LaunchCheck.h"
+#include "runtime/api/LaunchCheck.h"
 
 #include "absl/strings/str_cat.h"
 

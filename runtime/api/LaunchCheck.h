@@ -1,6 +1,6 @@
 //===- LaunchCheck.h - Do the buffers of a launch fit? -----------------------===//
-#ifndef SPLITCAST_RUNTIME_HOST_LAUNCHCHECK_H
-#define SPLITCAST_RUNTIME_HOST_LAUNCHCHECK_H
+#ifndef SPLITCAST_RUNTIME_API_LAUNCHCHECK_H
+#define SPLITCAST_RUNTIME_API_LAUNCHCHECK_H
 
 #include "runtime/api/Device.h"
 
@@ -18,4 +18,4 @@ absl::Status checkBuffers(const std::string &what, absl::Span<const int64_t> arg
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_HOST_LAUNCHCHECK_H
+#endif // SPLITCAST_RUNTIME_API_LAUNCHCHECK_H

@@ -7,8 +7,8 @@
 //             stream is synchronized, and until then kernels read some place within the table instead.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_HOST_INDEXCHECK_H
-#define SPLITCAST_RUNTIME_HOST_INDEXCHECK_H
+#ifndef SPLITCAST_RUNTIME_API_INDEXCHECK_H
+#define SPLITCAST_RUNTIME_API_INDEXCHECK_H
 
 #include "runtime/api/ElementType.h"
 
@@ -37,4 +37,4 @@ struct IndexCheck {
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_HOST_INDEXCHECK_H
+#endif // SPLITCAST_RUNTIME_API_INDEXCHECK_H

@@ -6,8 +6,8 @@
 // once.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_HOST_PROCESSHEALTH_H
-#define SPLITCAST_RUNTIME_HOST_PROCESSHEALTH_H
+#ifndef SPLITCAST_RUNTIME_PROCESS_PROCESSHEALTH_H
+#define SPLITCAST_RUNTIME_PROCESS_PROCESSHEALTH_H
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -29,4 +29,4 @@ void endOnSignals(absl::Duration grace, std::function<void(const absl::Status &)
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_HOST_PROCESSHEALTH_H
+#endif // SPLITCAST_RUNTIME_PROCESS_PROCESSHEALTH_H

@@ -1,6 +1,6 @@
 //===- LibraryConfig.h - Reads a library call's configuration ----------------===//
-#ifndef SPLITCAST_RUNTIME_HOST_LIBRARYCONFIG_H
-#define SPLITCAST_RUNTIME_HOST_LIBRARYCONFIG_H
+#ifndef SPLITCAST_RUNTIME_API_LIBRARYCONFIG_H
+#define SPLITCAST_RUNTIME_API_LIBRARYCONFIG_H
 
 #include "runtime/api/ElementType.h"
 
@@ -49,4 +49,4 @@ private:
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_HOST_LIBRARYCONFIG_H
+#endif // SPLITCAST_RUNTIME_API_LIBRARYCONFIG_H

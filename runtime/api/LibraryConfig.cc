@@ -1,4 +1,4 @@
-#include "runtime/host/LibraryConfig.h"
+#include "runtime/api/LibraryConfig.h"
 
 #include "runtime/api/ElementTypeOf.h"
 
