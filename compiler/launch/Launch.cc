@@ -1,7 +1,7 @@
 #include "compiler/launch/Launch.h"
 
 #include "compiler/launch/LaunchBackend.h"
-#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/io/File.h"
 #include "runtime/job/Jobs.h"
 #include "runtime/process/ProcessHealth.h"

@@ -1,7 +1,7 @@
 //===- Transport.h - Bytes between two ranks --------------------------------===//
 //
 // What a host communicator is built on: point-to-point messages that never block. runtime/mpi implements it over MPI,
-// runtime/host among the threads of one process.
+// runtime/host/communicator among the threads of one process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_TRANSPORT_H

@@ -1,8 +1,8 @@
 //===- CudaFlashAttention.cc - Attention by cuDNN ------------------------------------------------------===//
 //
-// "attention" and "attention_grad", as runtime/host/LibraryAttention.cc, of bf16 and f16, with no mask but the causal
-// one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the configuration is
-// what the compiler gave the call; what a GPU wants beyond that is allocated here.
+// "attention" and "attention_grad", as runtime/host/calls/LibraryAttention.cc, of bf16 and f16, with no mask but the
+// causal one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the
+// configuration is what the compiler gave the call; what a GPU wants beyond that is allocated here.
 //
 // The gradient runs the forward graph again, for the statistics of the rows: an op has what its operands say.
 //

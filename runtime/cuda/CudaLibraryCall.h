@@ -1,7 +1,7 @@
 //===- CudaLibraryCall.h - What CUDA's libraries do better than a kernel ------------------------------===//
 //
-// The calls of runtime/host/LibraryCall.h, by the same names and with the same configurations and operands: the plan
-// does not say what will run it. Each call is one file, which registers itself.
+// The calls of runtime/host/calls/LibraryCall.h, by the same names and with the same configurations and operands: the
+// plan does not say what will run it. Each call is one file, which registers itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H

@@ -1,6 +1,6 @@
 //===- CudaMatmul.cc - The library call of matrix products -------------------------------------------------===//
 //
-// "matmul", as runtime/host/LibraryMatmul.cc, also of bf16 and f16, which are added in f32.
+// "matmul", as runtime/host/calls/LibraryMatmul.cc, also of bf16 and f16, which are added in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/LaunchCheck.h"

@@ -1,7 +1,8 @@
 //===- DeviceCalls.h - Library calls made of products and kernels ------------------------------------------===//
 //
-// What a GPU's libraries lack, by the names and with the configurations and operands of runtime/host/LibraryCall.h, on
-// devices that launch threads. What multiplies, and what compiles kernels, is given; nothing here needs CUDA.
+// What a GPU's libraries lack, by the names and with the configurations and operands of
+// runtime/host/calls/LibraryCall.h, on devices that launch threads. What multiplies, and what compiles kernels, is
+// given; nothing here needs CUDA.
 //
 // attention, attention_grad  of f32 and f64: sample by sample, all heads at once, products with the scores of a sample
 //                            between them in the workspace, [heads, positions, keys], and for the gradient their

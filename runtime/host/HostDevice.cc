@@ -1,8 +1,8 @@
 #include "runtime/host/HostDevice.h"
 
 #include "runtime/host/HostMemory.h"
-#include "runtime/host/Jit.h"
-#include "runtime/host/LibraryCall.h"
+#include "runtime/host/calls/LibraryCall.h"
+#include "runtime/host/jit/Jit.h"
 
 #include "absl/strings/str_cat.h"
 

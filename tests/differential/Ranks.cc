@@ -1,7 +1,7 @@
 #include "tests/differential/Ranks.h"
 
-#include "runtime/host/HostCommunicator.h"
-#include "runtime/host/ThreadTransport.h"
+#include "runtime/host/communicator/HostCommunicator.h"
+#include "runtime/host/communicator/ThreadTransport.h"
 #include "tests/gpu/EmulatedDevice.h"
 #include "tests/gpu/LateDevice.h"
 

@@ -3,7 +3,7 @@
 #include "dialects/nn/Nn.h"
 #include "runtime/cuda/DeviceCalls.h"
 #include "runtime/cuda/GpuProgram.h"
-#include "runtime/host/Gemm.h"
+#include "runtime/host/calls/Gemm.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Parser/Parser.h"

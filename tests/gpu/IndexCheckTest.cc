@@ -2,7 +2,7 @@
 #include "runtime/cuda/DeviceIndexCheck.h"
 #include "runtime/cuda/PtxCompiler.h"
 #include "runtime/host/HostDevice.h"
-#include "runtime/host/LibraryCall.h"
+#include "runtime/host/calls/LibraryCall.h"
 #include "tests/gpu/ThreadFunctions.h"
 
 #include <gtest/gtest.h>

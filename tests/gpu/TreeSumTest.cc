@@ -1,5 +1,5 @@
 // The kernel that adds ranks' addends on a GPU gives the bits of the one on the CPU, and becomes PTX.
-#include "runtime/host/TreeSum.h"
+#include "runtime/host/communicator/TreeSum.h"
 #include "runtime/cuda/DeviceTreeSum.h"
 #include "runtime/cuda/PtxCompiler.h"
 #include "runtime/host/HostDevice.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines.h"
 #include "compiler/launch/Session.h"
-#include "runtime/host/HostCommunicator.h"
 #include "runtime/host/HostDevice.h"
+#include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/mpi/MpiRuntime.h"
 #include "tests/compiler/prediction/Model.h"
 #include "tests/runtime/mpi/CountingMpi.h"

@@ -9,9 +9,9 @@
 #include "passes/plan/Reports.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/Variables.h"
-#include "runtime/host/HostCommunicator.h"
 #include "runtime/host/HostDevice.h"
-#include "runtime/host/ThreadTransport.h"
+#include "runtime/host/communicator/HostCommunicator.h"
+#include "runtime/host/communicator/ThreadTransport.h"
 #include "tests/compiler/prediction/Model.h"
 
 #include "mlir/IR/Verifier.h"

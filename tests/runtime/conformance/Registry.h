@@ -9,7 +9,7 @@
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
 
 #include "dialects/sbp/algebra/Boxing.h"
-#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/communicator/HostCommunicator.h"
 
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 //===- ThreadBackend.cc - Ranks as threads of this process -----------------===//
-#include "runtime/host/ThreadTransport.h"
+#include "runtime/host/communicator/ThreadTransport.h"
 #include "tests/runtime/conformance/Registry.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 //===- ThreadTransportTest.cc - Messages among threads ---------------------===//
-#include "runtime/host/ThreadTransport.h"
+#include "runtime/host/communicator/ThreadTransport.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 //===- TreeSumTest.cc - The fixed order of sums ----------------------------===//
-#include "runtime/host/TreeSum.h"
+#include "runtime/host/communicator/TreeSum.h"
 #include "tests/runtime/conformance/SuiteSupport.h"
 
 namespace splitcast::runtime::conformance {

@@ -1,6 +1,6 @@
 // The rows of attention on every instruction set that this CPU has. Its file is included: the copies for instruction
 // sets that are not the fastest have no name outside of it.
-#include "runtime/host/AttentionRows.cc"
+#include "runtime/host/calls/AttentionRows.cc"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/host/Jit.h"
+#include "runtime/host/jit/Jit.h"
 
 #include "tests/runtime/host/KernelFixture.h"
 

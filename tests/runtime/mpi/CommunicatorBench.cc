@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/sbp/algebra/Boxing.h"
-#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/mpi/MpiRuntime.h"
 #include "tests/runtime/conformance/NullStream.h"
 

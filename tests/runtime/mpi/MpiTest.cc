@@ -4,7 +4,7 @@
 // directory named.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/host/HostCommunicator.h"
+#include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/mpi/MpiRuntime.h"
 #include "tests/runtime/conformance/NullStream.h"
 #include "tests/runtime/mpi/CountingMpi.h"

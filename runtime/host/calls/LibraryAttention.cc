@@ -1,0 +1,206 @@
+//===- LibraryAttention.cc - Scaled dot-product attention ---------------------===//
+//
+// "attention", "attention_grad": config {samples = B, positions = T, keys = S, heads = H, width = E, scale, causal,
+// type = f32 | f64[, mask_type = i32 | i64]}.
+//   Operands  attention       query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
+//             attention_grad  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
+//             Last, unless there are no keys, a workspace for two blocks of scores.
+//   Meaning   softmax(scale query key^T) value per sample and head; position i sees the keys 0 to i when causal, and
+//   those
+//             whose mask is not 0; a position that sees none gives 0. The gradient computes the softmax again.
+//
+// Blocks of positions at a time, with products by Gemm: the scores of a block stay in the cache (the idea of Dao et al.
+// 2022, arXiv:2205.14135, with rows whole, so that a row's softmax is the textbook's), and when causal, keys that no
+// position of the block sees are left out. Blocks come in ascending order, so sums have one order.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
+#include "runtime/host/calls/AttentionRows.h"
+#include "runtime/host/calls/Gemm.h"
+#include "runtime/host/calls/LibraryCall.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kBlock = 64; ///< positions
+
+struct Sizes {
+  int64_t samples, positions, keys, heads, width;
+  double scale;
+  bool causal;
+  std::optional<ElementType> mask;
+
+  /// Keys that some position before `end` sees.
+  int64_t seenBefore(int64_t end) const { return causal ? std::min(end, keys) : keys; }
+  /// Elements from a position to the next, of one head.
+  int64_t stride() const { return heads * width; }
+  int64_t queryAt(int64_t sample, int64_t position, int64_t head) const {
+    return ((sample * positions + position) * heads + head) * width;
+  }
+  int64_t keyAt(int64_t sample, int64_t head) const { return (sample * keys * heads + head) * width; }
+};
+
+/// Elements from a row to the next.
+struct Strides {
+  int64_t a, b, c;
+};
+
+/// A product of this block's scores.
+Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, Strides strides) {
+  return {transposeA, transposeB, m, n, k, strides.a, strides.b, strides.c};
+}
+
+template <typename Float> class Attention : public Launchable {
+public:
+  Attention(const char *name, Sizes sizes, bool isGradient, std::vector<int64_t> argumentBytes, int threads)
+      : name(name), what(absl::StrCat("library call '", name, "'")), sizes(sizes), isGradient(isGradient),
+        argumentBytes(std::move(argumentBytes)), threads(threads) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    absl::Status status = checkBuffers(what, argumentBytes, buffers);
+    if (!status.ok())
+      return status;
+    bind(buffers);
+    if (isGradient)
+      for (Float *sum : {keyGrad, valueGrad})
+        std::fill(sum, sum + sizes.samples * sizes.keys * sizes.stride(), Float(0));
+    for (int64_t sample = 0; sample < sizes.samples; ++sample)
+      for (int64_t head = 0; head < sizes.heads; ++head)
+        for (int64_t begin = 0; begin < sizes.positions && status.ok(); begin += kBlock)
+          status = compute(sample, head, begin, std::min(begin + kBlock, sizes.positions));
+    return status;
+  }
+
+private:
+  void bind(absl::Span<const Buffer> buffers) {
+    size_t next = 0;
+    auto floats = [&] { return reinterpret_cast<Float *>(buffers[next++].data); };
+    gradient = isGradient ? floats() : nullptr;
+    query = floats();
+    key = floats();
+    value = floats();
+    mask = sizes.mask ? buffers[next++].data : nullptr;
+    result = floats();
+    keyGrad = isGradient ? floats() : nullptr;
+    valueGrad = isGradient ? floats() : nullptr;
+    weights = sizes.keys > 0 ? floats() : nullptr;
+    slopes = weights + kBlock * sizes.keys;
+  }
+
+  absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end) {
+    const int64_t rows = end - begin, seen = sizes.seenBefore(end), stride = sizes.stride();
+    const int64_t q = sizes.queryAt(sample, begin, head), k = sizes.keyAt(sample, head);
+    Gemm scores = product(false, true, rows, seen, sizes.width, {stride, stride, seen});
+    scores.alpha = sizes.scale;
+    absl::Status status = run(scores, query + q, key + k, weights);
+    for (int64_t row = 0; row < rows; ++row) {
+      hideUnseen(weights + row * seen, sample, begin + row, seen);
+      kernels.softmax(weights + row * seen, seen);
+    }
+    if (!isGradient) {
+      status.Update(
+          run(product(false, false, rows, sizes.width, seen, {seen, stride, stride}), weights, value + k, result + q));
+      return status;
+    }
+    status.Update(
+        run(product(false, true, rows, seen, sizes.width, {stride, stride, seen}), gradient + q, value + k, slopes));
+    for (int64_t row = 0; row < rows; ++row)
+      kernels.softmaxGrad(weights + row * seen, slopes + row * seen, seen, static_cast<Float>(sizes.scale));
+    status.Update(
+        run(product(false, false, rows, sizes.width, seen, {seen, stride, stride}), slopes, key + k, result + q));
+    Gemm sum = product(true, false, seen, sizes.width, rows, {seen, stride, stride});
+    sum.beta = 1.0;
+    status.Update(run(sum, slopes, query + q, keyGrad + k));
+    status.Update(run(sum, weights, gradient + q, valueGrad + k));
+    return status;
+  }
+
+  absl::Status run(const Gemm &gemm, const Float *a, const Float *b, Float *c) {
+    return gemm.multiply(name, a, b, c, threads);
+  }
+
+  void hideUnseen(Float *scores, int64_t sample, int64_t position, int64_t count) const {
+    const Float unseen = AttentionRows<Float>::unseen();
+    if (sizes.causal)
+      for (int64_t i = position + 1; i < count; ++i)
+        scores[i] = unseen;
+    if (!mask)
+      return;
+    for (int64_t i = 0; i < count; ++i)
+      if (!isOn(sample * sizes.keys + i))
+        scores[i] = unseen;
+  }
+
+  bool isOn(int64_t index) const {
+    return *sizes.mask == ElementType::I64 ? reinterpret_cast<const int64_t *>(mask)[index] != 0
+                                           : reinterpret_cast<const int32_t *>(mask)[index] != 0;
+  }
+
+  const char *name;
+  const std::string what;
+  const Sizes sizes;
+  const bool isGradient;
+  const std::vector<int64_t> argumentBytes;
+  const int threads;
+  const AttentionRows<Float> kernels = AttentionRows<Float>::forThisCpu();
+  // Of the launch that runs.
+  const Float *gradient = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
+  const void *mask = nullptr;
+  Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *weights = nullptr, *slopes = nullptr;
+};
+
+absl::StatusOr<std::unique_ptr<Launchable>> create(const char *name, bool isGradient, mlir::DictionaryAttr attribute,
+                                                   const LibraryCallOptions &options) {
+  LibraryConfig config(name, attribute);
+  Sizes sizes;
+  sizes.samples = config.count("samples");
+  sizes.positions = config.count("positions");
+  sizes.keys = config.count("keys");
+  sizes.heads = config.count("heads");
+  sizes.width = config.count("width");
+  sizes.scale = config.real("scale");
+  sizes.causal = config.flag("causal");
+  ElementType type = config.type("type");
+  if (config.has("mask_type"))
+    sizes.mask = config.type("mask_type");
+  const int64_t query = config.bytes({sizes.samples, sizes.positions, sizes.heads, sizes.width}, type);
+  const int64_t key = config.bytes({sizes.samples, sizes.keys, sizes.heads, sizes.width}, type);
+  std::vector<int64_t> bytes = {query, key, key};
+  if (isGradient)
+    bytes.insert(bytes.begin(), query);
+  if (sizes.mask)
+    bytes.push_back(config.bytes({sizes.samples, sizes.keys}, *sizes.mask));
+  bytes.push_back(query);
+  if (isGradient)
+    bytes.insert(bytes.end(), {key, key});
+  if (sizes.keys > 0)
+    bytes.push_back(config.bytes({2, kBlock, sizes.keys}, type));
+  if (absl::Status status = config.status(); !status.ok())
+    return status;
+  if (sizes.mask && *sizes.mask != ElementType::I64 && *sizes.mask != ElementType::I32)
+    return absl::InvalidArgumentError(
+        absl::StrCat("library call '", name, "': masks are i32 or i64, not ", nameOf(*sizes.mask)));
+  if (type == ElementType::F32)
+    return std::make_unique<Attention<float>>(name, sizes, isGradient, bytes, options.threads);
+  if (type == ElementType::F64)
+    return std::make_unique<Attention<double>>(name, sizes, isGradient, bytes, options.threads);
+  return absl::UnimplementedError(absl::StrCat("library call '", name, "' works on f32 and f64, not ", nameOf(type),
+                                               "; extend its operands first"));
+}
+
+const LibraryCallRegistration forward("attention", [](mlir::DictionaryAttr config, const LibraryCallOptions &options) {
+  return create("attention", false, config, options);
+});
+const LibraryCallRegistration backward("attention_grad",
+                                       [](mlir::DictionaryAttr config, const LibraryCallOptions &options) {
+                                         return create("attention_grad", true, config, options);
+                                       });
+
+} // namespace
+} // namespace splitcast::runtime

@@ -1,0 +1,34 @@
+//===- LibraryCall.h - What a library does better than a kernel --------------===//
+//
+// Each call is one file, which registers itself by name: see LibraryEmbeddingGrad.cc for a small one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H
+#define SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H
+
+#include "runtime/api/Device.h"
+
+#include <memory>
+#include <string>
+
+namespace splitcast::runtime {
+
+struct LibraryCallOptions {
+  int threads = 1;
+};
+
+using LibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(mlir::DictionaryAttr config,
+                                                                           const LibraryCallOptions &options);
+
+/// A static object of this type in a call's file adds the call.
+struct LibraryCallRegistration {
+  LibraryCallRegistration(const char *name, LibraryCallFactory factory);
+};
+
+/// As Device::libraryCall.
+absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+                                                              const LibraryCallOptions &options);
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H

@@ -1,0 +1,78 @@
+//===- LibraryMatmul.cc - Matrix products -------------------------------------===//
+//
+// "matmul": config {products = 1, m, n, k, transpose_a, transpose_b, type = f32 | f64}.
+//   Operands  A [products, m, k] ([.., k, m] when transpose_a), B [products, k, n] ([.., n, k] when transpose_b);
+//   output
+//             C [products, m, n] = A * B, product by product.
+//   Sizes     may be 0; with k = 0, C is zero.
+//   Sums      in an order fixed by sizes, flags, CPU and threads; the buffers' addresses do not matter.
+//
+// f32 goes to oneDNN's sgemm, which copies both operands into its own layout tile by tile. On one thread of a CPU with
+// AVX-512 it is up to twice as fast as oneDNN's matmul primitive on plain layouts (256 x 3072 x 768: 181 against 88
+// Gflop/s), and in few shapes slower (2000 x 2000 x 64 with A transposed: 117 against 132).
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/api/LibraryConfig.h"
+#include "runtime/host/calls/Gemm.h"
+#include "runtime/host/calls/LibraryCall.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr char kName[] = "matmul";
+
+template <typename Float> class Matmul : public Launchable {
+public:
+  Matmul(int64_t products, Gemm gemm, std::vector<int64_t> argumentBytes, int threads)
+      : products(products), gemm(gemm), argumentBytes(std::move(argumentBytes)), threads(threads) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    absl::Status status = checkBuffers(what, argumentBytes, buffers);
+    for (int64_t i = 0; i < products && status.ok(); ++i)
+      status = gemm.multiply(kName, reinterpret_cast<const Float *>(buffers[0].data) + i * gemm.m * gemm.k,
+                             reinterpret_cast<const Float *>(buffers[1].data) + i * gemm.k * gemm.n,
+                             reinterpret_cast<Float *>(buffers[2].data) + i * gemm.m * gemm.n, threads);
+    return status;
+  }
+
+private:
+  const std::string what = std::string("library call '") + kName + "'";
+  const int64_t products;
+  const Gemm gemm;
+  const std::vector<int64_t> argumentBytes;
+  const int threads;
+};
+
+absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute, const LibraryCallOptions &options) {
+  LibraryConfig config(kName, attribute);
+  int64_t products = config.countOr("products", 1);
+  Gemm gemm;
+  gemm.m = config.count("m");
+  gemm.n = config.count("n");
+  gemm.k = config.count("k");
+  gemm.transposeA = config.flag("transpose_a");
+  gemm.transposeB = config.flag("transpose_b");
+  gemm.lda = gemm.transposeA ? gemm.m : gemm.k;
+  gemm.ldb = gemm.transposeB ? gemm.k : gemm.n;
+  gemm.ldc = gemm.n;
+  ElementType type = config.type("type");
+  std::vector<int64_t> argumentBytes = {config.bytes({products, gemm.m, gemm.k}, type),
+                                        config.bytes({products, gemm.k, gemm.n}, type),
+                                        config.bytes({products, gemm.m, gemm.n}, type)};
+  if (absl::Status status = config.status(); !status.ok())
+    return status;
+  if (type == ElementType::F32)
+    return std::make_unique<Matmul<float>>(products, gemm, argumentBytes, options.threads);
+  if (type == ElementType::F64)
+    return std::make_unique<Matmul<double>>(products, gemm, argumentBytes, options.threads);
+  return absl::UnimplementedError(absl::StrCat("library call '", kName, "' multiplies f32 and f64, not ", nameOf(type),
+                                               "; extend the operands to f32 first"));
+}
+
+const LibraryCallRegistration registration(kName, create);
+
+} // namespace
+} // namespace splitcast::runtime

@@ -1,0 +1,279 @@
+#include "runtime/host/communicator/HostCommunicator.h"
+
+#include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/api/CollectiveChecks.h"
+#include "runtime/host/communicator/HostCommunicatorQueue.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kMaxExchangeBytes = int64_t{1} << 30;
+
+std::vector<int64_t> countTo(int64_t size) {
+  std::vector<int64_t> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// Where block `index` of blocks that lie in a row is, in bytes.
+Buffer blockOf(Buffer data, absl::Span<const int64_t> elements, int64_t elementBytes, int64_t index) {
+  int64_t begin = std::accumulate(elements.begin(), elements.begin() + index, int64_t{0});
+  return data.slice(begin * elementBytes, elements[index] * elementBytes);
+}
+
+class HostCommunicator final : public Communicator {
+public:
+  explicit HostCommunicator(std::shared_ptr<CollectiveQueue> queue) : queue(std::move(queue)) {}
+
+  int64_t rank() const override { return queue->transport().rank(); }
+  int64_t size() const override { return queue->transport().size(); }
+
+  absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
+                                  const CallSite &site) override;
+  absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
+                                      Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override;
+  absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
+                                  const CallSite &site) override;
+  absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
+                                 absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
+                                 const CallSite &site) override;
+  absl::Status barrier(const CallSite &site) override;
+  absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override;
+  absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override;
+
+private:
+  void addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
+                      int64_t elementBytes) const;
+  void addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks, int64_t elementBytes,
+                       Buffer workspace) const;
+  std::unique_ptr<Operation> smallAllReduce(Buffer data, ElementType type, Buffer workspace,
+                                            const CallSite &site) const;
+  int64_t peer(int64_t distance) const { return peerAt(rank(), distance, size()); }
+
+  std::shared_ptr<CollectiveQueue> queue;
+};
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void HostCommunicator::addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
+                                      int64_t elementBytes) const {
+  int tag = queue->nextTag();
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, blockOf(data, blocks, elementBytes, rank())));
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::receive(peer(distance), tag, blockOf(data, blocks, elementBytes, peer(distance))));
+}
+
+absl::StatusOr<Event> HostCommunicator::allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &,
+                                                  const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
+    return status;
+  std::vector<Lane> lanes;
+  addGatherLanes(lanes, data, bytesPerRank, 1);
+  return queue->start(std::make_unique<Operation>(site, std::move(lanes)));
+}
+
+void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
+                                       int64_t elementBytes, Buffer workspace) const {
+  int tag = queue->nextTag();
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, blockOf(data, blocks, elementBytes, peer(distance))));
+  int64_t blockBytes = blocks[rank()] * elementBytes;
+  int64_t slotBytes = sbp::alignUp(std::min(blockBytes, sbp::kChunkBytes), sbp::kAlignmentBytes);
+  int64_t peerBytes = Lane::kSlots * slotBytes;
+  for (int64_t distance = 1; distance < size(); ++distance) {
+    Buffer slots = workspace.slice((distance - 1) * peerBytes, peerBytes);
+    lanes.push_back(Lane::receiveIntoSlots(peer(distance), tag, slots, blockBytes));
+  }
+}
+
+absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
+                                                      ElementType type, Buffer output, Buffer workspace, Stream &,
+                                                      const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  if (absl::Status status = checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site);
+      !status.ok())
+    return status;
+  const int64_t own = elementsPerRank[rank()] * bytesOf(type);
+  std::vector<Lane> lanes;
+  addScatterLanes(lanes, data, elementsPerRank, bytesOf(type), workspace);
+  Reduction reduction{rank(), blockOf(data, elementsPerRank, bytesOf(type), rank()), type};
+  reduction.sum = output.slice(0, own);
+  return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
+}
+
+/// The whole tensor goes to every rank, and every rank sums all of it.
+std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, ElementType type, Buffer workspace,
+                                                            const CallSite &site) const {
+  int tag = queue->nextTag();
+  std::vector<Lane> lanes;
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, data));
+  int64_t slotBytes = sbp::alignUp(data.bytes, sbp::kAlignmentBytes);
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::receive(peer(distance), tag, workspace.slice((distance - 1) * slotBytes, data.bytes)));
+  Reduction reduction{rank(), data, type};
+  reduction.sendsBlock = true;
+  return std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes));
+}
+
+absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
+                                                  Stream &, const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  if (absl::Status status = checkAllReduce(*this, data, elements, type, workspace, site); !status.ok())
+    return status;
+  const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
+  const int64_t bytes = elements * bytesOf(type);
+  if (bytes <= sbp::kSmallAllReduceBytes)
+    return queue->start(smallAllReduce(data.slice(0, bytes), type, workspace, site));
+  std::vector<Lane> lanes;
+  addScatterLanes(lanes, data, blocks, bytesOf(type), workspace);
+  addGatherLanes(lanes, data, blocks, bytesOf(type));
+  Reduction reduction{rank(), blockOf(data, blocks, bytesOf(type), rank()), type};
+  reduction.gathers = true;
+  return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
+}
+
+absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank,
+                                                 Buffer output, absl::Span<const int64_t> outputBytesPerRank, Stream &,
+                                                 const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  if (absl::Status status = checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site);
+      !status.ok())
+    return status;
+  Buffer from = blockOf(input, inputBytesPerRank, 1, rank()), to = blockOf(output, outputBytesPerRank, 1, rank());
+  std::vector<Lane> lanes;
+  int tag = queue->nextTag();
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, blockOf(input, inputBytesPerRank, 1, peer(distance))));
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::receive(peer(distance), tag, blockOf(output, outputBytesPerRank, 1, peer(distance))));
+  absl::StatusOr<Event> event = queue->start(std::make_unique<Operation>(site, std::move(lanes)));
+  if (event.ok() && to.bytes > 0)
+    std::memcpy(to.data, from.data, to.bytes);
+  return event;
+}
+
+//===----------------------------------------------------------------------===//
+// What the host itself waits for
+//===----------------------------------------------------------------------===//
+
+// Every rank signals every other, and not a few as in a tree: so that each knows which rank is late.
+absl::Status HostCommunicator::barrier(const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  std::vector<Lane> lanes;
+  int tag = queue->nextTag();
+  for (bool receives : {false, true})
+    for (int64_t distance = 1; distance < size(); ++distance)
+      lanes.push_back(Lane::signal(receives, peer(distance), tag));
+  return queue->run(std::make_unique<Operation>(site, std::move(lanes)));
+}
+
+absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::string &mine, const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
+    return invalidCall(site,
+                       absl::StrCat(mine.size(), " bytes are too many to exchange; the most is ", kMaxExchangeBytes));
+  std::vector<int64_t> lengths(size());
+  lengths[rank()] = mine.size();
+  std::vector<Lane> lanes;
+  Buffer all{reinterpret_cast<std::byte *>(lengths.data()), size() * static_cast<int64_t>(sizeof(int64_t))};
+  addGatherLanes(lanes, all, std::vector<int64_t>(size(), 1), sizeof(int64_t));
+  if (absl::Status status = queue->run(std::make_unique<Operation>(site, std::move(lanes))); !status.ok())
+    return status;
+
+  std::vector<std::string> contents;
+  for (int64_t length : lengths) {
+    if (length < 0 || length > kMaxExchangeBytes)
+      return queue->die(absl::FailedPreconditionError(
+          absl::StrCat(site.what, ": a rank announced ", length, " bytes; the ranks do not run the same program")));
+    contents.emplace_back(length, '\0');
+  }
+  contents[rank()] = mine;
+  auto bufferOf = [&](int64_t r) { return Buffer{reinterpret_cast<std::byte *>(contents[r].data()), lengths[r]}; };
+  lanes.clear();
+  int tag = queue->nextTag();
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::send(peer(distance), tag, bufferOf(rank())));
+  for (int64_t distance = 1; distance < size(); ++distance)
+    lanes.push_back(Lane::receive(peer(distance), tag, bufferOf(peer(distance))));
+  if (absl::Status status = queue->run(std::make_unique<Operation>(site, std::move(lanes))); !status.ok())
+    return status;
+  return contents;
+}
+
+/// The groups that all ranks ask for, as they were exchanged, or what is wrong with one of them.
+absl::StatusOr<std::vector<std::vector<int64_t>>> readGroups(const std::vector<std::string> &texts,
+                                                             const CallSite &site) {
+  int64_t size = texts.size();
+  std::vector<std::vector<int64_t>> groups(size);
+  for (int64_t r = 0; r < size; ++r) {
+    for (absl::string_view number : absl::StrSplit(texts[r], ',', absl::SkipEmpty())) {
+      int64_t member = -1;
+      if (!absl::SimpleAtoi(number, &member) || member < 0 || member >= size)
+        return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "] of ", size, " ranks"));
+      groups[r].push_back(member);
+    }
+    std::set<int64_t> members(groups[r].begin(), groups[r].end());
+    if (members.size() != groups[r].size() || members.count(r) == 0)
+      return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r],
+                                            "]; a group names its members once, among them the rank itself"));
+  }
+  for (int64_t r = 0; r < size; ++r)
+    for (int64_t member : groups[r])
+      if (groups[member] != groups[r])
+        return invalidCall(site,
+                           absl::StrCat("rank ", r, " asks for the group [", texts[r], "], and its member ", member,
+                                        " for [", texts[member], "]; all members of a group ask for the same"));
+  return groups;
+}
+
+// The groups are compared first, so that all ranks go on to the split of the transport, or none.
+absl::StatusOr<std::unique_ptr<Communicator>> HostCommunicator::split(absl::Span<const int64_t> ranks,
+                                                                      const CallSite &site) {
+  absl::StatusOr<std::vector<std::string>> texts = exchange(absl::StrJoin(ranks, ","), site);
+  if (!texts.ok())
+    return texts.status();
+  auto groups = readGroups(*texts, site);
+  if (!groups.ok())
+    return groups.status();
+  const std::vector<int64_t> &mine = (*groups)[rank()];
+  absl::StatusOr<std::unique_ptr<Transport>> transport = queue->transport().split(mine);
+  if (!transport.ok())
+    return transport.status();
+  std::vector<int64_t> names;
+  for (int64_t member : mine)
+    names.push_back(queue->names()[member]);
+  return std::make_unique<HostCommunicator>(
+      std::make_shared<CollectiveQueue>(*std::move(transport), queue->options(), std::move(names), queue->siblings()));
+}
+
+} // namespace
+
+std::unique_ptr<Communicator> createHostCommunicator(std::unique_ptr<Transport> transport,
+                                                     HostCommunicatorOptions options) {
+  std::vector<int64_t> names = countTo(transport->size());
+  return std::make_unique<HostCommunicator>(std::make_shared<CollectiveQueue>(
+      std::move(transport), options, std::move(names), std::make_shared<CollectiveQueue::Siblings>()));
+}
+
+} // namespace splitcast::runtime

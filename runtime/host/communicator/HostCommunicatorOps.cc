@@ -1,0 +1,197 @@
+#include "runtime/host/communicator/HostCommunicatorOps.h"
+
+#include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/host/communicator/TreeSum.h"
+
+#include <cstring>
+
+#include <algorithm>
+
+namespace splitcast::runtime {
+namespace {
+
+/// Messages of one lane that may be under way: enough that a peer that computes finds plenty to fetch once it looks,
+/// few enough that a transport's queues stay short.
+constexpr size_t kWindowMessages = 64;
+
+int64_t chunksOf(int64_t bytes) { return (bytes + sbp::kChunkBytes - 1) / sbp::kChunkBytes; }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Lane
+//===----------------------------------------------------------------------===//
+
+Lane Lane::receive(int64_t peer, int tag, Buffer block) {
+  Lane lane;
+  lane.isReceive = true;
+  lane.peerRank = peer;
+  lane.tag = tag;
+  lane.data = block.data;
+  lane.bytes = block.bytes;
+  lane.chunks = lane.allowed = chunksOf(block.bytes);
+  return lane;
+}
+
+Lane Lane::send(int64_t peer, int tag, Buffer block) {
+  Lane lane = receive(peer, tag, block);
+  lane.isReceive = false;
+  return lane;
+}
+
+Lane Lane::receiveIntoSlots(int64_t peer, int tag, Buffer slots, int64_t bytes) {
+  Lane lane = receive(peer, tag, {slots.data, bytes});
+  lane.slotBytes = slots.bytes / kSlots;
+  lane.allowed = std::min(lane.chunks, kSlots);
+  return lane;
+}
+
+Lane Lane::signal(bool receives, int64_t peer, int tag) {
+  Lane lane = receive(peer, tag, {});
+  lane.isReceive = receives;
+  lane.chunks = lane.allowed = 1;
+  return lane;
+}
+
+Buffer Lane::chunk(int64_t index) const {
+  int64_t begin = index * sbp::kChunkBytes;
+  int64_t offset = slotBytes > 0 ? index % kSlots * slotBytes : begin;
+  return {data + offset, std::min(bytes - begin, sbp::kChunkBytes)};
+}
+
+absl::StatusOr<bool> Lane::advance(Transport &transport) {
+  size_t completed = 0;
+  for (; completed < underWay.size(); ++completed) {
+    absl::StatusOr<bool> done = underWay[completed]->test();
+    if (!done.ok())
+      return done.status();
+    if (!*done)
+      break;
+  }
+  underWay.erase(underWay.begin(), underWay.begin() + completed);
+  doneChunks += completed;
+  for (; postedChunks < std::min(allowed, chunks) && underWay.size() < kWindowMessages; ++postedChunks) {
+    Buffer next = chunk(postedChunks);
+    absl::StatusOr<std::unique_ptr<Message>> message = isReceive
+                                                           ? transport.receive(peerRank, tag, next.data, next.bytes)
+                                                           : transport.send(peerRank, tag, next.data, next.bytes);
+    if (!message.ok())
+      return message.status();
+    underWay.push_back(*std::move(message));
+  }
+  return completed > 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Operation
+//===----------------------------------------------------------------------===//
+
+absl::StatusOr<bool> Operation::advance(Transport &transport) {
+  bool moved = false, again = true;
+  while (again) {
+    for (Lane &lane : lanes) {
+      if (lane.finished())
+        continue;
+      absl::StatusOr<bool> laneMoved = lane.advance(transport);
+      if (!laneMoved.ok()) {
+        failed = lane.peer();
+        return laneMoved.status();
+      }
+      moved |= *laneMoved;
+    }
+    again = react();
+    moved |= again;
+  }
+  return moved;
+}
+
+bool Operation::finished() const {
+  return std::all_of(lanes.begin(), lanes.end(), [](const Lane &lane) { return lane.finished(); });
+}
+
+std::vector<int64_t> Operation::peersUnderWay(size_t begin, size_t end, bool receives) const {
+  std::vector<int64_t> ranks;
+  for (size_t i = begin; i < end; ++i)
+    if (lanes[i].receives() == receives && lanes[i].isUnderWay())
+      ranks.push_back(lanes[i].peer());
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+// A rank with no time to receive may be waiting for a third itself, one that does not send is more to blame.
+std::vector<int64_t> Operation::waitsFor() const {
+  std::vector<int64_t> ranks = peersUnderWay(0, lanes.size(), /*receives=*/true);
+  return ranks.empty() ? peersUnderWay(0, lanes.size(), /*receives=*/false) : ranks;
+}
+
+void Operation::abandon() {
+  for (Lane &lane : lanes)
+    lane.abandon();
+}
+
+//===----------------------------------------------------------------------===//
+// ReductionOperation
+//===----------------------------------------------------------------------===//
+
+ReductionOperation::ReductionOperation(const CallSite &site, const Reduction &reduction, int64_t size,
+                                       std::vector<Lane> lanes)
+    : Operation(site, std::move(lanes)), reduction(reduction), peers(size - 1), chunks(chunksOf(reduction.block.bytes)),
+      addends(size) {
+  if (!this->reduction.sum.data)
+    this->reduction.sum = reduction.block;
+  if (peers == 0) {
+    if (reduction.block.bytes > 0 && this->reduction.sum.data != reduction.block.data)
+      std::memcpy(this->reduction.sum.data, reduction.block.data, reduction.block.bytes);
+    summed = chunks;
+  }
+  if (reduction.gathers)
+    for (int64_t peer = 0; peer < peers; ++peer) {
+      lane(GatherSends, peer).allow(0);
+      lane(GatherReceives, peer).allow(0);
+    }
+}
+
+// A rank can send its addends whatever the others do, but not the sums of them.
+std::vector<int64_t> ReductionOperation::waitsFor() const {
+  std::vector<int64_t> ranks = peersUnderWay(Addends * peers, (Addends + 1) * peers, /*receives=*/true);
+  return ranks.empty() ? Operation::waitsFor() : ranks;
+}
+
+bool ReductionOperation::nextChunkIsHere() const {
+  if (summed == chunks)
+    return false;
+  for (int64_t peer = 0; peer < peers; ++peer)
+    if (lane(Addends, peer).done() <= summed || (reduction.sendsBlock && !lane(Sends, peer).finished()))
+      return false;
+  return true;
+}
+
+void ReductionOperation::sumNextChunk() {
+  int64_t begin = summed * sbp::kChunkBytes;
+  Buffer out = reduction.sum.slice(begin, std::min(reduction.block.bytes - begin, sbp::kChunkBytes));
+  addends[reduction.rank] = reduction.block.data + begin;
+  for (int64_t peer = 0; peer < peers; ++peer)
+    addends[lane(Addends, peer).peer()] = lane(Addends, peer).chunk(summed).data;
+  treeSum(reduction.type, out.data, addends.data(), addends.size(), out.bytes / bytesOf(reduction.type));
+  ++summed;
+}
+
+void ReductionOperation::openLanes() {
+  for (int64_t peer = 0; peer < peers; ++peer) {
+    lane(Addends, peer).allow(summed + Lane::kSlots);
+    if (!reduction.gathers)
+      continue;
+    lane(GatherSends, peer).allow(summed);
+    lane(GatherReceives, peer).allow(lane(Sends, peer).done());
+  }
+}
+
+bool ReductionOperation::react() {
+  bool sums = nextChunkIsHere();
+  if (sums)
+    sumNextChunk();
+  openLanes();
+  return sums;
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,166 @@
+#include "runtime/host/communicator/HostCommunicatorQueue.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sched.h>
+
+namespace splitcast::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Collectives of one queue that go on at a time. All have posted their first messages; the later ones have time.
+constexpr size_t kDrivenCollectives = 4;
+/// Polls without progress before the processor is offered to others: a few tens of microseconds.
+constexpr int kSpins = 100;
+
+class HostEvent final : public EventState {
+public:
+  HostEvent(std::shared_ptr<CollectiveQueue> queue, std::shared_ptr<Operation> operation)
+      : queue(std::move(queue)), operation(std::move(operation)) {}
+  absl::Status wait() override { return queue->wait(*operation); }
+
+private:
+  std::shared_ptr<CollectiveQueue> queue;
+  std::shared_ptr<Operation> operation;
+};
+
+} // namespace
+
+CollectiveQueue::CollectiveQueue(std::unique_ptr<Transport> transport, HostCommunicatorOptions options,
+                                 std::vector<int64_t> names, std::shared_ptr<Siblings> siblings)
+    : messages(std::move(transport)), limits(options), rankNames(std::move(names)), family(std::move(siblings)) {
+  limits.maxInFlight = std::clamp(limits.maxInFlight, int64_t{1}, kTags / 4);
+  family->push_back(this);
+}
+
+CollectiveQueue::~CollectiveQueue() {
+  for (auto &operation : inFlight)
+    operation->abandon();
+  family->erase(std::find(family->begin(), family->end(), this));
+}
+
+//===----------------------------------------------------------------------===//
+// Progress
+//===----------------------------------------------------------------------===//
+
+bool CollectiveQueue::advance(Operation &operation) {
+  absl::StatusOr<bool> moved = operation.advance(*messages);
+  if (!moved.ok())
+    (void)die(messageError(operation, moved.status()));
+  return moved.ok() && *moved;
+}
+
+bool CollectiveQueue::drive() {
+  bool moved = false;
+  for (size_t i = 0; i < std::min(inFlight.size(), kDrivenCollectives); ++i)
+    if (!inFlight[i]->finished())
+      moved |= advance(*inFlight[i]);
+  while (!inFlight.empty() && inFlight.front()->finished()) {
+    inFlight.front()->completed = true;
+    inFlight.pop_front();
+  }
+  return moved;
+}
+
+absl::StatusOr<Event> CollectiveQueue::start(std::unique_ptr<Operation> operation) {
+  if (!failure.ok())
+    return failure;
+  if (absl::Status health = messages->health(); !health.ok())
+    return die(healthError(*operation, health));
+  if (static_cast<int64_t>(inFlight.size()) >= limits.maxInFlight) {
+    std::shared_ptr<Operation> oldest = inFlight.front();
+    if (absl::Status status = wait(*oldest); !status.ok())
+      return status;
+  }
+  std::shared_ptr<Operation> started = std::move(operation);
+  inFlight.push_back(started);
+  advance(*started);
+  drive();
+  if (!failure.ok())
+    return failure;
+  return std::make_shared<HostEvent>(shared_from_this(), std::move(started));
+}
+
+absl::Status CollectiveQueue::run(std::unique_ptr<Operation> operation) {
+  absl::StatusOr<Event> event = start(std::move(operation));
+  return event.ok() ? (*event)->wait() : event.status();
+}
+
+absl::Status CollectiveQueue::wait(const Operation &operation) {
+  std::chrono::nanoseconds timeout = absl::ToChronoNanoseconds(limits.timeout);
+  Clock::time_point lastMoved = Clock::now();
+  for (int idle = 0; !operation.completed; ++idle) {
+    if (!failure.ok())
+      return failure;
+    // Read before the poll: a process that was stopped in between looks for messages once more before it gives up.
+    Clock::time_point now = Clock::now();
+    bool moved = drive();
+    for (size_t i = 0; i < family->size(); ++i)
+      if ((*family)[i] != this)
+        moved |= (*family)[i]->drive();
+    if (moved) {
+      idle = 0;
+      lastMoved = Clock::now();
+      continue;
+    }
+    if (operation.completed || !failure.ok() || idle < kSpins)
+      continue;
+    if (absl::Status health = messages->health(); !health.ok())
+      return die(healthError(*inFlight.front(), health));
+    if (now - lastMoved > timeout)
+      return die(timeoutError(*inFlight.front()));
+    sched_yield();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CollectiveQueue::die(absl::Status status) {
+  failure = std::move(status);
+  for (auto &operation : inFlight)
+    operation->abandon();
+  inFlight.clear();
+  return failure;
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+std::string CollectiveQueue::nameRanks(const std::vector<int64_t> &ranks) const {
+  std::vector<int64_t> named;
+  for (int64_t rank : ranks)
+    named.push_back(rankNames[rank]);
+  return absl::StrCat(named.size() == 1 ? "rank " : "ranks ", absl::StrJoin(named, ", "));
+}
+
+absl::Status CollectiveQueue::messageError(const Operation &operation, const absl::Status &status) const {
+  std::string here = absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()]);
+  std::string there = absl::StrCat("rank ", rankNames[operation.failedPeer()]);
+  // InvalidArgument is kept for calls that did nothing.
+  if (absl::IsInvalidArgument(status))
+    return absl::FailedPreconditionError(absl::StrCat(here, " and ", there, " do not run the same collective (",
+                                                      status.message(),
+                                                      "); start all ranks with the same program, options and files"));
+  return absl::Status(status.code(), absl::StrCat(here, " has lost ", there, " (", status.message(),
+                                                  "); look for why that process ended, and restart the job"));
+}
+
+absl::Status CollectiveQueue::healthError(const Operation &operation, const absl::Status &health) const {
+  std::vector<int64_t> late = operation.waitsFor();
+  std::string waiting = late.empty() ? "" : absl::StrCat(", while it waited for ", nameRanks(late));
+  return absl::Status(health.code(), absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()],
+                                                  " had to stop (", health.message(), ")", waiting));
+}
+
+absl::Status CollectiveQueue::timeoutError(const Operation &operation) const {
+  return absl::DeadlineExceededError(
+      absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()], " has waited ",
+                   absl::FormatDuration(limits.timeout), " for ", nameRanks(operation.waitsFor()),
+                   " with no answer; look at what that process does, or raise the timeout"));
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,219 @@
+#include "runtime/host/communicator/ThreadTransport.h"
+
+#include "runtime/api/TransportChecks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace splitcast::runtime {
+namespace {
+
+/// What all transports split from the same ranks share, numbered as createThreadTransports did.
+struct Family {
+  struct Rank {
+    std::atomic<bool> lost{false};
+    std::atomic<int64_t> sentBytes{0};
+    std::atomic<int64_t> sentMessages{0};
+  };
+  explicit Family(int64_t size) : ranks(size) {}
+  std::vector<Rank> ranks;
+};
+
+/// Messages of one sender with one tag. Receives take tickets when they are posted, and ticket i gets the i-th message
+/// that arrives, in whatever order the receives are tested.
+struct Channel {
+  int64_t nextTicket = 0;
+  int64_t nextArrival = 0;
+  std::map<int64_t, std::vector<std::byte>> arrived;
+  std::set<int64_t> abandoned; ///< tickets whose messages nobody wants any more
+
+  bool isIdle() const { return nextTicket == nextArrival && arrived.empty(); }
+};
+
+struct Mailbox {
+  std::mutex mutex;
+  std::map<std::pair<int64_t, int>, Channel> channels; ///< by sender and tag
+};
+
+/// The ranks of one communicator-like group: rank i of it is rank rootRanks[i] of the family.
+struct World {
+  World(std::shared_ptr<Family> family, std::vector<int64_t> rootRanks)
+      : family(std::move(family)), rootRanks(std::move(rootRanks)), mailboxes(this->rootRanks.size()) {}
+
+  bool isLost(int64_t rank) const { return family->ranks[rootRanks[rank]].lost; }
+
+  std::shared_ptr<Family> family;
+  std::vector<int64_t> rootRanks;
+  std::vector<Mailbox> mailboxes;
+
+  /// Worlds made by split that some member has not fetched yet, by the number of the split and the ranks.
+  struct Split {
+    std::shared_ptr<World> world;
+    size_t fetched = 0;
+  };
+  std::mutex splitMutex;
+  std::map<std::pair<int64_t, std::vector<int64_t>>, Split> splits;
+};
+
+class DoneMessage final : public Message {
+public:
+  absl::StatusOr<bool> test() override { return true; }
+};
+
+class ReceiveMessage final : public Message {
+public:
+  ReceiveMessage(std::shared_ptr<World> world, int64_t to, int64_t from, int tag, std::byte *data, int64_t bytes)
+      : world(std::move(world)), to(to), from(from), tag(tag), data(data), bytes(bytes) {
+    Mailbox &mailbox = this->world->mailboxes[to];
+    std::lock_guard<std::mutex> lock(mailbox.mutex);
+    ticket = mailbox.channels[{from, tag}].nextTicket++;
+  }
+
+  ~ReceiveMessage() override {
+    if (done)
+      return;
+    Mailbox &mailbox = world->mailboxes[to];
+    std::lock_guard<std::mutex> lock(mailbox.mutex);
+    Channel &channel = mailbox.channels[{from, tag}];
+    if (channel.arrived.erase(ticket) == 0)
+      channel.abandoned.insert(ticket);
+    else if (channel.isIdle())
+      mailbox.channels.erase({from, tag});
+  }
+
+  absl::StatusOr<bool> test() override {
+    if (done)
+      return true;
+    // Looked up first: what a rank sent before it was lost still counts.
+    bool lost = world->isLost(from);
+    std::vector<std::byte> content;
+    if (!take(content)) {
+      if (lost)
+        return absl::UnavailableError("the rank is lost");
+      return false;
+    }
+    done = true;
+    if (static_cast<int64_t>(content.size()) != bytes)
+      return wrongLength(static_cast<int64_t>(content.size()), bytes);
+    if (bytes > 0)
+      std::memcpy(data, content.data(), bytes);
+    return true;
+  }
+
+private:
+  bool take(std::vector<std::byte> &content) {
+    Mailbox &mailbox = world->mailboxes[to];
+    std::lock_guard<std::mutex> lock(mailbox.mutex);
+    auto channel = mailbox.channels.find({from, tag});
+    auto message = channel->second.arrived.find(ticket);
+    if (message == channel->second.arrived.end())
+      return false;
+    content = std::move(message->second);
+    channel->second.arrived.erase(message);
+    if (channel->second.isIdle())
+      mailbox.channels.erase(channel);
+    return true;
+  }
+
+  std::shared_ptr<World> world;
+  int64_t to, from;
+  int tag;
+  std::byte *data;
+  int64_t bytes;
+  int64_t ticket = 0;
+  bool done = false;
+};
+
+class ThreadTransport final : public Transport {
+public:
+  ThreadTransport(std::shared_ptr<World> world, int64_t rank) : world(std::move(world)), self(rank) {}
+
+  int64_t rank() const override { return self; }
+  int64_t size() const override { return world->rootRanks.size(); }
+  Family::Rank &mine() const { return family().ranks[world->rootRanks[self]]; }
+  Family &family() const { return *world->family; }
+
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
+      return status;
+    if (world->isLost(to))
+      return absl::UnavailableError("the rank is lost");
+    std::vector<std::byte> content(data, data + bytes);
+    {
+      Mailbox &mailbox = world->mailboxes[to];
+      std::lock_guard<std::mutex> lock(mailbox.mutex);
+      Channel &channel = mailbox.channels[{self, tag}];
+      int64_t arrival = channel.nextArrival++;
+      if (channel.abandoned.erase(arrival) == 0)
+        channel.arrived.emplace(arrival, std::move(content));
+      else if (channel.isIdle())
+        mailbox.channels.erase({self, tag});
+    }
+    mine().sentBytes += bytes;
+    ++mine().sentMessages;
+    return std::make_unique<DoneMessage>();
+  }
+
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
+      return status;
+    return std::make_unique<ReceiveMessage>(world, self, from, tag, data, bytes);
+  }
+
+  absl::Status health() override {
+    if (mine().lost)
+      return absl::UnavailableError("this rank is lost");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
+    if (absl::Status status = checkGroup(*this, ranks); !status.ok())
+      return status;
+    const int64_t me = std::find(ranks.begin(), ranks.end(), self) - ranks.begin();
+    std::vector<int64_t> rootRanks;
+    rootRanks.reserve(ranks.size());
+    for (int64_t rank : ranks)
+      rootRanks.push_back(world->rootRanks[rank]);
+    std::lock_guard<std::mutex> lock(world->splitMutex);
+    auto entry = world->splits.try_emplace({splitsMade++, ranks}).first;
+    if (!entry->second.world)
+      entry->second.world = std::make_shared<World>(world->family, std::move(rootRanks));
+    std::shared_ptr<World> made = entry->second.world;
+    if (++entry->second.fetched == ranks.size())
+      world->splits.erase(entry);
+    return std::make_unique<ThreadTransport>(std::move(made), me);
+  }
+
+private:
+  std::shared_ptr<World> world;
+  int64_t self;
+  int64_t splitsMade = 0;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Transport>> createThreadTransports(int64_t ranks) {
+  std::vector<int64_t> all;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    all.push_back(rank);
+  auto world = std::make_shared<World>(std::make_shared<Family>(ranks), all);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int64_t rank : all)
+    transports.push_back(std::make_unique<ThreadTransport>(world, rank));
+  return transports;
+}
+
+TransportCounters countersOf(const Transport &transport) {
+  const Family::Rank &mine = static_cast<const ThreadTransport &>(transport).mine();
+  return {mine.sentBytes, mine.sentMessages};
+}
+
+void markLost(Transport &transport, int64_t rank) {
+  static_cast<ThreadTransport &>(transport).family().ranks[rank].lost = true;
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,187 @@
+#include "runtime/host/jit/Jit.h"
+
+#include "runtime/api/LaunchCheck.h"
+#include "runtime/host/jit/JitCompiler.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+namespace splitcast::runtime {
+namespace {
+
+using Entry = void (*)(void **);
+
+/// What a launch needs to know; shared by the launchables of one kernel.
+struct LoadedKernel {
+  Entry entry;
+  std::string what;
+  std::vector<int64_t> argumentBytes;
+  int64_t workspaceBytes;
+};
+
+class KernelLaunch : public Launchable {
+public:
+  KernelLaunch(std::shared_ptr<Jit> jit, LoadedKernel kernel)
+      : jit(std::move(jit)), kernel(std::move(kernel)), pointers(this->kernel.argumentBytes.size()) {}
+
+  int64_t workspaceBytes() const override { return kernel.workspaceBytes; }
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    if (absl::Status status = checkBuffers(kernel.what, kernel.argumentBytes, buffers); !status.ok())
+      return status;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      pointers[i] = buffers[i].data;
+    kernel.entry(pointers.data());
+    return absl::OkStatus();
+  }
+
+private:
+  std::shared_ptr<Jit> jit; // Owns the code.
+  LoadedKernel kernel;
+  std::vector<void *> pointers; // Of the launch under way: one thread at a time.
+};
+
+class LoadedLibrary : public KernelLibrary {
+public:
+  LoadedLibrary(std::shared_ptr<Jit> jit, std::map<std::string, LoadedKernel> kernels)
+      : jit(std::move(jit)), kernels(std::move(kernels)) {}
+
+  absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) override {
+    auto found = kernels.find(name);
+    if (found == kernels.end())
+      return absl::NotFoundError(
+          absl::StrCat("no kernel @", name, " among the ", kernels.size(), " kernels of this module"));
+    return std::unique_ptr<Launchable>(new KernelLaunch(jit, found->second));
+  }
+
+private:
+  std::shared_ptr<Jit> jit;
+  std::map<std::string, LoadedKernel> kernels;
+};
+
+std::string entryNameOf(const std::string &key) { return "splitcast_kernel_" + key; }
+
+} // namespace
+
+Jit::Jit(const JitOptions &options)
+    : options(options), cache(options.objectCacheDir), description(JitCompiler::describe(options.target)) {}
+
+Jit::~Jit() = default;
+
+JitStatistics Jit::statistics() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return counts;
+}
+
+std::string Jit::keyOf(const KernelSource &source) const { return sha256Hex(description + "\n" + source.text); }
+
+absl::StatusOr<std::unique_ptr<KernelLibrary>> Jit::load(mlir::ModuleOp module) {
+  absl::StatusOr<std::vector<KernelSource>> sources = kernelSources(module);
+  if (!sources.ok())
+    return sources.status();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (absl::Status status = loadSources(*sources); !status.ok())
+    return status;
+  std::map<std::string, LoadedKernel> kernels;
+  for (KernelSource &source : *sources)
+    kernels[source.name] = {entries.at(keyOf(source)), "kernel @" + source.name, source.argumentBytes,
+                            source.workspaceBytes};
+  return std::unique_ptr<KernelLibrary>(new LoadedLibrary(shared_from_this(), std::move(kernels)));
+}
+
+std::vector<Jit::Pending> Jit::pendingOf(const std::vector<KernelSource> &sources) {
+  std::vector<Pending> pending;
+  std::set<std::string> seen;
+  for (const KernelSource &source : sources) {
+    std::string key = keyOf(source);
+    if (!entries.count(key) && seen.insert(key).second)
+      pending.push_back({&source, key, "", absl::OkStatus(), false});
+  }
+  return pending;
+}
+
+absl::Status Jit::loadSources(const std::vector<KernelSource> &sources) {
+  std::vector<Pending> pending = pendingOf(sources);
+  compileAll(pending);
+  for (const Pending &kernel : pending) {
+    absl::StatusOr<Entry> entry = kernel.status.ok() ? link(kernel) : kernel.status;
+    if (!entry.ok())
+      return absl::Status(entry.status().code(),
+                          absl::StrCat("kernel @", kernel.source->name, ": ", entry.status().message()));
+    keep(kernel);
+    entries[kernel.key] = *entry;
+  }
+  return absl::OkStatus();
+}
+
+/// Each thread takes the next kernel that nobody has taken; compilers share nothing.
+void Jit::compileAll(std::vector<Pending> &pending) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    std::unique_ptr<JitCompiler> compiler;
+    for (size_t i = next++; i < pending.size(); i = next++) {
+      Pending &kernel = pending[i];
+      if (std::optional<std::string> object = cache.read(kernel.key)) {
+        kernel.object = *std::move(object);
+        kernel.fromCache = true;
+        continue;
+      }
+      if (!compiler)
+        compiler = std::make_unique<JitCompiler>(options.target);
+      absl::StatusOr<std::string> object = compiler->compile(kernel.source->text, entryNameOf(kernel.key));
+      kernel.status = object.status();
+      if (object.ok())
+        kernel.object = *std::move(object);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < options.threads && i < static_cast<int>(pending.size()); ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// A cache that cannot be written only costs time: said once, on the standard error stream.
+void Jit::keep(const Pending &compiled) {
+  if (compiled.fromCache) {
+    ++counts.readFromCache;
+    return;
+  }
+  ++counts.compiled;
+  absl::Status status = cache.write(compiled.key, compiled.object);
+  if (!status.ok() && !warned)
+    llvm::errs() << "warning: " << std::string(status.message()) << "; kernels will be compiled again next time\n";
+  warned |= !status.ok();
+}
+
+absl::StatusOr<Jit::Entry> Jit::link(const Pending &compiled) {
+  if (!session) {
+    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
+    if (!created)
+      return absl::InternalError(absl::StrCat("cannot load code: ", llvm::toString(created.takeError())));
+    session = std::move(*created);
+    session->getExecutionSession().setErrorReporter(
+        [this](llvm::Error error) { absl::StrAppend(&linkErrors, "; ", llvm::toString(std::move(error))); });
+  }
+  linkErrors.clear();
+  auto tracker = session->getMainJITDylib().createResourceTracker();
+  auto object = llvm::MemoryBuffer::getMemBufferCopy(compiled.object, compiled.source->name);
+  llvm::Error error = session->addObjectFile(tracker, std::move(object));
+  if (!error) {
+    auto symbol = session->lookup(entryNameOf(compiled.key));
+    if (symbol)
+      return symbol->toPtr<Entry>();
+    error = symbol.takeError();
+  }
+  std::string message = llvm::toString(std::move(error)) + linkErrors;
+  llvm::consumeError(tracker->remove());
+  return absl::InvalidArgumentError(absl::StrCat("its code cannot be loaded: ", message));
+}
+
+} // namespace splitcast::runtime

@@ -1,0 +1,80 @@
+//===- Jit.h - Loads kernels, compiling what it has not seen -----------------===//
+#ifndef SPLITCAST_RUNTIME_HOST_JIT_JIT_H
+#define SPLITCAST_RUNTIME_HOST_JIT_JIT_H
+
+#include "runtime/api/Device.h"
+#include "runtime/host/jit/JitKernelSource.h"
+#include "runtime/host/jit/JitObjectCache.h"
+#include "runtime/host/jit/JitTarget.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace splitcast::runtime {
+
+struct JitOptions {
+  /// Kernels compiled at a time.
+  int threads = 1;
+  /// See HostDeviceOptions.
+  std::string objectCacheDir;
+  /// A CPU that this one can stand for: to see what others would compute.
+  JitTarget target = hostTarget();
+};
+
+/// Of all loads so far; equal kernels count once.
+struct JitStatistics {
+  int64_t compiled = 0;
+  int64_t readFromCache = 0;
+};
+
+/// Holds the code of every kernel it has loaded until its end; libraries and kernels keep it alive. Safe to use from
+/// several threads.
+class Jit : public std::enable_shared_from_this<Jit> {
+public:
+  explicit Jit(const JitOptions &options);
+  ~Jit();
+
+  /// As Device::loadKernels. A kernel equal to one loaded before, under whatever name, is not compiled again.
+  absl::StatusOr<std::unique_ptr<KernelLibrary>> load(mlir::ModuleOp module);
+
+  JitStatistics statistics() const;
+
+private:
+  using Entry = void (*)(void **);
+  /// A kernel that is not loaded yet.
+  struct Pending {
+    const KernelSource *source;
+    std::string key;
+    std::string object;
+    absl::Status status;
+    bool fromCache = false;
+  };
+
+  absl::Status loadSources(const std::vector<KernelSource> &sources);
+  std::vector<Pending> pendingOf(const std::vector<KernelSource> &sources);
+  void compileAll(std::vector<Pending> &pending);
+  void keep(const Pending &compiled);
+  absl::StatusOr<Entry> link(const Pending &compiled);
+  std::string keyOf(const KernelSource &source) const;
+
+  const JitOptions options;
+  const JitObjectCache cache;
+  const std::string description;
+  mutable std::mutex mutex;
+  std::unique_ptr<llvm::orc::LLJIT> session;
+  std::string linkErrors;
+  std::map<std::string, Entry> entries;
+  JitStatistics counts;
+  bool warned = false;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_HOST_JIT_JIT_H

@@ -1,0 +1,110 @@
+#include "runtime/host/jit/JitCompiler.h"
+
+#include "runtime/codegen/LlvmCodegen.h"
+#include "runtime/host/jit/JitKernelSource.h"
+#include "runtime/host/jit/JitLowering.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace splitcast::runtime {
+namespace {
+
+/// Counts changes of this file that alter objects; the pass list itself is part of the description.
+constexpr int kRevision = 1;
+
+mlir::DialectRegistry loweringDialects() {
+  mlir::DialectRegistry registry;
+  registerLoweringDialects(registry);
+  return registry;
+}
+
+/// `void entryName(void **arguments)`, which hands the kernel its pointers one by one. The kernel is not inlined into
+/// it: only on its own arguments does noalias hold everywhere.
+void addEntry(llvm::Module &module, const std::string &entryName) {
+  llvm::Function *kernel = module.getFunction(kKernelSymbol);
+  kernel->setLinkage(llvm::Function::InternalLinkage);
+  kernel->addFnAttr(llvm::Attribute::NoInline);
+  for (llvm::Argument &argument : kernel->args())
+    argument.addAttr(llvm::Attribute::NoAlias);
+
+  llvm::IRBuilder<> builder(module.getContext());
+  auto *type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, /*isVarArg=*/false);
+  auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entryName, module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", entry));
+  llvm::SmallVector<llvm::Value *> pointers;
+  for (size_t i = 0; i < kernel->arg_size(); ++i) {
+    llvm::Value *slot = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), entry->getArg(0), i);
+    pointers.push_back(builder.CreateLoad(builder.getPtrTy(), slot));
+  }
+  builder.CreateCall(kernel, pointers);
+  builder.CreateRetVoid();
+}
+
+void setTargetAttributes(llvm::Module &module, const JitTarget &target) {
+  std::string width = std::to_string(target.vectorBits);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    function.addFnAttr("prefer-vector-width", width);
+    function.addFnAttr("min-legal-vector-width", width);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+} // namespace
+
+JitCompiler::JitCompiler(const JitTarget &target)
+    : target(target), context(loweringDialects(), mlir::MLIRContext::Threading::DISABLED) {}
+
+std::string JitCompiler::describe(const JitTarget &target) {
+  mlir::OpPassManager passes(mlir::ModuleOp::getOperationName());
+  buildLoweringPipeline(passes);
+  std::string text = absl::StrCat("LLVM ", LLVM_VERSION_STRING, "; revision ", kRevision, "; ", target.triple, "; ",
+                                  target.cpu, "; ", target.features, "; ", target.vectorBits, " bits; ");
+  llvm::raw_string_ostream stream(text);
+  passes.printAsTextualPipeline(stream);
+  return text;
+}
+
+absl::StatusOr<std::string> JitCompiler::compile(const std::string &source, const std::string &entryName) {
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    absl::StrAppend(&errors, diagnostic.str(), "\n");
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, mlir::ParserConfig(&context));
+  mlir::PassManager passes(&context, mlir::ModuleOp::getOperationName());
+  buildLoweringPipeline(passes);
+  if (!module || mlir::failed(passes.run(*module)))
+    return absl::InvalidArgumentError(absl::StrCat("MLIR could not lower it: ", errors));
+
+  llvm::LLVMContext llvmContext;
+  collectErrors(llvmContext, errors);
+  std::unique_ptr<llvm::Module> llvmModule = mlir::translateModuleToLLVMIR(*module, llvmContext);
+  if (!llvmModule || !llvmModule->getFunction(kKernelSymbol))
+    return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate it to LLVM IR: ", errors));
+  auto machine = createTargetMachine({target.triple, target.cpu, target.features, llvm::Reloc::PIC_});
+  if (!machine.ok())
+    return machine.status();
+  llvmModule->setDataLayout((*machine)->createDataLayout());
+  llvmModule->setTargetTriple(target.triple);
+  addEntry(*llvmModule, entryName);
+  setTargetAttributes(*llvmModule, target);
+  optimize(*llvmModule, **machine, /*joinsScalars=*/true);
+  absl::StatusOr<std::string> object = emit(*llvmModule, **machine, llvm::CodeGenFileType::ObjectFile);
+  if (object.ok() && !errors.empty())
+    return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile it: ", errors));
+  return object;
+}
+
+} // namespace splitcast::runtime

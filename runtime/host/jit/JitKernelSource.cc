@@ -1,0 +1,190 @@
+#include "runtime/host/jit/JitKernelSource.h"
+
+#include "runtime/api/ElementTypeOf.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr llvm::StringLiteral kDialects[] = {"func", "scf", "cf", "arith", "math", "memref", "vector"};
+constexpr char kWorkspaceAttribute[] = "splitcast.workspace";
+
+template <typename T> std::string printed(T value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << value;
+  return text;
+}
+
+template <typename... Parts> absl::Status invalid(mlir::func::FuncOp kernel, const Parts &...parts) {
+  return absl::InvalidArgumentError(absl::StrCat("kernel @", kernel.getName().str(), ": ", parts...));
+}
+
+/// The functions and globals that `root` reaches, root first, in the order in which they are met.
+absl::StatusOr<llvm::SetVector<mlir::Operation *>> reachedFrom(mlir::func::FuncOp root, mlir::ModuleOp module) {
+  llvm::SetVector<mlir::Operation *> reached;
+  reached.insert(root);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    auto uses = mlir::SymbolTable::getSymbolUses(reached[i]);
+    if (!uses)
+      return invalid(root, "holds an unknown op, so the symbols it uses cannot be told");
+    for (const mlir::SymbolTable::SymbolUse &use : *uses) {
+      mlir::Operation *symbol = mlir::SymbolTable::lookupSymbolIn(module, use.getSymbolRef());
+      if (!symbol)
+        return invalid(root, "uses ", printed(use.getSymbolRef()), ", which the module does not hold");
+      reached.insert(symbol);
+    }
+  }
+  return reached;
+}
+
+bool touchesBits(mlir::Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), [](mlir::Type type) {
+    auto memref = llvm::dyn_cast<mlir::MemRefType>(type);
+    return memref && memref.getElementType().isSignlessInteger(1);
+  });
+}
+
+absl::Status checkOp(mlir::func::FuncOp kernel, mlir::Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  llvm::StringRef dialect = op->getName().getDialectNamespace();
+  if (!llvm::is_contained(kDialects, dialect))
+    return invalid(kernel, "holds '", name, "'; lower it to func, scf, cf, arith, math, memref and vector first");
+  if (auto math = llvm::dyn_cast<mlir::arith::ArithFastMathInterface>(op))
+    if (auto flags = math.getFastMathFlagsAttr(); flags && flags.getValue() != mlir::arith::FastMathFlags::none)
+      return invalid(kernel, "'", name, "' carries ", printed(mlir::Attribute(flags)),
+                     "; kernels are compiled without fast math, since bits would depend on the vector width");
+  if (dialect == "vector" && touchesBits(op))
+    return invalid(kernel, "'", name,
+                   "' moves vectors of i1, which lie packed, while a memref of i1 has one byte per element; use "
+                   "memref.load and memref.store, or i8");
+  bool resource = false;
+  op->getAttrDictionary().walk([&](mlir::DenseResourceElementsAttr) { resource = true; });
+  if (resource)
+    return invalid(kernel, "'", name, "' holds a dense_resource; write the constant as dense<...>");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> argumentBytesOf(mlir::func::FuncOp kernel, unsigned index) {
+  mlir::Type type = kernel.getFunctionType().getInput(index);
+  auto memref = llvm::dyn_cast<mlir::MemRefType>(type);
+  std::optional<ElementType> element = memref ? elementTypeOf(memref.getElementType()) : std::nullopt;
+  if (!element || !memref.hasStaticShape() || !memref.getLayout().isIdentity() || memref.getMemorySpace())
+    return invalid(kernel, "argument ", index, " is '", printed(type),
+                   "'; every argument is a memref of static shape and identity layout, of f32, f64, bf16, f16, i64, "
+                   "i32, i8 or i1 (a scalar is memref<1x...>)");
+  int64_t bytes = bytesOf(*element);
+  for (int64_t extent : memref.getShape())
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      return invalid(kernel, "argument ", index, " is '", printed(type), "', more bytes than 64 bits count");
+  return bytes;
+}
+
+absl::StatusOr<int64_t> workspaceBytesOf(mlir::func::FuncOp kernel, const std::vector<int64_t> &argumentBytes) {
+  mlir::Attribute attribute = kernel->getDiscardableAttr(kWorkspaceAttribute);
+  if (!attribute)
+    return 0;
+  auto bytes = llvm::dyn_cast<mlir::IntegerAttr>(attribute);
+  mlir::Type last = argumentBytes.empty() ? mlir::Type() : kernel.getFunctionType().getInputs().back();
+  bool fits = bytes && bytes.getType().isSignlessInteger(64) && bytes.getInt() > 0 && last &&
+              llvm::cast<mlir::MemRefType>(last).getElementType().isSignlessInteger(8) &&
+              argumentBytes.back() == bytes.getInt();
+  if (!fits)
+    return invalid(kernel, kWorkspaceAttribute, " = ", printed(attribute), " but the last argument is ",
+                   last ? absl::StrCat("'", printed(last), "'") : "missing",
+                   "; N : i64 above 0 goes with a last argument memref<Nxi8>");
+  return bytes.getInt();
+}
+
+/// The text of a module of `reached`, with the first one renamed and with no attribute that only other tools know.
+std::string textOf(llvm::ArrayRef<mlir::Operation *> reached) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(reached.front()->getLoc());
+  for (mlir::Operation *op : reached)
+    module->push_back(op->clone());
+  auto root = llvm::cast<mlir::func::FuncOp>(module->getBody()->front());
+  auto name = mlir::StringAttr::get(root.getContext(), kKernelSymbol);
+  (void)mlir::SymbolTable::replaceAllSymbolUses(root.getSymNameAttr(), name, module->getOperation());
+  root.setSymNameAttr(name);
+  module->walk([](mlir::Operation *op) {
+    llvm::SmallVector<mlir::NamedAttribute> attributes(op->getDiscardableAttrs());
+    for (mlir::NamedAttribute attribute : attributes)
+      op->removeDiscardableAttr(attribute.getName());
+    if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(op)) {
+      function.removeArgAttrsAttr();
+      function.removeResAttrsAttr();
+    }
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+absl::StatusOr<KernelSource> sourceOf(mlir::func::FuncOp kernel, mlir::ModuleOp module) {
+  KernelSource source;
+  source.name = kernel.getName().str();
+  if (kernel.getFunctionType().getNumResults() != 0)
+    return invalid(kernel, "returns a value; kernels write their results to memref arguments");
+  for (unsigned i = 0; i < kernel.getFunctionType().getNumInputs(); ++i) {
+    absl::StatusOr<int64_t> bytes = argumentBytesOf(kernel, i);
+    if (!bytes.ok())
+      return bytes.status();
+    source.argumentBytes.push_back(*bytes);
+  }
+  absl::StatusOr<int64_t> workspace = workspaceBytesOf(kernel, source.argumentBytes);
+  if (!workspace.ok())
+    return workspace.status();
+  source.workspaceBytes = *workspace;
+
+  absl::StatusOr<llvm::SetVector<mlir::Operation *>> reached = reachedFrom(kernel, module);
+  if (!reached.ok())
+    return reached.status();
+  absl::Status status;
+  for (mlir::Operation *op : *reached)
+    op->walk([&](mlir::Operation *inner) { status.Update(checkOp(kernel, inner)); });
+  if (!status.ok())
+    return status;
+  source.text = textOf(reached->getArrayRef());
+  return source;
+}
+
+absl::Status verifyModule(mlir::ModuleOp module) {
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    absl::StrAppend(&diagnostics, diagnostics.empty() ? "" : "; ", diagnostic.str());
+    return mlir::success();
+  });
+  if (mlir::failed(mlir::verify(module)))
+    return absl::InvalidArgumentError(absl::StrCat("the module of kernels is not valid: ", diagnostics));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<std::vector<KernelSource>> kernelSources(mlir::ModuleOp module) {
+  if (!module)
+    return absl::InvalidArgumentError("there is no module of kernels");
+  if (absl::Status status = verifyModule(module); !status.ok())
+    return status;
+  std::vector<KernelSource> sources;
+  for (auto kernel : module.getOps<mlir::func::FuncOp>()) {
+    if (!kernel.isPublic() || kernel.isExternal())
+      continue;
+    absl::StatusOr<KernelSource> source = sourceOf(kernel, module);
+    if (!source.ok())
+      return source.status();
+    sources.push_back(*std::move(source));
+  }
+  return sources;
+}
+
+} // namespace splitcast::runtime
