@@ -9,8 +9,8 @@
 #include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/LaunchFlags.h"
 #include "dialects/exec/Exec.h"
-#include "runtime/cuda/CallKernels.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/CallKernels.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -76,7 +76,7 @@ bool isEmpty(const LibraryCall &call, ArrayRef<StringRef> extents) {
   return llvm::any_of(extents, [&](StringRef name) { return call.config.getAs<IntegerAttr>(name).getInt() == 0; });
 }
 
-/// Calls that CUDA's libraries or runtime/cuda/DeviceCalls.h have.
+/// Calls that CUDA's libraries or runtime/gpu/DeviceCalls.h have.
 std::optional<LibraryCall> onCuda(LibraryCall call) {
   if (call.name == "matmul")
     return call;

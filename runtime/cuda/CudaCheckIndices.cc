@@ -8,8 +8,8 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
-#include "runtime/cuda/DeviceIndexCheck.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/DeviceIndexCheck.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 namespace splitcast::runtime {
 namespace {

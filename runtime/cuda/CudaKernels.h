@@ -3,7 +3,7 @@
 #define SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H
 
 #include "runtime/api/Device.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 namespace splitcast::runtime {
 

@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDAPRODUCT_H
 #define SPLITCAST_RUNTIME_CUDA_CUDAPRODUCT_H
 
-#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/gpu/DeviceCalls.h"
 
 namespace splitcast::runtime {
 

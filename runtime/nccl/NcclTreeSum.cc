@@ -1,8 +1,8 @@
 #include "runtime/nccl/NcclTreeSum.h"
 
 #include "runtime/cuda/CudaStatus.h"
-#include "runtime/cuda/DeviceTreeSum.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/DeviceTreeSum.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 namespace splitcast::runtime {
 

@@ -1,7 +1,7 @@
 // The kernels of library calls that are made of kernels become PTX. What they compute is compared with NumPy elsewhere
 // (tests/runtime/host/KernelVectorsTest.cc).
-#include "runtime/cuda/CallKernels.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/CallKernels.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/AsmParser/AsmParser.h"

@@ -1,8 +1,8 @@
 #include "tests/gpu/EmulatedCalls.h"
 
 #include "dialects/nn/Nn.h"
-#include "runtime/cuda/DeviceCalls.h"
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/DeviceCalls.h"
+#include "runtime/gpu/GpuProgram.h"
 #include "runtime/host/calls/Gemm.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,6 @@
 #include "tests/gpu/EmulatedDevice.h"
 
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 #include "tests/gpu/EmulatedCalls.h"
 #include "tests/gpu/Fibers.h"
 #include "tests/gpu/ThreadFunctions.h"

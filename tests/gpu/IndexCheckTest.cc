@@ -1,6 +1,6 @@
 // The kernel that looks for indices outside finds what the check on the CPU finds, and becomes PTX.
-#include "runtime/cuda/DeviceIndexCheck.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/DeviceIndexCheck.h"
+#include "runtime/gpu/PtxCompiler.h"
 #include "runtime/host/HostDevice.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "tests/gpu/ThreadFunctions.h"

@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 #define SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 // The kernel that adds ranks' addends on a GPU gives the bits of the one on the CPU, and becomes PTX.
 #include "runtime/host/communicator/TreeSum.h"
-#include "runtime/cuda/DeviceTreeSum.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/DeviceTreeSum.h"
+#include "runtime/gpu/PtxCompiler.h"
 #include "runtime/host/HostDevice.h"
 #include "tests/gpu/ThreadFunctions.h"
 

@@ -4,11 +4,11 @@
 // brought into the range of an i32, below. Of several the first counts, as on the CPU. Needs no GPU to be made or run.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_DEVICEINDEXCHECK_H
-#define SPLITCAST_RUNTIME_CUDA_DEVICEINDEXCHECK_H
+#ifndef SPLITCAST_RUNTIME_GPU_DEVICEINDEXCHECK_H
+#define SPLITCAST_RUNTIME_GPU_DEVICEINDEXCHECK_H
 
 #include "runtime/api/IndexCheck.h"
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 
 #include <cstdint>
 
@@ -27,4 +27,4 @@ absl::Status statusOfFound(const IndexCheck &check, uint64_t found);
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_DEVICEINDEXCHECK_H
+#endif // SPLITCAST_RUNTIME_GPU_DEVICEINDEXCHECK_H

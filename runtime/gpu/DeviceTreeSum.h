@@ -1,9 +1,9 @@
 //===- DeviceTreeSum.h - Addends of all ranks, added in the fixed tree, on a GPU ----------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_DEVICETREESUM_H
-#define SPLITCAST_RUNTIME_CUDA_DEVICETREESUM_H
+#ifndef SPLITCAST_RUNTIME_GPU_DEVICETREESUM_H
+#define SPLITCAST_RUNTIME_GPU_DEVICETREESUM_H
 
 #include "runtime/api/ElementType.h"
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 
 #include "absl/status/statusor.h"
 
@@ -23,4 +23,4 @@ absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_DEVICETREESUM_H
+#endif // SPLITCAST_RUNTIME_GPU_DEVICETREESUM_H

@@ -1,6 +1,6 @@
 //===- AttentionRowsKernels.h - What attention does with rows of scores ---------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_ATTENTIONROWSKERNELS_H
-#define SPLITCAST_RUNTIME_CUDA_ATTENTIONROWSKERNELS_H
+#ifndef SPLITCAST_RUNTIME_GPU_ATTENTIONROWSKERNELS_H
+#define SPLITCAST_RUNTIME_GPU_ATTENTIONROWSKERNELS_H
 
 #include "runtime/api/ElementType.h"
 
@@ -23,4 +23,4 @@ struct AttentionRowsKernels {
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_ATTENTIONROWSKERNELS_H
+#endif // SPLITCAST_RUNTIME_GPU_ATTENTIONROWSKERNELS_H

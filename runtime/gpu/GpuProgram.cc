@@ -1,4 +1,4 @@
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 
 #include "runtime/api/ElementTypeOf.h"
 

@@ -11,8 +11,8 @@
 // order.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_DEVICECALLS_H
-#define SPLITCAST_RUNTIME_CUDA_DEVICECALLS_H
+#ifndef SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
+#define SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
 
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
@@ -62,4 +62,4 @@ createDeviceEmbeddingGrad(const std::string &name, mlir::DictionaryAttr config, 
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_DEVICECALLS_H
+#endif // SPLITCAST_RUNTIME_GPU_DEVICECALLS_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/WarpKernel.h"
+#include "runtime/gpu/WarpKernel.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"

@@ -1,4 +1,4 @@
-#include "runtime/cuda/CallKernels.h"
+#include "runtime/gpu/CallKernels.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,6 +1,6 @@
 #include "runtime/api/LibraryConfig.h"
-#include "runtime/cuda/DeviceCalls.h"
-#include "runtime/cuda/WarpKernel.h"
+#include "runtime/gpu/DeviceCalls.h"
+#include "runtime/gpu/WarpKernel.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"

@@ -1,4 +1,4 @@
-#include "runtime/cuda/DeviceIndexCheck.h"
+#include "runtime/gpu/DeviceIndexCheck.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Parser/Parser.h"

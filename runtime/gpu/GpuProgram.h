@@ -4,8 +4,8 @@
 // gpu.func of its own, which is compiled (PtxCompiler.h), and a launch of it. Nothing here needs a GPU or CUDA.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_GPUPROGRAM_H
-#define SPLITCAST_RUNTIME_CUDA_GPUPROGRAM_H
+#ifndef SPLITCAST_RUNTIME_GPU_GPUPROGRAM_H
+#define SPLITCAST_RUNTIME_GPU_GPUPROGRAM_H
 
 #include "absl/status/statusor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -53,4 +53,4 @@ absl::StatusOr<GpuProgram> cutIntoLaunches(mlir::ModuleOp kernels);
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_GPUPROGRAM_H
+#endif // SPLITCAST_RUNTIME_GPU_GPUPROGRAM_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/DeviceTreeSum.h"
+#include "runtime/gpu/DeviceTreeSum.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Parser/Parser.h"

@@ -1,8 +1,8 @@
 #include "dialects/sbp/algebra/Boxing.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/LibraryConfig.h"
-#include "runtime/cuda/AttentionRowsKernels.h"
-#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/gpu/AttentionRowsKernels.h"
+#include "runtime/gpu/DeviceCalls.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/gpu/DeviceCalls.h"
 
 #include "absl/strings/str_cat.h"
 

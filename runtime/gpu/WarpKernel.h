@@ -1,6 +1,6 @@
 //===- WarpKernel.h - Source of a kernel with a warp per row --------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_WARPKERNEL_H
-#define SPLITCAST_RUNTIME_CUDA_WARPKERNEL_H
+#ifndef SPLITCAST_RUNTIME_GPU_WARPKERNEL_H
+#define SPLITCAST_RUNTIME_GPU_WARPKERNEL_H
 
 #include <cstdint>
 #include <string>
@@ -17,4 +17,4 @@ std::string acrossLanes(const std::string &name, const std::string &op, const st
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_WARPKERNEL_H
+#endif // SPLITCAST_RUNTIME_GPU_WARPKERNEL_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 #include "runtime/codegen/LlvmCodegen.h"
 

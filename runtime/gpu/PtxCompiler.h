@@ -4,10 +4,10 @@
 // (sine, cosine, functions of f64), which is then linked from a toolkit.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_PTXCOMPILER_H
-#define SPLITCAST_RUNTIME_CUDA_PTXCOMPILER_H
+#ifndef SPLITCAST_RUNTIME_GPU_PTXCOMPILER_H
+#define SPLITCAST_RUNTIME_GPU_PTXCOMPILER_H
 
-#include "runtime/cuda/GpuProgram.h"
+#include "runtime/gpu/GpuProgram.h"
 
 #include "absl/status/statusor.h"
 #include "mlir/Pass/PassManager.h"
@@ -39,4 +39,4 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_PTXCOMPILER_H
+#endif // SPLITCAST_RUNTIME_GPU_PTXCOMPILER_H

@@ -1,6 +1,6 @@
-#include "runtime/cuda/AttentionRowsKernels.h"
+#include "runtime/gpu/AttentionRowsKernels.h"
 
-#include "runtime/cuda/WarpKernel.h"
+#include "runtime/gpu/WarpKernel.h"
 
 #include "absl/strings/str_cat.h"
 

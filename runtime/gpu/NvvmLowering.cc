@@ -1,6 +1,6 @@
 // The pass pipeline of PtxCompiler.h.
 #include "runtime/codegen/MathLowering.h"
-#include "runtime/cuda/PtxCompiler.h"
+#include "runtime/gpu/PtxCompiler.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"

@@ -1,8 +1,8 @@
 //===- CallKernels.h - The kernels that calls are made of, without running any ---------------------------------===//
-#ifndef SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
-#define SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
+#ifndef SPLITCAST_RUNTIME_GPU_CALLKERNELS_H
+#define SPLITCAST_RUNTIME_GPU_CALLKERNELS_H
 
-#include "runtime/cuda/DeviceCalls.h"
+#include "runtime/gpu/DeviceCalls.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -32,4 +32,4 @@ private:
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_CUDA_CALLKERNELS_H
+#endif // SPLITCAST_RUNTIME_GPU_CALLKERNELS_H
