@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_BYTES_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_BYTES_H
 
-#include "runtime/reference/Tensor.h"
+#include "tests/reference/Tensor.h"
 
 namespace splitcast::differential {
 

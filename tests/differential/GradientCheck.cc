@@ -1,7 +1,7 @@
 #include "tests/differential/GradientCheck.h"
 
 #include "dialects/nn/Nn.h"
-#include "runtime/reference/GlobalInterpreter.h"
+#include "tests/reference/GlobalInterpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

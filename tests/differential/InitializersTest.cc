@@ -2,7 +2,7 @@
 // rounded once, and within what the initializer says.
 #include "tests/differential/SessionRun.h"
 
-#include "runtime/reference/Rounding.h"
+#include "tests/reference/Rounding.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -1,10 +1,10 @@
 // Comparison, and the two levels that the reference runs. Plans: PlanRun.cc.
 #include "tests/differential/Oracle.h"
 
-#include "runtime/reference/GlobalInterpreter.h"
-#include "runtime/reference/Layout.h"
-#include "runtime/reference/Simulator.h"
 #include "tests/differential/Signatures.h"
+#include "tests/reference/GlobalInterpreter.h"
+#include "tests/reference/Layout.h"
+#include "tests/reference/Simulator.h"
 
 #include "absl/strings/str_cat.h"
 

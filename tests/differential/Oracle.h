@@ -13,8 +13,8 @@
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_ORACLE_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_ORACLE_H
 
-#include "runtime/reference/Rounding.h"
-#include "runtime/reference/Variables.h"
+#include "tests/reference/Rounding.h"
+#include "tests/reference/Variables.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -6,10 +6,10 @@
 #include "dialects/exec/Exec.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/Variables.h"
-#include "runtime/reference/Layout.h"
 #include "tests/differential/Bytes.h"
 #include "tests/differential/Ranks.h"
 #include "tests/differential/Signatures.h"
+#include "tests/reference/Layout.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"

@@ -1,7 +1,7 @@
 #include "tests/differential/Signatures.h"
 
 #include "dialects/exec/Exec.h"
-#include "runtime/reference/Layout.h"
+#include "tests/reference/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_SIGNATURES_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_SIGNATURES_H
 
-#include "runtime/reference/Tensor.h"
+#include "tests/reference/Tensor.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

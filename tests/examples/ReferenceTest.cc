@@ -9,8 +9,8 @@
 #include "passes/global/Passes.h"
 #include "runtime/io/Npy.h"
 #include "runtime/io/Safetensors.h"
-#include "runtime/reference/GlobalInterpreter.h"
 #include "tests/examples/Job.h"
+#include "tests/reference/GlobalInterpreter.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

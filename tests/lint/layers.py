@@ -5,7 +5,7 @@ A zone is a folder with rules of its own; a path belongs to the longest zone tha
 import re
 
 DIALECTS = {"dialects", "dialects/sbp", "dialects/sbp/algebra", "dialects/exec"}
-RUNTIME = {"runtime", "runtime/reference"}
+RUNTIME = {"runtime"}
 
 MAY_USE = {
     # Pure C++: also the runtime reads it, and it must not bring MLIR there.
@@ -17,10 +17,11 @@ MAY_USE = {
     "compiler": DIALECTS | RUNTIME | {"passes", "compiler"},
     # The executor runs plans; it knows no graph and no pass.
     "runtime": {"runtime", "dialects/exec", "dialects/sbp", "dialects/sbp/algebra"},
-    # The oracle interprets every level, and shares nothing with the passes that it judges.
-    "runtime/reference": DIALECTS | RUNTIME,
     "examples": DIALECTS | RUNTIME | {"passes", "compiler", "examples"},
-    "tests": DIALECTS | RUNTIME | {"passes", "compiler", "examples", "tests"},
+    "tests": DIALECTS | RUNTIME | {"passes", "compiler", "examples", "tests", "tests/reference", "tests/vectors"},
+    # The oracle interprets every level, and shares nothing with the passes and the runtime that it judges.
+    "tests/reference": DIALECTS | {"tests/reference", "tests/vectors"},
+    "tests/vectors": {"tests/vectors"},
 }
 
 WITHOUT_MLIR = {"dialects/sbp/algebra"}

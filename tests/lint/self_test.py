@@ -33,8 +33,9 @@ class LayersTest(unittest.TestCase):
             ("runtime/executor/A.cc", "dialects/ccl/Ccl.h"),
             ("runtime/executor/A.cc", "passes/plan/B.h"),
             ("runtime/executor/A.cc", "compiler/graph/Graph.h"),
-            ("runtime/executor/A.cc", "runtime/reference/Interpreter.h"),
-            ("runtime/reference/A.cc", "passes/global/B.h"),
+            ("runtime/executor/A.cc", "tests/reference/GlobalInterpreter.h"),
+            ("tests/reference/A.cc", "passes/global/B.h"),
+            ("tests/reference/A.cc", "runtime/api/Device.h"),
             ("compiler/A.cc", "tests/Helper.h"),
         ):
             findings = layers.check(path, "// A comment.\n" + include(used))
@@ -50,7 +51,7 @@ class LayersTest(unittest.TestCase):
             ("compiler/tools/A.cc", "runtime/executor/Executor.h"),
             ("runtime/executor/A.cc", "dialects/exec/Exec.h"),
             ("runtime/host/A.cc", "dialects/sbp/algebra/Boxing.h"),
-            ("runtime/reference/A.cc", "dialects/nn/Nn.h"),
+            ("tests/reference/A.cc", "dialects/nn/Nn.h"),
             ("tests/compiler/A.cc", "compiler/graph/Graph.h"),
         ):
             self.assertEqual(layers.check(path, include(used)), [], (path, used))
@@ -160,6 +161,12 @@ class TreeTest(TreeTestBase):
         result = self.judge([""], 0, folders="dialects")
         self.assertEqual(result.returncode, 1)
         self.assertIn("dialects/sbp/algebra/Signature.cc: no target", result.stdout)
+        # A folder below tests, without its tests.
+        result = self.judge([""], 0, folders="tests/reference,-tests/reference/tests/")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("tests/reference/Simulator.cc: no target", result.stdout)
+        self.assertNotIn("SimulatorTest.cc", result.stdout)
+        self.assertNotIn("tests/gpu", result.stdout)
 
 
 class SummaryTest(TreeTestBase):

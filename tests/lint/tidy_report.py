@@ -27,10 +27,11 @@ def split(report):
 def unreached(folders, checked):
     """Sources under the folders of the project's tree that are not among those checked."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    complete = tuple(folder + "/" for folder in folders)
     exempt = tuple(folder[1:] for folder in folders if folder.startswith("-"))
     present = [
         path for path in sources.sources(root, [".cc"])
-        if path.split("/")[0] in folders and not (exempt and path.startswith(exempt))
+        if path.startswith(complete) and not path.startswith(exempt)
     ]
     return sorted(set(present) - set(checked))
 

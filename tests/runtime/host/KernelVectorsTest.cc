@@ -2,8 +2,8 @@
 // one rank, alone in a function.
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
-#include "tests/runtime/reference/Fixture.h"
-#include "tests/runtime/reference/Vectors.h"
+#include "tests/reference/tests/Fixture.h"
+#include "tests/reference/tests/Vectors.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -1,8 +1,8 @@
 // The library calls that ops ask for, with the operands, sizes and workspace that the ops say, against NumPy.
 #include "runtime/host/HostDevice.h"
 #include "tests/differential/Bytes.h"
-#include "tests/runtime/reference/Fixture.h"
-#include "tests/runtime/reference/Vectors.h"
+#include "tests/reference/tests/Fixture.h"
+#include "tests/reference/tests/Vectors.h"
 
 #include <cstring>
 #include <map>

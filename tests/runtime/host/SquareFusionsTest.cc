@@ -2,7 +2,7 @@
 // another row has the same extents, against the same ops on their own, and against the interpreter.
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
-#include "tests/runtime/reference/Fixture.h"
+#include "tests/reference/tests/Fixture.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
