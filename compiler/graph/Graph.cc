@@ -3,7 +3,7 @@
 
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
-#include "runtime/api/ElementTypeOf.h"
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/str_cat.h"

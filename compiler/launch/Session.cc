@@ -1,8 +1,8 @@
 #include "compiler/launch/Session.h"
 
 #include "dialects/exec/Exec.h"
-#include "runtime/executor/ElementTypes.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/executor/StoredType.h"
 #include "runtime/executor/Variables.h"
 
 #include "absl/strings/str_cat.h"

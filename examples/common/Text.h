@@ -3,7 +3,7 @@
 #define SPLITCAST_EXAMPLES_COMMON_TEXT_H
 
 #include "examples/common/Training.h"
-#include "runtime/io/Text.h"
+#include "runtime/io/TextFile.h"
 
 #include "absl/time/clock.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/api/LibraryConfig.h"
 
-#include "runtime/api/ElementTypeOf.h"
+#include "runtime/api/ElementTypeFromIr.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,6 +1,6 @@
 #include "runtime/executor/Executor.h"
 
-#include "runtime/executor/ElementTypes.h"
+#include "runtime/executor/StoredType.h"
 
 #include "absl/strings/str_cat.h"
 

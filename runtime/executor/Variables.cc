@@ -1,6 +1,6 @@
 #include "runtime/executor/Variables.h"
 
-#include "runtime/executor/ElementTypes.h"
+#include "runtime/executor/StoredType.h"
 #include "runtime/io/Random.h"
 #include "runtime/io/Safetensors.h"
 

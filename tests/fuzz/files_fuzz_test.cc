@@ -3,7 +3,7 @@
 // The mutations are drawn from fixed seeds, which are printed; a failure names its seed and iteration.
 #include "runtime/io/Npy.h"
 #include "runtime/io/Safetensors.h"
-#include "runtime/io/Text.h"
+#include "runtime/io/TextFile.h"
 #include "tests/runtime/io/TempDir.h"
 
 #include <nlohmann/json.hpp>

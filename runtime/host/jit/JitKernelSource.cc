@@ -1,6 +1,6 @@
 #include "runtime/host/jit/JitKernelSource.h"
 
-#include "runtime/api/ElementTypeOf.h"
+#include "runtime/api/ElementTypeFromIr.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-#include "runtime/io/Text.h"
+#include "runtime/io/TextFile.h"
 #include "tests/runtime/io/TempDir.h"
 
 namespace splitcast::runtime {

@@ -1,6 +1,6 @@
-#include "runtime/executor/ElementTypes.h"
+#include "runtime/executor/StoredType.h"
 
-#include "runtime/api/ElementTypeOf.h"
+#include "runtime/api/ElementTypeFromIr.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,6 +1,6 @@
-//===- ElementTypeOf.h - From a type of the IR to a type of the runtime ------===//
-#ifndef SPLITCAST_RUNTIME_API_ELEMENTTYPEOF_H
-#define SPLITCAST_RUNTIME_API_ELEMENTTYPEOF_H
+//===- ElementTypeFromIr.h - From a type of the IR to a type of the runtime ---===//
+#ifndef SPLITCAST_RUNTIME_API_ELEMENTTYPEFROMIR_H
+#define SPLITCAST_RUNTIME_API_ELEMENTTYPEFROMIR_H
 
 #include "runtime/api/ElementType.h"
 
@@ -15,4 +15,4 @@ std::optional<ElementType> elementTypeOf(mlir::Type type);
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_API_ELEMENTTYPEOF_H
+#endif // SPLITCAST_RUNTIME_API_ELEMENTTYPEFROMIR_H

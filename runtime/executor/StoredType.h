@@ -1,6 +1,6 @@
-//===- ElementTypes.h - Element types of the IR, as the runtime names them -------------===//
-#ifndef SPLITCAST_RUNTIME_EXECUTOR_ELEMENTTYPES_H
-#define SPLITCAST_RUNTIME_EXECUTOR_ELEMENTTYPES_H
+//===- StoredType.h - What a tensor of the IR is stored as, or why it is not -------------===//
+#ifndef SPLITCAST_RUNTIME_EXECUTOR_STOREDTYPE_H
+#define SPLITCAST_RUNTIME_EXECUTOR_STOREDTYPE_H
 
 #include "runtime/api/ElementType.h"
 
@@ -14,4 +14,4 @@ absl::StatusOr<ElementType> storedTypeOf(mlir::Type type);
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_EXECUTOR_ELEMENTTYPES_H
+#endif // SPLITCAST_RUNTIME_EXECUTOR_STOREDTYPE_H

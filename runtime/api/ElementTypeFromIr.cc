@@ -1,4 +1,4 @@
-#include "runtime/api/ElementTypeOf.h"
+#include "runtime/api/ElementTypeFromIr.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

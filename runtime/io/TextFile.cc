@@ -1,4 +1,4 @@
-#include "runtime/io/Text.h"
+#include "runtime/io/TextFile.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,11 +1,11 @@
-//===- Text.h - A text file as bytes ----------------------------------------===//
+//===- TextFile.h - A text file as bytes ----------------------------------------===//
 //
 // Training text is read as bytes, a window at a time: no more of the file is in memory than the caller asks for, so
 // that the text may be larger than memory.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_IO_TEXT_H
-#define SPLITCAST_RUNTIME_IO_TEXT_H
+#ifndef SPLITCAST_RUNTIME_IO_TEXTFILE_H
+#define SPLITCAST_RUNTIME_IO_TEXTFILE_H
 
 #include "runtime/io/File.h"
 
@@ -30,4 +30,4 @@ private:
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_IO_TEXT_H
+#endif // SPLITCAST_RUNTIME_IO_TEXTFILE_H
