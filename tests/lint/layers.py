@@ -1,62 +1,147 @@
-"""Imports run one way: what each folder may include, and which of its BUILD files' labels are legal.
+"""Imports run one way: who may include whom, folder by folder, and which of BUILD files' labels are legal.
 
-A zone is a folder with rules of its own; a path belongs to the longest zone that contains it.
+A room is a folder with a line in this table; a path belongs to the longest room that contains it. Each folder of the
+product is a room of its own: a new one needs a line here, which says what is true in it.
 """
+import os
 import re
 
-DIALECTS = {"dialects", "dialects/sbp", "dialects/sbp/algebra", "dialects/exec"}
-RUNTIME = {"runtime"}
+ALGEBRA = {"dialects/sbp/algebra"}
+SBP = {"dialects/sbp"} | ALGEBRA
+DIALECTS = {"dialects/ccl", "dialects/exec", "dialects/nn"} | SBP
+PASSES = {"passes/global", "passes/local", "passes/plan"}
 
+# What a room may use besides itself.
 MAY_USE = {
-    # Pure C++: also the runtime reads it, and it must not bring MLIR there.
-    "dialects/sbp/algebra": {"dialects/sbp/algebra"},
-    "dialects/sbp": DIALECTS,
-    "dialects/exec": DIALECTS,
-    "dialects": DIALECTS,
-    "passes": DIALECTS | {"passes"},
-    "compiler": DIALECTS | RUNTIME | {"passes", "compiler"},
-    # The executor runs plans; it knows no graph and no pass.
-    "runtime": {"runtime", "dialects/exec", "dialects/sbp", "dialects/sbp/algebra"},
-    "examples": DIALECTS | RUNTIME | {"passes", "compiler", "examples"},
-    "tests": DIALECTS | RUNTIME | {"passes", "compiler", "examples", "tests", "tests/reference", "tests/vectors"},
-    # The oracle interprets every level, and shares nothing with the passes and the runtime that it judges.
-    "tests/reference": DIALECTS | {"tests/reference", "tests/vectors"},
-    "tests/vectors": {"tests/vectors"},
+    # ---- What can be said ----
+    "dialects/sbp/algebra": set(),
+    "dialects/sbp": ALGEBRA,
+    "dialects/nn": SBP,
+    "dialects/ccl": SBP,
+    "dialects/exec": SBP,
+    # ---- A level and the one above it; none knows who runs it ----
+    "passes/global": {"dialects/nn"} | SBP,
+    "passes/local": {"passes/global", "dialects/nn", "dialects/ccl"} | SBP,
+    "passes/plan": {"passes/local"} | DIALECTS,
+    # ---- How a plan is run: knows no graph and no pass ----
+    "runtime/process": set(),
+    "runtime/codegen": set(),
+    # The contract, and what all who implement it would say in the same words.
+    "runtime/api": ALGEBRA,
+    "runtime/io": {"runtime/api"},
+    # Sees devices and ranks through the contract alone.
+    "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP,
+    # Who implements the contract. None of them includes another, but for NCCL, which moves what lies on CUDA's devices.
+    "runtime/host/communicator": {"runtime/api"} | ALGEBRA,
+    "runtime/host/jit": {"runtime/api", "runtime/codegen"},
+    "runtime/host/calls": {"runtime/api"},
+    "runtime/host": {"runtime/api", "runtime/host/calls", "runtime/host/jit"},
+    "runtime/mpi": {"runtime/api", "runtime/process"},
+    "runtime/tcp": {"runtime/api", "runtime/process"},
+    "runtime/gpu": {"runtime/api", "runtime/codegen"} | ALGEBRA,
+    "runtime/cuda": {"runtime/api", "runtime/gpu"},
+    "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda"} | ALGEBRA,
+    # The one place that knows all kinds of jobs.
+    "runtime/job": {"runtime/api", "runtime/mpi", "runtime/tcp"},
+    # ---- From a model to a plan, and to ranks that run it ----
+    # To compile needs no runtime.
+    "compiler": DIALECTS | PASSES,
+    "compiler/graph": {"compiler", "dialects/nn", "runtime/api", "runtime/io"} | SBP,
+    # The one place that knows all kinds of devices.
+    "compiler/launch": {
+        "compiler",
+        "passes/plan",
+        "dialects/exec",
+        "runtime/api",
+        "runtime/cuda",
+        "runtime/executor",
+        "runtime/host",
+        "runtime/host/communicator",
+        "runtime/io",
+        "runtime/job",
+        "runtime/nccl",
+        "runtime/process",
+    } | SBP,
+    "compiler/tools": {
+        "compiler",
+        "compiler/graph",
+        "compiler/launch",
+        "dialects/exec",
+        "runtime/gpu",
+        "runtime/io",
+    } | PASSES,
+    # ---- What a user writes ----
+    "examples": {"compiler/graph", "compiler/launch", "runtime/io"},
+    "benchmarks": {"compiler/graph", "compiler/launch", "dialects/exec"},
+    # ---- Who judges ----
+    # The oracle runs the levels from their dialects; it shares nothing with the passes and the runtime that it judges.
+    "tests/reference": DIALECTS,
+    "tests/reference/tests": {"tests/reference", "tests/vectors"} | DIALECTS,
+    "tests/vectors": set(),
+}
+# Tests look everywhere, and nothing else looks at them.
+MAY_USE["tests"] = set(MAY_USE)
+
+PRODUCT = {"compiler", "dialects", "passes", "runtime"}
+
+# The runtime reads the algebra, and whoever waits asks the process: neither may bring MLIR there.
+WITHOUT_MLIR = {"dialects/sbp/algebra", "runtime/process"}
+MLIR = ("mlir/", "llvm/", "@llvm//")
+
+# Who may use a library, by the beginnings of its headers and labels: some machines lack it, and another may replace it.
+ONLY_IN = {
+    ("cuda_runtime_api.h", "cublasLt.h", "cudnn.h", "nccl.h", "@cuda//:"): {"runtime/cuda", "runtime/nccl", "tests"},
+    ("mpi.h", "@openmpi//"): {"runtime/mpi", "tests"},
+    ("dnnl.h", "//third_party:dnnl"): {"runtime/host/calls"},
 }
 
-WITHOUT_MLIR = {"dialects/sbp/algebra"}
-
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
-LABEL = re.compile(r'"(?:@splitcast)?//([A-Za-z0-9_/.+-]*)')
+INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]')
+LABEL = re.compile(r'"(?:@splitcast)?((?:@\w+)?//[^"]*)"')
 
 
-def zoneOf(path):
-    """The longest zone that contains the path, or None: the path is not of the project's layers."""
-    folders = [zone for zone in MAY_USE if path == zone or path.startswith(zone + "/")]
-    return max(folders, key=len, default=None)
+def roomOf(path):
+    """The longest room that contains the path, or None: the path is not of the project's layers."""
+    rooms = [room for room in MAY_USE if path == room or path.startswith(room + "/")]
+    return max(rooms, key=len, default=None)
 
 
 def usesOf(path, line):
-    """Paths that a line of the file refers to."""
+    """Headers, or labels, that a line of the file refers to."""
     if path.endswith("BUILD"):
-        # Visibility and test data point in any direction; they import nothing.
-        return [] if "visibility" in line or "__" in line else LABEL.findall(line)
+        # Visibility points in any direction; what is loaded says how to build, not with what.
+        return [] if "visibility" in line or "__" in line or line.startswith("load(") else LABEL.findall(line)
     match = INCLUDE.match(line)
     return [match.group(1)] if match else []
 
 
+def objection(room, used):
+    """Why files of the room may not use that header or label, or None."""
+    usedRoom = roomOf(used[2:].split(":")[0] if used.startswith("//") else used)
+    if usedRoom is not None and usedRoom != room and usedRoom not in MAY_USE[room]:
+        allowed = ", ".join(sorted(MAY_USE[room])) or "nothing but itself"
+        return f"{room} may not use '{used}' (of {usedRoom}); it may use {allowed}"
+    if room in WITHOUT_MLIR and used.startswith(MLIR):
+        return f"{room} is C++ without MLIR, but uses '{used}'"
+    for beginnings, rooms in ONLY_IN.items():
+        if used.startswith(beginnings) and room not in rooms:
+            return f"{room} may not use '{used}', a library of {', '.join(sorted(rooms))}"
+    return None
+
+
 def check(path, text):
     """Findings, as 'path:line: message', in the text of the file at this path of the project."""
-    zone = zoneOf(path)
-    if zone is None or not path.endswith((".h", ".cc", ".td", ".cu", "BUILD")):
+    if not path.endswith((".h", ".cc", ".td", ".cu", "BUILD")):
+        return []
+    folder = os.path.dirname(path)
+    if path.split("/")[0] in PRODUCT and folder not in MAY_USE:
+        return [f"{path}:1: '{folder}' has no line in the table of tests/lint/layers.py; say there what it may use"]
+    room = roomOf(path)
+    if room is None:
         return []
     findings = []
     for number, line in enumerate(text.split("\n"), 1):
         for used in usesOf(path, line):
-            usedZone = zoneOf(used)
-            if usedZone is not None and usedZone not in MAY_USE[zone]:
-                allowed = ", ".join(sorted(MAY_USE[zone]))
-                findings.append(f"{path}:{number}: {zone} may not use '{used}' (of {usedZone}); it may use {allowed}")
-            if zone in WITHOUT_MLIR and used.startswith(("mlir/", "llvm/")):
-                findings.append(f"{path}:{number}: {zone} is C++ without MLIR, but includes '{used}'")
+            reason = objection(room, used)
+            if reason:
+                findings.append(f"{path}:{number}: {reason}")
     return findings

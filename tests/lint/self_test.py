@@ -8,6 +8,7 @@ import unittest
 
 import hygiene
 import layers
+import names
 import sources
 import structure
 
@@ -20,27 +21,79 @@ def include(path):
 
 
 class LayersTest(unittest.TestCase):
+    def forbids(self, path, used):
+        findings = layers.check(path, "// A comment.\n" + include(used))
+        self.assertEqual(len(findings), 1, (path, used))
+        self.assertIn(f"{path}:2:", findings[0])
+
     def testEachLineOfTheTableForbids(self):
         for path, used in (
             ("dialects/nn/A.cc", "passes/global/B.h"),
             ("dialects/nn/A.cc", "compiler/B.h"),
+            ("dialects/nn/A.cc", "dialects/exec/Exec.h"),
+            ("dialects/ccl/A.cc", "dialects/nn/Nn.h"),
+            ("dialects/exec/A.cc", "dialects/nn/Nn.h"),
             ("dialects/sbp/A.h", "runtime/api/Device.h"),
             ("dialects/sbp/algebra/A.cc", "dialects/sbp/Sbp.h"),
             ("dialects/sbp/algebra/A.cc", "mlir/IR/Types.h"),
+            ("passes/global/A.cc", "passes/local/B.h"),
+            ("passes/global/A.cc", "dialects/ccl/Ccl.h"),
+            ("passes/local/A.cc", "passes/plan/B.h"),
+            ("passes/local/A.cc", "dialects/exec/Exec.h"),
             ("passes/local/A.cc", "compiler/graph/Graph.h"),
             ("passes/local/A.cc", "runtime/executor/Executor.h"),
+            ("passes/plan/A.cc", "passes/global/B.h"),
+            ("runtime/api/A.h", "runtime/host/HostDevice.h"),
+            ("runtime/codegen/A.cc", "runtime/api/Device.h"),
             ("runtime/executor/A.cc", "dialects/nn/Nn.h"),
             ("runtime/executor/A.cc", "dialects/ccl/Ccl.h"),
             ("runtime/executor/A.cc", "passes/plan/B.h"),
             ("runtime/executor/A.cc", "compiler/graph/Graph.h"),
+            ("runtime/executor/A.cc", "runtime/host/HostDevice.h"),
             ("runtime/executor/A.cc", "tests/reference/GlobalInterpreter.h"),
+            ("runtime/gpu/A.cc", "runtime/cuda/CudaDevice.h"),
+            ("runtime/gpu/A.cc", "cuda_runtime_api.h"),
+            ("runtime/host/jit/A.cc", "runtime/host/HostDevice.h"),
+            ("runtime/host/calls/A.cc", "runtime/host/jit/Jit.h"),
+            ("runtime/host/communicator/A.cc", "runtime/host/calls/Gemm.h"),
+            ("runtime/io/A.cc", "runtime/executor/Executor.h"),
+            ("runtime/job/A.cc", "runtime/nccl/B.h"),
+            ("runtime/job/A.cc", "mpi.h"),
+            ("runtime/process/A.cc", "runtime/api/Device.h"),
+            ("runtime/process/A.cc", "llvm/ADT/SmallVector.h"),
+            ("runtime/host/A.cc", "dnnl.h"),
+            ("compiler/A.cc", "runtime/api/Device.h"),
+            ("compiler/A.cc", "compiler/launch/Session.h"),
+            ("compiler/A.cc", "tests/Helper.h"),
+            ("compiler/graph/A.cc", "compiler/launch/Session.h"),
+            ("compiler/graph/A.cc", "runtime/executor/Executor.h"),
+            ("compiler/launch/A.cc", "compiler/graph/Graph.h"),
+            ("compiler/launch/A.cc", "nccl.h"),
+            ("compiler/launch/A.cc", "tests/reference/Simulator.h"),
+            ("compiler/tools/A.cc", "runtime/cuda/CudaDevice.h"),
+            ("examples/gpt/A.cc", "passes/global/Passes.h"),
+            ("examples/gpt/A.cc", "runtime/executor/Executor.h"),
+            ("benchmarks/device/A.cc", "tests/Helper.h"),
             ("tests/reference/A.cc", "passes/global/B.h"),
             ("tests/reference/A.cc", "runtime/api/Device.h"),
-            ("compiler/A.cc", "tests/Helper.h"),
+            ("tests/reference/A.cc", "tests/reference/tests/Fixture.h"),
+            ("tests/reference/tests/A.cc", "tests/differential/Oracle.h"),
         ):
-            findings = layers.check(path, "// A comment.\n" + include(used))
-            self.assertEqual(len(findings), 1, (path, used))
-            self.assertIn(f"{path}:2:", findings[0])
+            self.forbids(path, used)
+
+    def testNoBackendIncludesAnother(self):
+        backends = ("host", "host/communicator", "host/jit", "host/calls", "mpi", "tcp", "gpu", "cuda", "nccl")
+        legal = {
+            ("host", "host/jit"),
+            ("host", "host/calls"),
+            ("cuda", "gpu"),
+            ("nccl", "gpu"),
+            ("nccl", "cuda"),
+        }
+        for one in backends:
+            for other in backends:
+                if one != other and (one, other) not in legal:
+                    self.forbids(f"runtime/{one}/A.cc", f"runtime/{other}/B.h")
 
     def testEachLineOfTheTableAllows(self):
         for path, used in (
@@ -48,18 +101,64 @@ class LayersTest(unittest.TestCase):
             ("dialects/sbp/A.cc", "mlir/IR/Types.h"),
             ("passes/local/A.cc", "dialects/ccl/Ccl.h"),
             ("compiler/A.cc", "passes/global/B.h"),
-            ("compiler/tools/A.cc", "runtime/executor/Executor.h"),
+            ("compiler/launch/A.cc", "runtime/executor/Executor.h"),
+            ("compiler/tools/A.cc", "compiler/launch/Session.h"),
             ("runtime/executor/A.cc", "dialects/exec/Exec.h"),
-            ("runtime/host/A.cc", "dialects/sbp/algebra/Boxing.h"),
+            ("runtime/host/communicator/A.cc", "dialects/sbp/algebra/Boxing.h"),
+            ("runtime/host/calls/A.cc", "dnnl.h"),
+            ("runtime/cuda/A.cc", "cudnn.h"),
+            ("runtime/mpi/A.cc", "mpi.h"),
             ("tests/reference/A.cc", "dialects/nn/Nn.h"),
             ("tests/compiler/A.cc", "compiler/graph/Graph.h"),
+            ("tests/gpu/A.cc", "tests/reference/Simulator.h"),
         ):
             self.assertEqual(layers.check(path, include(used)), [], (path, used))
 
+    def testTheTableNamesRoomsAndHasNoCycle(self):
+        below = {room: set(used) - {room} for room, used in layers.MAY_USE.items()}
+        self.assertEqual(set().union(*below.values()) - set(below), set())
+        while below:
+            lowest = {room for room, used in below.items() if not used}
+            self.assertTrue(lowest, f"each of these uses another of them: {sorted(below)}")
+            below = {room: used - lowest for room, used in below.items() if room not in lowest}
+
+    def testEachFolderOfTheProductHasALine(self):
+        for path in ("runtime/rdma/A.cc", "runtime/host/numa/BUILD", "passes/A.cc", "compiler/graph/layers/A.h"):
+            findings = layers.check(path, "int x;\n")
+            self.assertEqual(len(findings), 1, path)
+            self.assertIn("no line in the table", findings[0])
+        self.assertEqual(layers.check("examples/gpt/A.cc", "int x;\n"), [])
+        self.assertEqual(layers.check("tests/numa/A.cc", "int x;\n"), [])
+
+    def testDefinitionsOfTablegenImport(self):
+        self.assertEqual(len(layers.check("dialects/sbp/A.td", 'include "dialects/nn/Nn.td"\n')), 1)
+        self.assertEqual(layers.check("dialects/nn/A.td", 'include "dialects/sbp/SbpBase.td"\n'), [])
+
     def testLabelsOfBuildFilesAreImports(self):
-        self.assertEqual(len(layers.check("runtime/host/BUILD", 'deps = ["//passes/global"],\n')), 1)
-        self.assertEqual(layers.check("runtime/host/BUILD", 'deps = ["//runtime/api"],\n'), [])
-        self.assertEqual(layers.check("runtime/host/BUILD", 'visibility = ["//compiler:__subpackages__"],\n'), [])
+        for path, line, count in (
+            ("runtime/host/BUILD", 'deps = ["//passes/global"],', 1),
+            ("runtime/host/BUILD", 'deps = ["//runtime/api"],', 0),
+            ("runtime/host/BUILD", 'visibility = ["//compiler:__subpackages__"],', 0),
+            ("runtime/mpi/BUILD", 'deps = ["//runtime/host:device"],', 1),
+            ("runtime/mpi/BUILD", 'deps = ["@splitcast//runtime/host:device"],', 1),
+            ("runtime/executor/BUILD", 'deps = ["//tests/reference:simulator"],', 1),
+            ("runtime/gpu/BUILD", 'deps = ["@cuda//:cuda"],', 1),
+            ("runtime/cuda/BUILD", 'deps = ["@cuda//:cuda"],', 0),
+            ("runtime/gpu/BUILD", 'load("@cuda//:found.bzl", "CUDA_FOUND")', 0),
+            ("runtime/host/BUILD", 'deps = ["//third_party:dnnl"],', 1),
+            ("runtime/host/BUILD", 'deps = ["//third_party:absl"],', 0),
+            ("dialects/sbp/algebra/BUILD", 'deps = ["@llvm//:mlir"],', 1),
+        ):
+            self.assertEqual(len(layers.check(path, line + "\n")), count, (path, line))
+
+
+class NamesTest(unittest.TestCase):
+    def testNoTwoSourcesShareAName(self):
+        good = ["runtime/io/Text.h", "runtime/io/Text.cc", "passes/local/Passes.td", "passes/plan/Passes.td"]
+        self.assertEqual(names.check(good + ["tests/io/Text.h", "docs/Text.h", "runtime/io/BUILD", "compiler/BUILD"]), [])
+        findings = names.check(good + ["examples/common/Text.cc", "dialects/nn/Text.td"])
+        self.assertEqual(len(findings), 2, findings)
+        self.assertTrue(findings[0].startswith("examples/common/Text.cc: 'Text'"), findings)
 
 
 class HygieneTest(unittest.TestCase):
@@ -119,8 +218,9 @@ class TreeTest(TreeTestBase):
 
     def testStructureReadsTheTree(self):
         self.write("dialects/nn/A.cc", include("compiler/graph/Graph.h") + "\tint x;\n")
+        self.write("dialects/ccl/A.cc", "int x;\n")
         count, findings = structure.findingsIn(self.root)
-        self.assertEqual((count, len(findings)), (1, 2), findings)
+        self.assertEqual((count, len(findings)), (2, 3), findings)
 
     def testStructureOfNothingFails(self):
         result = self.run_(sys.executable, os.path.join(ROOT, "tests/lint/structure.py"), self.root)
