@@ -1,4 +1,23 @@
 // Reverse-mode differentiation over GradientOpInterface.
+//
+// Ops are *active* when they depend on a variable that is trained and the loss depends on them: one walk forward and
+// one back find them. Each must have a gradient, or be a read, or an identity (boxing, fence). The loss has gradient
+// 1, fenced in a scope "backward", by which later passes know all that hangs on it. Then the active ops are visited
+// last first, so that the gradient of a value has all its addends when the op that made it comes: each op adds to the
+// gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update.
+//
+//   before   %0 = sbp.read @w
+//            %1 = nn.matmul %x, %0
+//            %2 = nn.reduce_sum %1 {dims = array<i64: 0, 1>}
+//            nn.minimize %2 with #nn.sgd<lr = 0.5>
+//   after    the first three; then
+//            %3 = sbp.scope "backward"
+//            %4 = nn.constant 1.0
+//            %5 = sbp.fence %4 in %3
+//            %6 = nn.broadcast %5 {dims = array<i64: 0, 1>}
+//            %7 = nn.matmul %x, %6 {transpose_a}
+//            %8 = sbp.scope "update" of @w
+//            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
 #include "passes/global/Passes.h"
 
 using namespace mlir;

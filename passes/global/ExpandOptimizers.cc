@@ -1,4 +1,20 @@
 // Updates as elementwise ops over variable, gradient and state.
+//
+// The optimizer's own attribute says what is computed (OptimizerAttrInterface); it asks the builder here for states,
+// the learning rate and powers of betas. A state is a variable beside its own, made at its first use; what an update
+// reads is fenced in the update's scope, so that ZeRO can decide where it is computed. Powers of betas count updates:
+// variables share them when the same functions update them by the same optimizers (UpdateSets), since a variable that
+// a second function updates, too, is further on than the others.
+//
+//   before   nn.update @w, %g in %s with #nn.momentum<lr = 0.5, momentum = 0.9>
+//   after    sbp.variable @w.momentum ... state_of @w role "momentum"
+//            %2 = sbp.fence (sbp.read @w) in %s       %3 = sbp.fence %g in %s
+//            %5 = sbp.fence (sbp.read @w.momentum) in %s
+//            %7 = nn.scale %5 {value = 0.9}           %8 = nn.add %7, %3
+//            sbp.assign @w.momentum, %8
+//            %9 = nn.mul (sbp.read @optimizer.learning_rate), %8
+//            %10 = nn.sub %2, %9
+//            sbp.assign @w, %10
 #include "passes/global/Passes.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,3 +1,18 @@
+// Which ops on members of buckets become one, in two walks over the block and one over what they found.
+//
+//   1. place: the depth of each op is the greatest of what it depends on: what its operands were made from, and for
+//      reads and assignments those before it of the same variable. An op that bundles joins the bundle of its kind
+//      (bucket, step, ...) at its depth, and what is made from it is one deeper.
+//   2. connect: a bundle waits for all that its ops wait for.
+//   3. inOrder: of what waits for nothing any more, always that whose last op came first in the program.
+//
+//   %0 = sbp.boxing %ga : #P -> S(@l, 0 of 64)      depth 0, bundle A
+//   %1 = nn.neg %gb                                 depth 0, alone
+//   %2 = sbp.boxing %1 : #P -> S(@l, 48 of 64)      depth 0, bundle A: both are one, and stand here
+//   %3 = nn.neg %0                                  depth 1
+//   %4 = sbp.boxing %gc, where %gc is made from %0  depth 1, bundle B: it could not join A, for which it waits
+//
+// Each op and each use is visited a fixed number of times, and the queue adds a logarithm.
 #include "passes/global/JoinPlan.h"
 
 #include <queue>

@@ -1,4 +1,11 @@
 // Functions that keep what they gather between their runs.
+//
+// One that assigns nothing, and reads variables that lie otherwise than it reads them, is marked when these
+// variables, whole and each counted once, have limit-bytes or less together. 'ccl-hold-gathers' does what the mark
+// says.
+//
+//   before   func.func @predict(...) { %0 = sbp.read @w ... }     @w : #B, 160 bytes, storage #S0
+//   after    func.func @predict(...) attributes {sbp.hold_gathers} { ... }
 #include "passes/global/Passes.h"
 
 #include "dialects/sbp/algebra/Sizes.h"

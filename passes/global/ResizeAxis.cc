@@ -1,4 +1,12 @@
 // Another number of ranks, by replacing attributes.
+//
+// Global types say nothing of a rank's piece, so a placement that has another size is all there is to do; but for
+// units: one must divide what it splits on the new number of ranks, too (an error), and one that has become idle
+// there, since the pieces are equal without it, is left out. Storages of variables are attributes, not types, and are
+// set one by one.
+//
+//   before   #p = #sbp.placement<"cpu", [dp = 4]>       sbp.variable @w : tensor<10x4xf32, #B> storage #S0
+//   after    #p = #sbp.placement<"cpu", [dp = 1024]>    sbp.variable @w : tensor<10x4xf32, #B> storage #S0
 #include "passes/global/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"

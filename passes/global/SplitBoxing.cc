@@ -1,3 +1,14 @@
+// Boxings that involve a bucket, one step at a time, so that 'sbp-join-buckets' can join equal steps of several
+// members.
+//
+// The steps are those that sbp::planBoxing chooses; only the signatures between them are written down. A step belongs
+// to the bucket, and keeps its `bucket`, when no axis but for additions still changes the piece after it.
+//
+//   before   %0 = sbp.boxing %g : [P, P] -> [S(@l), B]                       on [dp = 2, tp = 2]
+//   after    %0 = sbp.boxing %g : [P, P] -> [P, S(0)]                        reduce-scatter along tp
+//            %1 = sbp.boxing %0 : [P, S(0)] -> [B, S(0)]                     all-reduce along dp
+//            %2 = sbp.boxing %1 : [B, S(0)] -> [B, B]                        all-gather along tp
+//            %3 = sbp.boxing %2 : [B, B] -> [S(@l), B]                       a slice into the bucket
 #include "passes/global/SplitBoxing.h"
 
 using namespace mlir;

@@ -1,4 +1,11 @@
 // Do all ranks call the same collectives in the same order?
+//
+// Each rank's calls are listed by the group of ranks that they are for. What members must agree on (op, name, ranks,
+// element type, blocks) is a text; the lists of a group are compared with those of its first member, line by line. An
+// all-to-all is compared block by block besides: what one member sends is what the other receives.
+//
+//   rank 0   [0, 1]: all_gather "w" blocks [12, 8]     all_reduce "loss"
+//   rank 1   [0, 1]: all_reduce "loss"                 all_gather "w" blocks [12, 8]     error: collective 0 differs
 #include "passes/local/Passes.h"
 
 #include <map>

@@ -1,4 +1,22 @@
-// What one kernel computes.
+// What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
+//
+//   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
+//      What a library computes is in no group.
+//   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its
+//      operands or use them too, where the loops have the same shape and one walk over the rows can make both.
+//   3. A group is closed when an op outside of it uses a result, or a storage that a member reads is assigned: the
+//      fusion, which stands at its last member, would come too late.
+//   4. Each group is written as a fusion at its last member; what only members use stays inside.
+//
+//   before   %0 = nn.tanh %x                    group A
+//            %1 = nn.matmul %0, %w              a library's: A is closed
+//            %2 = nn.mul %x, %x                 group B: shares %x with A, which takes no more
+//            %3 = nn.reduce_sum %2 {dims = 1}   joins B
+//   after    %0 = nn.fusion(%x) { nn.tanh }
+//            %1 = nn.matmul %0, %w
+//            %3 = nn.fusion(%x) { nn.mul, nn.reduce_sum }
+//
+// Groups are found by the operands of an op, never by looking through all groups: the time is linear in the uses.
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 

@@ -1,4 +1,19 @@
 // Gathers first, so that later runs can leave them out.
+//
+// Forward, an op is *of storages* when all its operands are (a read has none). Backward, of these, waits are needed
+// and whatever they need: so a value that is merely computed from what is stored stays where it is used. The needed
+// ops move to the beginning in their order; their number is the attribute `ccl.held_ops`.
+//
+//   before   %x = nn.relu %arg0                          {ccl.hold_gathers}
+//            %0 = ccl.read @w
+//            %a = ccl.all_gather "w" %0
+//            %1 = ccl.wait %a
+//            %y = nn.add %x, %1
+//   after    %0 = ccl.read @w                            {ccl.hold_gathers, ccl.held_ops = 3}
+//            %a = ccl.all_gather "w" %0
+//            %1 = ccl.wait %a
+//            %x = nn.relu %arg0                          a later run may begin here
+//            %y = nn.add %x, %1
 #include "passes/local/Passes.h"
 
 using namespace mlir;

@@ -1,4 +1,13 @@
 // What a rank stores: buckets, and variables that are in none.
+//
+// A bucket's members, and their states of each role, are one storage; it has a rank's share of the bucket's elements
+// where they are split. Every other variable is a storage of its own, of the shape of the rank's piece. A storage
+// lists its members and where the rank's piece of each begins.
+//
+//   before   sbp.bucket @l : tensor<64xf32> holds [@w, @b] at [0, 48]    both with storage S(@l), on 2 ranks
+//            sbp.variable @v : tensor<10x4xf32> storage S(0)
+//   after    ccl.storage @bucket.l.parameter : tensor<32xf32> holds [@w, @b] at [...]
+//            ccl.storage @storage.v : tensor<5x4xf32> holds [@v] at [0]
 #include "passes/local/LocalStorages.h"
 
 using namespace mlir;

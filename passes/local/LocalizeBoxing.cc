@@ -1,3 +1,19 @@
+// One step of boxing as collectives. Collectives move flat blocks, one per rank: what is split along the first
+// dimension lies so already; along another one, pieces are cut out before (all-to-all, reduce-scatter) or joined
+// behind (all-gather, all-to-all). Extents are those of each rank, ragged or empty ones included.
+//
+//   S(1) -> B, tensor<4x5xf32> on 2 ranks, of which this is rank 0:
+//            %0 = ccl.all_gather %x blocks [12, 8]      tensor<4x3xf32>, and wait: tensor<20xf32>
+//            %1 = ccl.view %0 at 0                      tensor<4x3xf32>
+//            %2 = ccl.view %0 at 12                     tensor<4x2xf32>
+//            %3 = nn.concat %1, %2 {dim = 1}            tensor<4x5xf32>
+//   S(0) -> S(1):
+//            %0 = ccl.pack (columns 0 to 2 of %g), (columns 3 and 4)
+//            %1 = ccl.all_to_all %0 blocks [6, 4] received [6, 6]
+//            %2 = nn.concat (view %1 at 0), (view %1 at 6) {dim = 0}
+//
+// On more than kMostSinglePieces ranks the pieces of one extent are cut or joined together, by a transposition, so
+// that the number of ops does not grow with the number of ranks.
 #include "passes/local/LocalizeBoxing.h"
 
 #include <numeric>

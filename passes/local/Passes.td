@@ -7,11 +7,10 @@ include "mlir/Pass/PassBase.td"
 def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
   let summary = "The program of one rank: pieces instead of global tensors, collectives instead of boxing";
   let description = [{
-    Ragged pieces differ from rank to rank, so a module is made for each. Boxings of one bucket, and the elementwise ops on
-    its members' slots, become one op over the bucket's range: they are recognized by having the same operands, once the
-    member is left out of what names an operand. Boxings between the same phases and of the same group are joined; each is
-    called when the last member is ready (reductions) or the first is wanted (gathers).
-    Functions keep their arguments' global types in the attribute `ccl.global`. From
+    Ragged pieces differ from rank to rank, so a module is made for each: a translation op by op, in the order of the
+    global program. A value becomes the rank's piece of it; a boxing becomes a collective, or a slice, for each step that
+    it takes along an axis. What 'sbp-join-buckets' made, a range, is a tensor as any. Functions keep their arguments'
+    global types in the attribute `ccl.global`. From
     tests/passes/local/localize_example.mlir, rank 0 of 4:
     ```mlir
     %1 = sbp.boxing %0 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>                                    // before

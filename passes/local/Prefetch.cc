@@ -1,4 +1,15 @@
 // Overlap: gathers start one group ahead, reductions are waited for one group later.
+//
+// Two walks. The first moves a gather of what is stored, with its read and views, to right behind the wait of the
+// gather before it; another collective, or an assignment, in between keeps it where it is. The second moves the wait
+// of a reduction to where its result is used, or the next reduction starts, or the function ends. So collectives keep
+// their order, which all ranks share, and at most one gather and one reduction are under way.
+//
+//   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
+//            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
+//   after    %a = ccl.all_gather "one"      %one = ccl.wait %a
+//            %b = ccl.all_gather "two"      nn.relu %one            the gather is under way here
+//            %two = ccl.wait %b             nn.relu %two
 #include "passes/local/Passes.h"
 
 using namespace mlir;

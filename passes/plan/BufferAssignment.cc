@@ -1,3 +1,22 @@
+// A place for each tensor, in four steps.
+//
+//   1. Reads of storages are places in them; one whose value is used after the storage was assigned is copied.
+//   2. Backward, what is wanted somewhere is made there, if nothing needs what lies there: what is assigned in its
+//      storage, what a rank gathers in its block, what is packed or reduced in its bucket.
+//   3. Forward, the rest: over an operand that dies, where the kernel allows it (KernelForm::mayTie), else in a
+//      buffer of its own.
+//   4. Each buffer lives from the first op that touches a place in it to the last, and a collective touches until its
+//      wait. What is held lives to the end.
+//
+//   %0 = nn.fusion(%x) { nn.neg }              in the reduction's buffer (step 2): no copy is needed
+//   %a = ccl.reduce_scatter "g" %0             in place; lives until the wait
+//   %1 = ccl.wait %a                           this rank's block leaves that buffer for one of its own
+//   %w = ccl.read @s                           a place in the storage
+//   %2 = nn.fusion(%w, %1) { nn.sub }          in the storage, over %w (step 2): an element is read, then written
+//   ccl.assign @s, %2                          is there already: no op in the plan
+//
+// Uses and writes of storages are looked up by byte range (RangeIndex.h), so a bucket of many members does not cost
+// the square of their number.
 #include "passes/plan/BufferAssignment.h"
 
 #include <algorithm>

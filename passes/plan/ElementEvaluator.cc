@@ -1,3 +1,14 @@
+// The element of a tensor, asked for by whoever stores it: what makes the tensor is inlined at that place.
+//
+//   evaluate(t, [i]), where t = nn.mul %0, %0 and %0 = nn.tanh %x, of which %x lies in memory:
+//     %1 = memref.load %x[i]       asked for by tanh, once: the second operand of mul finds what is known
+//     %2 = math.tanh %1
+//     %3 = arith.mulf %2, %2
+//
+// A reduction that is asked for is a loop that asks for its operand's elements. One that does not change in the loops
+// yet to come is made before them (hoist), and those of one length that do not need each other in one loop: a softmax
+// asks for its row's maximum, then its sum, then stores. What is known is forgotten at the end of the loop in which
+// it was made.
 #include "passes/plan/ElementEvaluator.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,3 +1,11 @@
+// Loops around the elements that ElementEvaluator makes (HostKernelEmitter.h says which nests there are).
+//
+//   before   nn.fusion(%x) { nn.tanh, nn.mul } of tensor<8x4xf32>
+//   after    scf.for %i = 0 to 32 {                    flat: all dimensions are one
+//              %0 = memref.load %x[%i]
+//              %1 = math.tanh %0
+//              %2 = arith.mulf %1, %1
+//              memref.store %2, %y[%i] }
 #include "passes/plan/HostKernelEmitter.h"
 
 #include "passes/plan/ElementEvaluator.h"

@@ -1,3 +1,17 @@
+// What a fusion computes as linalg, and which of its results one walk over the rows makes.
+//
+//   1. Each op of the fusion gives its linalg definition; together they are a scratch function.
+//   2. Flat, when every generic reads each operand at its own place and all shapes are one.
+//   3. Else the rows are those of the widest loops, and each result is sorted by its shape and what makes it.
+//
+//   tensor<8x4xf32> rows:   %e = nn.softmax %x            elements
+//                           %f = nn.neg %x                first, if a reduction reads it: stored, and then loaded
+//                           %m = nn.reduce_sum %x {1}     per row
+//                           %c = nn.reduce_sum %e {0}     columns: added up while the rows are made
+//                           anything else                 others: a nest of its own
+//
+// A result may lie in an operand's place when all that is read of the operand for an element is the element at the
+// same place, or was read before the row's elements were stored (RowReads).
 #include "passes/plan/KernelForm.h"
 
 #include "dialects/nn/Definition.h"

@@ -1,4 +1,23 @@
 // A rank's program as a plan.
+//
+//   1. BufferAssignment gives each tensor a place, ArenaPlanner each buffer an offset; storages lie one after the
+//      other in the persistent space.
+//   2. In the order of the program each op becomes what is left to do: a fusion a launch of its kernel (equal
+//      kernels, by their text, are one), a library's op a call, a collective its start and its wait. Packs,
+//      assignments and copied reads become copies only of what was not made in its place, and a pack clears what no
+//      operand fills. Indices from outside are checked before their first use. Views, reshapes and returns become
+//      nothing.
+//   3. Each buffer is written into the plan with the ops during which it lives, for the plan's verifier.
+//
+//   before   %0 = nn.fusion(%x) { nn.neg }                                %x : tensor<8xf32>
+//            %a = ccl.reduce_scatter "g" %0 blocks [4, 4]
+//            %1 = ccl.wait %a
+//            %2 = nn.fusion(%w, %1) { nn.sub }                            %w = ccl.read @s
+//            ccl.assign @s, %2
+//   after    exec.launch @k0 reads [arena 0, 32] writes [arena 128, 32]
+//            exec.collective "reduce_scatter" "g" ticket 0 data [arena 128, 32] output [arena 192, 16]
+//            exec.wait 0
+//            exec.launch @k1 reads [arena 192, 16] writes [persistent 0, 16] in place
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"

@@ -1,3 +1,8 @@
+// What a plan costs, added up from what it says of itself; nothing is estimated.
+//
+// Storages are persistent: a parameter's, or a state's. The arena's terms are those of the one op at which most of it
+// is live, by the role of each buffer that lives there, so that they add up to a peak that occurs. Communication is
+// added up over the collectives, by the bytes and messages that sbp/algebra derives from their blocks.
 #include "passes/plan/Reports.h"
 
 #include "passes/local/DeviceTraits.h"
