@@ -72,7 +72,7 @@ def runSplitcast(arguments):
         text, peaks = runMeasured(mpirun(arguments.ranks), [
             arguments.gpt, f"--text={arguments.text}", f"--batch={arguments.ranks * arguments.batch}", "--dropout=0",
             "--lr=3e-4", "--weight-decay=0.1", f"--steps={arguments.warmup + arguments.steps}", "--sample=0",
-            f"--zero-stage={arguments.stage}", "--report", f"--metrics={metrics}"] + sizes)
+            f"--enable-zero=stage={arguments.stage}", "--report", f"--metrics={metrics}"] + sizes)
         wall = time.perf_counter() - begin
         lines = readMetrics(metrics)
     seconds = [line["seconds"] for line in lines]

@@ -30,7 +30,7 @@ def parseArguments():
 def runSplitcast(arguments):
     """(seconds of each counted step, high-water mark in MB)"""
     steps = WARMUP + arguments.steps
-    text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}", f"--zero-stage={arguments.stage}"])
+    text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}", f"--enable-zero=stage={arguments.stage}"])
     seconds = [float(value) for value in re.findall(r"^step \d+: loss \S+, (\S+) s,", text, re.MULTILINE)]
     peaks = [float(value) for value in re.findall(r", after (\S+) MB", text)]
     if len(seconds) != steps or not peaks:

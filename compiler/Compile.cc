@@ -37,15 +37,6 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-void applyZero(ZeroOptions &options, const EnableZero &zero) {
-  options.stage = zero.stage;
-  options.axis = zero.axis;
-  options.strategy = zero.strategy;
-  options.bucketBytes = zero.bucketBytes;
-  options.keepLast = zero.keepLast;
-  options.holdGathersBytes = zero.holdGathersBytes;
-}
-
 absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {
   DiagnosticText diagnostics(module.getContext());
   PassManager manager(module.getContext());
@@ -55,13 +46,16 @@ absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<
 
 } // namespace
 
+sbp::ZeroOptions CompileOptions::withoutZero() {
+  sbp::ZeroOptions options;
+  options.policy.set(sbp::Decision::Stage, 0);
+  return options;
+}
+
 absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
-  absl::Status status = runPipeline(*module, "the module does not compile", [&](OpPassManager &manager) {
-    ZeroOptions zero;
-    applyZero(zero, options.zero);
-    buildGlobalPipeline(manager, zero);
-  });
+  absl::Status status = runPipeline(*module, "the module does not compile",
+                                    [&](OpPassManager &manager) { buildGlobalPipeline(manager, options.zero); });
   if (!status.ok())
     return status;
   return module;
@@ -74,7 +68,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const Compile
     return diagnostics.error("the module has no program for this rank");
   absl::Status status = runPipeline(**local, "the program of this rank does not compile", [&](OpPassManager &manager) {
     LocalOptions localOptions;
-    localOptions.prefetch = options.prefetch;
+    localOptions.prefetch = options.zero.policy.prefetch();
     buildLocalPipeline(manager, localOptions);
     buildPlanPipeline(manager);
   });

@@ -1,6 +1,7 @@
 #include "compiler/Pipelines.h"
 
 #include "passes/global/Passes.h"
+#include "passes/global/ZeroTexts.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/Passes.h"
 
@@ -11,7 +12,7 @@ using namespace mlir;
 
 namespace splitcast {
 
-void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
+void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
   //--- What is computed ---------------------------------------------------------------------------------------------//
   // Backward first: it needs ops that still say their gradient. Then no nn.minimize is left.
   manager.addPass(createDifferentiatePass());
@@ -20,22 +21,13 @@ void buildGlobalPipeline(OpPassManager &manager, const ZeroOptions &options) {
 
   //--- Where variables lie ------------------------------------------------------------------------------------------//
   // Storage only; before any signature is chosen, since updates are computed where gradient and state lie.
-  ZeroStoragePassOptions storage;
-  storage.stage = options.stage;
-  storage.axis = options.axis;
-  storage.strategy = options.strategy;
-  storage.bucketBytes = options.bucketBytes;
-  manager.addPass(createZeroStoragePass(storage));
+  manager.addPass(createZeroStoragePass(options));
 
   //--- What is communicated -----------------------------------------------------------------------------------------//
-  // Stage 1 is stage 2 with gradients reduced when backward has ended. From here on every tensor has a signature.
-  PropagatePassOptions propagate;
-  propagate.reduce = options.stage == 1 ? "late" : "early";
-  manager.addPass(createPropagatePass(propagate));
+  // From here on every tensor has a signature.
+  manager.addPass(createPropagatePass());
   // Reads and assigns as stored; gathers in the scopes of their phases, so that CSE cannot join them again.
-  InsertBoxingPassOptions boxing;
-  boxing.keepLast = options.keepLast;
-  manager.addPass(createInsertBoxingPass(boxing));
+  manager.addPass(createInsertBoxingPass());
   // Two reads of a variable, or equal constants, are one from here on; boxings in a row are composed.
   manager.addPass(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
@@ -65,10 +57,25 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
 
 void buildPlanPipeline(OpPassManager &manager) { manager.addPass(createLowerToExecPass()); }
 
+namespace {
+/// What --help says of `enable-zero`.
+struct ZeroHelp : PassPipelineOptions<ZeroHelp> {
+  ZeroTexts<Option<std::string>> texts{*this, /*ofStorageOnly=*/false};
+};
+} // namespace
+
 void registerPipelines() {
-  PassPipelineRegistration<ZeroOptions>(
+  // Not by PassPipelineOptions, which would read the text: commas separate as spaces do.
+  registerPassPipeline(
       "enable-zero", "ZeRO by stage: storage first, which emits no communication, then boxing, which does",
-      buildGlobalPipeline);
+      [](OpPassManager &manager, StringRef text, function_ref<LogicalResult(const Twine &)> emitError) {
+        sbp::ZeroOptions options;
+        if (std::optional<std::string> error = sbp::parseEnableZero(text, &options))
+          return emitError("'enable-zero' is given '" + text + "': " + *error);
+        buildGlobalPipeline(manager, options);
+        return success();
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> show) { show(ZeroHelp()); });
   PassPipelineRegistration<LocalOptions>("local-pipeline", "The local level, after sbp-localize", buildLocalPipeline);
 }
 

@@ -2,7 +2,7 @@
 # Sets up, builds, and trains the example GPT across ranks; it ends with a sample of what it learned to write.
 #
 #   bash scripts/train.sh [--ranks=N] [arguments of the example]     N is 2, or what RANKS says
-#   bash scripts/train.sh --ranks=4 --steps=50 --zero-stage=3
+#   bash scripts/train.sh --ranks=4 --steps=50 --enable-zero=stage=3
 #
 # The text is the GNU General Public License, a file of every Debian system, unless --text=FILE names another.
 set -euo pipefail

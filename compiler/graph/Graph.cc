@@ -235,6 +235,17 @@ void Graph::function(const std::string &name) {
     builder.currentFunction();
 }
 
+void Graph::group(const std::string &name, const sbp::Policy &policy) {
+  GraphBuilder builder(*state, absl::StrCat("group '", name, "'"));
+  if (!builder.isOpen())
+    return;
+  state->builder.setInsertionPointToStart(state->module->getBody());
+  auto op =
+      state->builder.create<sbp::GroupOp>(builder.location(), name, sbp::PolicyAttr::get(&state->context, policy));
+  if (builder.verifyOrErase(op) && !state->groups.insert(name).second)
+    builder.fail("is decided about twice; say all in one call");
+}
+
 Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout) {
   GraphBuilder builder(*state, absl::StrCat("input '", name, "'"));
   if (!builder.isOpen())
@@ -262,11 +273,11 @@ static sbp::VariableOp declare(GraphBuilder &builder, const std::string &name, R
   state.builder.setInsertionPointToStart(state.module->getBody());
   if (!state.variableNames.empty())
     state.builder.setInsertionPointAfter(state.variables[state.variableNames.back()]);
-  auto op = state.builder.create<sbp::VariableOp>(
-      builder.location(), state.builder.getStringAttr(name), StringAttr(), TypeAttr::get(type), sbp::NdAttr(),
-      sbp::NdAttr(), sbp::SlotAttr(), builder.initializer(init),
-      options.group.empty() ? StringAttr() : state.builder.getStringAttr(options.group), FlatSymbolRefAttr(),
-      StringAttr(), options.trainable ? UnitAttr() : state.builder.getUnitAttr());
+  auto op =
+      state.builder.create<sbp::VariableOp>(builder.location(), name, type, builder.initializer(init), options.group);
+  op.setFrozen(!options.trainable);
+  if (!options.policy.isEmpty())
+    op.setPolicyAttr(sbp::PolicyAttr::get(&state.context, options.policy));
   if (!builder.verifyOrErase(op))
     return {};
   state.variables[name] = op;

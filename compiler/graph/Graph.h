@@ -22,6 +22,7 @@
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
 #define SPLITCAST_COMPILER_GRAPH_GRAPH_H
 
+#include "dialects/sbp/algebra/Policy.h"
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/ElementType.h"
 
@@ -96,6 +97,7 @@ struct VariableOptions {
   std::string group; ///< what it is gathered and reduced with; empty: the name up to its last dot
   Layout logical;    ///< as the graph reads it
   bool trainable = true;
+  sbp::Policy policy = {}; ///< what ZeRO does with this variable alone; the rest, its group and the compiler are told
 };
 
 struct Sgd {
@@ -150,6 +152,11 @@ public:
   /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the
   /// first call.
   void function(const std::string &name);
+
+  /// What ZeRO does with all variables of a group, and of the groups within it ("h" and "h.0"), as far as they do not
+  /// say it themselves; what nobody says, the compiler's options do. `sbp::parsePolicy("stage=3,keep=never", &policy)`
+  /// reads one.
+  void group(const std::string &name, const sbp::Policy &policy);
 
   Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {});
 

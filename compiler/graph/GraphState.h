@@ -14,6 +14,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <set>
+
 namespace splitcast {
 
 struct GraphFunction {
@@ -37,6 +39,7 @@ struct GraphState {
   mlir::StringAttr current;
   llvm::StringMap<sbp::VariableOp> variables;
   std::vector<std::string> variableNames;
+  std::set<std::string> groups;                        ///< that something is said of
   llvm::DenseMap<mlir::Value, std::string> valueNames; ///< for messages
   int64_t draws = 0;                                   ///< ops that draw random numbers, each with a number of its own
   std::vector<std::string> errors;

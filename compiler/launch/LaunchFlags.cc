@@ -10,6 +10,9 @@
 
 namespace splitcast {
 
+/// Where a help text begins.
+static constexpr size_t kHelpColumn = 34;
+
 static absl::Status invalid(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 void Flags::addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
@@ -60,6 +63,19 @@ void Flags::addSwitch(const std::string &name, bool *value, const std::string &h
   addParsed(name, "", help, false, [value](const std::string &) {
     *value = true;
     return absl::OkStatus();
+  });
+}
+
+void Flags::addZero(sbp::ZeroOptions *options) {
+  std::string help =
+      absl::StrCat("what ZeRO splits over the ranks (stage=", options->policy.stage(), "); the options:");
+  for (const sbp::OptionInfo &info : sbp::zeroOptionInfos())
+    absl::StrAppend(&help, "\n", std::string(kHelpColumn, ' '), info.name, ": ", info.help);
+  addParsed("enable-zero", "OPTION=VALUE,...", help, false, [options](const std::string &text) {
+    if (text.empty())
+      return invalid("it must be OPTION=VALUE,..., such as stage=2");
+    std::optional<std::string> error = sbp::parseEnableZero(text, options);
+    return error ? invalid(*error) : absl::OkStatus();
   });
 }
 
@@ -141,7 +157,7 @@ std::string Flags::help() const {
   std::string text = absl::StrCat("usage: ", program, " ", usage, "\n\n");
   for (const Flag &flag : flags) {
     std::string left = absl::StrCat("  --", flag.name, flag.isSwitch() ? "" : "=", flag.valueName);
-    left.resize(std::max<size_t>(left.size() + 2, 34), ' ');
+    left.resize(std::max(left.size() + 2, kHelpColumn), ' ');
     absl::StrAppend(&text, left, flag.help, "\n");
   }
   return text;

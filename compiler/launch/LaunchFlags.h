@@ -7,6 +7,8 @@
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
 #define SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
 
+#include "dialects/sbp/algebra/Policy.h"
+
 #include "absl/status/status.h"
 
 #include <cstdint>
@@ -31,6 +33,9 @@ public:
   /// `parse` is called with each value given. Its error follows "--name is 'value'; ".
   void addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                  std::function<absl::Status(const std::string &)> parse);
+  /// --enable-zero=OPTION=VALUE,...: the options of the pipeline of that name. Unlike the others it replaces all of
+  /// `options`: what the flag does not say is as by default.
+  void addZero(sbp::ZeroOptions *options);
   /// An argument without a name, which must be given.
   void addPositional(const std::string &valueName, std::string *value);
 

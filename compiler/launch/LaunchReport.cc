@@ -24,6 +24,14 @@ std::string memoryText(const MemoryReport &memory) {
                       mb(memory.interfaceBytes));
 }
 
+std::string groupsText(const MemoryReport &memory) {
+  std::string text;
+  for (const GroupMemory &group : memory.groups)
+    absl::StrAppend(&text, "group ", group.name, ": parameters ", megabytes(group.parameters), ", optimizer state ",
+                    megabytes(group.optimizerState), "; ", sbp::toString(group.policy), "\n");
+  return text;
+}
+
 std::string communicationText(const CommunicationReport &communication) {
   std::string text;
   for (const CommunicationReport::Entry &entry : communication.entries)
@@ -38,6 +46,9 @@ std::string reportText(const Session &session) {
       absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
                       "initial values %.3f s\n",
                       seconds.global, seconds.plan, seconds.ranks, seconds.kernels, seconds.variables);
+  if (!session.functions().empty()) // what lies at rest, all functions share
+    if (MemoryReport memory = session.memoryReport(session.functions().front()); memory.hasSeveralPolicies())
+      absl::StrAppend(&text, groupsText(memory));
   for (const std::string &function : session.functions()) {
     absl::StrAppend(&text, "function '", function,
                     "', on this rank:\n  memory: ", memoryText(session.memoryReport(function)), "\n");

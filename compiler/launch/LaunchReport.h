@@ -9,6 +9,9 @@
 
 namespace splitcast {
 
+/// What lies at rest of each group on this rank, and what ZeRO does with it, a line per group.
+std::string groupsText(const MemoryReport &memory);
+
 /// The predicted peak of this rank with its terms, in MB (10^6 bytes), on one line.
 std::string memoryText(const MemoryReport &memory);
 

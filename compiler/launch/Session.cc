@@ -39,7 +39,7 @@ std::string fingerprint(ModuleOp global, const SessionOptions &options) {
   global->print(os);
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
-                      ", prefetch ", options.compile.prefetch, ", CPU ", llvm::sys::getHostCPUName().str());
+                      ", CPU ", llvm::sys::getHostCPUName().str());
 }
 
 absl::Status compareFingerprints(const std::string &mine, runtime::Communicator &communicator) {

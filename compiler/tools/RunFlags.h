@@ -15,8 +15,7 @@ struct RunFlags {
   std::string module;   ///< path
   std::string function; ///< empty: the module's only one, or "train"
   int64_t steps = -1;   ///< -1: as many as the inputs have, or 1 without inputs
-  EnableZero zero{0};
-  int64_t prefetch = 1;
+  sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
   std::vector<NamedFile> inputs, outputs;
   std::string loadVariables, saveVariables, metrics;
@@ -25,9 +24,6 @@ struct RunFlags {
 
   void addTo(Flags &flags);
 };
-
-/// "stage=N[,strategy=S][,bucket-bytes=N][,axis=A]" into `zero`.
-absl::Status parseEnableZero(const std::string &text, EnableZero *zero);
 
 } // namespace splitcast
 

@@ -1,6 +1,6 @@
 // splitcast-kernels: what a GPU runs of a module at the global level.
 //
-//   splitcast-kernels MODULE.mlir [--enable-zero=N] [--rank=R] [--chip=sm_90] > kernels.ptx
+//   splitcast-kernels MODULE.mlir [--enable-zero=stage=N,...] [--rank=R] [--chip=sm_90] > kernels.ptx
 //
 // Prints the PTX of all kernels of a rank's plan, and of those that its library calls are made of; their names stand
 // before it, as comments, with the functions that each launches. Needs no GPU.
@@ -23,7 +23,8 @@ namespace {
 
 struct Options {
   std::string path, chip = "sm_90";
-  int64_t stage = 0, rank = 0;
+  int64_t rank = 0;
+  sbp::ZeroOptions zero = CompileOptions::withoutZero();
 };
 
 absl::Status addCallKernels(mlir::ModuleOp plans, mlir::ModuleOp kernels) {
@@ -47,7 +48,7 @@ absl::StatusOr<runtime::GpuProgram> programOf(const Options &options, mlir::MLIR
           absl::StrCat("'", options.path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
   }
   CompileOptions compile;
-  compile.zero.stage = static_cast<int>(options.stage);
+  compile.zero = options.zero;
   auto global = compileGlobal(*module, compile);
   if (!global.ok())
     return global.status();
@@ -92,7 +93,7 @@ int main(int argc, char **argv) {
   splitcast::Options options;
   splitcast::Flags flags("splitcast-kernels", "MODULE.mlir [FLAGS]\nPrints the PTX of a module's kernels.");
   flags.addPositional("MODULE.mlir", &options.path);
-  flags.addInteger("enable-zero", &options.stage, 0, 3, "the stage of ZeRO");
+  flags.addZero(&options.zero);
   flags.addInteger("rank", &options.rank, 0, 1 << 20, "whose plan");
   flags.addString("chip", &options.chip, "NAME", "what to compile for");
   absl::Status status = flags.parse(argc, argv);

@@ -163,7 +163,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())
     return status;
   SessionOptions options;
-  options.compile = {flags.zero, flags.prefetch};
+  options.compile.zero = flags.zero;
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = launch.options().kernelCache;
   options.threads = launch.threads();

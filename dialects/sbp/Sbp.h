@@ -4,6 +4,7 @@
 
 #include "dialects/sbp/algebra/Boxing.h"
 #include "dialects/sbp/algebra/Factors.h"
+#include "dialects/sbp/algebra/Policy.h"
 #include "dialects/sbp/algebra/Signature.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace splitcast::sbp {
 
@@ -70,6 +72,24 @@ mlir::LogicalResult verifyRoom(SlotAttr slot, llvm::ArrayRef<int64_t> shape, mli
 /// The placement of a module: that of the `sbp.placement` attribute, else of the first signature found in a variable or
 /// a function's type; null when there is none.
 PlacementAttr placementOf(mlir::ModuleOp module);
+
+/// What a module's groups say of its variables.
+class GroupPolicies {
+public:
+  /// An error when the group was added before.
+  mlir::LogicalResult add(GroupOp group);
+  /// What the variable says, over what its groups say, the innermost first.
+  Policy policyOf(VariableOp variable);
+  /// Whether policyOf found each group, which then has a variable; an error names one that it did not.
+  mlir::LogicalResult verifyAllUsed();
+
+private:
+  struct Entry {
+    GroupOp group;
+    bool hasVariable;
+  };
+  llvm::MapVector<mlir::StringRef, Entry> groups;
+};
 
 /// The operands and results that a LoopSpec speaks of.
 llvm::SmallVector<mlir::Value> tensorOperands(mlir::Operation *op);

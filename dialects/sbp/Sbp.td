@@ -35,7 +35,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     `update` how its gradient and its update are computed; both are the logical one when absent. ZeRO rewrites these two and
     nothing else. `slot` is its place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names
     what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
-    variable, and `role` says which.
+    variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
+    'sbp-zero-storage' completes it.
     - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
     - C2: No signature has P, and each fits the shape.
@@ -45,15 +46,21 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     - C6: A type, storage or update that is split as a slot is so as `slot`.
     - C7: The slot has room for the variable's largest piece, and its bucket at most 2^63 - 1 bytes.
     - C8: State that has a slot has the shape of its variable.
+    - C9: State has no policy: its variable's holds.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    OptionalAttr<Sbp_NdAttr>:$storage, OptionalAttr<Sbp_NdAttr>:$update,
                    OptionalAttr<Sbp_SlotAttr>:$slot, OptionalAttr<AnyAttr>:$init, OptionalAttr<StrAttr>:$group,
-                   OptionalAttr<FlatSymbolRefAttr>:$state_of, OptionalAttr<StrAttr>:$role, UnitAttr:$frozen);
+                   OptionalAttr<FlatSymbolRefAttr>:$state_of, OptionalAttr<StrAttr>:$role, UnitAttr:$frozen,
+                   OptionalAttr<Sbp_PolicyAttr>:$policy);
   let assemblyFormat = [{
     $sym_name `:` $type (`storage` qualified($storage)^)? (`update` qualified($update)^)? (`slot` qualified($slot)^)?
-    (`init` $init^)? (`group` $group^)? (`state_of` $state_of^ `role` $role)? (`frozen` $frozen^)? attr-dict
+    (`init` $init^)? (`group` $group^)? (`state_of` $state_of^ `role` $role)? (`frozen` $frozen^)?
+    (`policy` qualified($policy)^)? attr-dict
   }];
+  // The rest is said by setters.
+  let builders = [OpBuilder<(ins "::mlir::StringRef":$name, "::mlir::Type":$type,
+                                 CArg<"::mlir::Attribute", "{}">:$init, CArg<"::mlir::StringRef", "{}">:$group)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
@@ -65,7 +72,28 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     ::mlir::RankedTensorType getStorageType();
     /// `group`, or the name up to its last dot.
     ::llvm::StringRef getGroupOrPrefix();
+    /// What is said here; the rest, where 'sbp-zero-storage' has not run, is as by default.
+    Policy getPolicyOrDefault();
   }];
+}
+
+def Sbp_GroupOp : Sbp_Op<"group", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "Decides about all variables of a group";
+  let description = [{
+    A group is the variables that name it, or whose names begin with it; it is also within the groups whose names, up to a
+    dot, it begins with. What a variable's own policy leaves open, its group says, then the group around that one. From
+    tests/dialects/sbp/policies.mlir, where "h.0" is split by rows at stage 3:
+    ```mlir
+    sbp.group "h" #sbp.policy<stage = 3>
+    sbp.group "h.0" #sbp.policy<strategy = tensor>
+    ```
+    - C1: The name is not empty.
+    - C2: The policy says something.
+    - C3: No other says something of this group, and some variable is in it.
+  }];
+  let arguments = (ins StrAttr:$name, Sbp_PolicyAttr:$policy);
+  let assemblyFormat = "$name qualified($policy) attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sbp_ReadOp : Sbp_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,

@@ -125,6 +125,25 @@ def Sbp_FileInitAttr : Sbp_Attr<"FileInit", "file"> {
   let assemblyFormat = "`<` $path `,` $tensor `>`";
 }
 
+def Sbp_PolicyParameter : AttrOrTypeParameter<"::splitcast::sbp::Policy", "what is said"> {
+  let cppStorageType = "::splitcast::sbp::Policy";
+}
+
+def Sbp_PolicyAttr : Sbp_Attr<"Policy", "policy"> {
+  let summary = "What is decided about variables: how ZeRO stores, gathers and reduces them";
+  let description = [{
+    `#sbp.policy<stage = 3, strategy = tensor>`. What it does not say is as the group says, or the options of `enable-zero`.
+    From tests/dialects/sbp/policies.mlir:
+    ```mlir
+    sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
+    ```
+    - C1: Decisions are `stage` (0, 1, 2 or 3), `strategy` (`bucket` or `tensor`), `keep` (`never`, `last` or `always`),
+      `prefetch` (0 or 1) and `bucket_bytes` (a number that is not negative), each at most once.
+  }];
+  let parameters = (ins Sbp_PolicyParameter:$policy);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Sbp_TokenType : TypeDef<Sbp_Dialect, "Token"> {
   let summary = "A scope, as an operand";
   let mnemonic = "token";

@@ -27,11 +27,23 @@ struct AliasInterface : OpAsmDialectInterface {
       os << '_';
       return AliasResult::FinalAlias;
     }
+    if (auto policy = dyn_cast<PolicyAttr>(attr))
+      return printAlias(policy.getPolicy(), os);
     if (auto signature = dyn_cast<NdAttr>(attr)) {
       llvm::interleave(signature.toAlgebra(), os, [&](const Sbp &sbp) { printAlias(sbp, os); }, "_");
       return AliasResult::FinalAlias;
     }
     return AliasResult::NoAlias;
+  }
+
+  /// Of what passes have completed; what a user said stands where it was said.
+  static AliasResult printAlias(const Policy &policy, raw_ostream &os) {
+    if (!llvm::all_of(decisionInfos(), [&](const DecisionInfo &info) { return policy.get(info.decision); }))
+      return AliasResult::NoAlias;
+    for (const DecisionInfo &info : decisionInfos())
+      if (info.decision == Decision::Stage || info.decision == Decision::Strategy)
+        os << info.name << '_' << info.toString(*policy.get(info.decision)) << '_';
+    return AliasResult::FinalAlias;
   }
 
   static void printAlias(const Sbp &sbp, raw_ostream &os) {

@@ -14,6 +14,16 @@ using namespace splitcast::sbp;
 // Variables
 //===----------------------------------------------------------------------===//
 
+void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, Type type, Attribute init,
+                       StringRef group) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.sym_name = builder.getStringAttr(name);
+  properties.type = TypeAttr::get(type);
+  properties.init = init;
+  if (!group.empty())
+    properties.group = builder.getStringAttr(group);
+}
+
 NdAttr VariableOp::getLogical() { return signatureOf(getType()); }
 
 RankedTensorType VariableOp::getStorageType() { return withSignature(getType(), getStorageOrLogical()); }
@@ -89,7 +99,12 @@ LogicalResult VariableOp::verify() {
   if (getRole() && (*getRole() == "parameter" || getRole()->contains('.')))
     return emitOpError() << "@" << getSymName() << " has role \"" << *getRole()
                          << "\", which stands for another storage: a role is not \"parameter\" and has no dot";
-  return verifySlot(*this);
+  if (failed(verifySlot(*this)))
+    return failure();
+  if (getStateOf() && getPolicyAttr())
+    return emitOpError() << "@" << getSymName() << " has a policy, but is state of @" << *getStateOf()
+                         << ", whose policy holds; say it there";
+  return success();
 }
 
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {

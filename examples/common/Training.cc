@@ -14,12 +14,7 @@ namespace splitcast {
 
 void TrainingFlags::addTo(Flags &flags) {
   flags.addInteger("steps", &steps, 0, 1'000'000'000, "how many");
-  flags.addInteger(
-      "zero-stage", &stage, 0, 3,
-      "0: all on each rank; 1: optimizer state, 2: and gradients, 3: and parameters are split over the ranks");
-  flags.addChoice("strategy", &strategy, {"bucket", "tensor"}, "how they are split");
-  flags.addInteger("bucket-bytes", &bucketBytes, 0, INT64_MAX, "least size of a bucket; 0: one per layer");
-  flags.addInteger("prefetch", &prefetch, 0, 1, "layers that are gathered ahead");
+  flags.addZero(&zero);
   flags.addInteger("seed", &seed, 0, INT64_MAX, "of initial values and data");
   flags.addString("write-mlir", &writeMlir, "FILE.mlir",
                   "write the model, which splitcast-run trains to the same bits");
@@ -51,14 +46,11 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
 }
 
 absl::Status Training::compile(Graph &graph) {
-  if (flags.strategy != "bucket" && flags.bucketBytes != 0)
-    return absl::InvalidArgumentError("--bucket-bytes is of --strategy=bucket only; leave one of the two out");
   absl::StatusOr<mlir::ModuleOp> module = graph.finish();
   if (!module.ok())
     return module.status();
   SessionOptions options;
-  options.compile.zero = {static_cast<int>(flags.stage), "", flags.strategy, flags.bucketBytes};
-  options.compile.prefetch = flags.prefetch;
+  options.compile.zero = flags.zero;
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = job.options().kernelCache;
   options.threads = job.threads();

@@ -15,10 +15,7 @@ namespace splitcast {
 /// The flags of every example; the members hold the defaults.
 struct TrainingFlags {
   int64_t steps = 100;
-  int64_t stage = 0;
-  std::string strategy = "bucket";
-  int64_t bucketBytes = 0;
-  int64_t prefetch = 1;
+  sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
   std::string writeMlir, writeInputs, losses, metrics, loadVariables, saveVariables;
   bool report = false;

@@ -86,7 +86,7 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFil
     return training.status();
   if (launch.rank() == 0)
     printf("%lld parameters, %lld ranks, ZeRO stage %lld\n", static_cast<long long>(gptParameters(flags.sizes)),
-           static_cast<long long>(launch.size()), static_cast<long long>(flags.training.stage));
+           static_cast<long long>(launch.size()), static_cast<long long>(flags.training.zero.policy.stage()));
   TextProgress progress(flags.training.steps, flags.batch * context, (*training)->session().memoryReport("train"));
   absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
     progress.show(result, launch.rank() == 0, metrics);
@@ -110,7 +110,7 @@ absl::Status run(const GptFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   GptFlags gpt;
   gpt.training.steps = 1500;
-  gpt.training.stage = 2;
+  gpt.training.zero = {};
   Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
   flags.addString("text", &gpt.text, "FILE", "what to train on");
   flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "windows per step, over all ranks");

@@ -58,7 +58,7 @@ absl::Status run(const TextFlags &flags, Launch &launch) {
 int main(int argc, char **argv) {
   TextFlags text;
   text.training.steps = 1000;
-  text.training.stage = 2;
+  text.training.zero = {};
   Flags flags("text_model", "--text=FILE [flags]\nTrains a small language model on the bytes of a file.");
   flags.addString("text", &text.text, "FILE", "what to train on");
   flags.addInteger("batch", &text.batch, 1, 1'000'000, "windows per step, over all ranks");

@@ -96,9 +96,8 @@ public:
         like.getLogical() ? sbp::NdAttr::broadcast(like.getLogical().getPlacement()) : sbp::NdAttr();
     auto type = RankedTensorType::get({}, element, signature);
     auto init = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(initial));
-    auto variable =
-        b.create<sbp::VariableOp>(like.getLoc(), b.getStringAttr(name), nullptr, TypeAttr::get(type), nullptr, nullptr,
-                                  nullptr, init, b.getStringAttr("optimizer"), nullptr, nullptr, b.getUnitAttr());
+    auto variable = b.create<sbp::VariableOp>(like.getLoc(), name, type, init, "optimizer");
+    variable.setFrozen(true);
     symbols.insert(variable);
     return variable;
   }
@@ -181,9 +180,7 @@ private:
       return scalar;
     fail() << "keeps a scalar in @" << name << ", but that is something else; rename it";
     OpBuilder b(variable); // of the right type, for what is built before the error is seen
-    return b.create<sbp::VariableOp>(loc(), b.getStringAttr(name), nullptr,
-                                     TypeAttr::get(RankedTensorType::get({}, element)), nullptr, nullptr, nullptr,
-                                     nullptr, nullptr, nullptr, nullptr, nullptr);
+    return b.create<sbp::VariableOp>(loc(), name, RankedTensorType::get({}, element));
   }
 
   void checkLearningRate(double initial) {
@@ -212,9 +209,9 @@ private:
     b.setInsertionPointAfter(variable);
     auto zero = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(0.0));
     auto made =
-        b.create<sbp::VariableOp>(variable.getLoc(), b.getStringAttr(name), nullptr, variable.getTypeAttr(), nullptr,
-                                  nullptr, nullptr, zero, b.getStringAttr(variable.getGroupOrPrefix()),
-                                  FlatSymbolRefAttr::get(variable.getSymNameAttr()), b.getStringAttr(role), nullptr);
+        b.create<sbp::VariableOp>(variable.getLoc(), name, variable.getType(), zero, variable.getGroupOrPrefix());
+    made.setStateOf(variable.getSymName());
+    made.setRole(role);
     function.symbols.insert(made);
     return made;
   }

@@ -21,8 +21,7 @@ const char *nameOf(Phase phase) {
 
 class FunctionBoxing {
 public:
-  FunctionBoxing(func::FuncOp function, SymbolTable &symbols, bool keepLast)
-      : function(function), symbols(symbols), keepLast(keepLast) {}
+  FunctionBoxing(func::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
 
   void run() {
     Block &body = function.getBody().front();
@@ -82,6 +81,17 @@ private:
 
   Phase phaseOfUse(Operation *user) { return feedsOnlyUpdates(user) ? Phase::Update : phases.lookup(user); }
 
+  bool isKept(sbp::ReadOp read) {
+    switch (variableOf(read).getPolicyOrDefault().keep()) {
+    case sbp::Keep::Never:
+      return false;
+    case sbp::Keep::Last:
+      return groupOf(read) == lastGroup;
+    case sbp::Keep::Always:
+      return true;
+    }
+  }
+
   void boxRead(sbp::ReadOp read) {
     if (!isStoredSplit(read))
       return;
@@ -90,7 +100,7 @@ private:
     std::map<Phase, SmallVector<OpOperand *>> uses;
     for (OpOperand &use : read.getResult().getUses()) {
       Phase phase = phaseOfUse(use.getOwner());
-      if (phase == Phase::Backward && keepLast && groupOf(read) == lastGroup)
+      if (phase == Phase::Backward && isKept(read))
         phase = Phase::Forward;
       uses[phase].push_back(&use);
     }
@@ -135,7 +145,6 @@ private:
 
   func::FuncOp function;
   SymbolTable &symbols;
-  bool keepLast;
   DenseMap<Operation *, Phase> phases;
   std::map<std::pair<Phase, std::string>, Value> scopes;
   std::string lastGroup;
@@ -154,7 +163,7 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
         return signalPassFailure();
       }
     for (auto function : getOperation().getOps<func::FuncOp>())
-      FunctionBoxing(function, symbols, keepLast).run();
+      FunctionBoxing(function, symbols).run();
     foldRoundTrips();
   }
 

@@ -16,6 +16,9 @@ namespace splitcast {
 #define GEN_PASS_REGISTRATION
 #include "passes/global/Passes.h.inc"
 
+/// 'sbp-zero-storage' with these defaults for what variables and groups do not say.
+std::unique_ptr<mlir::Pass> createZeroStoragePass(const sbp::ZeroOptions &options);
+
 /// Whether the module has one placement, and functions of ranked tensors only: what passes rely on that index
 /// signatures by the placement's axes, on decided modules and others.
 mlir::LogicalResult verifyModule(mlir::ModuleOp module);

@@ -40,11 +40,12 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
   let summary = "Stores variables split along one axis (ZeRO 1, 2, 3)";
   let description = [{
     Changes how variables lie at rest and where they are updated, and nothing else; 'sbp-propagate' and 'sbp-insert-boxing'
-    add the communication. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
+    add the communication. What a variable's policy leaves open its groups say (sbp.group), then the options; the whole policy
+    is written on the variable, and its groups are gone. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
     when gradients are reduced (see 'sbp-propagate'). With strategy `bucket`, the variables of a group lie in one flat range,
     each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `tensor`, each is split by rows,
     ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
-    signature, else as it is declared. Scalars, variables that the user split along the axis already, and variables that
+    signature, else as it is declared. Variables of one bucket have one policy. Scalars, variables that the user split along the axis already, and variables that
     have a slot stay as they are.
     Before and after, `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):
     ```mlir
@@ -52,13 +53,6 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     sbp.variable @w : tensor<10x4xf32, #B> storage #S0_ update #S0_ // after: 48, 48, 32, 32 bytes
     ```
   }];
-  let options = [
-    Option<"stage", "stage", "int", "2", "0: buckets only; 1: optimizer state; 2: and gradients; 3: and parameters">,
-    Option<"axis", "axis", "std::string", "\"\"", "The placement's axis to split along; its first when not said">,
-    Option<"strategy", "strategy", "std::string", "\"bucket\"", "bucket or tensor">,
-    Option<"bucketBytes", "bucket-bytes", "int64_t", "0",
-           "Join consecutive groups into a bucket until it has so many bytes; 0: one bucket per group">,
-  ];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
@@ -69,8 +63,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     changes fewest operands, then the one that splits its result. Signatures that the user wrote stay. What is made from
     nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. P stays P until an op needs
     more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
-    signature of its variable: gradients before the fence, right after their last contribution (`reduce=early`), or behind
-    it, when backward has ended (`reduce=late`, ZeRO 1). Ops that are more than elementwise see what comes out of an update
+    signature of its variable: gradients before the fence, right after their last contribution, or behind it, when backward
+    has ended, if the policy of the variable is ZeRO 1. Ops that are more than elementwise see what comes out of an update
     in the signature that it would have had without one, so that no sum depends on the stage.
     From tests/passes/global/propagate_example.mlir:
     ```mlir
@@ -78,7 +72,6 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>   // after
     ```
   }];
-  let options = [Option<"reduce", "reduce", "std::string", "\"early\"", "early or late">];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
@@ -86,8 +79,8 @@ def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
   let summary = "Communicates where the storage of a variable differs from what the graph reads";
   let description = [{
     Reads give the storage signature and are boxed to the logical one: once for forward and once more for backward, each in a
-    scope of its group, so that what was gathered is freed between the two. The group that forward uses last is kept for
-    backward, which uses it first (`keep-last`). Assigned values are boxed to the storage.
+    scope of its group, so that what was gathered is freed between the two. By a variable's policy it is kept instead: always,
+    never, or if its group is the one that forward uses last and backward first. Assigned values are boxed to the storage.
     From tests/passes/global/insert_boxing_example.mlir:
     ```mlir
     %w = sbp.read @w : tensor<10x4xf32, #B>                                          // before
@@ -96,7 +89,6 @@ def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
     %w = sbp.boxing %1 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>
     ```
   }];
-  let options = [Option<"keepLast", "keep-last", "bool", "true", "Keep the last group between forward and backward">];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
@@ -153,7 +145,7 @@ def MarkHeldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
     func.func @predict(%arg0: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> attributes {sbp.hold_gathers} {   // after
     ```
   }];
-  let options = [Option<"limitBytes", "limit-bytes", "int64_t", "268435456", "What a function may hold; 0: nothing">];
+  let options = [Option<"limitBytes", "limit-bytes", "int64_t", "splitcast::sbp::ZeroOptions().holdGathersBytes", "What a function may hold; 0: nothing">];
 }
 
 def MergeEqualPass : Pass<"sbp-merge-equal", "mlir::func::FuncOp"> {

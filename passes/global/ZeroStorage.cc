@@ -1,5 +1,6 @@
 // ZeRO as storage: which variables lie split, and as slots of which buckets.
 #include "passes/global/Passes.h"
+#include "passes/global/ZeroTexts.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
 
@@ -20,6 +21,7 @@ struct Bucket {
   std::string name;
   Type element;
   bool frozen;
+  sbp::Policy policy;
   SmallVector<sbp::VariableOp> members;
   SmallVector<int64_t> offsets;
   int64_t elements = 0; ///< so far; unpadded
@@ -28,10 +30,21 @@ struct Bucket {
 };
 
 struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
-  using ZeroStoragePassBase::ZeroStoragePassBase;
+  ZeroStorage() : texts(*this, /*ofStorageOnly=*/true) {}
+  ZeroStorage(const ZeroStorage &other) : ZeroStoragePassBase(other), texts(*this, /*ofStorageOnly=*/true) {}
+  explicit ZeroStorage(const sbp::ZeroOptions &options) : ZeroStorage() { texts.set(options); }
+
+  LogicalResult initializeOptions(StringRef text, function_ref<LogicalResult(const Twine &)> errorHandler) override {
+    sbp::ZeroOptions parsed;
+    if (std::optional<std::string> error = sbp::parseZeroOptions(text, &parsed))
+      return errorHandler("'sbp-zero-storage' is given '" + text + "': " + *error);
+    texts.set(parsed);
+    return success();
+  }
 
   void runOnOperation() override {
-    if (failed(checkOptions()) || failed(verifyModule(getOperation())) || failed(verifyVariables(getOperation())))
+    if (failed(checkOptions()) || failed(verifyModule(getOperation())) || failed(verifyVariables(getOperation())) ||
+        failed(completePolicies()))
       return signalPassFailure();
     states.clear();
     names.clear();
@@ -50,41 +63,52 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       else if (isSplittable(variable))
         parameters.push_back(variable);
     }
-    if (failed(strategy == "bucket" ? splitByBuckets(parameters) : splitByRows(parameters)))
+    if (failed(split(parameters)))
       signalPassFailure();
   }
 
 private:
   LogicalResult checkOptions() {
     ModuleOp module = getOperation();
-    if (stage < 0 || stage > 3)
-      return module.emitError() << "'sbp-zero-storage' got stage=" << stage.getValue() << "; stages are 0, 1, 2 and 3";
-    if (strategy != "bucket" && strategy != "tensor")
-      return module.emitError() << "'sbp-zero-storage' got strategy=" << strategy.getValue()
-                                << "; it is bucket or tensor";
-    if (bucketBytes < 0)
-      return module.emitError() << "'sbp-zero-storage' got bucket-bytes=" << bucketBytes.getValue()
-                                << "; it is at least 0";
+    options = sbp::ZeroOptions();
+    if (std::optional<std::string> error = texts.parse(&options))
+      return module.emitError() << "'sbp-zero-storage': " << *error;
     placement = sbp::placementOf(module);
     if (!placement)
       return success();
     if (placement.getNumAxes() == 0)
       return module.emitError() << "'sbp-zero-storage' needs a placement with an axis to split along";
     algebra = placement.toAlgebra();
-    zeroAxis = axis.empty() ? 0 : algebra.axisIndex(axis);
+    zeroAxis = options.axis.empty() ? 0 : algebra.axisIndex(options.axis);
     if (zeroAxis >= 0)
       return success();
     InFlightDiagnostic diag = module.emitError()
-                              << "'sbp-zero-storage' got axis=" << axis.getValue() << "; the placement has";
+                              << "'sbp-zero-storage' got axis=" << options.axis << "; the placement has";
     for (const sbp::Axis &known : algebra.axes)
       diag << " " << known.name;
     return diag;
   }
 
+  /// Later passes read a variable's policy, and know neither groups nor options.
+  LogicalResult completePolicies() {
+    sbp::GroupPolicies groups;
+    for (auto group : getOperation().getOps<sbp::GroupOp>())
+      if (failed(groups.add(group)))
+        return failure();
+    for (auto variable : getOperation().getOps<sbp::VariableOp>())
+      if (!variable.getStateOf())
+        variable.setPolicyAttr(sbp::PolicyAttr::get(&getContext(), groups.policyOf(variable).over(options.policy)));
+    if (failed(groups.verifyAllUsed()))
+      return failure();
+    for (auto group : llvm::make_early_inc_range(getOperation().getOps<sbp::GroupOp>()))
+      group.erase();
+    return success();
+  }
+
   bool isSplittable(sbp::VariableOp variable) {
     if (!variable.getLogical() || variable.getTensorType().getRank() == 0)
       return false;
-    if (variable.getFrozen() && stage < 3)
+    if (variable.getFrozen() && variable.getPolicyOrDefault().stage() < 3)
       return false;
     return variable.getLogical().toAlgebra()[zeroAxis].isBroadcast();
   }
@@ -103,6 +127,7 @@ private:
       if (slot)
         variable.setSlotAttr(slot);
     };
+    const int64_t stage = parameter.getPolicyOrDefault().stage();
     if (stage >= 1 && !parameter.getFrozen())
       parameter.setUpdateAttr(signature);
     place(parameter, stage >= 3);
@@ -121,46 +146,48 @@ private:
            bucket->roles.try_emplace(*state.getRole(), type.getElementType()).first->second == type.getElementType();
   }
 
-  LogicalResult splitByRows(ArrayRef<sbp::VariableOp> parameters) {
+  LogicalResult split(ArrayRef<sbp::VariableOp> parameters) {
+    std::vector<Bucket> open; // one per element type, frozenness and policy
     for (sbp::VariableOp parameter : parameters) {
-      bool rowsAreSplit = llvm::any_of(parameter.getLogical().toAlgebra(),
-                                       [](const sbp::Sbp &entry) { return entry.splitsSameDimAs(sbp::Sbp::split(0)); });
-      if (!rowsAreSplit) {
-        store(parameter, split(parameter, sbp::Sbp::split(0)), {});
-        continue;
-      }
-      // By another axis, inside of which this split must lie: a bucket of one.
-      Bucket alone = startBucket(parameter, parameter.getSymName());
-      if (failed(add(alone, parameter)) || failed(finish(alone)))
-        return failure();
-    }
-    return success();
-  }
-
-  LogicalResult splitByBuckets(ArrayRef<sbp::VariableOp> parameters) {
-    SmallVector<Bucket> open; // one per element type and frozenness
-    for (sbp::VariableOp parameter : parameters) {
-      auto fits = [&](Bucket &bucket) {
-        return bucket.element == parameter.getTensorType().getElementType() && bucket.frozen == parameter.getFrozen();
-      };
-      Bucket *bucket = llvm::find_if(open, fits);
-      if (bucket == open.end()) {
-        open.push_back(startGroup(parameter));
-        bucket = &open.back();
-      } else if (isFull(*bucket, parameter)) {
-        if (failed(finish(*bucket)))
-          return failure();
-        *bucket = startGroup(parameter);
-      }
-      if (failed(add(*bucket, parameter)))
+      bool byRows = parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Tensor;
+      if (failed(byRows ? splitByRows(parameter) : addToBucket(parameter, open)))
         return failure();
     }
     return success(llvm::all_of(open, [&](Bucket &bucket) { return succeeded(finish(bucket)); }));
   }
 
+  LogicalResult splitByRows(sbp::VariableOp parameter) {
+    bool rowsAreSplit = llvm::any_of(parameter.getLogical().toAlgebra(),
+                                     [](const sbp::Sbp &entry) { return entry.splitsSameDimAs(sbp::Sbp::split(0)); });
+    if (!rowsAreSplit) {
+      store(parameter, split(parameter, sbp::Sbp::split(0)), {});
+      return success();
+    }
+    // By another axis, inside of which this split must lie: a bucket of one.
+    Bucket alone = startBucket(parameter, parameter.getSymName());
+    return success(succeeded(add(alone, parameter)) && succeeded(finish(alone)));
+  }
+
+  LogicalResult addToBucket(sbp::VariableOp parameter, std::vector<Bucket> &open) {
+    auto fits = [&](Bucket &bucket) {
+      return bucket.element == parameter.getTensorType().getElementType() && bucket.frozen == parameter.getFrozen() &&
+             bucket.policy == parameter.getPolicyOrDefault();
+    };
+    auto bucket = llvm::find_if(open, fits);
+    if (bucket == open.end()) {
+      open.push_back(startGroup(parameter));
+      bucket = std::prev(open.end());
+    } else if (isFull(*bucket, parameter)) {
+      if (failed(finish(*bucket)))
+        return failure();
+      *bucket = startGroup(parameter);
+    }
+    return add(*bucket, parameter);
+  }
+
   bool isFull(const Bucket &bucket, sbp::VariableOp next) {
     int64_t bytes = bucket.elements * sbp::elementBytes(bucket.element);
-    return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucketBytes;
+    return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucket.policy.bucketBytes();
   }
 
   /// Empty, and of a name that no other bucket has: another element type may have taken it, or the group comes again.
@@ -168,7 +195,15 @@ private:
     std::string name = wantedName.str();
     for (int copy = 1; !names.insert(name).second; ++copy)
       name = wantedName.str() + "_" + std::to_string(copy);
-    return {name, first.getTensorType().getElementType(), first.getFrozen(), {}, {}, 0, first.getGroupOrPrefix(), {}};
+    return {name,
+            first.getTensorType().getElementType(),
+            first.getFrozen(),
+            first.getPolicyOrDefault(),
+            {},
+            {},
+            0,
+            first.getGroupOrPrefix(),
+            {}};
   }
 
   Bucket startGroup(sbp::VariableOp first) {
@@ -238,6 +273,8 @@ private:
                                   group.empty() ? StringAttr() : builder.getStringAttr(group));
   }
 
+  ZeroTexts<Option<std::string>> texts;
+  sbp::ZeroOptions options;
   sbp::PlacementAttr placement;
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
@@ -246,3 +283,7 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> splitcast::createZeroStoragePass(const sbp::ZeroOptions &options) {
+  return std::make_unique<ZeroStorage>(options);
+}

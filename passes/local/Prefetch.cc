@@ -32,20 +32,38 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
     if (failed(verifyStraightLine(getOperation())))
       return signalPassFailure();
-    if (depth == 0)
-      return;
+    findDepths();
     startGathersEarly();
-    waitForReductionsLate();
+    if (depth > 0)
+      waitForReductionsLate();
+  }
+
+  /// A storage's variables have one policy.
+  void findDepths() {
+    depths.clear();
+    SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
+    for (auto read : getOperation().getBody().front().getOps<ccl::ReadOp>()) {
+      auto storage = symbols.lookup<ccl::StorageOp>(read.getStorage());
+      if (!storage || storage.getMembers().empty())
+        continue;
+      auto variable = symbols.lookup<sbp::VariableOp>(cast<FlatSymbolRefAttr>(storage.getMembers()[0]).getValue());
+      if (variable && variable.getPolicyAttr())
+        depths[read] = variable.getPolicyOrDefault().prefetch();
+    }
   }
 
   /// A gather of what is stored and not assigned before it can start anywhere after the read.
-  /// These are the ops that make its operand: the read, and views of it. None when it gathers anything else.
-  static SmallVector<Operation *> makersOfStored(ccl::AllGatherOp op) {
+  /// These are the ops that make its operand: the read, and views of it. None when it gathers anything else, or what is
+  /// not to be gathered ahead.
+  SmallVector<Operation *> makersOfStored(ccl::AllGatherOp op) {
     SmallVector<Operation *> makers;
     for (Operation *maker = op.getInput().getDefiningOp(); maker; maker = maker->getOperand(0).getDefiningOp()) {
       makers.insert(makers.begin(), maker);
-      if (isa<ccl::ReadOp>(maker))
-        return makers;
+      if (isa<ccl::ReadOp>(maker)) {
+        auto known = depths.find(maker);
+        bool isAhead = known == depths.end() ? depth > 0 : known->second > 0;
+        return isAhead ? makers : SmallVector<Operation *>();
+      }
       if (!isa<ccl::ViewOp>(maker))
         break;
     }
@@ -98,6 +116,8 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
         open = waitOf(&op);
     }
   }
+
+  DenseMap<Operation *, int64_t> depths; ///< of reads of variables whose policy says it
 };
 
 } // namespace

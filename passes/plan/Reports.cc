@@ -17,20 +17,53 @@ namespace splitcast {
 
 namespace {
 
-/// Persistent bytes by the role of the first member: a parameter has none.
-void addStorages(ModuleOp plans, MemoryReport &report) {
-  SymbolTable symbols(plans);
-  for (auto storage : plans.getOps<exec::StorageOp>()) {
-    auto first =
-        storage.getMembers().empty() ? FlatSymbolRefAttr() : dyn_cast<FlatSymbolRefAttr>(storage.getMembers()[0]);
-    auto variable = first ? symbols.lookup<sbp::VariableOp>(first.getValue()) : sbp::VariableOp();
-    bool isParameter = variable && variable.getTensorType().getRank() > 0;
-    int64_t &bytes = variable && variable.getStateOf() ? report.optimizerState
-                     : isParameter                     ? report.parameters
-                                                       : report.otherState;
-    bytes += storage.getRange().getBytes();
+/// Persistent bytes by group, and by what they are.
+class StorageBytes {
+public:
+  StorageBytes(ModuleOp plans, MemoryReport &report) : symbols(plans), report(report) {}
+
+  void add(exec::StorageOp storage) {
+    const int64_t bytes = storage.getRange().getBytes(), elementBytes = sbp::elementBytes(storage.getType());
+    std::vector<std::pair<int64_t, StringRef>> members; ///< by their first byte
+    for (auto [offset, member] : llvm::zip(storage.getOffsets(), storage.getMembers()))
+      members.push_back({offset * elementBytes, cast<FlatSymbolRefAttr>(member).getValue()});
+    llvm::stable_sort(members, llvm::less_first());
+    // A member's bytes reach to the next one's; what is before the first is its own, too.
+    for (size_t i = 0; i < members.size(); ++i)
+      add(symbols.lookup<sbp::VariableOp>(members[i].second),
+          (i + 1 == members.size() ? bytes : members[i + 1].first) - (i == 0 ? 0 : members[i].first));
+    if (members.empty())
+      report.otherState += bytes;
   }
-}
+
+private:
+  void add(sbp::VariableOp variable, int64_t bytes) {
+    if (!variable || (!variable.getStateOf() && variable.getTensorType().getRank() == 0)) {
+      report.otherState += bytes;
+      return;
+    }
+    (variable.getStateOf() ? report.optimizerState : report.parameters) += bytes;
+    GroupMemory &group = groupOf(variable);
+    (variable.getStateOf() ? group.optimizerState : group.parameters) += bytes;
+  }
+
+  /// State is of its parameter's group.
+  GroupMemory &groupOf(sbp::VariableOp variable) {
+    if (std::optional<StringRef> owner = variable.getStateOf())
+      if (auto parameter = symbols.lookup<sbp::VariableOp>(*owner))
+        variable = parameter;
+    StringRef name = variable.getGroupOrPrefix().empty() ? variable.getSymName() : variable.getGroupOrPrefix();
+    const sbp::Policy policy = variable.getPolicyOrDefault();
+    auto [known, isNew] = indices.try_emplace({name.str(), policy}, report.groups.size());
+    if (isNew)
+      report.groups.push_back({name.str(), policy});
+    return report.groups[known->second];
+  }
+
+  SymbolTable symbols;
+  MemoryReport &report;
+  std::map<std::pair<std::string, sbp::Policy>, size_t> indices;
+};
 
 /// The op at which most bytes of the arena are live.
 int64_t busiest(ArrayRef<exec::BufferAttr> buffers) {
@@ -95,9 +128,15 @@ double megabytes(int64_t bytes) { return bytes / 1e6; }
 
 } // namespace
 
+bool MemoryReport::hasSeveralPolicies() const {
+  return llvm::any_of(groups, [&](const GroupMemory &group) { return group.policy != groups.front().policy; });
+}
+
 MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
   MemoryReport report;
-  addStorages(plans, report);
+  StorageBytes storages(plans, report);
+  for (auto storage : plans.getOps<exec::StorageOp>())
+    storages.add(storage);
   addSharedMemory(plans, report);
   addArena(plan, report);
   report.persistentBytes = plan.getPersistentBytes();
@@ -131,6 +170,11 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("parameters", report.parameters);
   line("optimizer state", report.optimizerState);
   line("other state", report.otherState);
+  if (report.hasSeveralPolicies())
+    for (const GroupMemory &group : report.groups)
+      os << llvm::format("  group %-12s %12.3f MB parameters, %12.3f MB optimizer state: ", group.name.c_str(),
+                         megabytes(group.parameters), megabytes(group.optimizerState))
+         << sbp::toString(group.policy) << "\n";
   os << "memory per rank, arena, at its fullest:\n";
   line("gathered", report.gathered);
   line("gradient buckets", report.gradientBuckets);

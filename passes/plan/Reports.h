@@ -12,6 +12,13 @@
 
 namespace splitcast {
 
+/// What lies at rest of a group of variables, on one rank, padding included.
+struct GroupMemory {
+  std::string name;   ///< of the group; of the variable where it has none
+  sbp::Policy policy; ///< that holds for it; where its variables have several, each is a GroupMemory
+  int64_t parameters = 0, optimizerState = 0;
+};
+
 /// Bytes of one rank while a session runs a function, by what they are for: all that grows with the model or its batch.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
@@ -24,6 +31,10 @@ struct MemoryReport {
   /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
   int64_t interfaceBytes = 0;
   bool deviceIsHost = true; ///< one memory has all of it
+  /// In the order of the module; together parameters and optimizerState above.
+  std::vector<GroupMemory> groups;
+  /// Whether ZeRO does with some variables what it does not with others.
+  bool hasSeveralPolicies() const;
   /// Of the memory that the device computes in.
   int64_t peakBytes() const { return persistentBytes + arenaBytes + (deviceIsHost ? interfaceBytes : 0); }
 };

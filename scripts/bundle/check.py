@@ -101,7 +101,7 @@ class Training:
     """What a training leaves: losses, exactly, and the bytes of all variables."""
 
     def __init__(self, program, ranks, device, stage, steps, directory, **variables):
-        flags = EXAMPLES[program] + [f"--device={device}", f"--zero-stage={stage}", f"--steps={steps}",
+        flags = EXAMPLES[program] + [f"--device={device}", f"--enable-zero=stage={stage}", f"--steps={steps}",
                                      "--losses=losses", "--save-variables=variables", "--timeout=120"]
         for name in ("losses", "variables"):
             if os.path.exists(os.path.join(directory, name)):

@@ -57,8 +57,8 @@ Command recipe() { return {programPath("examples/recipe/recipe"), "--layers=3", 
 //===----------------------------------------------------------------------===//
 
 struct Setting {
-  int stage;
-  std::vector<std::string> flags, variables;
+  const char *zero;
+  std::vector<std::string> variables;
 };
 
 /// Trains at all stages, with graphs and without, on streams that run late in several ways: the same bits, and near the
@@ -70,21 +70,21 @@ void compareWithCpu(const Command &program, int64_t ranks, int64_t steps) {
   ASSERT_EQ(expected.size(), static_cast<size_t>(steps));
   const std::string own = "SPLITCAST_CUDA_ON_CPU_DEVICES=" + std::to_string(ranks);
   const std::vector<Setting> settings = {
-      {0, {}, {own}},
-      {1, {}, {own, "SPLITCAST_CUDA_ON_CPU_SEED=1"}},
-      {2, {"--strategy=tensor"}, {own, "SPLITCAST_CUDA_ON_CPU_SEED=2"}},
-      {2, {}, {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_ON_CPU_SEED=3"}},
-      {3, {}, {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4"}},
-      {3, {"--strategy=tensor"}, {own, "SPLITCAST_CUDA_GRAPHS=0"}},
+      {"stage=0", {own}},
+      {"stage=1", {own, "SPLITCAST_CUDA_ON_CPU_SEED=1"}},
+      {"stage=2,strategy=tensor", {own, "SPLITCAST_CUDA_ON_CPU_SEED=2"}},
+      {"stage=2", {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_ON_CPU_SEED=3"}},
+      {"stage=3", {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4"}},
+      {"stage=3,strategy=tensor", {own, "SPLITCAST_CUDA_GRAPHS=0"}},
   };
   Trained first;
   for (const Setting &setting : settings) {
-    const std::string stage = "--zero-stage=" + std::to_string(setting.stage);
-    Trained trained = train(directory, ranks, onCuda(with(with(command, {stage}), setting.flags), setting.variables));
+    const std::string zero = std::string("--enable-zero=") + setting.zero;
+    Trained trained = train(directory, ranks, onCuda(with(command, {zero}), setting.variables));
     if (first.losses.empty())
       first = trained;
-    EXPECT_EQ(trained.losses, first.losses) << stage;
-    EXPECT_TRUE(trained.variables == first.variables) << stage;
+    EXPECT_EQ(trained.losses, first.losses) << zero;
+    EXPECT_TRUE(trained.variables == first.variables) << zero;
   }
   const std::vector<float> losses = exactLosses(first.losses);
   ASSERT_EQ(losses.size(), expected.size());
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, CudaRanks, ::testing::Values(1, 3, 4),
 // NCCL's own sums are right, in another order.
 TEST(CudaJobs, NcclsOwnSumsAreNearToo) {
   const std::string directory = makeWorkDirectory();
-  const Command command = with(textModel(), {"--steps=4", "--zero-stage=2"});
+  const Command command = with(textModel(), {"--steps=4", "--enable-zero=stage=2"});
   const std::vector<float> expected = exactLosses(train(directory, 3, command).losses);
   const Command onGpu = onCuda(command, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_NCCL_SUMS=1"});
   const std::vector<float> losses = exactLosses(train(directory, 3, onGpu).losses);
@@ -122,7 +122,7 @@ TEST(CudaJobs, NcclsOwnSumsAreNearToo) {
 // MiB, and the word of a check of indices. All else comes back.
 TEST(CudaJobs, PredictedBytesAreAllocated) {
   constexpr int64_t kOfProducts = int64_t{32} << 20, kOfIndices = sizeof(uint64_t);
-  for (const char *stage : {"--zero-stage=0", "--zero-stage=3"}) {
+  for (const char *stage : {"--enable-zero=stage=0", "--enable-zero=stage=3"}) {
     const std::string directory = makeWorkDirectory();
     const Command command = with(classifier(), {"--steps=3", "--report", stage});
     const JobResult result = runIn(

@@ -248,7 +248,7 @@ Variables randomVariables(ModuleOp module) {
 std::vector<Configuration> allConfigurations() {
   std::vector<Configuration> all;
   for (int stage : {0, 1, 2, 3})
-    for (const char *strategy : {"bucket", "tensor"}) {
+    for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor}) {
       Configuration configuration;
       configuration.stage = stage;
       configuration.strategy = strategy;
@@ -258,7 +258,7 @@ std::vector<Configuration> allConfigurations() {
   oneBucket.stage = 3;
   oneBucket.bucketBytes = 1 << 20;
   oneBucket.prefetch = 0;
-  oneBucket.keepLast = false;
+  oneBucket.keep = sbp::Keep::Never;
   all.push_back(oneBucket);
   return all;
 }

@@ -90,20 +90,25 @@ private:
 } // namespace
 
 std::string Configuration::text() const {
-  return absl::StrCat("stage ", stage, ", strategy ", strategy, ", bucket-bytes ", bucketBytes, ", axis '", axis,
-                      "', keep-last ", keepLast, ", prefetch ", prefetch);
+  return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis, ownPolicies ? "" : " (own policies dropped)");
+}
+
+sbp::ZeroOptions Configuration::zero() const {
+  sbp::ZeroOptions options;
+  options.axis = axis;
+  options.policy.setStage(stage).setBucketBytes(bucketBytes).setPrefetch(prefetch).setStrategy(strategy).setKeep(keep);
+  return options;
+}
+
+void dropPolicies(ModuleOp module) {
+  for (auto variable : module.getOps<sbp::VariableOp>())
+    variable.removePolicyAttr();
+  for (auto group : llvm::make_early_inc_range(module.getOps<sbp::GroupOp>()))
+    group.erase();
 }
 
 std::vector<std::string> globalPasses(const Configuration &configuration) {
-  return splitPipeline([&](OpPassManager &manager) {
-    ZeroOptions options;
-    options.stage = configuration.stage;
-    options.strategy = configuration.strategy;
-    options.bucketBytes = configuration.bucketBytes;
-    options.axis = configuration.axis;
-    options.keepLast = configuration.keepLast;
-    buildGlobalPipeline(manager, options);
-  });
+  return splitPipeline([&](OpPassManager &manager) { buildGlobalPipeline(manager, configuration.zero()); });
 }
 
 std::vector<std::string> localPasses(const Configuration &configuration) {

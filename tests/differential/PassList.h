@@ -2,6 +2,8 @@
 #ifndef SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
 #define SPLITCAST_TESTS_DIFFERENTIAL_PASSLIST_H
 
+#include "dialects/sbp/algebra/Policy.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -15,13 +17,16 @@ namespace splitcast::differential {
 /// What a user chooses.
 struct Configuration {
   int stage = 0;
-  std::string strategy = "bucket";
+  sbp::Strategy strategy = sbp::Strategy::Bucket;
   int64_t bucketBytes = 0;
   std::string axis;
-  bool keepLast = true;
+  sbp::Keep keep = sbp::Keep::Last;
   int64_t prefetch = 1;
+  bool ownPolicies = true; ///< what the module's variables and groups say holds; else it is dropped before
 
+  /// As splitcast-run takes it.
   std::string text() const;
+  sbp::ZeroOptions zero() const;
 };
 
 /// The passes of the compiler's pipelines, in order, each as splitcast-opt takes it. Taken from compiler/Pipelines.h: a
@@ -32,6 +37,9 @@ std::vector<std::string> planPasses();
 
 /// A context with all dialects, on one thread.
 std::unique_ptr<mlir::MLIRContext> createContext();
+
+/// Erases what variables and groups say of themselves.
+void dropPolicies(mlir::ModuleOp module);
 
 /// InvalidArgument, with the diagnostics, when the pass fails.
 absl::Status runPass(mlir::ModuleOp module, const std::string &pass);

@@ -45,13 +45,15 @@ func.func @train(%x: tensor<5x4xf32, #S0>, %y: tensor<5x3xf32, #S0>) -> (tensor<
   return %8, %9, %10 : tensor<f32>, tensor<2x3xf32>, tensor<4x4xf32>
 })";
 
+constexpr sbp::Strategy kBucket = sbp::Strategy::Bucket, kTensor = sbp::Strategy::Tensor;
+
 /// A way to change the modules of all ranks (or the global one); whether it found what it changes.
 using Plant = std::function<bool(ArrayRef<ModuleOp>)>;
 
 struct Bug {
   std::string name;
   int stage;
-  std::string strategy;
+  sbp::Strategy strategy;
   std::string pass; ///< in whose output it is planted
   Plant plant;
 };
@@ -289,23 +291,23 @@ bool forgetClear(ModuleOp module) {
 std::vector<Bug> bugs() {
   const std::string local = "sbp-localize";
   return {
-      {"DroppedContribution", 0, "bucket", "nn-differentiate", inEach(dropContribution)},
-      {"ForgottenUpdate", 0, "bucket", "nn-expand-optimizers", inEach(forgetAssign)},
-      {"SwappedOperands", 2, "tensor", "sbp-insert-boxing", inEach(swapOperands)},
-      {"DroppedReduction", 0, "tensor", local, inEach(dropReduction)},
-      {"WrongSliceOffset", 3, "bucket", local, inEach(moveSlice)},
-      {"WrongGatherOrder", 3, "bucket", local, inEach(reverseGroup<ccl::AllGatherOp>)},
-      {"SwappedBlocks", 2, "bucket", local, inEach(reverseGroup<ccl::ReduceScatterOp>)},
-      {"WrongBucketOffset", 2, "bucket", local, inEach(moveInBucket)},
-      {"ForgottenAssign", 2, "bucket", "ccl-prefetch", inEach(forgetLocalAssign)},
-      {"SwappedMembers", 0, "bucket", local, inEach(swapMembers)},
-      {"SwappedCollectives", 2, "bucket", local, swapCollectives},
-      {"SwappedResults", 0, "bucket", "nn-fuse-kernels", inEach(swapYields)},
-      {"MissingWait", 2, "bucket", "exec-lower", inEach(missWait)},
-      {"LateCopy", 2, "bucket", "exec-lower", inEach(copyLate)},
-      {"InPlaceOnNeeded", 0, "tensor", "exec-lower", inEach(computeInPlace)},
-      {"OverlappingArena", 0, "tensor", "exec-lower", inEach(overlapArena)},
-      {"ForgottenClear", 2, "bucket", "exec-lower", inEach(forgetClear)},
+      {"DroppedContribution", 0, kBucket, "nn-differentiate", inEach(dropContribution)},
+      {"ForgottenUpdate", 0, kBucket, "nn-expand-optimizers", inEach(forgetAssign)},
+      {"SwappedOperands", 2, kTensor, "sbp-insert-boxing", inEach(swapOperands)},
+      {"DroppedReduction", 0, kTensor, local, inEach(dropReduction)},
+      {"WrongSliceOffset", 3, kBucket, local, inEach(moveSlice)},
+      {"WrongGatherOrder", 3, kBucket, local, inEach(reverseGroup<ccl::AllGatherOp>)},
+      {"SwappedBlocks", 2, kBucket, local, inEach(reverseGroup<ccl::ReduceScatterOp>)},
+      {"WrongBucketOffset", 2, kBucket, local, inEach(moveInBucket)},
+      {"ForgottenAssign", 2, kBucket, "ccl-prefetch", inEach(forgetLocalAssign)},
+      {"SwappedMembers", 0, kBucket, local, inEach(swapMembers)},
+      {"SwappedCollectives", 2, kBucket, local, swapCollectives},
+      {"SwappedResults", 0, kBucket, "nn-fuse-kernels", inEach(swapYields)},
+      {"MissingWait", 2, kBucket, "exec-lower", inEach(missWait)},
+      {"LateCopy", 2, kBucket, "exec-lower", inEach(copyLate)},
+      {"InPlaceOnNeeded", 0, kTensor, "exec-lower", inEach(computeInPlace)},
+      {"OverlappingArena", 0, kTensor, "exec-lower", inEach(overlapArena)},
+      {"ForgottenClear", 2, kBucket, "exec-lower", inEach(forgetClear)},
   };
 }
 

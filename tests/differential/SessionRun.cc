@@ -41,11 +41,7 @@ std::string cutBox(const std::string &whole, const sbp::Shape &shape, const std:
 
 SessionOptions optionsOf(const Configuration &configuration) {
   SessionOptions options;
-  options.compile.zero.stage = configuration.stage;
-  options.compile.zero.axis = configuration.axis;
-  options.compile.zero.strategy = configuration.strategy;
-  options.compile.zero.bucketBytes = configuration.bucketBytes;
-  options.compile.prefetch = configuration.prefetch;
+  options.compile.zero = configuration.zero();
   options.seed = 5;
   return options;
 }

@@ -13,8 +13,7 @@ struct SessionOutcome {
 };
 
 /// Sessions of the module on all ranks of its placement, as threads: variables from their initializers, then the calls,
-/// of functions all of whose results are B. (Sessions keep the last group; the configuration's keepLast counts for
-/// nothing.)
+/// of functions all of whose results are B.
 ///   Errors  DataLoss: ranks disagree about a result or a variable; those of Session.
 absl::StatusOr<SessionOutcome> runSessions(mlir::ModuleOp module, const std::vector<Call> &calls,
                                            const Configuration &configuration, const std::string &objectCacheDir);

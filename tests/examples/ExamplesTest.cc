@@ -42,7 +42,8 @@ TEST_P(Ranks, RecipeIsTheSameAtEveryStage) { compareAll(recipe(), GetParam(), 3)
 // The sum of all parameters does not depend on how they are divided.
 TEST_P(Ranks, RecipeSumIsTheSameInEveryDigit) {
   std::string directory = makeWorkDirectory(), first;
-  for (const char *stage : {"--zero-stage=0", "--zero-stage=1", "--zero-stage=2", "--zero-stage=3"}) {
+  for (const char *stage :
+       {"--enable-zero=stage=0", "--enable-zero=stage=1", "--enable-zero=stage=2", "--enable-zero=stage=3"}) {
     JobResult result = runIn(directory, GetParam(), with(recipe(), {stage, "--steps=2"}));
     ASSERT_TRUE(result.succeeded()) << result.describe();
     const std::string &output = result.rankOutputs[0];
@@ -79,7 +80,7 @@ Job byVariables(const std::string &directory, int64_t ranks, const Command &comm
 
 TEST(Examples, RanksStartedByVariablesTrainToTheSameBits) {
   const std::string directory = makeWorkDirectory();
-  const Command command = with(textModel(), {"--steps=10", "--zero-stage=2"});
+  const Command command = with(textModel(), {"--steps=10", "--enable-zero=stage=2"});
   const Trained underMpirun = train(directory, 3, command);
   JobResult result = runJob(byVariables(directory, 3, with(command, {"--losses=again", "--save-variables=all"})));
   ASSERT_TRUE(result.succeeded()) << result.describe();
@@ -140,9 +141,9 @@ TEST(Examples, RunWritesSplitOutputsWhole) {
 // state.
 TEST(Examples, SavedVariablesGoOn) {
   std::string directory = makeWorkDirectory();
-  Trained half = train(directory, 3, with(textModel(), {"--steps=5", "--zero-stage=3"}));
+  Trained half = train(directory, 3, with(textModel(), {"--steps=5", "--enable-zero=stage=3"}));
   JobResult loaded = runIn(directory, 2,
-                           with(textModel(), {"--steps=0", "--zero-stage=1", "--strategy=tensor",
+                           with(textModel(), {"--steps=0", "--enable-zero=stage=1,strategy=tensor",
                                               "--load-variables=variables", "--save-variables=again"}));
   ASSERT_TRUE(loaded.succeeded()) << loaded.describe();
   EXPECT_TRUE(readFile(directory + "/again") == half.variables);
@@ -170,7 +171,7 @@ TEST(Examples, TextModelLearns) {
 
 TEST(Examples, ClassifierPredicts) {
   std::string directory = makeWorkDirectory();
-  JobResult result = runIn(directory, 2, with(classifier(), {"--zero-stage=3"}));
+  JobResult result = runIn(directory, 2, with(classifier(), {"--enable-zero=stage=3"}));
   ASSERT_TRUE(result.succeeded()) << result.describe();
   EXPECT_THAT(result.rankOutputs[0], HasSubstr("step 100: loss "));
   // Guessing gives 0.1.

@@ -100,7 +100,7 @@ void compareWithInterpreter(const Command &command) {
   writeFile(directory + "/text", text);
   runExample(directory, command, {"--steps=0", "--save-variables=variables", "--write-mlir=module.mlir"});
   runExample(directory, command,
-             {"--steps=" + std::to_string(kSteps), "--zero-stage=3", "--losses=losses", "--write-inputs=."});
+             {"--steps=" + std::to_string(kSteps), "--enable-zero=stage=3", "--losses=losses", "--write-inputs=."});
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);

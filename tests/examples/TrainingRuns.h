@@ -28,8 +28,12 @@ Trained train(const std::string &directory, int64_t ranks, const Command &comman
 /// Trains with all stages and strategies, and compares with the first.
 void compareAll(const Command &command, int64_t ranks, int64_t steps);
 
-/// Trains with the example, and then with splitcast-run what the example has written.
-void compareWithRun(const Command &command, const std::vector<std::string> &inputs, int64_t ranks);
+/// Trains with the example, and then with splitcast-run what the example has written, to which `decisions` are added:
+/// ops for the beginning of the module. `zero` are the flag's values for the two. Returns what rank 0 of the latter
+/// wrote, with its report.
+std::string compareWithRun(const Command &command, const std::vector<std::string> &inputs, int64_t ranks,
+                           const std::vector<std::string> &decisions = {},
+                           std::pair<const char *, const char *> zero = {"stage=2", "stage=3,strategy=tensor"});
 
 /// The losses in a file of an example, from their exact form.
 std::vector<float> exactLosses(const std::string &text);

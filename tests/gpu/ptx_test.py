@@ -104,7 +104,7 @@ def checkAccesses(name, ptx):
 
 def check(tool, example, ptxas, directory):
     name = os.path.basename(example)
-    ptx = run([tool, moduleOf(example, directory), "--enable-zero=2", "--chip=" + CHIP]).stdout
+    ptx = run([tool, moduleOf(example, directory), "--enable-zero=stage=2", "--chip=" + CHIP]).stdout
     if wrong := checkAccesses(name, ptx):
         fail(wrong)
     if not checkAccesses(name, ptx.replace(".v4.", ".")) or not checkAccesses(name, ptx + "sqrt.approx.f32"):

@@ -60,6 +60,8 @@ private:
     result.isExact = *exact;
     std::optional<differential::LevelOutcomes> first;
     for (const differential::Configuration &configuration : graph.configurations) {
+      if (!configuration.ownPolicies)
+        differential::dropPolicies(**source);
       absl::StatusOr<differential::LevelOutcomes> outcomes =
           differential::checkEveryPass(**source, graph.experiment, configuration, optionsFor(!first));
       absl::Status status = outcomes.ok() && first ? compareWays(*first, *outcomes) : outcomes.status();
@@ -78,7 +80,7 @@ private:
     every.runsPlan = options.runsPlan;
     every.tolerance = std::max(every.tolerance, graph.halfRounding);
     // Before what the configuration says. The formulas know one step, and no variable that is assigned by hand.
-    every.checksGradients = isFirst && graph.features.empty();
+    every.checksGradients = isFirst && graph.isPlainModel();
     every.cleansBetween = !isFirst && seed % 4 == 0;
     every.objectCacheDir = options.objectCacheDir;
     return every;

@@ -39,13 +39,50 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
   for (int64_t i = 0; i < 2; ++i) {
     differential::Configuration next = common;
     next.stage = (stage + i * random.between(1, 3)) % 4;
-    next.strategy = random.chance(60) ? "bucket" : "tensor";
+    next.strategy = random.chance(60) ? sbp::Strategy::Bucket : sbp::Strategy::Tensor;
     next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
-    next.keepLast = random.chance(70);
+    next.keep =
+        random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Last, sbp::Keep::Never, sbp::Keep::Always});
     next.prefetch = random.chance(70) ? 1 : 0;
+    next.ownPolicies = i == 0;
     result.push_back(next);
   }
   return result;
+}
+
+sbp::PolicyAttr randomPolicy(Random &random, MLIRContext &context) {
+  sbp::Policy policy;
+  for (const sbp::DecisionInfo &info : sbp::decisionInfos())
+    if (info.decision == sbp::Decision::Stage ? random.chance(80) : random.chance(30))
+      policy.set(info.decision, info.choices.empty() ? random.pick(std::vector<int64_t>{0, 100})
+                                                     : random.below(static_cast<int64_t>(info.choices.size())));
+  if (policy.isEmpty())
+    policy.setStage(random.below(4));
+  return sbp::PolicyAttr::get(&context, policy);
+}
+
+/// For some variables, and some groups of them. Whether any was given.
+bool givePolicies(Random &random, ModuleOp module) {
+  MLIRContext &context = *module.getContext();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  llvm::SetVector<StringRef> groups;
+  bool isAny = false;
+  for (auto variable : module.getOps<sbp::VariableOp>()) {
+    if (variable.getStateOf())
+      continue;
+    if (!variable.getGroupOrPrefix().empty())
+      groups.insert(variable.getGroupOrPrefix());
+    if (!random.chance(30))
+      continue;
+    variable.setPolicyAttr(randomPolicy(random, context));
+    isAny = true;
+  }
+  for (StringRef group : groups)
+    if (random.chance(30)) {
+      builder.create<sbp::GroupOp>(builder.getUnknownLoc(), group, randomPolicy(random, context));
+      isAny = true;
+    }
+  return isAny;
 }
 
 Traits randomTraits(uint64_t seed, MLIRContext &context) {
@@ -104,6 +141,9 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   }
   calls.push_back(train.call());
   graph.configurations = randomConfigurations(random, model);
+  Random policies(seed ^ 0x9e3779b97f4a7c15);
+  if (policies.chance(40) && givePolicies(policies, *model.module))
+    model.features.insert(Feature::OwnPolicies);
   graph.experiment.initial = std::move(model.initial);
   graph.module = std::move(model.module);
   for (Feature feature : model.features)
@@ -138,6 +178,8 @@ bool isSummedOverRanks(Value value) {
 bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
   for (const differential::Configuration &configuration : graph.configurations) {
     OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
+    if (!configuration.ownPolicies)
+      differential::dropPolicies(*module);
     for (const std::string &pass : differential::globalPasses(configuration))
       if (!differential::runPass(*module, pass).ok())
         return false;
@@ -154,6 +196,10 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 
 /// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
 /// until one sums none over ranks, each split less than the one before.
+bool GeneratedGraph::isPlainModel() const {
+  return llvm::all_of(features, [](const std::string &name) { return name == toString(Feature::OwnPolicies); });
+}
+
 GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
   constexpr int kAttempts = 13, kLessSplit = 5;
   constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;

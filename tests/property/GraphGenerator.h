@@ -39,6 +39,9 @@ struct GeneratedGraph {
   /// Ways to compile it, whose results must be equal to the bit.
   std::vector<differential::Configuration> configurations;
   std::set<std::string> features; ///< names of what it holds besides a model
+
+  /// A model and its steps, whatever ZeRO does with them.
+  bool isPlainModel() const;
 };
 
 GeneratedGraph generateGraph(uint64_t seed, mlir::MLIRContext &context);

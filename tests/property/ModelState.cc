@@ -86,14 +86,14 @@ const std::vector<Feature> &allFeatures() {
   static const std::vector<Feature> all = {Feature::CopyOfVariable,  Feature::CopyBetweenBuckets, Feature::CopyOfState,
                                            Feature::IntegerVariable, Feature::EmptyTensor,        Feature::UnusedInput,
                                            Feature::UserFence,       Feature::UserUpdate,         Feature::TwoSteps,
-                                           Feature::RepeatedCalls};
+                                           Feature::RepeatedCalls,   Feature::OwnPolicies};
   return all;
 }
 
 const char *toString(Feature feature) {
   static const char *names[] = {"copy of a variable", "copy between buckets", "copy of state", "integer variable",
                                 "empty tensor",       "unused input",         "user's fence",  "user's update",
-                                "two steps",          "repeated calls"};
+                                "two steps",          "repeated calls",       "own policies"};
   return names[static_cast<int>(feature)];
 }
 
@@ -105,11 +105,11 @@ sbp::VariableOp ModelState::create(const std::string &name, const sbp::Shape &sh
   auto type = RankedTensorType::get(shape, element);
   if (random.chance(60))
     type = sbp::withSignature(type, random.chance(75) ? sbp::NdAttr::broadcast(placement) : signature(shape, false));
-  StringAttr group = random.chance(15) ? b.getStringAttr("shared") : StringAttr();
+  const char *group = random.chance(15) ? "shared" : "";
   initial[name] = integers(shape, element, shape.empty() ? 1 : -1, 1);
-  return b.create<sbp::VariableOp>(b.getUnknownLoc(), b.getStringAttr(name), nullptr, TypeAttr::get(type), nullptr,
-                                   nullptr, nullptr, nullptr, group, nullptr, nullptr,
-                                   frozen ? b.getUnitAttr() : UnitAttr());
+  auto variable = b.create<sbp::VariableOp>(b.getUnknownLoc(), name, type, Attribute(), group);
+  variable.setFrozen(frozen);
+  return variable;
 }
 
 sbp::NdAttr ModelState::signature(const sbp::Shape &shape, bool mayBeNone) {

@@ -24,6 +24,7 @@ enum class Feature {
   UserUpdate,    ///< in the update of a variable: what is made of it is used beside addends and summed
   TwoSteps,      ///< two nn.minimize in a function, the second on what the first has updated
   RepeatedCalls, ///< a function that assigns nothing runs twice in a row, and again after a step
+  OwnPolicies,   ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);
 const std::vector<Feature> &allFeatures();

@@ -64,8 +64,8 @@ std::string compile(const std::string &text, const std::string &options) {
   DiagnosticCollector collector(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   mlir::PassManager manager(&context);
-  ZeroOptions zero;
-  bool isParsed = module && succeeded(zero.parseFromString(options));
+  sbp::ZeroOptions zero;
+  bool isParsed = module && !sbp::parseZeroOptions(options, &zero);
   if (isParsed)
     buildGlobalPipeline(manager, zero);
   if (isParsed && succeeded(manager.run(*module)) && succeeded(mlir::verify(*module)))

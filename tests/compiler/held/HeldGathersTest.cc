@@ -30,9 +30,9 @@ std::string modelText(int64_t ranks) {
   return *graph.text();
 }
 
-CompileOptions optionsOf(int64_t holdBytes, const std::string &strategy) {
+CompileOptions optionsOf(int64_t holdBytes, sbp::Strategy strategy) {
   CompileOptions options;
-  options.zero = {3, "", strategy};
+  options.zero.policy.setStage(3).setStrategy(strategy);
   options.zero.holdGathersBytes = holdBytes;
   return options;
 }
@@ -42,11 +42,11 @@ struct Counter : runtime::ExecutorObserver {
   int64_t collectives = 0;
 };
 
-class HeldGathers : public testing::TestWithParam<std::tuple<int64_t, std::string>> {};
+class HeldGathers : public testing::TestWithParam<std::tuple<int64_t, sbp::Strategy>> {};
 
 TEST_P(HeldGathers, AreLeftOutUntilSomethingElseRuns) {
   const int64_t ranks = std::get<0>(GetParam());
-  const std::string strategy = std::get<1>(GetParam());
+  const sbp::Strategy strategy = std::get<1>(GetParam());
   std::string text = modelText(ranks);
   absl::Status status =
       differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
@@ -121,7 +121,7 @@ std::vector<float> resultsOf(const std::string &text, int64_t ranks, const Compi
 
 TEST_P(HeldGathers, ChangeNoResult) {
   const int64_t ranks = std::get<0>(GetParam());
-  const std::string strategy = std::get<1>(GetParam());
+  const sbp::Strategy strategy = std::get<1>(GetParam());
   std::string text = modelText(ranks);
   std::vector<float> held = resultsOf(text, ranks, optionsOf(1 << 20, strategy));
   std::vector<float> gathered = resultsOf(text, ranks, optionsOf(0, strategy));
@@ -151,7 +151,7 @@ constexpr float kLabel = 7, kX = 3, kY = 8 * kX * 2; ///< sums of 8 products
 // Steps after the first leave the gather out, and get the same inputs.
 TEST_P(HeldGathers, OutliveUnusedInputs) {
   const int64_t ranks = std::get<0>(GetParam());
-  const std::string strategy = std::get<1>(GetParam());
+  const sbp::Strategy strategy = std::get<1>(GetParam());
   const std::string text = unusedInputText(ranks);
   absl::Status status =
       differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
@@ -208,7 +208,8 @@ TEST_P(HeldGathers, OutliveUnusedInputsInPlans) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, HeldGathers,
-                         testing::Combine(testing::Values(3, 4), testing::Values("bucket", "tensor")));
+                         testing::Combine(testing::Values(3, 4),
+                                          testing::Values(sbp::Strategy::Bucket, sbp::Strategy::Tensor)));
 
 } // namespace
 } // namespace splitcast

@@ -1,5 +1,6 @@
 #include "compiler/launch/LaunchFlags.h"
 
+#include "compiler/Compile.h"
 #include "compiler/tools/RunFlags.h"
 
 #include <gmock/gmock.h>
@@ -93,19 +94,31 @@ TEST(Flags, HelpListsAll) {
     EXPECT_THAT(v.flags.help(), HasSubstr(expected));
 }
 
-TEST(RunFlags, EnableZero) {
-  EnableZero zero;
-  ASSERT_TRUE(parseEnableZero("stage=3,strategy=bucket,bucket-bytes=4096,axis=tp", &zero).ok());
-  EXPECT_EQ(zero.stage, 3);
-  EXPECT_EQ(zero.strategy, "bucket");
-  EXPECT_EQ(zero.bucketBytes, 4096);
+TEST(Flags, EnableZero) {
+  auto parsed = [](const std::string &text, sbp::ZeroOptions *zero) {
+    Flags flags("program", "");
+    flags.addZero(zero);
+    const std::string argument = "--enable-zero=" + text;
+    return parse(flags, {argument.c_str()});
+  };
+  sbp::ZeroOptions zero = CompileOptions::withoutZero();
+  EXPECT_EQ(zero.policy.stage(), 0);
+  ASSERT_TRUE(parsed("stage=3,strategy=bucket,bucket-bytes=4096,axis=tp", &zero).ok());
+  EXPECT_EQ(zero.policy.stage(), 3);
+  EXPECT_EQ(zero.policy.strategy(), sbp::Strategy::Bucket);
+  EXPECT_EQ(zero.policy.bucketBytes(), 4096);
   EXPECT_EQ(zero.axis, "tp");
-  ASSERT_TRUE(parseEnableZero("strategy=tensor", &zero).ok());
-  EXPECT_EQ(zero.stage, 2);
-  EXPECT_EQ(zero.bucketBytes, 0);
+  ASSERT_TRUE(parsed("strategy=tensor keep=always, prefetch=0", &zero).ok());
+  EXPECT_EQ(zero.policy.stage(), 2);
+  EXPECT_EQ(zero.policy.strategy(), sbp::Strategy::Tensor);
+  EXPECT_EQ(zero.policy.keep(), sbp::Keep::Always);
+  EXPECT_EQ(zero.policy.prefetch(), 0);
+  EXPECT_EQ(zero.policy.bucketBytes(), 0);
+  EXPECT_EQ(zero.axis, "");
   for (const char *wrong : {"", "stage", "stage=", "stage=-1", "stage=2,", "stage=1,stage=1", "3", "bucket-bytes=-1",
-                            "strategy=tensor,bucket-bytes=0"})
-    EXPECT_FALSE(parseEnableZero(wrong, &zero).ok()) << wrong;
+                            "strategy=tensor,bucket-bytes=1", "stage=2,,keep=last", "keep-last=false"})
+    EXPECT_FALSE(parsed(wrong, &zero).ok()) << wrong;
+  EXPECT_EQ(zero.policy.stage(), 2); // errors change nothing
 }
 
 TEST(RunFlags, NamedFiles) {
@@ -117,7 +130,7 @@ TEST(RunFlags, NamedFiles) {
   EXPECT_EQ(run.inputs[0].name, "x");
   EXPECT_EQ(run.inputs[0].path, "a=b.npy");
   EXPECT_EQ(run.outputs.size(), 1u);
-  EXPECT_EQ(run.zero.stage, 0);
+  EXPECT_EQ(run.zero.policy.stage(), 0);
   for (const char *wrong : {"--input=x", "--input==f", "--input=x="}) {
     RunFlags other;
     Flags otherFlags("splitcast-run", "");

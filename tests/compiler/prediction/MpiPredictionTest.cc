@@ -79,7 +79,7 @@ public:
     communicator = runtime::createHostCommunicator(*std::move(transport), {absl::Seconds(60)});
     const char *directory = std::getenv("TEST_TMPDIR");
     device = runtime::createHostDevice({1, directory ? std::string(directory) + "/kernels" : ""});
-    options.compile.zero.stage = stage;
+    options.compile.zero.policy.setStage(stage);
     absl::Status status = loadKernels(model);
     // Whatever a first session needs once per process.
     if (status.ok())

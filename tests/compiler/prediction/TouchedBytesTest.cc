@@ -230,15 +230,15 @@ std::vector<RankResult> runRanks(int64_t ranks, const CompileOptions &options, c
   return results;
 }
 
-CompileOptions optionsOf(int stage, const std::string &strategy) {
+CompileOptions optionsOf(int stage, sbp::Strategy strategy) {
   CompileOptions options;
-  options.zero.stage = stage;
-  options.zero.strategy = strategy;
+  options.zero.policy.setStage(stage);
+  options.zero.policy.setStrategy(strategy);
   return options;
 }
 
 /// stage, strategy, ranks
-class TouchedBytes : public testing::TestWithParam<std::tuple<int, std::string, int64_t>> {};
+class TouchedBytes : public testing::TestWithParam<std::tuple<int, sbp::Strategy, int64_t>> {};
 
 // Every op touches the bytes that its plan names and no others, to the end; the arena is used to its end; and the wire
 // carries the bytes and messages that were predicted.
@@ -261,7 +261,8 @@ TEST_P(TouchedBytes, AreThoseThatThePlanNames) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllPlans, TouchedBytes,
-                         testing::Combine(testing::Values(0, 1, 2, 3), testing::Values("bucket", "tensor"),
+                         testing::Combine(testing::Values(0, 1, 2, 3),
+                                          testing::Values(sbp::Strategy::Bucket, sbp::Strategy::Tensor),
                                           testing::Values(1, 3, 4)));
 
 exec::LibraryOp firstMatmul(exec::PlanOp plan) {

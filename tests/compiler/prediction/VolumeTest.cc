@@ -21,14 +21,14 @@ constexpr int64_t kWidth = 64, kLayers = 4;
 constexpr int64_t kLayerBytes = kWidth * kWidth * 4;
 
 /// Bytes that rank 0 sends in a step, but for the loss.
-int64_t volume(const std::string &text, int64_t ranks, int stage, bool keepLast = true) {
+int64_t volume(const std::string &text, int64_t ranks, int stage, sbp::Keep keep = sbp::Keep::Last) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   auto source = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   CompileOptions options;
-  options.zero.stage = stage;
-  options.zero.keepLast = keepLast;
+  options.zero.policy.setStage(stage);
+  options.zero.policy.setKeep(keep);
   auto global = compileGlobal(*source, options);
   auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
   EXPECT_TRUE(plans.ok()) << plans.status();
@@ -64,7 +64,7 @@ TEST_P(Volume, StagesZeroToTwoMoveTheSame) {
 TEST_P(Volume, StageThreeMovesHalfAsMuchAgain) {
   int64_t ranks = GetParam();
   std::string text = layers(ranks, true);
-  EXPECT_EQ(2 * volume(text, ranks, 3, /*keepLast=*/false), 3 * volume(text, ranks, 2));
+  EXPECT_EQ(2 * volume(text, ranks, 3, sbp::Keep::Never), 3 * volume(text, ranks, 2));
 }
 
 // The last group is kept between forward and backward, and the first layer's matrix is not needed in backward at all.
@@ -72,7 +72,7 @@ TEST_P(Volume, StageThreeGathersNoMoreThanItNeeds) {
   int64_t ranks = GetParam(), gather = kLayerBytes / ranks * (ranks - 1);
   std::string all = layers(ranks, true), plain = layers(ranks, false);
   EXPECT_EQ(2 * (volume(all, ranks, 3) + gather), 3 * volume(all, ranks, 2));
-  EXPECT_EQ(2 * (volume(plain, ranks, 3, /*keepLast=*/false) + gather), 3 * volume(plain, ranks, 2));
+  EXPECT_EQ(2 * (volume(plain, ranks, 3, sbp::Keep::Never) + gather), 3 * volume(plain, ranks, 2));
   EXPECT_EQ(2 * (volume(plain, ranks, 3) + 2 * gather), 3 * volume(plain, ranks, 2));
 }
 

@@ -163,8 +163,8 @@ const Cases kFlags = {
      {"run", "--enable-zero=stage=2,strategy=tensor,bucket-bytes=100"},
      {"bucket-bytes is of strategy=bucket only", "leave one of the two out"}},
     {"ExampleContradiction",
-     {"examples/classifier/classifier", "--strategy=tensor", "--bucket-bytes=5"},
-     {"--bucket-bytes is of --strategy=bucket only"}},
+     {"examples/classifier/classifier", "--enable-zero=strategy=tensor bucket-bytes=5"},
+     {"bucket-bytes is of strategy=bucket only"}},
     {"Axis", {"run", "--enable-zero=stage=2,axis=tp"}, {"tp", "dp"}},
     {"Device", {"run", "--device=tpu"}, {"--device is 'tpu'", "it must be cpu or cuda"}},
     // Whether there is no backend, no GPU, or one that the module is not for.

@@ -108,8 +108,9 @@ JobResult disturb(const std::string &directory, int signal) {
   Job job;
   job.ranks = 3;
   job.directory = directory;
-  job.commands = {{programPath("examples/classifier/classifier"), "--steps=100000000", "--timeout=2", "--zero-stage=3",
-                   "--save-variables=variables", "--losses=losses", "--metrics=metrics.jsonl"}};
+  job.commands = {{programPath("examples/classifier/classifier"), "--steps=100000000", "--timeout=2",
+                   "--enable-zero=stage=3", "--save-variables=variables", "--losses=losses",
+                   "--metrics=metrics.jsonl"}};
   bool isSent = false;
   job.watch = [&](const std::map<int64_t, int> &pids) {
     if (isSent || !pids.count(1) || readFile(directory + "/metrics.jsonl").find("\"step\":50,") == std::string::npos)

@@ -2,8 +2,11 @@
 // uses last, and not for layers that backward does not need.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
 // RUN:   -sbp-insert-boxing | FileCheck-19 %s --check-prefixes=ALL,KEEP
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
-// RUN:   -sbp-insert-boxing=keep-last=false | FileCheck-19 %s --check-prefix=FREE
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor keep=never" -sbp-propagate \
+// RUN:   -sbp-insert-boxing | FileCheck-19 %s --check-prefix=FREE
+// Always: no layer is gathered again.
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3,strategy=tensor,keep=always" \
+// RUN:   -sbp-propagate -sbp-insert-boxing | FileCheck-19 %s --check-prefix=ALWAYS
 // Scopes keep equal gathers apart, whatever runs next.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
 // RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefixes=ALL,KEEP
@@ -54,6 +57,11 @@ sbp.variable @l3.w : tensor<4x4xf32, #B>
 // FREE: sbp.fence %{{.*}} in %[[F3]]
 // FREE: sbp.fence %{{.*}} in %[[B3]]
 // FREE: sbp.fence %{{.*}} in %[[B2]]
+
+// ALWAYS-LABEL: func.func @train
+// ALWAYS-COUNT-3: sbp.scope "forward" group
+// ALWAYS-NOT: sbp.scope "backward" group
+// ALWAYS: return
 
 // Two layers of 64 bytes in a bucket, which backward needs; the third in its own, which is kept.
 // BUCKETS-LABEL: func.func @train

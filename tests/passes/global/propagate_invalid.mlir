@@ -1,6 +1,4 @@
 // RUN: splitcast-opt %s -sbp-propagate -split-input-file -verify-diagnostics
-// RUN: not splitcast-opt %s -sbp-propagate=reduce=never 2>&1 | FileCheck-19 %s
-// CHECK: error: 'sbp-propagate' got reduce=never; it is early or late
 
 // expected-error @below {{'sbp-propagate' found no placement; give a variable or an argument a signature, or the module an attribute sbp.placement}}
 module {

@@ -5,7 +5,7 @@
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=2 -sbp-propagate \
 // RUN:   | FileCheck-19 %s --check-prefix=EARLY
 // Reduced behind the fence of the update, when backward has ended.
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=1 -sbp-propagate=reduce=late \
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=1 -sbp-propagate \
 // RUN:   | FileCheck-19 %s --check-prefix=LATE
 
 // STEP: sbp.boxing %{{.*}} : tensor<3xf32, #P> -> tensor<3xf32, #B> bucket #sbp.slot<@fc2, 32 of 64>

@@ -11,10 +11,10 @@
 #B = #sbp.nd<#p, [B]>
 // Stages 1 and 2 store the same: what tells them apart is when gradients are reduced.
 // ALL: module
-// ZERO: @l0.weight : tensor<10x6xf32, #B> slot #sbp.slot<@l0, 0 of 128>{{$}}
-// ONE: @l0.weight : tensor<10x6xf32, #B> update #S_l0_0_ slot #sbp.slot<@l0, 0 of 128>{{$}}
-// THREE: @l0.weight : tensor<10x6xf32, #B> storage #S_l0_0_ update #S_l0_0_ slot #sbp.slot<@l0, 0 of 128>{{$}}
-// ROWS: @l0.weight : tensor<10x6xf32, #B> update #S0_{{$}}
+// ZERO: @l0.weight : tensor<10x6xf32, #B> slot #sbp.slot<@l0, 0 of 128> policy
+// ONE: @l0.weight : tensor<10x6xf32, #B> update #S_l0_0_ slot #sbp.slot<@l0, 0 of 128> policy
+// THREE: @l0.weight : tensor<10x6xf32, #B> storage #S_l0_0_ update #S_l0_0_ slot #sbp.slot<@l0, 0 of 128> policy
+// ROWS: @l0.weight : tensor<10x6xf32, #B> update #S0_ policy
 sbp.variable @l0.weight : tensor<10x6xf32, #B>
 // ZERO: @l0.weight.m : tensor<10x6xf32, #B> slot #sbp.slot<@l0, 0 of 128> state_of
 // ONE: @l0.weight.m : tensor<10x6xf32, #B> storage #S_l0_0_ slot #sbp.slot<@l0, 0 of 128> state_of
@@ -22,23 +22,23 @@ sbp.variable @l0.weight : tensor<10x6xf32, #B>
 // ROWS: @l0.weight.m : tensor<10x6xf32, #B> storage #S0_ state_of
 sbp.variable @l0.weight.m : tensor<10x6xf32, #B> state_of @l0.weight role "m"
 // Behind 60 elements, which end within the fourth 64 bytes.
-// ZERO: @l0.bias : tensor<6xf32, #B> slot #sbp.slot<@l0, 64 of 128>{{$}}
-// ONE: @l0.bias : tensor<6xf32, #B> update #S_l0_64_ slot #sbp.slot<@l0, 64 of 128>{{$}}
-// ROWS: @l0.bias : tensor<6xf32, #B> update #S0_{{$}}
+// ZERO: @l0.bias : tensor<6xf32, #B> slot #sbp.slot<@l0, 64 of 128> policy
+// ONE: @l0.bias : tensor<6xf32, #B> update #S_l0_64_ slot #sbp.slot<@l0, 64 of 128> policy
+// ROWS: @l0.bias : tensor<6xf32, #B> update #S0_ policy
 sbp.variable @l0.bias : tensor<6xf32, #B>
 // A scalar stays on all ranks.
-// ALL: @l0.scale : tensor<f32, #B>{{$}}
-// ROWS: @l0.scale : tensor<f32, #B>{{$}}
+// ALL: @l0.scale : tensor<f32, #B> policy
+// ROWS: @l0.scale : tensor<f32, #B> policy
 sbp.variable @l0.scale : tensor<f32, #B>
 // The next group is the next bucket, unless the first one has not enough bytes: 80 elements so far.
-// ZERO: @l1.weight : tensor<6x3xf32, #B> slot #sbp.slot<@l1, 0 of 64>{{$}}
-// THREE: @l1.weight : tensor<6x3xf32, #B> storage #S_l1_0_ update #S_l1_0_ slot #sbp.slot<@l1, 0 of 64>{{$}}
-// APART: @l1.weight {{.*}} slot #sbp.slot<@l1, 0 of 64>{{$}}
-// JOINED: @l1.weight {{.*}} slot #sbp.slot<@l0, 80 of 128>{{$}}
+// ZERO: @l1.weight : tensor<6x3xf32, #B> slot #sbp.slot<@l1, 0 of 64> policy
+// THREE: @l1.weight : tensor<6x3xf32, #B> storage #S_l1_0_ update #S_l1_0_ slot #sbp.slot<@l1, 0 of 64> policy
+// APART: @l1.weight {{.*}} slot #sbp.slot<@l1, 0 of 64> policy
+// JOINED: @l1.weight {{.*}} slot #sbp.slot<@l0, 80 of 128> policy
 sbp.variable @l1.weight : tensor<6x3xf32, #B>
 // A bucket has one element type.
-// ZERO: @l1.half : tensor<6x3xbf16, #B> slot #sbp.slot<@l1_1, 0 of 128>{{$}}
-// ONE: @l1.half : tensor<6x3xbf16, #B> update #S_l1_1_0_ slot #sbp.slot<@l1_1, 0 of 128>{{$}}
+// ZERO: @l1.half : tensor<6x3xbf16, #B> slot #sbp.slot<@l1_1, 0 of 128> policy
+// ONE: @l1.half : tensor<6x3xbf16, #B> update #S_l1_1_0_ slot #sbp.slot<@l1_1, 0 of 128> policy
 sbp.variable @l1.half : tensor<6x3xbf16, #B>
 // Frozen: no update, so only stage 3 splits it, and apart from those that are gathered after an update.
 // ZERO: @l1.table : tensor<6x3xf32, #B> frozen
@@ -47,7 +47,7 @@ sbp.variable @l1.half : tensor<6x3xbf16, #B>
 // ROWS: @l1.table : tensor<6x3xf32, #B> frozen
 sbp.variable @l1.table : tensor<6x3xf32, #B> frozen
 // Only consecutive groups are joined: the same name again is another bucket.
-// ZERO: @l0.again : tensor<5xf32, #B> slot #sbp.slot<@l0_1, 0 of 64>{{$}}
-// THREE: @l0.again : tensor<5xf32, #B> storage #S_l0_1_0_ update #S_l0_1_0_ slot #sbp.slot<@l0_1, 0 of 64>{{$}}
-// APART: @l0.again {{.*}} slot #sbp.slot<@l1, 32 of 64>{{$}}
+// ZERO: @l0.again : tensor<5xf32, #B> slot #sbp.slot<@l0_1, 0 of 64> policy
+// THREE: @l0.again : tensor<5xf32, #B> storage #S_l0_1_0_ update #S_l0_1_0_ slot #sbp.slot<@l0_1, 0 of 64> policy
+// APART: @l0.again {{.*}} slot #sbp.slot<@l1, 32 of 64> policy
 sbp.variable @l0.again : tensor<5xf32, #B>

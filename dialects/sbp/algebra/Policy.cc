@@ -1,0 +1,255 @@
+#include "dialects/sbp/algebra/Policy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace splitcast::sbp {
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+const std::vector<DecisionInfo> &decisionInfos() {
+  static const std::vector<DecisionInfo> infos = {
+      {Decision::Stage,
+       "stage",
+       "what is split: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too",
+       {"0", "1", "2", "3"},
+       2},
+      {Decision::Strategy,
+       "strategy",
+       "how it lies: in one flat range per group, or by rows of each tensor",
+       {"bucket", "tensor"},
+       static_cast<int64_t>(Strategy::Bucket)},
+      {Decision::Keep,
+       "keep",
+       "whether gathered parameters stay between forward and backward; 'last' keeps the group that forward uses last",
+       {"never", "last", "always"},
+       static_cast<int64_t>(Keep::Last)},
+      {Decision::Prefetch, "prefetch", "how many groups ahead gathers start", {"0", "1"}, 1},
+      {Decision::BucketBytes,
+       "bucket-bytes",
+       "join groups into a bucket until it has so many bytes; 0: a bucket per group",
+       {},
+       0},
+  };
+  return infos;
+}
+
+static std::optional<int64_t> parseNumber(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool isNumber = error == std::errc() && end == text.data() + text.size() && value >= 0;
+  return isNumber ? std::optional(value) : std::nullopt;
+}
+
+static constexpr char kAnyNumber[] = "a number that is not negative";
+
+std::string DecisionInfo::toString(int64_t value) const {
+  return choices.empty() ? std::to_string(value) : choices[value];
+}
+
+std::optional<int64_t> DecisionInfo::parse(std::string_view text) const {
+  if (choices.empty())
+    return parseNumber(text);
+  auto found = std::find(choices.begin(), choices.end(), text);
+  return found == choices.end() ? std::nullopt : std::optional<int64_t>(found - choices.begin());
+}
+
+std::string DecisionInfo::allowed() const {
+  if (choices.empty())
+    return kAnyNumber;
+  std::string text = choices.front();
+  for (size_t i = 1; i < choices.size(); ++i)
+    text += std::string(i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  return text;
+}
+
+Policy Policy::over(const Policy &weaker) const {
+  Policy result = weaker;
+  for (int i = 0; i < kNumDecisions; ++i)
+    if (values[i])
+      result.values[i] = values[i];
+  return result;
+}
+
+Policy Policy::completed() const {
+  Policy result = *this;
+  for (const DecisionInfo &info : decisionInfos())
+    result.set(info.decision, valueOf(info.decision));
+  return result;
+}
+
+int64_t Policy::valueOf(Decision decision) const {
+  return get(decision).value_or(decisionInfos()[static_cast<int>(decision)].standard);
+}
+
+std::string toString(const Policy &policy) {
+  std::string text;
+  for (const DecisionInfo &info : decisionInfos())
+    if (std::optional<int64_t> value = policy.get(info.decision))
+      text += (text.empty() ? "" : ",") + std::string(info.name) + "=" + info.toString(*value);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What 'enable-zero' can be told of the module, and not of a variable.
+struct ModuleOption {
+  const char *name;
+  const char *help;
+  const char *allowed;
+  bool isOfStorage;
+  bool (*set)(std::string_view text, ZeroOptions *options);
+  std::string (*get)(const ZeroOptions &options);
+};
+
+const ModuleOption moduleOptions[] = {
+    {"axis", "the placement's axis to split along; its first when not said", "the name of an axis", true,
+     [](std::string_view text, ZeroOptions *options) {
+       options->axis = text;
+       return true;
+     },
+     [](const ZeroOptions &options) { return options.axis; }},
+    {"hold-gathers-bytes",
+     "a function that assigns nothing keeps what it gathers between its runs, up to so many bytes", kAnyNumber, false,
+     [](std::string_view text, ZeroOptions *options) {
+       std::optional<int64_t> value = parseNumber(text);
+       options->holdGathersBytes = value.value_or(options->holdGathersBytes);
+       return value.has_value();
+     },
+     [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
+};
+
+std::string misfit(std::string_view name, std::string_view value, const std::string &allowed) {
+  return std::string(name) + " is '" + std::string(value) + "', which must be " + allowed;
+}
+
+std::string unknown(std::string_view name, const std::vector<std::string> &known) {
+  std::string text = "it has no option '" + std::string(name) + "'; options are ";
+  for (size_t i = 0; i < known.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == known.size() ? " and " : ", ") + known[i];
+  return text;
+}
+
+std::optional<std::string> setDecision(std::string_view name, std::string_view value, Policy *policy) {
+  std::vector<std::string> known;
+  for (const DecisionInfo &info : decisionInfos()) {
+    known.push_back(info.name);
+    if (name != info.name)
+      continue;
+    std::optional<int64_t> parsed = info.parse(value);
+    if (!parsed)
+      return misfit(name, value, info.allowed());
+    policy->set(info.decision, *parsed);
+    return std::nullopt;
+  }
+  return unknown(name, known);
+}
+
+/// The words of a text that commas or spaces separate. Between two commas there is one, or an empty one.
+std::vector<std::string_view> wordsOf(std::string_view text) {
+  constexpr std::string_view spaces = " \t\n";
+  std::vector<std::string_view> words;
+  bool wantsWord = false;
+  for (size_t at = 0; (at = text.find_first_not_of(spaces, at)) != std::string_view::npos;) {
+    size_t end = std::min(text.find_first_of(" \t\n,", at), text.size());
+    words.push_back(text.substr(at, end - at));
+    size_t next = std::min(text.find_first_not_of(spaces, end), text.size());
+    wantsWord = next < text.size() && text[next] == ',';
+    at = next + (wantsWord ? 1 : 0);
+  }
+  if (wantsWord)
+    words.emplace_back();
+  return words;
+}
+
+/// Calls `set` with each name=value of the text.
+template <typename Set> std::optional<std::string> parseList(std::string_view text, Set set) {
+  std::set<std::string_view> seen;
+  for (std::string_view word : wordsOf(text)) {
+    size_t equals = std::min(word.find('='), word.size());
+    std::string_view name = word.substr(0, equals);
+    if (!seen.insert(name).second)
+      return "it has '" + std::string(name) + "' twice; give it once";
+    if (std::optional<std::string> error = set(name, word.substr(std::min(equals + 1, word.size()))))
+      return error;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::vector<OptionInfo> zeroOptionInfos() {
+  std::vector<OptionInfo> infos;
+  for (const DecisionInfo &info : decisionInfos())
+    infos.push_back({info.name, std::string(info.help) + " (" + info.toString(info.standard) + ")", info.allowed(),
+                     info.toString(info.standard), /*isOfStorage=*/true});
+  for (const ModuleOption &option : moduleOptions) {
+    std::string standard = option.get(ZeroOptions());
+    infos.push_back({option.name, option.help + (standard.empty() ? std::string() : " (" + standard + ")"),
+                     option.allowed, standard, option.isOfStorage});
+  }
+  return infos;
+}
+
+std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options) {
+  std::vector<std::string> known;
+  for (const DecisionInfo &info : decisionInfos()) {
+    if (name == info.name)
+      return setDecision(name, value, &options->policy);
+    known.push_back(info.name);
+  }
+  for (const ModuleOption &option : moduleOptions) {
+    if (name == option.name)
+      return option.set(value, options) ? std::nullopt : std::optional(misfit(name, value, option.allowed));
+    known.push_back(option.name);
+  }
+  return unknown(name, known);
+}
+
+std::string zeroOptionText(std::string_view name, const ZeroOptions &options) {
+  for (const DecisionInfo &info : decisionInfos())
+    if (name == info.name)
+      return info.toString(options.policy.get(info.decision).value_or(info.standard));
+  for (const ModuleOption &option : moduleOptions)
+    if (name == option.name)
+      return option.get(options);
+  return {};
+}
+
+std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options) {
+  ZeroOptions parsed = *options;
+  std::optional<std::string> error = parseList(
+      text, [&](std::string_view name, std::string_view value) { return setZeroOption(name, value, &parsed); });
+  if (error)
+    return error;
+  *options = parsed;
+  return std::nullopt;
+}
+
+std::optional<std::string> parseEnableZero(std::string_view text, ZeroOptions *options) {
+  ZeroOptions parsed;
+  if (std::optional<std::string> error = parseZeroOptions(text, &parsed))
+    return error;
+  if (parsed.policy.bucketBytes() > 0 && parsed.policy.strategy() != Strategy::Bucket)
+    return "bucket-bytes is of strategy=bucket only; leave one of the two out";
+  *options = parsed;
+  return std::nullopt;
+}
+
+std::optional<std::string> parsePolicy(std::string_view text, Policy *policy) {
+  Policy parsed = *policy;
+  std::optional<std::string> error =
+      parseList(text, [&](std::string_view name, std::string_view value) { return setDecision(name, value, &parsed); });
+  if (!error)
+    *policy = parsed;
+  return error;
+}
+
+} // namespace splitcast::sbp

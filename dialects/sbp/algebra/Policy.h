@@ -1,0 +1,141 @@
+//===- Policy.h - What is decided about how variables are stored and moved ------===//
+//
+// A policy may be said of one variable, of a group of them (a layer), or of all. What a variable does not say, its
+// group does; then the group around that one ("h" around "h.0"); then the options of 'enable-zero'; then the defaults
+// here.
+//
+//   said of        stage   strategy   keep
+//   @h.0.w         -       -          always
+//   group "h.0"    -       tensor     -
+//   group "h"      3       bucket     never
+//   all            1       -          -
+//   @h.0.w has     3       tensor     always
+//
+// The table in Policy.cc is all that is known of a decision: its name, values, default and help. The IR's #sbp.policy,
+// the passes' and pipelines' options, the flags of all tools and the Graph API are read and printed by it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_POLICY_H
+#define SPLITCAST_DIALECTS_SBP_ALGEBRA_POLICY_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace splitcast::sbp {
+
+/// What can be decided. Values are those of the enums below, or numbers.
+enum class Decision {
+  Stage,       ///< of ZeRO, 0 to 3
+  Strategy,    ///< how what is split lies
+  Keep,        ///< what becomes of a gathered parameter between forward and backward
+  Prefetch,    ///< groups ahead of its use at which a gather starts
+  BucketBytes, ///< up to which consecutive groups share a bucket
+};
+inline constexpr int kNumDecisions = 5;
+
+enum class Strategy { Bucket, Tensor };
+enum class Keep { Never, Last, Always };
+
+struct DecisionInfo {
+  Decision decision;
+  const char *name; ///< "bucket-bytes"
+  const char *help;
+  std::vector<const char *> choices; ///< a value is the index of its text; empty: any number that is not negative
+  int64_t standard;                  ///< when nobody says
+
+  std::string toString(int64_t value) const;
+  std::optional<int64_t> parse(std::string_view text) const;
+  /// "0, 1, 2 or 3"
+  std::string allowed() const;
+};
+
+/// One per decision, in their order.
+const std::vector<DecisionInfo> &decisionInfos();
+
+/// Decisions, each of which may be left open.
+class Policy {
+public:
+  /// What is said of this decision. (What holds, the named functions below say.)
+  std::optional<int64_t> get(Decision decision) const { return values[static_cast<int>(decision)]; }
+  /// Requires a value of DecisionInfo.
+  Policy &set(Decision decision, int64_t value) {
+    values[static_cast<int>(decision)] = value;
+    return *this;
+  }
+  Policy &setStage(int64_t stage) { return set(Decision::Stage, stage); }
+  Policy &setStrategy(Strategy strategy) { return set(Decision::Strategy, static_cast<int64_t>(strategy)); }
+  Policy &setKeep(Keep keep) { return set(Decision::Keep, static_cast<int64_t>(keep)); }
+  Policy &setPrefetch(int64_t groups) { return set(Decision::Prefetch, groups); }
+  Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
+
+  /// What this leaves open is as in `weaker`.
+  Policy over(const Policy &weaker) const;
+  bool isEmpty() const { return *this == Policy(); }
+
+  /// With the defaults for what is open.
+  Policy completed() const;
+
+  // What holds: what is said, or the default.
+  int64_t stage() const { return valueOf(Decision::Stage); }
+  Strategy strategy() const { return static_cast<Strategy>(valueOf(Decision::Strategy)); }
+  Keep keep() const { return static_cast<Keep>(valueOf(Decision::Keep)); }
+  int64_t prefetch() const { return valueOf(Decision::Prefetch); }
+  int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
+
+  bool operator==(const Policy &other) const { return values == other.values; }
+  bool operator!=(const Policy &other) const { return values != other.values; }
+  bool operator<(const Policy &other) const { return values < other.values; }
+
+  friend size_t hash_value(const Policy &policy) {
+    size_t hash = 0;
+    for (std::optional<int64_t> value : policy.values)
+      hash = hash * 1000003 + static_cast<size_t>(value.value_or(-1));
+    return hash;
+  }
+
+private:
+  int64_t valueOf(Decision decision) const;
+
+  std::array<std::optional<int64_t>, kNumDecisions> values;
+};
+
+/// All that 'enable-zero' can be told.
+struct ZeroOptions {
+  Policy policy;    ///< of variables that say nothing, and whose groups do not
+  std::string axis; ///< of the placement, to split along; empty: its first
+  /// A function that assigns nothing keeps what it gathers between its runs, up to so many bytes.
+  int64_t holdGathersBytes = int64_t{256} << 20;
+};
+
+/// How one of them is shown in a help text.
+struct OptionInfo {
+  std::string name;
+  std::string help;    ///< with the default
+  std::string allowed; ///< "bucket or tensor"
+  std::string standard;
+  bool isOfStorage; ///< read by 'sbp-zero-storage'
+};
+std::vector<OptionInfo> zeroOptionInfos();
+
+/// Sets one option. An error, which says what is allowed, or nothing.
+std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options);
+/// Requires a name of zeroOptionInfos().
+std::string zeroOptionText(std::string_view name, const ZeroOptions &options);
+
+/// "stage=3,strategy=tensor" or "stage=3 strategy=tensor", onto what `options` has. An error or nothing; after an error
+/// `options` is unchanged.
+std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options);
+/// The same from the defaults on, as a user tells a tool or pipeline: what contradicts itself is an error, too.
+std::optional<std::string> parseEnableZero(std::string_view text, ZeroOptions *options);
+/// As parseZeroOptions, of a policy alone.
+std::optional<std::string> parsePolicy(std::string_view text, Policy *policy);
+/// "stage=3,strategy=tensor": what the policy says.
+std::string toString(const Policy &policy);
+
+} // namespace splitcast::sbp
+
+#endif // SPLITCAST_DIALECTS_SBP_ALGEBRA_POLICY_H
