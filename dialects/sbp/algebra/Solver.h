@@ -1,0 +1,159 @@
+//===- Solver.h - Which signature each op of a graph gets ------------------===//
+//
+// A graph without MLIR: tensors, the ops that make and use them, and what else wants a tensor in a given signature. A
+// *row* gives each operand and result of an op a signature, along each axis one of the legal rows of Factors.h. An
+// *assignment* is a row per op. What it costs are boxings: where a use wants a tensor otherwise than it is made, the
+// tensor is boxed, once for each signature that it is wanted in, however many uses want it so.
+//
+// `walk` chooses op by op, each the row that is cheapest for what its operands already are; it never looks ahead.
+// `solve` starts from there and minimizes the cost of the whole. On a mesh of 4 ranks (SolverTest.cc, HeaderExample):
+//
+//   %x: 64x8, S(0)    %w: 8x4096, B
+//   %h = matmul %x, %w              : 64x4096
+//   %y = softmax %h over dimension 0                  // which no row may split
+//
+//          %x         %h                    bytes that a rank sends
+//   walk   S(0)       S(0), boxed to S(1)   196608    the all-to-all of %h
+//   solve  boxed, B   S(1)                    1536    the all-gather of %x; to slice %w is free
+//
+// Ops whose result may have any signature at no cost (constants, broadcasts of scalars) are *free*: each use gets the
+// result as it wants it, except as addends.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVER_H
+#define SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVER_H
+
+#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Factors.h"
+
+#include <functional>
+#include <optional>
+
+namespace splitcast::sbp {
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+struct TensorInfo {
+  Shape shape;
+  int64_t elementBytes = 4;
+  NdSbp given;     ///< empty: chosen by the op that makes it
+  int sameAs = -1; ///< the tensor whose signature this one has, as behind a fence; they are boxed apart. Or -1.
+};
+
+/// A signature for each operand, as it is wanted, and for each result, as it is made. That of a free result is empty.
+struct OpRow {
+  std::vector<NdSbp> operands, results;
+};
+
+/// What an earlier solve says about a row.
+struct RowLimit {
+  enum class Kind {
+    None,
+    Row,          ///< it is `row`
+    PartialPlaces ///< it has P where `row` has P, and nowhere else; an op that was free has no P
+  };
+  Kind kind = Kind::None;
+  OpRow row;
+};
+
+struct SignatureOp {
+  LoopSpec spec;
+  std::vector<int> operands, results; ///< tensors
+  /// Per result, or no list at all: the signature that its uses see; the result is boxed to it where the row makes it
+  /// otherwise. Empty: they see what the row makes.
+  std::vector<NdSbp> pinned;
+  bool takesPartial = true; ///< false: no operand may be P. Updates are computed with values, never with addends.
+  RowLimit limit;
+};
+
+/// A use that is no op of the graph: an assign, a return, a boxing that a user wrote, an update's fence.
+struct Demand {
+  int tensor = -1;
+  NdSbp wanted; ///< empty: the signature that the tensor has, with each P summed to B
+  NdSbp orAs;   ///< a tensor that has this signature need not have the wanted one. Empty: it must.
+};
+
+/// What the boxing of a tensor costs; 0 or more, in a unit of the model's choice. Sums saturate at 2^63 - 1.
+using BoxingCost = std::function<int64_t(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                                         const Placement &placement)>;
+
+/// Requires: a placement of at least one axis; ops in topological order; each tensor is given, the same as another, or
+/// the result of one op, and no two of these; signatures have an entry per axis, fit the shapes and have no idle units.
+struct Problem {
+  Placement placement;
+  std::vector<TensorInfo> tensors;
+  std::vector<SignatureOp> ops;
+  std::vector<Demand> demands;
+  BoxingCost cost = boxingBytes; ///< bytes that the busiest rank sends
+};
+
+//===----------------------------------------------------------------------===//
+// The assignment
+//===----------------------------------------------------------------------===//
+
+/// Less is better, field by field.
+struct Score {
+  int64_t illegal = 0;        ///< boxings that no one can make (Boxing.h): demands for P of what is none
+  int64_t cost = 0;           ///< of all boxings, in the model's unit
+  int64_t boxings = 0;        ///< those that cost nothing included
+  int64_t unsplitResults = 0; ///< results that no axis splits
+};
+bool operator==(const Score &a, const Score &b);
+bool operator<(const Score &a, const Score &b);
+Score operator+(const Score &a, const Score &b);
+
+/// Which of the rows of Factors.h was chosen along an axis.
+struct AxisReason {
+  OpSignature::Reason reason = OpSignature::Reason::Replicated;
+  int factor = -1;  ///< of FactorSplit
+  int64_t unit = 1; ///< of the factor, when it is split
+};
+
+struct OpChoice {
+  OpRow row;
+  std::vector<AxisReason> axes; ///< empty for a free op and for a row from an earlier solve
+  bool isFree = false;          ///< its result's signature is empty
+};
+
+struct Assignment {
+  std::vector<OpChoice> ops;
+  std::vector<NdSbp> tensors; ///< as uses see them; empty: free
+  Score score;
+};
+
+/// No legal row of the op along the axis has operands that these can be boxed to.
+struct NoRow {
+  int op = -1;
+  int64_t axis = -1;
+};
+
+/// Counts of what was done, for tests of growth.
+struct SolverStatistics {
+  int64_t rows = 0;      ///< that the ops chose from
+  int64_t steps = 0;     ///< rows and sets of boxings that were looked at
+  int64_t blocks = 0;    ///< sets of ops that were solved together
+  int64_t improving = 0; ///< blocks that lowered the score
+};
+
+struct Solution {
+  Assignment assignment;        ///< of no meaning after a failure
+  std::optional<NoRow> failure; ///< where the walk ended
+  SolverStatistics statistics;
+};
+
+/// Op by op, axis by axis, the row that costs least where it stands: by the cost of boxing operands and pinned results
+/// along the axis, then by how many change, then by how many results stay unsplit, then by the order of Factors.h.
+Solution walk(const Problem &problem);
+
+/// What `problem` costs with these rows. Free ops and signatures of tensors are read from `ops`.
+Score scoreOf(const Problem &problem, const std::vector<OpChoice> &ops);
+
+/// Every loop is parallel and runs over the first result, and each dimension has at most one: elements are computed
+/// one by one, in any order, with the same bits however they are split.
+bool isElementwise(const LoopSpec &spec);
+
+} // namespace splitcast::sbp
+
+#endif // SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVER_H

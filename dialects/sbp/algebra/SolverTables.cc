@@ -1,0 +1,288 @@
+#include "dialects/sbp/algebra/SolverTables.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace splitcast::sbp {
+
+bool operator==(const Score &a, const Score &b) {
+  return std::tie(a.illegal, a.cost, a.boxings, a.unsplitResults) ==
+         std::tie(b.illegal, b.cost, b.boxings, b.unsplitResults);
+}
+
+bool operator<(const Score &a, const Score &b) {
+  return std::tie(a.illegal, a.cost, a.boxings, a.unsplitResults) <
+         std::tie(b.illegal, b.cost, b.boxings, b.unsplitResults);
+}
+
+Score operator+(const Score &a, const Score &b) {
+  return {a.illegal + b.illegal, checkedSum(a.cost, b.cost).value_or(std::numeric_limits<int64_t>::max()),
+          a.boxings + b.boxings, a.unsplitResults + b.unsplitResults};
+}
+
+bool isElementwise(const LoopSpec &spec) {
+  if (spec.results.empty())
+    return false;
+  for (const Factor &factor : spec.factors)
+    if (factor.kind != FactorKind::Parallel)
+      return false;
+  for (const TensorFactors &operand : spec.operands)
+    for (const std::vector<int> &dim : operand)
+      if (dim.size() > 1)
+        return false;
+  const TensorFactors &first = spec.results.front();
+  return std::all_of(first.begin(), first.end(), [](const std::vector<int> &dim) { return dim.size() == 1; });
+}
+
+Score scoreOf(const Problem &problem, const std::vector<OpChoice> &ops) {
+  solver::Tables tables(problem);
+  return tables.score(tables.rowsOf(ops));
+}
+
+namespace solver {
+
+size_t KeyHash::operator()(const Key &key) const {
+  uint64_t hash = key.size();
+  for (int64_t value : key) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+std::pair<int, bool> KeyNumbers::numberOf(Key key) {
+  auto [at, isNew] = numbers.try_emplace(std::move(key), static_cast<int>(numbers.size()));
+  return {at->second, isNew};
+}
+
+int Signatures::idOf(const NdSbp &sbp) {
+  Key key;
+  key.reserve(4 * sbp.size());
+  for (const Sbp &entry : sbp) {
+    key.push_back(static_cast<int64_t>(entry.kind));
+    if (entry.isSplit())
+      key.insert(key.end(), {entry.dim, entry.unit});
+    if (entry.isFlat())
+      key.insert(key.end(), {buckets.try_emplace(entry.slot.bucket, buckets.size()).first->second, entry.slot.offset,
+                             entry.slot.total});
+  }
+  auto [id, isNew] = numbers.numberOf(std::move(key));
+  if (isNew)
+    all.push_back(sbp);
+  return id;
+}
+
+int Signatures::summed(int id) {
+  NdSbp sbp = all[id];
+  for (Sbp &entry : sbp)
+    if (entry.isPartial())
+      entry = Sbp::broadcast();
+  return idOf(sbp);
+}
+
+bool keepsSlots(const NdSbp &from, const NdSbp &to) {
+  for (size_t flat = 0; flat < from.size(); ++flat)
+    for (size_t axis = 0; from[flat].isFlat() && to[flat].isFlat() && axis < from.size(); ++axis) {
+      const bool isSummed = axis > flat && from[axis].isPartial() && to[axis].isBroadcast();
+      if (axis != flat && from[axis] != to[axis] && !isSummed)
+        return false;
+    }
+  return true;
+}
+
+namespace {
+
+void append(Key &key, const std::vector<int> &values) {
+  key.push_back(values.size());
+  key.insert(key.end(), values.begin(), values.end());
+}
+
+void append(Key &key, const std::vector<TensorFactors> &tensors) {
+  key.push_back(tensors.size());
+  for (const TensorFactors &tensor : tensors) {
+    key.push_back(tensor.size());
+    for (const std::vector<int> &dim : tensor)
+      append(key, dim);
+  }
+}
+
+Key keyOf(const LoopSpec &spec) {
+  Key key = {spec.anyShape, static_cast<int64_t>(spec.factors.size())};
+  for (const Factor &factor : spec.factors)
+    key.insert(key.end(), {factor.extent, static_cast<int64_t>(factor.kind), factor.grain.elements});
+  append(key, spec.operands);
+  append(key, spec.results);
+  for (const LinearSet &set : spec.linear) {
+    append(key, set.operands);
+    append(key, set.results);
+  }
+  return key;
+}
+
+} // namespace
+
+Tables::Tables(const Problem &problem)
+    : problem(problem), broadcast(signatures.idOf(NdSbp(problem.placement.axes.size()))), uses(problem.tensors.size()),
+      demands(problem.tensors.size()) {
+  for (size_t tensor = 0; tensor < problem.tensors.size(); ++tensor) {
+    const TensorInfo &info = problem.tensors[tensor];
+    Key key = info.shape;
+    key.push_back(info.elementBytes);
+    shapes.push_back(shapeNumbers.numberOf(std::move(key)).first);
+    source.push_back(tensor);
+  }
+  // Each chain is followed once: what it ends at is noted for all on it.
+  for (size_t tensor = 0; tensor < source.size(); ++tensor) {
+    int end = tensor;
+    while (source[end] == end && problem.tensors[end].sameAs >= 0)
+      end = problem.tensors[end].sameAs;
+    end = source[end];
+    for (int at = tensor; at != end && source[at] == at; at = problem.tensors[at].sameAs)
+      source[at] = end;
+  }
+  for (size_t op = 0; op < problem.ops.size(); ++op) {
+    specs.push_back(specNumbers.numberOf(keyOf(problem.ops[op].spec)).first);
+    const std::vector<int> &operands = problem.ops[op].operands;
+    for (size_t operand = 0; operand < operands.size(); ++operand)
+      uses[operands[operand]].push_back({static_cast<int>(op), static_cast<int>(operand)});
+  }
+  for (size_t demand = 0; demand < problem.demands.size(); ++demand)
+    demands[problem.demands[demand].tensor].push_back(demand);
+}
+
+const NdSbp &Tables::pinned(int op, int result) const {
+  static const NdSbp open;
+  const std::vector<NdSbp> &all = problem.ops[op].pinned;
+  return all.empty() ? open : all[result];
+}
+
+const Score &Tables::boxing(int tensor, int from, int to) {
+  auto [at, isNew] = prices.try_emplace(Key{shapes[tensor], from, to});
+  Score &price = at->second;
+  if (!isNew || from == to)
+    return price;
+  const NdSbp &before = signatures[from], &after = signatures[to];
+  price.boxings = 1;
+  if (!isLegalBoxing(before, after) || !keepsSlots(before, after))
+    price.illegal = 1;
+  else
+    price.cost = problem.cost(problem.tensors[tensor].shape, problem.tensors[tensor].elementBytes, before, after,
+                              problem.placement);
+  return price;
+}
+
+int64_t Tables::costAlong(int64_t axis, int tensor, const NdSbp &from, const NdSbp &to) {
+  if (problem.placement.axes[axis].size == 1) // where all entries are the same bytes
+    return 0;
+  const TensorInfo &info = problem.tensors[tensor];
+  auto [at, isNew] = costs.try_emplace(Key{shapes[tensor], signatures.idOf(from), signatures.idOf(to)});
+  if (isNew)
+    at->second = problem.cost(info.shape, info.elementBytes, from, to, problem.placement);
+  return at->second;
+}
+
+int Tables::wantedBy(int demand, int seen) {
+  const Demand &each = problem.demands[demand];
+  if (each.wanted.empty())
+    return signatures.summed(seen);
+  if (!each.orAs.empty() && signatures.idOf(each.orAs) == seen)
+    return seen;
+  return signatures.idOf(each.wanted);
+}
+
+int Tables::seenAs(int op, int result, int made) {
+  const NdSbp &wanted = pinned(op, result);
+  return wanted.empty() || made == kFree ? made : signatures.idOf(wanted);
+}
+
+Score Tables::ownScore(int op, const RowIds &row) {
+  Score score;
+  for (size_t result = 0; result < row.results.size(); ++result) {
+    const int made = row.results[result];
+    if (made == kFree)
+      continue;
+    score = score + boxing(problem.ops[op].results[result], made, seenAs(op, result, made));
+    const NdSbp &sbp = signatures[made];
+    auto isCut = [](const Sbp &entry) { return entry.isSplit() || entry.isFlat(); };
+    score.unsplitResults += std::none_of(sbp.begin(), sbp.end(), isCut);
+  }
+  return score;
+}
+
+std::vector<int> Tables::seen(const std::vector<RowIds> &rows) {
+  std::vector<int> seen(problem.tensors.size(), kFree);
+  for (size_t tensor = 0; tensor < seen.size(); ++tensor)
+    if (!problem.tensors[tensor].given.empty())
+      seen[tensor] = signatures.idOf(problem.tensors[tensor].given);
+  for (size_t op = 0; op < rows.size(); ++op)
+    for (size_t result = 0; result < rows[op].results.size(); ++result)
+      seen[problem.ops[op].results[result]] = seenAs(op, result, rows[op].results[result]);
+  for (size_t tensor = 0; tensor < seen.size(); ++tensor)
+    if (source[tensor] != static_cast<int>(tensor))
+      seen[tensor] = seen[source[tensor]] == kFree ? broadcast : seen[source[tensor]];
+  return seen;
+}
+
+Score Tables::score(const std::vector<RowIds> &rows) {
+  const std::vector<int> seen = this->seen(rows);
+  Score score;
+  for (size_t op = 0; op < rows.size(); ++op)
+    score = score + ownScore(op, rows[op]);
+  std::vector<int> wanted;
+  for (size_t tensor = 0; tensor < seen.size(); ++tensor) {
+    wanted.clear();
+    for (const Use &use : uses[tensor])
+      wanted.push_back(rows[use.op].operands[use.operand]);
+    for (int demand : demands[tensor]) {
+      const std::vector<Sbp> &asked = problem.demands[demand].wanted;
+      if (seen[tensor] != kFree)
+        wanted.push_back(wantedBy(demand, seen[tensor]));
+      else // a free tensor has whatever signature, but for P
+        score.illegal += std::any_of(asked.begin(), asked.end(), [](const Sbp &entry) { return entry.isPartial(); });
+    }
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    for (int each : wanted)
+      if (seen[tensor] != kFree)
+        score = score + boxing(tensor, seen[tensor], each);
+  }
+  return score;
+}
+
+Assignment Tables::assignment(const std::vector<RowIds> &rows) {
+  Assignment result;
+  result.score = score(rows);
+  for (int id : seen(rows))
+    result.tensors.push_back(id == kFree ? NdSbp() : signatures[id]);
+  for (const RowIds &row : rows) {
+    OpChoice choice;
+    for (int id : row.operands)
+      choice.row.operands.push_back(id == kFree ? NdSbp() : signatures[id]);
+    for (int id : row.results)
+      choice.row.results.push_back(id == kFree ? NdSbp() : signatures[id]);
+    choice.axes = row.axes;
+    choice.isFree = row.results.size() == 1 && row.results.front() == kFree;
+    result.ops.push_back(std::move(choice));
+  }
+  return result;
+}
+
+std::vector<RowIds> Tables::rowsOf(const std::vector<OpChoice> &ops) {
+  std::vector<RowIds> rows;
+  for (const OpChoice &choice : ops) {
+    RowIds row;
+    for (const NdSbp &sbp : choice.row.operands)
+      row.operands.push_back(sbp.empty() ? kFree : signatures.idOf(sbp));
+    for (const NdSbp &sbp : choice.row.results)
+      row.results.push_back(sbp.empty() ? kFree : signatures.idOf(sbp));
+    row.axes = choice.axes;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+} // namespace solver
+} // namespace splitcast::sbp

@@ -1,0 +1,276 @@
+// The rule of `walk`: each op in turn, the cheapest row for what its operands already are.
+#include "dialects/sbp/algebra/SolverTables.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace splitcast::sbp {
+
+using namespace solver;
+
+namespace {
+
+/// How much a row asks for along one axis; less is better, field by field.
+struct AxisCost {
+  int64_t cost = 0;
+  int64_t changed = 0; ///< operands and pinned results
+  int64_t unsplitResults = 0;
+  bool operator<(const AxisCost &other) const {
+    return std::tie(cost, changed, unsplitResults) < std::tie(other.cost, other.changed, other.unsplitResults);
+  }
+};
+
+/// One op's choice. `current` is what its operands are, empty for free ones.
+class OpWalk {
+public:
+  OpWalk(Tables &tables, int op, const std::vector<int> &seen)
+      : tables(tables), op(op), each(tables.problem.ops[op]), placement(tables.problem.placement) {
+    for (int operand : each.operands)
+      current.push_back(seen[operand] == kFree ? NdSbp() : tables.signatures[seen[operand]]);
+    wanted = current;
+    for (NdSbp &entries : wanted)
+      entries.resize(placement.axes.size());
+    results.resize(each.results.size());
+  }
+
+  /// The axis along which the op has no row, if there is one.
+  std::optional<int64_t> run(RowIds &chosen) {
+    LoopSpec spec = each.spec;
+    for (size_t axis = 0; axis < placement.axes.size(); ++axis) {
+      std::optional<OpSignature> row = cheapestRow(spec, axis);
+      if (!row)
+        return axis;
+      for (size_t i = 0; i < wanted.size(); ++i)
+        wanted[i][axis] = row->operands[i];
+      for (size_t i = 0; i < results.size(); ++i)
+        results[i].push_back(row->results[i]);
+      chosen.axes.push_back({row->reason, row->factor, row->unit});
+      splitLoops(spec, *row, placement.axes[axis].size);
+    }
+    for (const NdSbp &sbp : wanted)
+      chosen.operands.push_back(tables.signatures.idOf(sbp));
+    for (const NdSbp &sbp : results)
+      chosen.results.push_back(tables.signatures.idOf(sbp));
+    return std::nullopt;
+  }
+
+private:
+  static Sbp along(size_t axis, const NdSbp &sbp) { return sbp.empty() ? Sbp::broadcast() : sbp[axis]; }
+
+  std::vector<OpSignature> rowsAlong(const LoopSpec &spec, size_t axis) const {
+    std::vector<Sbp> operands, pinned;
+    for (const NdSbp &sbp : current)
+      operands.push_back(along(axis, sbp));
+    for (size_t i = 0; i < results.size(); ++i)
+      pinned.push_back(along(axis, tables.pinned(op, i)));
+    std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size, operands, pinned);
+    for (const Sbp &entry : operands)
+      if (entry.isFlat())
+        if (OpSignature flat = flatSignature(spec, entry.slot); !flat.results.empty())
+          rows.push_back(flat);
+    return rows;
+  }
+
+  std::optional<OpSignature> cheapestRow(const LoopSpec &spec, size_t axis) {
+    std::optional<OpSignature> best;
+    AxisCost bestCost;
+    for (const OpSignature &row : rowsAlong(spec, axis)) {
+      if (!isAllowed(row, axis) || !keepsSlotsSoFar(row, axis))
+        continue;
+      std::optional<AxisCost> cost = costOf(row, axis);
+      if (cost && (!best || *cost < bestCost)) {
+        best = row;
+        bestCost = *cost;
+      }
+    }
+    return best;
+  }
+
+  bool isAllowed(const OpSignature &row, size_t axis) const {
+    auto isPartial = [](const Sbp &entry) { return entry.isPartial(); };
+    if (!each.takesPartial && std::any_of(row.operands.begin(), row.operands.end(), isPartial))
+      return false;
+    return each.limit.kind != RowLimit::Kind::PartialPlaces ||
+           (hasPartialPlaces(row.operands, each.limit.row.operands, axis) &&
+            hasPartialPlaces(row.results, each.limit.row.results, axis));
+  }
+
+  static bool hasPartialPlaces(const std::vector<Sbp> &entries, const std::vector<NdSbp> &limit, size_t axis) {
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].isPartial() != along(axis, limit[i]).isPartial())
+        return false;
+    return true;
+  }
+
+  /// As keepsSlots for each operand, of the axes up to this one.
+  bool keepsSlotsSoFar(const OpSignature &row, size_t axis) const {
+    for (size_t i = 0; i < current.size(); ++i) {
+      if (current[i].empty())
+        continue;
+      NdSbp from(current[i].begin(), current[i].begin() + axis + 1), to(wanted[i].begin(), wanted[i].begin() + axis);
+      to.push_back(row.operands[i]);
+      if (!keepsSlots(from, to))
+        return false;
+    }
+    return true;
+  }
+
+  /// Nothing when an operand cannot be boxed to the row.
+  std::optional<AxisCost> costOf(const OpSignature &row, size_t axis) {
+    AxisCost cost;
+    for (size_t i = 0; i < current.size(); ++i)
+      if (!addOperand(i, row.operands[i], axis, cost))
+        return std::nullopt;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const NdSbp &pinned = tables.pinned(op, i);
+      cost.unsplitResults += !row.results[i].isSplit() && !row.results[i].isFlat();
+      if (pinned.empty() || pinned[axis] == row.results[i])
+        continue;
+      if (pinned[axis].isPartial())
+        return std::nullopt;
+      NdSbp made = pinned;
+      made[axis] = row.results[i];
+      cost.cost += tables.costAlong(axis, each.results[i], made, pinned);
+      ++cost.changed;
+    }
+    return cost;
+  }
+
+  /// False when it cannot be boxed to the entry.
+  bool addOperand(size_t i, const Sbp &entry, size_t axis, AxisCost &cost) {
+    if (current[i].empty()) // free, in whatever signature, but never as addends
+      return !entry.isPartial();
+    const int tensor = each.operands[i];
+    const Shape &shape = tables.problem.tensors[tensor].shape;
+    NdSbp from = wanted[i];
+    std::copy(current[i].begin() + axis, current[i].end(), from.begin() + axis);
+    NdSbp to = from;
+    to[axis] = entry;
+    for (size_t later = axis + 1; later < to.size(); ++later)
+      if (to[later].unit > 1 && !unitsFit(shape, to, placement)) // this row takes the unit from a later axis
+        to[later] = Sbp::broadcast();
+    if (from == to)
+      return true;
+    if (!isLegalBoxing(from, to))
+      return false;
+    cost.cost += tables.costAlong(axis, tensor, from, to);
+    ++cost.changed;
+    return true;
+  }
+
+  Tables &tables;
+  const int op;
+  const SignatureOp &each;
+  const Placement &placement;
+  std::vector<NdSbp> current, wanted, results;
+};
+
+/// All ops, those that are alike once.
+class Walk {
+public:
+  explicit Walk(Tables &tables) : tables(tables), seen(tables.seen({})) {}
+
+  std::optional<NoRow> run(std::vector<RowIds> &rows) {
+    const Problem &problem = tables.problem;
+    for (size_t op = 0; op < problem.ops.size(); ++op) {
+      for (int operand : problem.ops[op].operands)
+        see(operand);
+      RowIds row;
+      if (problem.ops[op].limit.kind == RowLimit::Kind::Row)
+        row = limited(op);
+      else if (isFree(op))
+        row = freeRow(op);
+      else if (std::optional<int64_t> axis = choose(op, row))
+        return NoRow{static_cast<int>(op), *axis};
+      for (size_t i = 0; i < row.results.size(); ++i)
+        seen[problem.ops[op].results[i]] = tables.seenAs(op, i, row.results[i]);
+      rows.push_back(std::move(row));
+    }
+    return std::nullopt;
+  }
+
+private:
+  /// A tensor that has another's signature. A free one becomes B there.
+  void see(int tensor) {
+    const int source = tables.source[tensor];
+    if (source != tensor)
+      seen[tensor] = seen[source] == kFree ? tables.broadcast : seen[source];
+  }
+
+  /// Its operands are free, or scalars that are B; so it can be computed wherever its result is used.
+  bool isFree(int op) const {
+    const SignatureOp &each = tables.problem.ops[op];
+    if (each.results.size() != 1 || !tables.pinned(op, 0).empty() ||
+        tables.problem.tensors[each.results.front()].shape.empty())
+      return false;
+    if (each.limit.kind == RowLimit::Kind::PartialPlaces && !each.limit.row.results.front().empty())
+      return false;
+    for (int operand : each.operands)
+      if (seen[operand] != kFree &&
+          (seen[operand] != tables.broadcast || !tables.problem.tensors[operand].shape.empty()))
+        return false;
+    return isElementwise(each.spec);
+  }
+
+  RowIds freeRow(int op) const {
+    RowIds row;
+    for (int operand : tables.problem.ops[op].operands)
+      row.operands.push_back(seen[operand]);
+    row.results = {kFree};
+    return row;
+  }
+
+  RowIds limited(int op) {
+    OpChoice choice;
+    choice.row = tables.problem.ops[op].limit.row;
+    return tables.rowsOf({choice}).front();
+  }
+
+  std::optional<int64_t> choose(int op, RowIds &row) {
+    const auto [number, isNew] = kinds.numberOf(keyOf(op));
+    if (isNew) {
+      known.emplace_back();
+      endsAt.push_back(OpWalk(tables, op, seen).run(known.back()));
+    }
+    row = known[number];
+    return endsAt[number];
+  }
+
+  /// All that the choice depends on.
+  Key keyOf(int op) {
+    const SignatureOp &each = tables.problem.ops[op];
+    Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces};
+    for (int operand : each.operands)
+      key.insert(key.end(), {tables.shapeOf(operand), seen[operand]});
+    for (size_t i = 0; i < each.results.size(); ++i)
+      key.insert(key.end(), {tables.shapeOf(each.results[i]),
+                             tables.pinned(op, i).empty() ? kFree : tables.signatures.idOf(tables.pinned(op, i))});
+    if (each.limit.kind == RowLimit::Kind::PartialPlaces)
+      for (const std::vector<NdSbp> *list : {&each.limit.row.operands, &each.limit.row.results})
+        for (const NdSbp &sbp : *list)
+          key.push_back(sbp.empty() ? kFree : tables.signatures.idOf(sbp));
+    return key;
+  }
+
+  Tables &tables;
+  std::vector<int> seen; ///< per tensor, once its op was visited
+  KeyNumbers kinds;
+  std::vector<RowIds> known;
+  std::vector<std::optional<int64_t>> endsAt;
+};
+
+} // namespace
+
+std::optional<NoRow> solver::walkRows(Tables &tables, std::vector<RowIds> &rows) { return Walk(tables).run(rows); }
+
+Solution walk(const Problem &problem) {
+  Tables tables(problem);
+  std::vector<RowIds> rows;
+  Solution solution;
+  solution.failure = walkRows(tables, rows);
+  if (!solution.failure)
+    solution.assignment = tables.assignment(rows);
+  return solution;
+}
+
+} // namespace splitcast::sbp

@@ -1,0 +1,189 @@
+// The walk: the rows of the tests of 'sbp-propagate', and what holds for any graph.
+#include "tests/dialects/sbp/algebra/Reference.h"
+#include "tests/dialects/sbp/algebra/SolverGraphs.h"
+
+#include "gtest/gtest.h"
+
+namespace splitcast::sbp {
+namespace {
+
+const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), s1 = Sbp::split(1);
+
+/// Each op's operands, then its results.
+std::vector<std::vector<NdSbp>> rowsOf(const Problem &problem) {
+  Solution solution = walk(problem);
+  EXPECT_FALSE(solution.failure);
+  EXPECT_EQ(findIllegal(problem, solution.assignment), "");
+  EXPECT_EQ(plainScore(problem, solution.assignment), solution.assignment.score);
+  std::vector<std::vector<NdSbp>> rows;
+  for (const OpChoice &choice : solution.assignment.ops) {
+    rows.push_back(choice.row.operands);
+    rows.back().insert(rows.back().end(), choice.row.results.begin(), choice.row.results.end());
+  }
+  return rows;
+}
+
+using Rows = std::vector<std::vector<NdSbp>>;
+
+TEST(SolverWalkTest, TheSmallerIsGathered) {
+  Graph graph({4});
+  graph.matmul(graph.given({64, 4}, {s0}), graph.given({4, 4}, {s0}));
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {b}, {s0}}}));
+  Graph other({4});
+  other.matmul(other.given({4, 64}, {s0}), other.given({64, 64}, {s1}));
+  EXPECT_EQ(rowsOf(other.problem), (Rows{{{b}, {s1}, {s1}}}));
+}
+
+TEST(SolverWalkTest, SumsAreLeftToWhomTheyConcern) {
+  Graph graph({4});
+  int product = graph.matmul(graph.given({8, 4}, {s1}), graph.given({4, 4}, {s0}));
+  int scaled = graph.unary(product, true);
+  int sum = graph.binary(product, scaled, Linearity::Together);
+  graph.unary(sum, false);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s1}, {s0}, {p}}, {{p}, {p}}, {{p}, {p}, {p}}, {{s0}, {s0}}}));
+}
+
+TEST(SolverWalkTest, PinnedResultsAreBoxedToWhatTheUserWrote) {
+  Graph graph({4});
+  int x = graph.unary(graph.given({8, 4}, {s0}), false);
+  int y = graph.matmul(x, graph.given({4, 2}, {b}));
+  graph.lastOp().pinned = {{s1}};
+  graph.unary(y, false);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {s0}}, {{s0}, {b}, {s0}}, {{s1}, {s1}}}));
+  EXPECT_EQ(walk(graph.problem).assignment.score.boxings, 1);
+}
+
+TEST(SolverWalkTest, AxisByAxis) {
+  Graph graph({2, 2});
+  int up = graph.matmul(graph.given({8, 4}, {s0, b}), graph.given({4, 6}, {b, s1}));
+  int act = graph.unary(up, false);
+  int down = graph.matmul(act, graph.given({6, 4}, {b, s0}));
+  EXPECT_EQ(rowsOf(graph.problem),
+            (Rows{{{s0, b}, {b, s1}, {s0, s1}}, {{s0, s1}, {s0, s1}}, {{s0, s1}, {b, s0}, {s0, p}}}));
+  EXPECT_EQ(walk(graph.problem).assignment.tensors[down], (NdSbp{s0, p}));
+}
+
+TEST(SolverWalkTest, FreeTensorsAreMadeAsTheirUsesWantThem) {
+  Graph graph({4});
+  int scalar = graph.constant({});
+  int row = graph.broadcast(scalar, 4), all = graph.broadcast(row, 8);
+  graph.binary(graph.given({8, 4}, {s0}), all, Linearity::Each);
+  graph.binary(graph.given({8, 4}, {p}), all, Linearity::Each);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{b}}, {{b}, {}}, {{}, {}}, {{s0}, {s0}, {s0}}, {{p}, {b}, {p}}}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 0, 0, 2}));
+}
+
+/// Were the scalar's broadcast free, its sum would be as many times too large.
+TEST(SolverWalkTest, AddendsAreNotFree) {
+  Graph graph({4});
+  int total = graph.sum(graph.given({8}, {s0}), 0);
+  graph.broadcast(total, 8);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {p}}, {{p}, {p}}}));
+}
+
+TEST(SolverWalkTest, UnitsAreBroughtAlong) {
+  const Sbp by5 = Sbp::split(0, 5);
+  Graph graph({3});
+  int rows = graph.merge(graph.given({8, 5, 4}, {s0}));
+  int product = graph.matmul(rows, graph.given({4, 6}, {b}));
+  graph.split(graph.unary(product, false), 8);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {by5}}, {{by5}, {b}, {by5}}, {{by5}, {by5}}, {{by5}, {s0}}}));
+  Graph pinned({3});
+  pinned.unary(pinned.unary(pinned.given({40}, {b}), false), false);
+  pinned.lastOp().pinned = {{by5}};
+  EXPECT_EQ(rowsOf(pinned.problem), (Rows{{{b}, {b}}, {{by5}, {by5}}}));
+}
+
+/// A row may take a unit from a later axis: what that costs is asked for the tensor without it.
+TEST(SolverWalkTest, UnitsOfLaterAxes) {
+  const NdSbp x = {b, Sbp::split(0, 4)};
+  Graph graph({2, 2});
+  graph.binary(graph.given({12}, x), graph.given({12}, {s0, b}), Linearity::Together);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{x, x, x}}));
+}
+
+TEST(SolverWalkTest, SlotsKeepTheOtherAxes) {
+  const NdSbp slot = {Sbp::flat({"l", 0, 32}), b};
+  Graph graph({2, 3});
+  graph.binary(graph.given({6}, slot), graph.given({6}, {b, s0}), Linearity::Each);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{slot, slot, slot}}));
+}
+
+TEST(SolverWalkTest, UpdatesTakeNoAddends) {
+  Graph graph({4});
+  int addends = graph.sum(graph.given({4, 8, 6}, {s0}), 0);
+  graph.binary(graph.given({8, 6}, {b}), addends, Linearity::Each);
+  EXPECT_EQ(rowsOf(graph.problem)[1], (std::vector<NdSbp>{{b}, {p}, {p}}));
+  graph.lastOp().takesPartial = false;
+  EXPECT_EQ(rowsOf(graph.problem)[1], (std::vector<NdSbp>{{s0}, {s0}, {s0}}));
+}
+
+TEST(SolverWalkTest, DemandsAreBoxedOnceForEachSignature) {
+  Graph graph({4});
+  int x = graph.given({8, 8}, {s0});
+  graph.demand(x, {b});
+  graph.demand(x, {b});
+  graph.demand(x, {s1});
+  graph.demand(x, {b}, /*orAs=*/{s0});
+  graph.demand(x, {});
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 3 * 64 + 48, 2, 0}));
+  graph.demand(x, {p});
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{1, 3 * 64 + 48, 3, 0}));
+}
+
+/// Behind a fence a tensor has the same signature, and is boxed again.
+TEST(SolverWalkTest, FencesKeepSignaturesApart) {
+  Graph graph({4});
+  int x = graph.unary(graph.given({8, 8}, {s0}), false);
+  int fenced = graph.sameAs(graph.sameAs(x));
+  graph.demand(x, {b});
+  graph.demand(fenced, {b});
+  EXPECT_EQ(walk(graph.problem).assignment.tensors[fenced], (NdSbp{s0}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 2 * 3 * 64, 2, 0}));
+}
+
+TEST(SolverWalkTest, OnOneRankNothingCosts) {
+  Graph graph({1});
+  graph.matmul(graph.given({8, 8}, {s0}), graph.given({8, 8}, {s0}));
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {b}, {s0}}}));
+  EXPECT_EQ(walk(graph.problem).assignment.score.cost, 0);
+}
+
+TEST(SolverWalkTest, AnOpWithoutARowIsNamed) {
+  // The row of slots needs both operands in one slot, and the other axes as each has them: there is none.
+  const Slot slot{"g", 0, 32};
+  Graph graph({2, 2});
+  graph.unary(graph.given({6}, {b, b}), false);
+  graph.binary(graph.given({6, 2}, {Sbp::flat(slot), s0}), graph.given({6, 2}, {Sbp::flat(slot), s1}), Linearity::Each);
+  Solution solution = walk(graph.problem);
+  ASSERT_TRUE(solution.failure);
+  EXPECT_EQ(solution.failure->op, 1);
+  EXPECT_EQ(solution.failure->axis, 1);
+}
+
+TEST(SolverWalkTest, LegalOnAnyGraph) {
+  std::mt19937_64 engine(5);
+  size_t cases = 0, boxings = 0, freeOps = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{1}, {2}, {3}, {4}, {2, 2}, {3, 2}, {1, 4}})
+    for (int i = 0; i < 300; ++i) {
+      Problem problem = randomProblem(engine, GraphKind::Any, 2 + i % 8, mesh);
+      Solution solution = walk(problem);
+      if (solution.failure)
+        continue;
+      ASSERT_EQ(findIllegal(problem, solution.assignment), "");
+      ASSERT_EQ(plainScore(problem, solution.assignment), solution.assignment.score)
+          << describe(problem, solution.assignment);
+      ASSERT_EQ(scoreOf(problem, solution.assignment.ops), solution.assignment.score);
+      ++cases;
+      boxings += solution.assignment.score.boxings;
+      for (const OpChoice &choice : solution.assignment.ops)
+        freeOps += choice.isFree;
+    }
+  RecordProperty("cases", static_cast<int>(cases));
+  EXPECT_GT(cases, 2000u);
+  EXPECT_GT(boxings, 2000u);
+  EXPECT_GT(freeOps, 200u);
+}
+
+} // namespace
+} // namespace splitcast::sbp
