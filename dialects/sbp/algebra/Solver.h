@@ -87,6 +87,10 @@ struct Problem {
   std::vector<SignatureOp> ops;
   std::vector<Demand> demands;
   BoxingCost cost = boxingBytes; ///< bytes that the busiest rank sends
+  /// False: `solve` takes no row by which a rank runs more iterations of the op's loops than by the walk's. The score
+  /// counts boxings, not what is computed; to gather a batch and compute all of it on each rank, which then need not
+  /// sum gradients, would often be its least.
+  bool mayAddWork = false;
 };
 
 //===----------------------------------------------------------------------===//
@@ -131,10 +135,11 @@ struct NoRow {
 
 /// Counts of what was done, for tests of growth.
 struct SolverStatistics {
-  int64_t rows = 0;      ///< that the ops chose from
-  int64_t steps = 0;     ///< rows and sets of boxings that were looked at
-  int64_t blocks = 0;    ///< sets of ops that were solved together
-  int64_t improving = 0; ///< blocks that lowered the score
+  int64_t rows = 0;       ///< that the ops chose from
+  int64_t steps = 0;      ///< rows and sets of boxings that were looked at
+  int64_t blocks = 0;     ///< sets of ops that were solved together
+  int64_t improving = 0;  ///< blocks that lowered the score
+  bool isOptimal = false; ///< no assignment of these rows has a lower score
 };
 
 struct Solution {
@@ -147,8 +152,18 @@ struct Solution {
 /// along the axis, then by how many change, then by how many results stay unsplit, then by the order of Factors.h.
 Solution walk(const Problem &problem);
 
+/// From the walk's rows on, sets of ops that form forests in turn, each solved exactly while the others stay; so the
+/// score is never above the walk's. Where the graph is a forest, and no tensor has very many uses, it is the least that
+/// there is (statistics.isOptimal). Time grows with the number of ops; nothing recurses over the graph. Fails where the
+/// walk fails.
+Solution solve(const Problem &problem);
+
 /// What `problem` costs with these rows. Free ops and signatures of tensors are read from `ops`.
 Score scoreOf(const Problem &problem, const std::vector<OpChoice> &ops);
+
+/// Of the op's loops, the most that any rank runs; in a slot, a rank's share of the bucket is taken for that of the
+/// tensor.
+int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const Placement &placement);
 
 /// Every loop is parallel and runs over the first result, and each dimension has at most one: elements are computed
 /// one by one, in any order, with the same bits however they are split.

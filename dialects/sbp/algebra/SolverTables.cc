@@ -37,6 +37,19 @@ bool isElementwise(const LoopSpec &spec) {
   return std::all_of(first.begin(), first.end(), [](const std::vector<int> &dim) { return dim.size() == 1; });
 }
 
+int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const Placement &placement) {
+  int64_t slotRanks = 1;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    if (axes[axis].reason == OpSignature::Reason::FlatElementwise)
+      slotRanks *= placement.axes[axis].size;
+    splitLoops(spec, {{}, {}, axes[axis].reason, axes[axis].factor, axes[axis].unit}, placement.axes[axis].size);
+  }
+  int64_t iterations = 1;
+  for (const Factor &factor : spec.factors)
+    iterations = checkedProduct(iterations, factor.extent).value_or(std::numeric_limits<int64_t>::max());
+  return (iterations - 1) / slotRanks + 1;
+}
+
 Score scoreOf(const Problem &problem, const std::vector<OpChoice> &ops) {
   solver::Tables tables(problem);
   return tables.score(tables.rowsOf(ops));
@@ -51,6 +64,12 @@ size_t KeyHash::operator()(const Key &key) const {
     hash ^= hash >> 29;
   }
   return hash;
+}
+
+size_t ChangeHash::operator()(const Change &change) const {
+  uint64_t hash = static_cast<uint64_t>(change.shape) * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(change.from);
+  hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u + static_cast<uint64_t>(change.to);
+  return hash ^ (hash >> 32);
 }
 
 std::pair<int, bool> KeyNumbers::numberOf(Key key) {
@@ -160,7 +179,7 @@ const NdSbp &Tables::pinned(int op, int result) const {
 }
 
 const Score &Tables::boxing(int tensor, int from, int to) {
-  auto [at, isNew] = prices.try_emplace(Key{shapes[tensor], from, to});
+  auto [at, isNew] = prices.try_emplace(Change{shapes[tensor], from, to});
   Score &price = at->second;
   if (!isNew || from == to)
     return price;
@@ -178,7 +197,7 @@ int64_t Tables::costAlong(int64_t axis, int tensor, const NdSbp &from, const NdS
   if (problem.placement.axes[axis].size == 1) // where all entries are the same bytes
     return 0;
   const TensorInfo &info = problem.tensors[tensor];
-  auto [at, isNew] = costs.try_emplace(Key{shapes[tensor], signatures.idOf(from), signatures.idOf(to)});
+  auto [at, isNew] = costs.try_emplace(Change{shapes[tensor], signatures.idOf(from), signatures.idOf(to)});
   if (isNew)
     at->second = problem.cost(info.shape, info.elementBytes, from, to, problem.placement);
   return at->second;

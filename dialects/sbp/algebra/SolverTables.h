@@ -21,6 +21,16 @@ struct KeyHash {
   size_t operator()(const Key &key) const;
 };
 
+/// A boxing: the number of a shape, those of two signatures.
+struct Change {
+  int shape, from, to;
+  bool operator==(const Change &other) const { return shape == other.shape && from == other.from && to == other.to; }
+};
+
+struct ChangeHash {
+  size_t operator()(const Change &change) const;
+};
+
 /// Numbers keys from 0 on. Iteration never follows the hash.
 class KeyNumbers {
 public:
@@ -96,9 +106,9 @@ public:
 
 private:
   KeyNumbers specNumbers, shapeNumbers;
-  std::vector<int> specs, shapes;                  ///< per op; per tensor
-  std::unordered_map<Key, Score, KeyHash> prices;  ///< of whole boxings
-  std::unordered_map<Key, int64_t, KeyHash> costs; ///< of changes along an axis
+  std::vector<int> specs, shapes;                        ///< per op; per tensor
+  std::unordered_map<Change, Score, ChangeHash> prices;  ///< of whole boxings
+  std::unordered_map<Change, int64_t, ChangeHash> costs; ///< of changes along an axis
 };
 
 /// The rule of `walk`, in rows; or the op and axis at which it ends.

@@ -219,7 +219,20 @@ private:
     NdSbp sbp = randomSignature(shape);
     if (draw(8) == 0)
       sbp[draw(sbp.size())] = Sbp::partial();
+    if (draw(8) == 0)
+      addSlot(shape, sbp);
     return graph.given(shape, withoutIdleUnits(shape, sbp, graph.problem.placement));
+  }
+
+  /// Along one axis, of what the others leave.
+  void addSlot(const Shape &shape, NdSbp &sbp) {
+    Sbp &entry = sbp[draw(sbp.size())];
+    entry = Sbp::broadcast();
+    const Placement &placement = graph.problem.placement;
+    if (!unitsFit(shape, sbp, placement))
+      return;
+    const int64_t elements = maxBoxElements(shape, sbp, placement);
+    entry = Sbp::flat({"g", 4, alignUp(elements + 4, placement.numPositions())});
   }
 
   void addDemand(int tensor) {
@@ -338,7 +351,7 @@ std::string findIllegalOp(const Problem &problem, const Assignment &assignment, 
   const OpChoice &choice = assignment.ops[index];
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const NdSbp &from = assignment.tensors[op.operands[i]], &to = choice.row.operands[i];
-    if (from.empty() ? hasPartial(to) : to.empty() || !isLegalBoxing(from, to))
+    if (from.empty() ? hasPartial(to) : to.empty() || !isLegalBoxing(from, to) || !slotsFit(from, to))
       return "operand " + std::to_string(i) + " cannot be boxed to the row";
     if (!op.takesPartial && hasPartial(to))
       return "takes addends";
@@ -356,6 +369,15 @@ std::string findIllegalOp(const Problem &problem, const Assignment &assignment, 
 }
 
 } // namespace
+
+bool slotsFit(const NdSbp &from, const NdSbp &to) {
+  for (size_t i = 0; i < from.size(); ++i)
+    for (size_t j = 0; j < from.size(); ++j)
+      if (i != j && from[i].isFlat() && to[i].isFlat() && from[j] != to[j] &&
+          !(j > i && from[j].isPartial() && to[j].isBroadcast()))
+        return false;
+  return true;
+}
 
 std::string findIllegal(const Problem &problem, const Assignment &assignment) {
   if (assignment.ops.size() != problem.ops.size() || assignment.tensors.size() != problem.tensors.size())
@@ -379,7 +401,7 @@ Score plainScore(const Problem &problem, const Assignment &assignment) {
   Score score;
   auto box = [&](int tensor, const NdSbp &from, const NdSbp &to) {
     ++score.boxings;
-    if (isLegalBoxing(from, to))
+    if (isLegalBoxing(from, to) && slotsFit(from, to))
       score.cost += problem.cost(problem.tensors[tensor].shape, problem.tensors[tensor].elementBytes, from, to,
                                  problem.placement);
     else

@@ -60,6 +60,9 @@ enum class GraphKind { Chain, Tree, Any };
 /// A graph of `ops` ops on the mesh with small, ragged extents; and demands for some of what no op uses.
 Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const std::vector<int64_t> &mesh);
 
+/// Whether the slots that a boxing begins and ends with are of the same piece: see 'keepsSlots' in SolverTables.h.
+bool slotsFit(const NdSbp &from, const NdSbp &to);
+
 /// What is wrong with the assignment, or nothing: rows are legal along each axis, can be boxed to, keep what was given,
 /// pinned, forbidden and limited; the signatures of tensors follow from the rows.
 std::string findIllegal(const Problem &problem, const Assignment &assignment);
