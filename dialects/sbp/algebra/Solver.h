@@ -158,6 +158,38 @@ Solution walk(const Problem &problem);
 /// walk fails.
 Solution solve(const Problem &problem);
 
+/// Another row for an op.
+struct RunnerUp {
+  OpRow row;
+  std::vector<AxisReason> axes;
+  Score score; ///< of the whole graph with this row, and all other ops as they are
+};
+
+/// For each of `ops`, up to `most` rows beside the assigned one, the best first. A message says with them why an op has
+/// its row: what the others would cost.
+std::vector<std::vector<RunnerUp>> runnersUp(const Problem &problem, const Assignment &assignment,
+                                             const std::vector<int> &ops, size_t most);
+
+//===----------------------------------------------------------------------===//
+// Bits that do not depend on where variables lie
+//===----------------------------------------------------------------------===//
+
+struct Phases {
+  Solution logical, stored;
+};
+
+/// The same program twice: `logical`, with each variable's update in the signature that the variable has for the graph,
+/// and a nominal cost; and `stored`, with updates in the signatures that ZeRO gave them, and the cost of the transport.
+/// Neither may change a bit of what the program computes. A bit depends on what is summed where: on the rows of ops
+/// that are more than elementwise, whose loops a row cuts into addends, and on whether an elementwise op gets addends
+/// or their sum, since the sum of what is rounded is not the rounded sum. Both are decided in `logical` and kept in
+/// `stored`. There is left to choose how the others are split, which changes no element.
+///
+/// Requires: both have the same ops, tensors and demands in the same order, and differ in split and broadcast entries
+/// of what is given and wanted, in cost, and in no P. A demand for a tensor as it is, as that of a return, is for what
+/// it is in `logical`. `chooser`: walk or solve. When `logical` fails, `stored` fails alike.
+Phases solveInPhases(const Problem &logical, Problem stored, Solution (*chooser)(const Problem &) = solve);
+
 /// What `problem` costs with these rows. Free ops and signatures of tensors are read from `ops`.
 Score scoreOf(const Problem &problem, const std::vector<OpChoice> &ops);
 

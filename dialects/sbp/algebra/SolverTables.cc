@@ -250,24 +250,30 @@ Score Tables::score(const std::vector<RowIds> &rows) {
   Score score;
   for (size_t op = 0; op < rows.size(); ++op)
     score = score + ownScore(op, rows[op]);
-  std::vector<int> wanted;
-  for (size_t tensor = 0; tensor < seen.size(); ++tensor) {
-    wanted.clear();
-    for (const Use &use : uses[tensor])
-      wanted.push_back(rows[use.op].operands[use.operand]);
+  for (size_t tensor = 0; tensor < seen.size(); ++tensor)
+    score = score + usesScore(tensor, seen[tensor], rows);
+  return score;
+}
+
+Score Tables::usesScore(int tensor, int seen, const std::vector<RowIds> &rows) {
+  Score score;
+  if (seen == kFree) {
+    // It has whatever signature, but for P.
     for (int demand : demands[tensor]) {
-      const std::vector<Sbp> &asked = problem.demands[demand].wanted;
-      if (seen[tensor] != kFree)
-        wanted.push_back(wantedBy(demand, seen[tensor]));
-      else // a free tensor has whatever signature, but for P
-        score.illegal += std::any_of(asked.begin(), asked.end(), [](const Sbp &entry) { return entry.isPartial(); });
+      const NdSbp &asked = problem.demands[demand].wanted;
+      score.illegal += std::any_of(asked.begin(), asked.end(), [](const Sbp &entry) { return entry.isPartial(); });
     }
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    for (int each : wanted)
-      if (seen[tensor] != kFree)
-        score = score + boxing(tensor, seen[tensor], each);
+    return score;
   }
+  std::vector<int> wanted;
+  for (const Use &use : uses[tensor])
+    wanted.push_back(rows[use.op].operands[use.operand]);
+  for (int demand : demands[tensor])
+    wanted.push_back(wantedBy(demand, seen));
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  for (int each : wanted)
+    score = score + boxing(tensor, seen, each);
   return score;
 }
 

@@ -101,6 +101,8 @@ public:
   /// As uses see them.
   std::vector<int> seen(const std::vector<RowIds> &rows);
   Score score(const std::vector<RowIds> &rows);
+  /// What boxings of the tensor for its uses and demands cost when they see it so.
+  Score usesScore(int tensor, int seen, const std::vector<RowIds> &rows);
   Assignment assignment(const std::vector<RowIds> &rows);
   std::vector<RowIds> rowsOf(const std::vector<OpChoice> &ops);
 

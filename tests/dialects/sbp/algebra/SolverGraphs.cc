@@ -310,6 +310,86 @@ Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const
   return Generator(engine, kind, mesh).run(ops);
 }
 
+namespace {
+
+class Training {
+public:
+  Training(const std::vector<int64_t> &mesh, const Sbp &update) : graph(mesh), plain(mesh.size()), update(mesh.size()) {
+    this->update[0] = update;
+  }
+
+  Problem run(int layers) {
+    NdSbp batch = plain;
+    batch[0] = Sbp::split(0);
+    int x = graph.given({30, 16}, batch);
+    for (int i = 0; i < layers; ++i)
+      x = forward(x);
+    int gradient = graph.binary(x, graph.given({30, 16}, batch), Linearity::Together);
+    for (int i = layers; i-- > 0;)
+      gradient = backward(this->layers[i], gradient);
+    graph.demand(graph.sum(graph.sum(x, 1), 0), {});
+    return graph.problem;
+  }
+
+private:
+  struct Layer {
+    int x, normal, scale, hidden, act, up, down;
+  };
+
+  int forward(int x) {
+    Layer layer;
+    layer.x = x;
+    layer.up = graph.given({16, 64}, plain);
+    layer.down = graph.given({64, 16}, plain);
+    std::tie(layer.normal, layer.scale) = graph.normalize(x, 1);
+    layer.hidden = graph.matmul(layer.normal, layer.up);
+    layer.act = graph.unary(layer.hidden, false);
+    const int y = graph.matmul(layer.act, layer.down);
+    layers.push_back(layer);
+    return graph.binary(x, y, Linearity::Together);
+  }
+
+  int backward(const Layer &layer, int gradient) {
+    updateBy(layer.down, graph.matmul(graph.transpose(layer.act), gradient));
+    int ofAct = graph.matmul(gradient, graph.transpose(layer.down));
+    int ofHidden = graph.binary(ofAct, graph.unary(layer.hidden, false), Linearity::Each);
+    updateBy(layer.up, graph.matmul(graph.transpose(layer.normal), ofHidden));
+    int ofNormal = graph.matmul(ofHidden, graph.transpose(layer.up));
+    int ofX = graph.binary(ofNormal, layer.x, Linearity::Each);
+    return graph.binary(gradient, ofX, Linearity::Together);
+  }
+
+  /// A momentum that lies as the update does; and the fences of gradient and variable.
+  void updateBy(int variable, int gradient) {
+    const Shape shape = graph.shapeOf(variable);
+    graph.demand(gradient, update);
+    graph.demand(variable, update);
+    const int momentum =
+        value(graph.binary(graph.given(shape, update), graph.given(shape, update), Linearity::Together));
+    const int step = value(graph.unary(momentum, true));
+    const int next = value(graph.binary(graph.given(shape, update), step, Linearity::Together));
+    graph.demand(momentum, update);
+    graph.demand(next, plain, update);
+    graph.demand(graph.sum(graph.sum(next, 0), 0), {});
+  }
+
+  int value(int tensor) {
+    graph.lastOp().takesPartial = false;
+    return tensor;
+  }
+
+  Graph graph;
+  const NdSbp plain;
+  NdSbp update;
+  std::vector<Layer> layers;
+};
+
+} // namespace
+
+Problem trainingStep(int layers, const std::vector<int64_t> &mesh, const Sbp &update) {
+  return Training(mesh, update).run(layers);
+}
+
 //===----------------------------------------------------------------------===//
 // What holds for any assignment
 //===----------------------------------------------------------------------===//

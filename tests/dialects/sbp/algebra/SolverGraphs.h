@@ -60,6 +60,11 @@ enum class GraphKind { Chain, Tree, Any };
 /// A graph of `ops` ops on the mesh with small, ragged extents; and demands for some of what no op uses.
 Problem randomProblem(std::mt19937_64 &engine, GraphKind kind, size_t ops, const std::vector<int64_t> &mesh);
 
+/// A step of training: `layers` blocks of a norm, two products with a tanh between and a sum; their gradients; and
+/// updates, each computed with values and demanded in `update` on the first axis. 27 ops per layer. The batch of 30
+/// rows is S(0) on the first axis, variables are B.
+Problem trainingStep(int layers, const std::vector<int64_t> &mesh, const Sbp &update = Sbp::broadcast());
+
 /// Whether the slots that a boxing begins and ends with are of the same piece: see 'keepsSlots' in SolverTables.h.
 bool slotsFit(const NdSbp &from, const NdSbp &to);
 

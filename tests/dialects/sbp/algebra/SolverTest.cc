@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdio>
+#include <numeric>
 
 namespace splitcast::sbp {
 namespace {
@@ -85,6 +86,146 @@ TEST(SolverTest, NeverAboveTheWalkOnAnyGraph) {
   EXPECT_GT(counts.searched, 1000u);
   EXPECT_GT(counts.least, counts.searched * 95 / 100);
   EXPECT_GT(counts.improved, 500u);
+}
+
+/// Twice the layers are twice the steps.
+TEST(SolverTest, StepsGrowWithTheOps) {
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{4}, {2, 2}}) {
+    std::vector<int64_t> steps;
+    for (int layers : {20, 40, 80}) {
+      Problem problem = trainingStep(layers, mesh);
+      Solution solved = solve(problem);
+      ASSERT_FALSE(solved.failure);
+      EXPECT_EQ(plainScore(problem, solved.assignment), solved.assignment.score);
+      EXPECT_FALSE(walk(problem).assignment.score < solved.assignment.score);
+      steps.push_back(solved.statistics.steps);
+    }
+    EXPECT_NEAR(static_cast<double>(steps[1] - steps[0]) * 2, static_cast<double>(steps[2] - steps[1]),
+                static_cast<double>(steps[1]) / 10)
+        << steps[0] << " " << steps[1] << " " << steps[2];
+  }
+}
+
+/// Each runner-up costs what the problem costs with it.
+TEST(SolverTest, RunnersUpCostWhatTheySay) {
+  std::mt19937_64 engine(4);
+  size_t rows = 0;
+  for (size_t i = 0; i < 200; ++i) {
+    Problem problem =
+        randomProblem(engine, GraphKind::Any, 2 + i % 5, i % 2 ? std::vector<int64_t>{3} : std::vector<int64_t>{2, 2});
+    Solution solved = solve(problem);
+    if (solved.failure)
+      continue;
+    std::vector<int> ops(problem.ops.size());
+    std::iota(ops.begin(), ops.end(), 0);
+    std::vector<std::vector<RunnerUp>> all = runnersUp(problem, solved.assignment, ops, 4);
+    for (size_t op = 0; op < all.size(); ++op)
+      for (size_t place = 0; place < all[op].size(); ++place) {
+        std::vector<OpChoice> other = solved.assignment.ops;
+        other[op].row = all[op][place].row;
+        ASSERT_EQ(scoreOf(problem, other), all[op][place].score) << describe(problem, solved.assignment);
+        ASSERT_FALSE(place > 0 && all[op][place].score < all[op][place - 1].score);
+        ASSERT_FALSE(solved.statistics.isOptimal && all[op][place].score < solved.assignment.score);
+        ++rows;
+      }
+  }
+  EXPECT_GT(rows, 1000u);
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+bool isPartial(const Sbp &entry) { return entry.isPartial(); }
+
+/// What the bits depend on: the rows of ops that are more than elementwise, and where the others have P.
+std::string sumsOf(const Problem &problem, const Assignment &assignment) {
+  std::string text;
+  for (size_t op = 0; op < problem.ops.size(); ++op) {
+    std::vector<NdSbp> row = assignment.ops[op].row.operands;
+    row.insert(row.end(), assignment.ops[op].row.results.begin(), assignment.ops[op].row.results.end());
+    text += std::to_string(op) + ":";
+    for (const NdSbp &sbp : row)
+      if (!isElementwise(problem.ops[op].spec))
+        text += " " + toString(sbp);
+      else
+        for (const Sbp &entry : sbp)
+          text += isPartial(entry) ? "P" : "-";
+    text += "\n";
+  }
+  return text;
+}
+
+/// 20 us for each step that sends anything, and 1 ns for 10 bytes.
+int64_t slowToStart(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                    const Placement &placement) {
+  int64_t picoseconds = 0;
+  for (const BoxingStep &step : planBoxing(shape, from, to, placement))
+    if (int64_t bytes = stepBytes(step, shape, elementBytes, placement); bytes > 0)
+      picoseconds += 20000000 + 100 * bytes;
+  return picoseconds;
+}
+
+TEST(SolverPhasesTest, SumsDoNotDependOnUpdatesOrTransport) {
+  const Sbp slot = Sbp::flat({"g", 0, 4096});
+  size_t differWithoutPhases = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{4}, {3}, {2, 2}})
+    for (auto chooser : {walk, solve}) {
+      const Problem logical = trainingStep(3, mesh);
+      const std::string expected = sumsOf(logical, chooser(logical).assignment);
+      for (const Sbp &update : {b, s0, s1, slot})
+        for (const BoxingCost &cost : {BoxingCost(boxingBytes), BoxingCost(slowToStart)}) {
+          Problem stored = trainingStep(3, mesh, update);
+          stored.cost = cost;
+          Phases phases = solveInPhases(logical, stored, chooser);
+          ASSERT_FALSE(phases.stored.failure);
+          EXPECT_EQ(findIllegal(stored, phases.stored.assignment), "");
+          EXPECT_EQ(phases.stored.assignment.score.illegal, 0);
+          EXPECT_EQ(sumsOf(logical, phases.logical.assignment), expected);
+          EXPECT_EQ(sumsOf(stored, phases.stored.assignment), expected) << toString(update);
+          differWithoutPhases += sumsOf(stored, chooser(stored).assignment) != expected;
+        }
+    }
+  EXPECT_GT(differWithoutPhases, 10u); // or nothing was shown
+}
+
+/// What an update computes stays where the variable's state is.
+TEST(SolverPhasesTest, UpdatesAreComputedWhereTheyLie) {
+  Problem stored = trainingStep(1, {4}, s0);
+  Phases phases = solveInPhases(trainingStep(1, {4}), stored);
+  size_t updates = 0;
+  for (size_t op = 0; op < stored.ops.size(); ++op)
+    if (!stored.ops[op].takesPartial) {
+      EXPECT_EQ(phases.stored.assignment.ops[op].row.results[0], (NdSbp{s0}));
+      ++updates;
+    }
+  EXPECT_EQ(updates, 6u);
+}
+
+/// Random graphs that are given otherwise, but for P.
+TEST(SolverPhasesTest, RandomGraphs) {
+  std::mt19937_64 engine(6);
+  size_t cases = 0;
+  for (size_t i = 0; i < 600; ++i) {
+    const std::vector<int64_t> mesh = i % 2 ? std::vector<int64_t>{3} : std::vector<int64_t>{2, 2};
+    const Problem logical = randomProblem(engine, GraphKind::Any, 2 + i % 7, mesh);
+    Problem stored = logical;
+    stored.cost = slowToStart;
+    for (TensorInfo &info : stored.tensors)
+      for (Sbp &entry : info.given)
+        if (!entry.isPartial() && engine() % 2)
+          entry = engine() % 2 || info.shape.empty() ? b : s0;
+    for (auto chooser : {walk, solve}) {
+      Phases phases = solveInPhases(logical, stored, chooser);
+      if (phases.logical.failure || phases.stored.failure)
+        continue;
+      ++cases;
+      ASSERT_EQ(findIllegal(stored, phases.stored.assignment), "");
+      ASSERT_EQ(sumsOf(stored, phases.stored.assignment), sumsOf(logical, phases.logical.assignment))
+          << describe(logical, phases.logical.assignment) << describe(stored, phases.stored.assignment);
+    }
+  }
+  EXPECT_GT(cases, 1000u);
 }
 
 } // namespace
