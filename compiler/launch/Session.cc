@@ -66,9 +66,9 @@ std::map<std::vector<int64_t>, std::string> collectivesByGroup(ModuleOp plans) {
   std::map<std::vector<int64_t>, std::string> byGroup;
   plans.walk([&](exec::CollectiveOp op) {
     llvm::raw_string_ostream os(byGroup[op.getRanks().vec()]);
-    os << op->getParentOfType<exec::PlanOp>().getSymName() << " " << op.getKind() << " " << op.getWhat() << " "
+    os << op->getParentOfType<exec::PlanOp>().getSymName() << " " << op.getRule().name << " " << op.getWhat() << " "
        << op.getType();
-    if (!op.getReceived()) // blocks of an all-to-all differ from rank to rank
+    if (!op.getReceived()) // each rank has its own
       llvm::interleaveComma(op.getBlocks(), os << " ");
     os << "\n";
   });

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_DIALECTS_CCL_CCL_H
 #define SPLITCAST_DIALECTS_CCL_CCL_H
 
+#include "dialects/ccl/algebra/Collective.h"
 #include "dialects/sbp/Sbp.h"
 
 namespace splitcast::ccl {
@@ -21,7 +22,28 @@ struct WireResource : mlir::SideEffects::Resource::Base<WireResource> {
 #include "dialects/ccl/CclDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ccl/CclTypes.h.inc"
+
+namespace splitcast::ccl {
+
+class CollectiveOpInterface;
+class WaitOp;
+
+/// C1 and C2 of every collective.
+mlir::LogicalResult verifyCollective(mlir::Operation *collective);
+
+} // namespace splitcast::ccl
+
+#include "dialects/ccl/CclOpInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/ccl/CclOps.h.inc"
+
+namespace splitcast::ccl {
+
+CollectiveCall callOf(CollectiveOpInterface op);
+
+/// Where the collective's result is taken.
+WaitOp waitOf(CollectiveOpInterface op);
+
+} // namespace splitcast::ccl
 
 #endif // SPLITCAST_DIALECTS_CCL_CCL_H

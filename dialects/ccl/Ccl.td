@@ -12,6 +12,7 @@
 #ifndef SPLITCAST_DIALECTS_CCL_CCL_TD
 #define SPLITCAST_DIALECTS_CCL_CCL_TD
 
+include "dialects/ccl/CclInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpBase.td"
@@ -120,48 +121,48 @@ def Ccl_Resource : Resource<"::splitcast::ccl::WireResource">;
 
 /// `ranks` are those of the group, in order; `blocks` the elements that each of them holds (or keeps), and `what` names the
 /// collective in messages and reports. Calls of a group happen in the same order on all its ranks: hence the effects.
-class Ccl_Collective<string mnemonic> : Ccl_Op<mnemonic, [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
-  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks, StrAttr:$what);
+class Ccl_Collective<string mnemonic, string kind>
+    : Ccl_Op<mnemonic, [CollectiveOpInterface, MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
+  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks,
+                   OptionalAttr<DenseI64ArrayAttr>:$received, StrAttr:$what);
   let results = (outs Ccl_PendingType:$pending);
-  let assemblyFormat = "$what $input `ranks` $ranks `index` $index `blocks` $blocks attr-dict `:` type($input) `->` type($pending)";
-  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $what $input `ranks` $ranks `index` $index `blocks` $blocks (`received` $received^)? attr-dict `:` type($input) `->` type($pending)
+  }];
+  let extraClassDeclaration = "static CollectiveKind getKind() { return CollectiveKind::" # kind # "; }";
 }
 
-def Ccl_AllGatherOp : Ccl_Collective<"all_gather"> {
+def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
   }];
 }
 
-def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter"> {
+def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
   let summary = "This rank's block of the sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
   }];
 }
 
-def Ccl_AllReduceOp : Ccl_Collective<"all_reduce"> {
+def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
   let summary = "The sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements, together the operand's.
+    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements, together the
+      operand's; none are `received`.
     - C2: Operand and result have one type.
   }];
 }
 
-def Ccl_AllToAllOp : Ccl_Op<"all_to_all", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
+def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
     - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank on either side, of at least 0 elements.
     - C2: Operand and result have one dimension, with all their blocks.
   }];
-  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks,
-                   DenseI64ArrayAttr:$received, StrAttr:$what);
-  let results = (outs Ccl_PendingType:$pending);
-  let assemblyFormat = "$what $input `ranks` $ranks `index` $index `blocks` $blocks `received` $received attr-dict `:` type($input) `->` type($pending)";
-  let hasVerifier = 1;
 }
 
 def Ccl_WaitOp : Ccl_Op<"wait", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {

@@ -3,13 +3,12 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::ccl;
 
 #include "dialects/ccl/CclDialect.cpp.inc"
+#include "dialects/ccl/CclOpInterfaces.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ccl/CclTypes.cpp.inc"
 #define GET_OP_CLASSES
@@ -119,10 +118,18 @@ LogicalResult PackOp::verify() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-static int64_t sum(ArrayRef<int64_t> blocks) { return std::accumulate(blocks.begin(), blocks.end(), int64_t{0}); }
+CollectiveCall splitcast::ccl::callOf(CollectiveOpInterface op) {
+  CollectiveCall call{op.getKind(), static_cast<int64_t>(op.getIndex()), op.getBlocks().vec(), {}, 1};
+  if (std::optional<ArrayRef<int64_t>> received = op.getReceived())
+    call.received = received->vec();
+  call.elementBytes = sbp::elementBytes(op.getInput().getType());
+  return call;
+}
+
+WaitOp splitcast::ccl::waitOf(CollectiveOpInterface op) { return cast<WaitOp>(*op.getPending().getUsers().begin()); }
 
 /// C1 of every collective.
-template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
+static LogicalResult verifyGroup(CollectiveOpInterface op) {
   int64_t index = op.getIndex(), size = op.getRanks().size();
   if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
     return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks in a group of "
@@ -139,63 +146,45 @@ template <typename OpTy> static LogicalResult verifyGroup(OpTy op) {
   return success();
 }
 
-/// C2: element counts of operand and result.
-template <typename OpTy> static LogicalResult verifyElements(OpTy op, int64_t input, int64_t result) {
+/// C1, of what comes from the other ranks.
+static LogicalResult verifyReceived(CollectiveOpInterface op) {
+  std::optional<ArrayRef<int64_t>> received = op.getReceived();
+  if (received.has_value() != (ruleOf(op.getKind()).result == Part::Received))
+    return op.emitOpError() << (received ? "says" : "does not say") << " which blocks it receives; "
+                            << (received ? "they are those of its operand" : "give one per rank");
+  if (!received)
+    return success();
+  if (received->size() != op.getBlocks().size())
+    return op.emitOpError() << "sends " << op.getBlocks().size() << " blocks and receives " << received->size()
+                            << "; there is one per rank on either side";
+  for (int64_t block : *received)
+    if (block < 0)
+      return op.emitOpError() << "receives a block of " << block << " elements; it is at least 0";
+  return success();
+}
+
+/// C2: blocks of several ranks lie one after the other, unless the result is like the operand.
+static LogicalResult verifyTypes(CollectiveOpInterface op) {
   RankedTensorType from = op.getInput().getType(), to = op.getPending().getType().getTensor();
+  const CollectiveCall call = callOf(op);
+  const CollectiveRule &rule = call.rule();
+  const bool isAlike = rule.memory == Memory::InBoth;
+  if (!isAlike && rule.operand != Part::OwnBlock && from.getRank() != 1)
+    return op.emitOpError() << "takes " << from << "; its operand has one dimension";
+  if (!isAlike && rule.result != Part::OwnBlock && to.getRank() != 1)
+    return op.emitOpError() << "gives " << to << "; its result has one dimension";
+  const int64_t input = call.elements(rule.operand), result = call.elements(rule.result);
   if (from.getNumElements() != input || to.getNumElements() != result || from.getElementType() != to.getElementType())
     return op.emitOpError() << "turns " << from << " into " << to << ", but its blocks give " << input
                             << " elements and " << result;
+  if (isAlike && from != to)
+    return op.emitOpError() << "turns " << from << " into " << to << "; both have one type";
   return success();
 }
 
-/// Blocks lie one after the other.
-static LogicalResult verifyFlatOperand(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  if (type.getRank() != 1)
-    return op->emitOpError() << "takes " << type << "; its operand has one dimension";
-  return success();
-}
-
-static LogicalResult verifyFlatResult(Operation *op) {
-  RankedTensorType type = cast<PendingType>(op->getResult(0).getType()).getTensor();
-  if (type.getRank() != 1)
-    return op->emitOpError() << "gives " << type << "; its result has one dimension";
-  return success();
-}
-
-LogicalResult AllGatherOp::verify() {
-  if (failed(verifyGroup(*this)) || failed(verifyFlatResult(*this)))
-    return failure();
-  return verifyElements(*this, getBlocks()[getIndex()], sum(getBlocks()));
-}
-
-LogicalResult ReduceScatterOp::verify() {
-  if (failed(verifyGroup(*this)) || failed(verifyFlatOperand(*this)))
-    return failure();
-  return verifyElements(*this, sum(getBlocks()), getBlocks()[getIndex()]);
-}
-
-LogicalResult AllReduceOp::verify() {
-  if (failed(verifyGroup(*this)))
-    return failure();
-  if (failed(verifyElements(*this, sum(getBlocks()), sum(getBlocks()))))
-    return failure();
-  if (getInput().getType() != getPending().getType().getTensor())
-    return emitOpError() << "turns " << getInput().getType() << " into " << getPending().getType().getTensor()
-                         << "; both have one type";
-  return success();
-}
-
-LogicalResult AllToAllOp::verify() {
-  if (failed(verifyGroup(*this)) || failed(verifyFlatOperand(*this)) || failed(verifyFlatResult(*this)))
-    return failure();
-  if (getReceived().size() != getBlocks().size())
-    return emitOpError() << "sends " << getBlocks().size() << " blocks and receives " << getReceived().size()
-                         << "; there is one per rank on either side";
-  for (int64_t block : getReceived())
-    if (block < 0)
-      return emitOpError() << "receives a block of " << block << " elements; it is at least 0";
-  return verifyElements(*this, sum(getBlocks()), sum(getReceived()));
+LogicalResult splitcast::ccl::verifyCollective(Operation *collective) {
+  auto op = cast<CollectiveOpInterface>(collective);
+  return success(succeeded(verifyGroup(op)) && succeeded(verifyReceived(op)) && succeeded(verifyTypes(op)));
 }
 
 LogicalResult WaitOp::verify() {

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_DIALECTS_EXEC_EXEC_H
 #define SPLITCAST_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/ccl/algebra/Collective.h"
 #include "dialects/exec/Role.h"
 #include "dialects/sbp/Sbp.h"
 
@@ -22,8 +23,7 @@ void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm
 /// C4 of exec.plan.
 mlir::LogicalResult verifyBuffers(PlanOp plan);
 
-/// What this rank sends in one collective.
-sbp::Traffic trafficOf(CollectiveOp op);
+ccl::CollectiveCall callOf(CollectiveOp op);
 
 } // namespace splitcast::exec
 

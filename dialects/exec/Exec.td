@@ -146,20 +146,34 @@ def Exec_ClearOp : Exec_Op<"clear"> {
   let assemblyFormat = "$range attr-dict";
 }
 
+def Exec_CollectiveKindAttr : AttrDef<Exec_Dialect, "CollectiveKind"> {
+  let mnemonic = "collective_kind";
+  let summary = "Which collective it is, a keyword";
+  let description = [{
+    - C1: The kind is one of `all_gather`, `reduce_scatter`, `all_reduce`, `all_to_all`.
+  }];
+  let parameters = (ins "::splitcast::ccl::CollectiveKind":$value);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Exec_CollectiveOp : Exec_Op<"collective"> {
   let summary = "Starts a collective; exec.wait with its ticket ends it";
   let description = [{
-    `kind` is all_gather or all_reduce (in place on `data`), reduce_scatter (this rank's block of the sum goes to `output`;
-    `data` holds no meaning after) or all_to_all (from `data` to `output`). `blocks` are elements. It starts when what was enqueued before it on the stream `compute` has been done.
-    - C1: The kind is one of these; one block per rank; `index` is this rank's place among `ranks`.
+    All_gather and all_reduce work in place on `data`; reduce_scatter leaves this rank's block of the sum in `output`, and `data` holds
+    no meaning after; all_to_all goes from `data` to `output`. `blocks` are elements. It starts when what was enqueued before it on the
+    stream `compute` has been done.
+    - C1: One block per rank, on either side; `index` is this rank's place among `ranks`.
     - C2: `data` holds the blocks; `output` belongs to reduce_scatter and all_to_all, `received` to the latter.
   }];
-  let arguments = (ins StrAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
+  let arguments = (ins Exec_CollectiveKindAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
                    OptionalAttr<Exec_RangeAttr>:$workspace, DenseI64ArrayAttr:$ranks, I64Attr:$index,
                    DenseI64ArrayAttr:$blocks, OptionalAttr<DenseI64ArrayAttr>:$received, TypeAttr:$type, I64Attr:$ticket,
                    DefaultValuedStrAttr<StrAttr, "communication">:$stream);
-  let assemblyFormat = "$kind $what `ticket` $ticket attr-dict";
+  let assemblyFormat = "custom<Kind>($kind) $what `ticket` $ticket attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    const ::splitcast::ccl::CollectiveRule &getRule() { return ::splitcast::ccl::ruleOf(getKind().getValue()); }
+  }];
 }
 
 def Exec_WaitOp : Exec_Op<"wait"> {

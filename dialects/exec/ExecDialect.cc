@@ -4,8 +4,6 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::exec;
@@ -13,6 +11,36 @@ using namespace splitcast::exec;
 #include "dialects/exec/ExecDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/ExecAttrs.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Kinds of collectives
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseKind(AsmParser &parser, CollectiveKindAttr &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  std::optional<ccl::CollectiveKind> known = ccl::collectiveNamed(name);
+  if (!known)
+    return parser.emitError(loc) << "collective of kind '" << name << "'; kinds are " << ccl::allCollectiveNames();
+  kind = CollectiveKindAttr::get(parser.getContext(), *known);
+  return success();
+}
+
+static void printKind(OpAsmPrinter &printer, Operation *, CollectiveKindAttr kind) {
+  printer << ccl::nameOf(kind.getValue());
+}
+
+Attribute CollectiveKindAttr::parse(AsmParser &parser, Type) {
+  CollectiveKindAttr kind;
+  if (parser.parseLess() || parseKind(parser, kind) || parser.parseGreater())
+    return {};
+  return kind;
+}
+
+void CollectiveKindAttr::print(AsmPrinter &printer) const { printer << "<" << ccl::nameOf(getValue()) << ">"; }
+
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.cpp.inc"
 
@@ -74,7 +102,7 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
   } else if (auto clear = dyn_cast<ClearOp>(op)) {
     writes.push_back(clear.getRange());
   } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
-    (collective.getReceived() ? reads : writes).push_back(collective.getData());
+    (collective.getRule().memory == ccl::Memory::Apart ? reads : writes).push_back(collective.getData());
     for (std::optional<RangeAttr> range : {collective.getOutput(), collective.getWorkspace()})
       if (range)
         writes.push_back(*range);
@@ -133,51 +161,45 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-static int64_t sum(ArrayRef<int64_t> values) { return std::accumulate(values.begin(), values.end(), int64_t{0}); }
-
-LogicalResult CollectiveOp::verify() {
-  bool isAllToAll = getKind() == "all_to_all";
-  if (!isAllToAll && !llvm::is_contained({"all_gather", "reduce_scatter", "all_reduce"}, getKind()))
-    return emitOpError() << "is a '" << getKind() << "'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all";
-  int64_t size = getRanks().size(), index = getIndex();
-  if (index < 0 || index >= size || static_cast<int64_t>(getBlocks().size()) != size)
-    return emitOpError() << "has index " << index << " and " << getBlocks().size() << " blocks among " << size
-                         << " ranks";
-  int64_t bytes = sum(getBlocks()) * sbp::elementBytes(getType());
-  if (getData().getBytes() != bytes)
-    return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
-  for (int64_t block : getBlocks())
-    if (block < 0)
-      return emitOpError() << "has a block of " << block << " elements; it is at least 0";
-  bool hasOutput = isAllToAll || getKind() == "reduce_scatter";
-  if (hasOutput != getOutput().has_value() || isAllToAll != getReceived().has_value())
-    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
-                         << "received blocks; reduce_scatter has an output, all_to_all both, others none";
-  if (isAllToAll && getReceived()->size() != getBlocks().size())
-    return emitOpError() << "has " << getBlocks().size() << " blocks and receives " << getReceived()->size()
-                         << "; there is one per rank on either side";
-  if (hasOutput) {
-    int64_t elements = isAllToAll ? sum(*getReceived()) : getBlocks()[index];
-    if (getOutput()->getBytes() != elements * sbp::elementBytes(getType()))
-      return emitOpError() << "receives into " << *getOutput() << ", but its blocks have "
-                           << elements * sbp::elementBytes(getType()) << " bytes";
-  }
-  return verifyDistinct(*this);
+ccl::CollectiveCall splitcast::exec::callOf(CollectiveOp op) {
+  ccl::CollectiveCall call{op.getKind().getValue(), static_cast<int64_t>(op.getIndex()), op.getBlocks().vec(), {}, 1};
+  if (std::optional<ArrayRef<int64_t>> received = op.getReceived())
+    call.received = received->vec();
+  call.elementBytes = sbp::elementBytes(op.getType());
+  return call;
 }
 
-sbp::Traffic splitcast::exec::trafficOf(CollectiveOp op) {
-  int64_t bytes = sbp::elementBytes(op.getType());
-  std::vector<int64_t> blocks;
+/// C1 of exec.collective.
+static LogicalResult verifyBlocks(CollectiveOp op) {
+  int64_t size = op.getRanks().size(), index = op.getIndex();
+  if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
+    return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks among " << size
+                            << " ranks";
   for (int64_t block : op.getBlocks())
-    blocks.push_back(block * bytes);
-  int64_t rank = op.getIndex();
-  if (op.getKind() == "all_gather")
-    return sbp::allGatherTraffic(blocks, rank);
-  if (op.getKind() == "reduce_scatter")
-    return sbp::reduceScatterTraffic(blocks, rank);
-  if (op.getKind() == "all_reduce")
-    return sbp::allReduceTraffic(sum(op.getBlocks()), bytes, blocks.size(), rank);
-  return sbp::allToAllTraffic(blocks, rank);
+    if (block < 0)
+      return op.emitOpError() << "has a block of " << block << " elements; it is at least 0";
+  if (op.getReceived() && op.getReceived()->size() != op.getBlocks().size())
+    return op.emitOpError() << "has " << op.getBlocks().size() << " blocks and receives " << op.getReceived()->size()
+                            << "; there is one per rank on either side";
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (failed(verifyBlocks(*this)))
+    return failure();
+  const ccl::CollectiveCall call = callOf(*this);
+  const ccl::CollectiveRule &rule = call.rule();
+  if (getData().getBytes() != call.bytes(ccl::Part::AllBlocks))
+    return emitOpError() << "works on " << getData() << ", but its blocks have " << call.bytes(ccl::Part::AllBlocks)
+                         << " bytes";
+  const bool hasOutput = rule.memory == ccl::Memory::InOperand || rule.memory == ccl::Memory::Apart;
+  if (hasOutput != getOutput().has_value() || getReceived().has_value() != (rule.result == ccl::Part::Received))
+    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
+                         << "received blocks; reduce_scatter has an output, all_to_all both, others none";
+  if (hasOutput && getOutput()->getBytes() != call.bytes(rule.result))
+    return emitOpError() << "receives into " << *getOutput() << ", but its blocks have " << call.bytes(rule.result)
+                         << " bytes";
+  return verifyDistinct(*this);
 }
 
 namespace {

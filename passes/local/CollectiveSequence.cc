@@ -18,28 +18,27 @@ namespace {
 
 /// What members of a group must agree on, as text: all but the rank's own index and its own piece.
 struct Call {
-  Operation *op;
+  ccl::CollectiveOpInterface op;
   std::string agreed;
 };
-
-bool isCollective(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), [](Type type) { return isa<ccl::PendingType>(type); });
-}
 
 /// The calls of one function, by group.
 std::map<std::vector<int64_t>, std::vector<Call>> callsOf(func::FuncOp function) {
   std::map<std::vector<int64_t>, std::vector<Call>> calls;
-  function.walk([&](Operation *op) {
-    if (!isCollective(op))
-      return;
+  function.walk([&](ccl::CollectiveOpInterface op) {
     Call call{op, {}};
     llvm::raw_string_ostream os(call.agreed);
-    os << op->getName() << " " << op->getAttr("what") << " ranks " << op->getAttr("ranks") << " elements "
-       << getElementTypeOrSelf(op->getOperand(0).getType());
-    if (!op->hasAttr("received")) // blocks of an all-to-all differ from rank to rank
-      os << " blocks " << op->getAttr("blocks");
+    auto list = [&](StringRef name, ArrayRef<int64_t> numbers) {
+      llvm::interleaveComma(numbers, os << name);
+      os << "]";
+    };
+    os << op->getName() << " \"" << op.getWhat() << "\"";
+    list(" ranks [", op.getRanks());
+    os << " elements " << op.getInput().getType().getElementType();
+    if (!op.getReceived()) // each rank has its own
+      list(" blocks [", op.getBlocks());
     os.flush();
-    calls[op->getAttrOfType<DenseI64ArrayAttr>("ranks").asArrayRef().vec()].push_back(call);
+    calls[op.getRanks().vec()].push_back(call);
   });
   return calls;
 }
@@ -51,7 +50,7 @@ LogicalResult compareGroup(const std::vector<Call> &mine, const std::vector<Call
                 there = i < first.size() ? first[i].agreed : "nothing";
     if (here == there)
       continue;
-    Operation *at = i < mine.size() ? mine[i].op : function.getOperation();
+    Operation *at = i < mine.size() ? static_cast<Operation *>(mine[i].op) : function.getOperation();
     return at->emitError() << "rank " << rank << " calls, as collective " << i << " of @" << function.getName()
                            << " in its group:\n  " << here << "\nwhere rank " << firstRank << " calls:\n  " << there;
   }
@@ -68,16 +67,13 @@ struct RankFunction {
 
 /// Block for block, what one member sends is what the other receives.
 LogicalResult compareExchanges(const std::vector<int64_t> &group, std::map<int64_t, RankFunction> &ranks, size_t call) {
-  auto blocksOf = [&](int64_t rank, StringRef name) {
-    return ranks[rank].calls[group][call].op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef();
-  };
+  auto opOf = [&](size_t member) { return ranks[group[member]].calls[group][call].op; };
   for (size_t from = 0; from < group.size(); ++from)
     for (size_t to = 0; to < group.size(); ++to) {
-      int64_t sent = blocksOf(group[from], "blocks")[to], received = blocksOf(group[to], "received")[from];
+      int64_t sent = opOf(from).getBlocks()[to], received = (*opOf(to).getReceived())[from];
       if (sent != received)
-        return ranks[group[to]].calls[group][call].op->emitError()
-               << "rank " << group[to] << " receives " << received << " elements where rank " << group[from]
-               << " sends " << sent;
+        return opOf(to)->emitError() << "rank " << group[to] << " receives " << received << " elements where rank "
+                                     << group[from] << " sends " << sent;
     }
   return success();
 }
@@ -92,7 +88,7 @@ LogicalResult compareMembers(const std::vector<int64_t> &group, std::map<int64_t
       return failure();
   }
   for (size_t call = 0; call < ranks[group.front()].calls[group].size(); ++call)
-    if (ranks[group.front()].calls[group][call].op->hasAttr("received") && failed(compareExchanges(group, ranks, call)))
+    if (ranks[group.front()].calls[group][call].op.getReceived() && failed(compareExchanges(group, ranks, call)))
       return failure();
   return success();
 }

@@ -44,12 +44,12 @@ Value CollectiveBuilder::wait(Value pending) {
 
 Value CollectiveBuilder::allGather(Value input, ArrayRef<int64_t> blocks) {
   auto type = ccl::PendingType::get(builder.getContext(), flatType(input, sum(blocks)));
-  return wait(builder.create<ccl::AllGatherOp>(loc, type, input, group.ranks, group.index, blocks, what));
+  return wait(builder.create<ccl::AllGatherOp>(loc, type, input, group.ranks, group.index, blocks, nullptr, what));
 }
 
 Value CollectiveBuilder::reduceScatter(Value flat, ArrayRef<int64_t> blocks) {
   auto type = ccl::PendingType::get(builder.getContext(), flatType(flat, blocks[group.index]));
-  return wait(builder.create<ccl::ReduceScatterOp>(loc, type, flat, group.ranks, group.index, blocks, what));
+  return wait(builder.create<ccl::ReduceScatterOp>(loc, type, flat, group.ranks, group.index, blocks, nullptr, what));
 }
 
 Value CollectiveBuilder::allReduce(Value input) {
@@ -57,12 +57,13 @@ Value CollectiveBuilder::allReduce(Value input) {
   for (int64_t r = 0; r < group.size(); ++r)
     blocks.push_back(sbp::pieceOf(typeOf(input).getNumElements(), group.size(), r).count);
   auto type = ccl::PendingType::get(builder.getContext(), typeOf(input));
-  return wait(builder.create<ccl::AllReduceOp>(loc, type, input, group.ranks, group.index, blocks, what));
+  return wait(builder.create<ccl::AllReduceOp>(loc, type, input, group.ranks, group.index, blocks, nullptr, what));
 }
 
 Value CollectiveBuilder::allToAll(Value flat, ArrayRef<int64_t> sent, ArrayRef<int64_t> received) {
   auto type = ccl::PendingType::get(builder.getContext(), flatType(flat, sum(received)));
-  return wait(builder.create<ccl::AllToAllOp>(loc, type, flat, group.ranks, group.index, sent, received, what));
+  return wait(builder.create<ccl::AllToAllOp>(loc, type, flat, group.ranks, group.index, sent,
+                                              builder.getDenseI64ArrayAttr(received), what));
 }
 
 Value CollectiveBuilder::view(Value input, int64_t offset, ArrayRef<int64_t> shape) {

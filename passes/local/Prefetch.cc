@@ -70,8 +70,6 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     return {};
   }
 
-  static Operation *waitOf(Operation *collective) { return *collective->getResult(0).getUsers().begin(); }
-
   /// Starts right behind the wait for the gather before it, unless another collective stands between: these keep their
   /// order.
   void startGathersEarly() {
@@ -81,7 +79,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
         lastWait = &op;
         continue;
       }
-      if (op.getNumResults() == 1 && isa<ccl::PendingType>(op.getResult(0).getType())) {
+      if (isa<ccl::CollectiveOpInterface>(op)) {
         auto gather = dyn_cast<ccl::AllGatherOp>(op);
         SmallVector<Operation *> makers = gather && lastWait ? makersOfStored(gather) : SmallVector<Operation *>();
         if (!makers.empty()) {
@@ -106,14 +104,15 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   void waitForReductionsLate() {
     Operation *open = nullptr; // the wait of the reduction under way
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
-      bool isReduction = isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(op);
+      auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
+      bool isReduction = collective && ruleOf(collective.getKind()).adds;
       bool usesOpen = open && llvm::is_contained(op.getOperands(), open->getResult(0));
       if (open && (isReduction || usesOpen || op.hasTrait<OpTrait::IsTerminator>())) {
         open->moveBefore(&op);
         open = nullptr;
       }
       if (isReduction)
-        open = waitOf(&op);
+        open = waitOf(collective);
     }
   }
 

@@ -27,10 +27,6 @@ using namespace mlir;
 
 namespace splitcast {
 
-bool isCollective(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), [](Type type) { return isa<ccl::PendingType>(type); });
-}
-
 namespace {
 
 RankedTensorType tensorType(Value value) {
@@ -41,17 +37,16 @@ RankedTensorType tensorType(Value value) {
 
 bool isTensor(Value value) { return isa<RankedTensorType, ccl::PendingType>(value.getType()); }
 
-Operation *waitOf(Operation *collective) { return *collective->getResult(0).getUsers().begin(); }
-
-SmallVector<int64_t> blockBytes(Operation *collective) {
-  int64_t bytes = sbp::elementBytes(collective->getOperand(0).getType());
-  SmallVector<int64_t> blocks;
-  for (int64_t block : collective->getAttrOfType<DenseI64ArrayAttr>("blocks").asArrayRef())
-    blocks.push_back(block * bytes);
-  return blocks;
+/// Of the op that makes a value, if it is a collective.
+bool worksIn(ccl::Memory memory, Operation *op) {
+  auto collective = dyn_cast_or_null<ccl::CollectiveOpInterface>(op);
+  return collective && ruleOf(collective.getKind()).memory == memory;
 }
 
-int64_t ownIndex(Operation *collective) { return collective->getAttrOfType<IntegerAttr>("index").getInt(); }
+bool adds(Operation *op) {
+  auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
+  return collective && ruleOf(collective.getKind()).adds;
+}
 
 } // namespace
 
@@ -107,7 +102,7 @@ std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
   if (isa_and_nonnull<nn::ReshapeOp>(op))
     return rootOf(op->getOperand(0));
   if (auto wait = dyn_cast_or_null<ccl::WaitOp>(op))
-    if (!wait.getPending().getDefiningOp<ccl::ReduceScatterOp>()) // its block moves out of the bucket
+    if (!worksIn(ccl::Memory::InOperand, wait.getPending().getDefiningOp())) // the block moves out of the bucket
       return {wait.getPending(), 0};
   return {value, 0};
 }
@@ -125,7 +120,8 @@ void BufferAssignment::number(Block &block) {
   for (const auto &[root, ofRoot] : uses)
     for (const Use &use : ofRoot) {
       int64_t &last = neededUntil.try_emplace(root, -1).first->second;
-      last = std::max(last, indexOf(isCollective(use.op) ? waitOf(use.op) : use.op));
+      auto collective = dyn_cast<ccl::CollectiveOpInterface>(use.op);
+      last = std::max(last, indexOf(collective ? waitOf(collective).getOperation() : use.op));
     }
 }
 
@@ -170,37 +166,44 @@ void BufferAssignment::placeWanted(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
     if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
       wantInStorage(assign);
-    } else if (isa<ccl::AllGatherOp>(op)) {
-      if (!places.count(op.getResult(0)))
-        places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), exec::Role::Gathered), 0,
-                                   bytesOf(op.getResult(0))};
-      Place all = data[&op] = places[op.getResult(0)];
-      SmallVector<int64_t> blocks = blockBytes(&op);
-      int64_t before = std::accumulate(blocks.begin(), blocks.begin() + ownIndex(&op), int64_t{0});
-      want(op.getOperand(0), {all.buffer, all.offset + before, blocks[ownIndex(&op)]}, nullptr);
-    } else if (isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(op)) {
-      bool isReduce = isa<ccl::AllReduceOp>(op);
-      int64_t bytes = bytesOf(op.getOperand(0));
-      if (!isReduce || !places.count(op.getResult(0)))
-        places[op.getResult(0)] = {newBuffer(bytes, exec::Role::Gradient), 0, bytes};
-      data[&op] = places[op.getResult(0)];
-      want(op.getOperand(0), data[&op], &op);
-    } else if (isa<ccl::AllToAllOp>(op)) {
-      places[op.getResult(0)] = {newBuffer(bytesOf(op.getResult(0)), exec::Role::Activation), 0,
-                                 bytesOf(op.getResult(0))};
-      data[&op] = places[op.getResult(0)];
+    } else if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
+      placeWanted(collective);
     } else if (auto pack = dyn_cast<ccl::PackOp>(op)) {
       Value result = pack.getResult();
       if (!places.count(result))
         places[result] = {newBuffer(bytesOf(result), exec::Role::Gradient), 0, bytesOf(result)};
       Operation *destroyer = nullptr; // a reduction in place
       for (const Use &use : uses[result])
-        if (isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(use.op) && data.lookup(use.op).buffer == places[result].buffer)
+        if (adds(use.op) && data.lookup(use.op).buffer == places[result].buffer)
           destroyer = use.op;
       int64_t element = sbp::elementBytes(result.getType());
       for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets()))
         want(input, {places[result].buffer, places[result].offset + offset * element, bytesOf(input)}, destroyer);
     }
+  }
+}
+
+/// Where a collective works, and where its operand is wanted for that.
+void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
+  const ccl::CollectiveCall call = callOf(op);
+  Value operand = op.getInput(), result = op.getPending();
+  auto placeResult = [&](int64_t bytes, exec::Role role) {
+    Place place{newBuffer(bytes, role), 0, bytes};
+    return data[op] = places[result] = place;
+  };
+  switch (call.rule().memory) {
+  case ccl::Memory::InResult: {
+    Place all = data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result), exec::Role::Gathered);
+    return want(operand, {all.buffer, all.offset + call.bytesBefore(), call.bytes(ccl::Part::OwnBlock)}, nullptr);
+  }
+  case ccl::Memory::InBoth:
+    data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result), exec::Role::Gradient);
+    return want(operand, data[op], op);
+  case ccl::Memory::InOperand:
+    return want(operand, placeResult(bytesOf(operand), exec::Role::Gradient), op);
+  case ccl::Memory::Apart:
+    placeResult(bytesOf(result), exec::Role::Activation);
+    return;
   }
 }
 
@@ -233,7 +236,7 @@ void BufferAssignment::makeIn(Place target, Value root) {
 void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
   auto [root, offset] = rootOf(assign.getValue());
   if (!isFree(root) || offset != 0 || bytesOf(root) != bytesOf(assign.getValue()) ||
-      !isa<nn::FusionOp, nn::ComputeOpInterface, ccl::AllGatherOp>(writerOf(root)))
+      !(isa<nn::FusionOp, nn::ComputeOpInterface>(writerOf(root)) || worksIn(ccl::Memory::InResult, writerOf(root))))
     return;
   int64_t at = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
   Place target{storages[assign.getStorage().str()], at, bytesOf(root)};
@@ -389,6 +392,24 @@ void BufferAssignment::addLibraryWorkspace(Operation *op) {
   extend(workspaces[op], indexOf(op));
 }
 
+/// From its start to its wait.
+void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
+  const int64_t begin = indexOf(op), end = indexOf(waitOf(op));
+  const ccl::CollectiveCall call = callOf(op);
+  extend(data[op], begin);
+  extend(data[op], end);
+  if (call.rule().memory == ccl::Memory::InOperand) // writes its block from the start on
+    extend(placeOf(waitOf(op).getResult()), begin);
+  if (call.rule().memory == ccl::Memory::Apart) // reads its operand until then
+    extend(placeOf(op.getInput()), end);
+  const int64_t bytes = call.workspaceBytes();
+  if (bytes == 0)
+    return;
+  workspaces[op] = {newBuffer(bytes, exec::Role::Staging), 0, bytes};
+  extend(workspaces[op], begin);
+  extend(workspaces[op], end);
+}
+
 void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
   // Arguments are written before every run, also before one that leaves the held ops out: they share no byte with what
   // is held, whether anything uses them or not.
@@ -403,27 +424,8 @@ void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
       if (isTensor(value) && !isa<ccl::ViewOp, nn::ReshapeOp>(op))
         extend(placeOf(value), index);
     addLibraryWorkspace(&op);
-    if (!isCollective(&op))
-      continue;
-    int64_t end = indexOf(waitOf(&op));
-    extend(data[&op], index);
-    extend(data[&op], end);
-    if (isa<ccl::ReduceScatterOp>(op)) // writes its block from the start on
-      extend(placeOf(waitOf(&op)->getResult(0)), index);
-    if (isa<ccl::AllToAllOp>(op)) // reads its operand until then
-      extend(placeOf(op.getOperand(0)), end);
-    SmallVector<int64_t> ofRanks = blockBytes(&op);
-    std::vector<int64_t> blocks(ofRanks.begin(), ofRanks.end());
-    int64_t element = sbp::elementBytes(op.getOperand(0).getType()), ranks = blocks.size(), bytes = 0;
-    if (isa<ccl::ReduceScatterOp>(op))
-      bytes = sbp::reduceScatterWorkspace(blocks, ownIndex(&op));
-    else if (isa<ccl::AllReduceOp>(op))
-      bytes = sbp::allReduceWorkspace(bytesOf(op.getOperand(0)) / element, element, ranks, ownIndex(&op));
-    if (bytes == 0)
-      continue;
-    workspaces[&op] = {newBuffer(bytes, exec::Role::Staging), 0, bytes};
-    extend(workspaces[&op], index);
-    extend(workspaces[&op], end);
+    if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op))
+      extendCollective(collective);
   }
   for (Value result : block.getTerminator()->getOperands())
     if (exec::Role &role = buffers[placeOf(result).buffer].arena.role; role == exec::Role::Activation)

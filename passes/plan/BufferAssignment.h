@@ -82,8 +82,10 @@ private:
   void findCopiedReads(mlir::Block &block);
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
+  void placeWanted(ccl::CollectiveOpInterface op);
   void placeRest(mlir::Block &block, int64_t heldOps);
   void computeLifetimes(mlir::Block &block, int64_t heldOps);
+  void extendCollective(ccl::CollectiveOpInterface op);
   void addLibraryWorkspace(mlir::Operation *op);
   void holdFirst(mlir::Block &block, int64_t ops);
 
@@ -126,8 +128,6 @@ private:
   std::map<int64_t, RangeIndex<StorageUse>> storageUses; ///< by buffer
   std::map<int64_t, RangeIndex<Write>> storageWrites;    ///< by buffer: what is made there
 };
-
-bool isCollective(mlir::Operation *op);
 
 } // namespace splitcast
 

@@ -218,8 +218,8 @@ private:
       return success();
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return lowerFusion(fusion);
-    if (isCollective(op)) {
-      lowerCollective(op);
+    if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
+      lowerCollective(collective);
       return success();
     }
     if (auto wait = dyn_cast<ccl::WaitOp>(op)) {
@@ -333,33 +333,36 @@ private:
     clear(end, whole.bytes);
   }
 
-  void lowerCollective(Operation *op) {
-    auto blocks = op->getAttrOfType<DenseI64ArrayAttr>("blocks");
-    int64_t element = sbp::elementBytes(op->getOperand(0).getType());
+  void lowerCollective(ccl::CollectiveOpInterface op) {
+    const ccl::CollectiveCall call = callOf(op);
     Place data = assignment.collectiveData(op);
-    auto received = op->getAttrOfType<DenseI64ArrayAttr>("received");
     exec::RangeAttr output;
-    if (received) {
+    switch (call.rule().memory) {
+    case ccl::Memory::InResult:
+      copyIfElsewhere(op.getInput(), {data.buffer, data.offset + call.bytesBefore(), call.bytes(ccl::Part::OwnBlock)});
+      break;
+    case ccl::Memory::InBoth:
+      copyIfElsewhere(op.getInput(), data);
+      break;
+    case ccl::Memory::InOperand: // the block of the sum leaves the bucket, which is then free
+      copyIfElsewhere(op.getInput(), data);
+      output = rangeOf(waitOf(op).getResult());
+      break;
+    case ccl::Memory::Apart:
       output = rangeOf(data);
-      data = assignment.placeOf(op->getOperand(0));
-    } else if (isa<ccl::AllGatherOp>(op)) {
-      int64_t index = op->getAttrOfType<IntegerAttr>("index").getInt(), before = 0;
-      for (int64_t block : blocks.asArrayRef().take_front(index))
-        before += block * element;
-      copyIfElsewhere(op->getOperand(0), {data.buffer, data.offset + before, blocks[index] * element});
-    } else {
-      copyIfElsewhere(op->getOperand(0), data);
-      if (isa<ccl::ReduceScatterOp>(op)) // the block of the sum leaves the bucket, which is then free
-        output = rangeOf((*op->getResult(0).getUsers().begin())->getResult(0));
+      data = assignment.placeOf(op.getInput());
+      break;
     }
     std::optional<Place> workspace = assignment.workspaceOf(op);
     tickets[op] = nextTicket;
+    auto received = op.getReceived() ? builder.getDenseI64ArrayAttr(*op.getReceived()) : DenseI64ArrayAttr();
     builder.create<exec::CollectiveOp>(
-        op->getLoc(), builder.getStringAttr(op->getName().stripDialect()), op->getAttrOfType<StringAttr>("what"),
-        rangeOf(data), output, workspace ? rangeOf(*workspace) : exec::RangeAttr(),
-        op->getAttrOfType<DenseI64ArrayAttr>("ranks"), op->getAttrOfType<IntegerAttr>("index"), blocks, received,
-        TypeAttr::get(getElementTypeOrSelf(op->getOperand(0).getType())), builder.getI64IntegerAttr(nextTicket++),
-        builder.getStringAttr(isa<ccl::ReduceScatterOp, ccl::AllReduceOp>(op) ? traits.sumStream : traits.moveStream));
+        op.getLoc(), exec::CollectiveKindAttr::get(builder.getContext(), call.kind),
+        builder.getStringAttr(op.getWhat()), rangeOf(data), output, workspace ? rangeOf(*workspace) : exec::RangeAttr(),
+        builder.getDenseI64ArrayAttr(op.getRanks()), builder.getI64IntegerAttr(call.index),
+        builder.getDenseI64ArrayAttr(call.blocks), received, TypeAttr::get(op.getInput().getType().getElementType()),
+        builder.getI64IntegerAttr(nextTicket++),
+        builder.getStringAttr(call.rule().adds ? traits.sumStream : traits.moveStream));
   }
 
   func::FuncOp function;

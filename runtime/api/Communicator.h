@@ -27,6 +27,7 @@
 #ifndef SPLITCAST_RUNTIME_API_COMMUNICATOR_H
 #define SPLITCAST_RUNTIME_API_COMMUNICATOR_H
 
+#include "dialects/ccl/algebra/Collective.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 
@@ -35,6 +36,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace splitcast::runtime {
 
@@ -50,9 +52,25 @@ public:
   virtual ~Registration() = default;
 };
 
+/// A collective as a plan has it, prepared for any number of starts.
+struct PreparedCollective {
+  /// `data`, `output` and `workspace` are what the method of this kind takes by these names; an all-to-all's input is
+  /// its data.
+  PreparedCollective(const ccl::CollectiveCall &call, ElementType type, Buffer data, Buffer output, Buffer workspace);
+
+  ccl::CollectiveKind kind;
+  ElementType type;
+  Buffer data, output, workspace;
+  std::vector<int64_t> blocks, blockBytes, receivedBytes; ///< by rank
+  int64_t elements;                                       ///< of all blocks
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
+
+  /// Calls the method of the collective's kind.
+  absl::StatusOr<Event> start(const PreparedCollective &collective, Stream &stream, const CallSite &site);
 
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;

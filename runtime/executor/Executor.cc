@@ -249,29 +249,13 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
   for (const absl::Status &status : {group.status(), stream.status(), type.status()})
     if (!status.ok())
       return status;
-  Buffer data = resolve(op.getData()), workspace = op.getWorkspace() ? resolve(*op.getWorkspace()) : Buffer();
-  CallSite site{absl::StrCat(op.getKind().str(), " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
+  CallSite site{absl::StrCat(op.getRule().name, " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
                              op->getParentOfType<exec::PlanOp>().getSymName().str(), ")")};
-  std::vector<int64_t> elements = op.getBlocks().vec(), bytes;
-  for (int64_t block : elements)
-    bytes.push_back(block * bytesOf(*type));
-  Communicator *c = *group;
-  Stream *s = *stream;
-  if (op.getKind() == "all_gather")
-    return Start([=] { return c->allGather(data, bytes, *s, site); });
-  if (op.getKind() == "reduce_scatter")
-    return Start([=, type = *type, output = resolve(*op.getOutput())] {
-      return c->reduceScatter(data, elements, type, output, workspace, *s, site);
-    });
-  if (op.getKind() == "all_reduce") {
-    int64_t total = std::accumulate(elements.begin(), elements.end(), int64_t{0});
-    return Start([=, type = *type] { return c->allReduce(data, total, type, workspace, *s, site); });
-  }
-  const llvm::ArrayRef<int64_t> receivedElements = *op.getReceived();
-  std::vector<int64_t> received;
-  for (int64_t block : receivedElements)
-    received.push_back(block * bytesOf(*type));
-  return Start([=, output = resolve(*op.getOutput())] { return c->allToAll(data, bytes, output, received, *s, site); });
+  auto resolveAny = [&](std::optional<exec::RangeAttr> range) { return range ? resolve(*range) : Buffer(); };
+  PreparedCollective collective(exec::callOf(op), *type, resolve(op.getData()), resolveAny(op.getOutput()),
+                                resolveAny(op.getWorkspace()));
+  return Start(
+      [collective = std::move(collective), c = *group, s = *stream, site] { return c->start(collective, *s, site); });
 }
 
 //===----------------------------------------------------------------------===//

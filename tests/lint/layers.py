@@ -8,7 +8,8 @@ import re
 
 ALGEBRA = {"dialects/sbp/algebra"}
 SBP = {"dialects/sbp"} | ALGEBRA
-DIALECTS = {"dialects/ccl", "dialects/exec", "dialects/nn"} | SBP
+COLLECTIVES = {"dialects/ccl/algebra"} | ALGEBRA
+DIALECTS = {"dialects/ccl", "dialects/exec", "dialects/nn"} | SBP | COLLECTIVES
 PASSES = {"passes/global", "passes/local", "passes/plan"}
 
 # What a room may use besides itself.
@@ -17,22 +18,24 @@ MAY_USE = {
     "dialects/sbp/algebra": set(),
     "dialects/sbp": ALGEBRA,
     "dialects/nn": SBP,
-    "dialects/ccl": SBP,
-    "dialects/exec": SBP,
+    # What a collective is, to the plan and to those that do it.
+    "dialects/ccl/algebra": ALGEBRA,
+    "dialects/ccl": SBP | COLLECTIVES,
+    "dialects/exec": SBP | COLLECTIVES,
     # ---- A level and the one above it; none knows who runs it ----
     "passes/global": {"dialects/nn"} | SBP,
-    "passes/local": {"passes/global", "dialects/nn", "dialects/ccl"} | SBP,
+    "passes/local": {"passes/global", "dialects/nn", "dialects/ccl"} | SBP | COLLECTIVES,
     "passes/plan": {"passes/local"} | DIALECTS,
     # ---- How a plan is run: knows no graph and no pass ----
     "runtime/process": set(),
     "runtime/codegen": set(),
     # The contract, and what all who implement it would say in the same words.
-    "runtime/api": ALGEBRA,
+    "runtime/api": COLLECTIVES,
     "runtime/io": {"runtime/api"},
     # Sees devices and ranks through the contract alone.
-    "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP,
+    "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP | COLLECTIVES,
     # Who implements the contract. None of them includes another, but for NCCL, which moves what lies on CUDA's devices.
-    "runtime/host/communicator": {"runtime/api"} | ALGEBRA,
+    "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
     "runtime/host/jit": {"runtime/api", "runtime/codegen"},
     "runtime/host/calls": {"runtime/api"},
     "runtime/host": {"runtime/api", "runtime/host/calls", "runtime/host/jit"},
@@ -40,7 +43,7 @@ MAY_USE = {
     "runtime/tcp": {"runtime/api", "runtime/process"},
     "runtime/gpu": {"runtime/api", "runtime/codegen"} | ALGEBRA,
     "runtime/cuda": {"runtime/api", "runtime/gpu"},
-    "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda"} | ALGEBRA,
+    "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda"} | COLLECTIVES,
     # The one place that knows all kinds of jobs.
     "runtime/job": {"runtime/api", "runtime/mpi", "runtime/tcp"},
     # ---- From a model to a plan, and to ranks that run it ----
@@ -85,7 +88,7 @@ MAY_USE["tests"] = set(MAY_USE)
 PRODUCT = {"compiler", "dialects", "passes", "runtime"}
 
 # The runtime reads the algebra, and whoever waits asks the process: neither may bring MLIR there.
-WITHOUT_MLIR = {"dialects/sbp/algebra", "runtime/process"}
+WITHOUT_MLIR = {"dialects/sbp/algebra", "dialects/ccl/algebra", "runtime/process"}
 MLIR = ("mlir/", "llvm/", "@llvm//")
 
 # Who may use a library, by the beginnings of its headers and labels: some machines lack it, and another may replace it.

@@ -41,6 +41,9 @@ class LayersTest(unittest.TestCase):
             ("passes/local/A.cc", "passes/plan/B.h"),
             ("passes/local/A.cc", "dialects/exec/Exec.h"),
             ("passes/local/A.cc", "compiler/graph/Graph.h"),
+            ("dialects/sbp/algebra/A.cc", "dialects/ccl/algebra/Collective.h"),
+            ("dialects/ccl/algebra/A.cc", "dialects/ccl/Ccl.h"),
+            ("dialects/ccl/algebra/A.cc", "mlir/IR/Types.h"),
             ("passes/local/A.cc", "runtime/executor/Executor.h"),
             ("passes/plan/A.cc", "passes/global/B.h"),
             ("runtime/api/A.h", "runtime/host/HostDevice.h"),
@@ -111,6 +114,7 @@ class LayersTest(unittest.TestCase):
             ("tests/reference/A.cc", "dialects/nn/Nn.h"),
             ("tests/compiler/A.cc", "compiler/graph/Graph.h"),
             ("tests/gpu/A.cc", "tests/reference/Simulator.h"),
+            ("runtime/host/communicator/A.cc", "dialects/ccl/algebra/Collective.h"),
         ):
             self.assertEqual(layers.check(path, include(used)), [], (path, used))
 

@@ -16,8 +16,7 @@ struct Exchanged {
 ///   Bytes   all_gather: the own block to each other rank. reduce_scatter: each block but the own once. all_reduce: the
 ///           whole tensor to each other rank up to sbp::kSmallAllReduceBytes, else both of these on blocks of
 ///           sbp::pieceOf. all_to_all: each block to its rank.
-///   Errors  Unimplemented: a kind that is none of these.
-absl::StatusOr<Exchanged> runCollective(llvm::ArrayRef<Call> calls, Precision precision);
+Exchanged runCollective(llvm::ArrayRef<Call> calls, Precision precision);
 
 } // namespace splitcast::reference
 

@@ -7,19 +7,6 @@ using namespace mlir;
 namespace splitcast::reference {
 namespace {
 
-/// What the collectives have in common.
-template <typename OpTy> Call callOf(OpTy op, const Values &values) {
-  Call call;
-  call.kind = op->getName().stripDialect().str();
-  call.what = op.getWhat().str();
-  call.ranks = op.getRanks().vec();
-  call.index = op.getIndex();
-  call.blocks = op.getBlocks().vec();
-  call.input = values.lookup(op.getInput());
-  call.resultType = op.getPending().getType().getTensor();
-  return call;
-}
-
 /// copyElements, or OutOfRange when one of the ranges does not exist.
 absl::Status copyRange(Operation *op, const Tensor &source, int64_t from, int64_t count, Tensor &target, int64_t to) {
   auto isWithin = [&](int64_t begin, const Tensor &tensor) {
@@ -31,10 +18,6 @@ absl::Status copyRange(Operation *op, const Tensor &source, int64_t from, int64_
                                               " to ", to, " of ", target.numElements()));
   copyElements(source, from, count, target, to);
   return absl::OkStatus();
-}
-
-bool isCollective(Operation &op) {
-  return isa<ccl::AllGatherOp, ccl::ReduceScatterOp, ccl::AllReduceOp, ccl::AllToAllOp>(op);
 }
 
 } // namespace
@@ -68,8 +51,8 @@ std::string RankProgram::describe() const {
 }
 
 absl::Status RankProgram::step(Operation &op) {
-  if (isCollective(op))
-    return startCollective(op);
+  if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op))
+    return startCollective(collective);
   if (auto assign = dyn_cast<ccl::AssignOp>(op))
     return this->assign(assign);
   if (auto read = dyn_cast<ccl::ReadOp>(op)) {
@@ -87,22 +70,21 @@ absl::Status RankProgram::step(Operation &op) {
   return absl::OkStatus();
 }
 
-absl::Status RankProgram::startCollective(Operation &op) {
+absl::Status RankProgram::startCollective(ccl::CollectiveOpInterface op) {
   Call call;
-  if (auto gather = dyn_cast<ccl::AllGatherOp>(op))
-    call = callOf(gather, values);
-  else if (auto scatter = dyn_cast<ccl::ReduceScatterOp>(op))
-    call = callOf(scatter, values);
-  else if (auto reduce = dyn_cast<ccl::AllReduceOp>(op))
-    call = callOf(reduce, values);
-  else if (auto toAll = dyn_cast<ccl::AllToAllOp>(op)) {
-    call = callOf(toAll, values);
-    call.received = toAll.getReceived().vec();
-  }
+  call.kind = op.getKind();
+  call.what = op.getWhat().str();
+  call.ranks = op.getRanks().vec();
+  call.index = op.getIndex();
+  call.blocks = op.getBlocks().vec();
+  if (op.getReceived())
+    call.received = op.getReceived()->vec();
+  call.input = values.lookup(op.getInput());
+  call.resultType = op.getPending().getType().getTensor();
   absl::StatusOr<Ticket> ticket = shared.wire.start(rank, std::move(call));
   if (!ticket.ok())
     return ticket.status();
-  tickets[op.getResult(0)] = *std::move(ticket);
+  tickets[op.getPending()] = *std::move(ticket);
   return absl::OkStatus();
 }
 

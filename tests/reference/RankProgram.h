@@ -34,7 +34,7 @@ public:
 
 private:
   absl::Status step(mlir::Operation &op);
-  absl::Status startCollective(mlir::Operation &op);
+  absl::Status startCollective(ccl::CollectiveOpInterface op);
   absl::Status assign(ccl::AssignOp op);
   absl::Status view(ccl::ViewOp op);
   absl::Status pack(ccl::PackOp op);

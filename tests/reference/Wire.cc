@@ -30,8 +30,7 @@ absl::Status checkOwn(int64_t rank, int64_t numRanks, const Call &call) {
     return invalid(
         absl::StrCat("a block has a negative number of elements, or more than the ", most, " that there are"));
   Type element = call.input->elementType;
-  bool sums = call.kind == "reduce_scatter" || call.kind == "all_reduce";
-  if (sums && !isa<FloatType>(element))
+  if (ruleOf(call.kind).adds && !isa<FloatType>(element))
     return invalid(absl::StrCat("elements of ", printed(element), " are not summed; cast to a float first"));
   return absl::OkStatus();
 }
@@ -44,14 +43,15 @@ absl::Status checkAgree(const Call &a, const Call &b) {
                                                    inB));
   };
   if (a.kind != b.kind)
-    return differ(absl::StrCat("operation ", a.kind), absl::StrCat("operation ", b.kind));
+    return differ(absl::StrCat("operation ", nameOf(a.kind)), absl::StrCat("operation ", nameOf(b.kind)));
   if (a.what != b.what)
     return differ(absl::StrCat("name \"", a.what, "\""), absl::StrCat("name \"", b.what, "\""));
   if (a.input->elementType != b.input->elementType)
     return differ(printed(a.input->elementType), printed(b.input->elementType));
-  if (a.kind != "all_to_all" && a.blocks != b.blocks)
+  const bool isExchange = ccl::ruleOf(a.kind).result == ccl::Part::Received;
+  if (!isExchange && a.blocks != b.blocks)
     return differ("blocks " + listOf(a.blocks), "blocks " + listOf(b.blocks));
-  if (a.kind == "all_to_all" && (a.blocks[b.index] != b.received[a.index] || b.blocks[a.index] != a.received[b.index]))
+  if (isExchange && (a.blocks[b.index] != b.received[a.index] || b.blocks[a.index] != a.received[b.index]))
     return differ(absl::StrCat("blocks ", listOf(a.blocks), " received ", listOf(a.received)),
                   absl::StrCat("blocks ", listOf(b.blocks), " received ", listOf(b.received)));
   return absl::OkStatus();
@@ -60,7 +60,7 @@ absl::Status checkAgree(const Call &a, const Call &b) {
 } // namespace
 
 std::string describe(const Call &call) {
-  return absl::StrCat(call.kind, " \"", call.what, "\" over ranks ", listOf(call.ranks));
+  return absl::StrCat(nameOf(call.kind), " \"", call.what, "\" over ranks ", listOf(call.ranks));
 }
 
 absl::StatusOr<Ticket> Wire::start(int64_t rank, Call call) {
@@ -79,23 +79,19 @@ absl::StatusOr<Ticket> Wire::start(int64_t rank, Call call) {
   ++counts[rank][call.kind].calls;
   collective.calls[ticket.index] = std::move(call);
   if (llvm::all_of(collective.calls, [](const std::optional<Call> &made) { return made.has_value(); }))
-    if (absl::Status status = run(collective); !status.ok())
-      return status;
+    run(collective);
   return ticket;
 }
 
-absl::Status Wire::run(Collective &collective) {
+void Wire::run(Collective &collective) {
   std::vector<Call> calls;
   for (const std::optional<Call> &call : collective.calls)
     calls.push_back(*call);
-  absl::StatusOr<Exchanged> exchanged = runCollective(calls, precision);
-  if (!exchanged.ok())
-    return exchanged.status();
+  Exchanged exchanged = runCollective(calls, precision);
   for (const Call &call : calls)
-    counts[call.ranks[call.index]][call.kind].bytesSent += exchanged->bytesSent[call.index];
-  for (Tensor &result : exchanged->results)
+    counts[call.ranks[call.index]][call.kind].bytesSent += exchanged.bytesSent[call.index];
+  for (Tensor &result : exchanged.results)
     collective.results.push_back(share(std::move(result)));
-  return absl::OkStatus();
 }
 
 const Wire::Collective &Wire::find(const Ticket &ticket) const {

@@ -8,6 +8,7 @@
 #ifndef SPLITCAST_TESTS_REFERENCE_WIRE_H
 #define SPLITCAST_TESTS_REFERENCE_WIRE_H
 
+#include "dialects/ccl/algebra/Collective.h"
 #include "tests/reference/Tensor.h"
 
 #include <map>
@@ -21,16 +22,16 @@ struct CollectiveCount {
   int64_t bytesSent = 0; ///< to other ranks; what stays on a rank is not sent
 };
 
-/// By kind: "all_gather", "reduce_scatter", "all_reduce", "all_to_all".
-using RankCounts = std::map<std::string, CollectiveCount>;
+using RankCounts = std::map<ccl::CollectiveKind, CollectiveCount>;
 
 /// One rank's start of a collective.
 struct Call {
-  std::string kind, what;
+  ccl::CollectiveKind kind = ccl::CollectiveKind::AllGather;
+  std::string what;
   std::vector<int64_t> ranks;
   int64_t index = 0;             ///< of this rank in `ranks`
   std::vector<int64_t> blocks;   ///< elements
-  std::vector<int64_t> received; ///< of all_to_all
+  std::vector<int64_t> received; ///< where the kind's result is these
   TensorRef input;
   mlir::RankedTensorType resultType;
 };
@@ -75,7 +76,7 @@ private:
   };
 
   const Collective &find(const Ticket &ticket) const;
-  absl::Status run(Collective &collective);
+  void run(Collective &collective);
   std::string missing(const Collective &collective) const;
 
   std::vector<RankCounts> &counts;

@@ -5,8 +5,8 @@
 // RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
 // RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
 // CHECK: exec.plan @train
-// CHECK-COUNT-2: exec.collective "{{all_reduce|reduce_scatter}}" "bucket l
-// CHECK-NOT: exec.collective "{{all_reduce|reduce_scatter}}" "bucket l
+// CHECK-COUNT-2: exec.collective {{all_reduce|reduce_scatter}} "bucket l
+// CHECK-NOT: exec.collective {{all_reduce|reduce_scatter}} "bucket l
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #S0 = #sbp.nd<#p, [S(0)]>

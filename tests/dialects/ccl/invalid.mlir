@@ -252,6 +252,15 @@ func.func @all_gather_c1(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @all_gather_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.all_gather' op says which blocks it receives; they are those of its operand}}
+  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @all_gather_c1_legal(%x: tensor<4xf32>) {
   %0 = ccl.all_gather "w" %x ranks [3, 1] index 1 blocks [0, 4] : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
@@ -289,6 +298,15 @@ func.func @all_gather_c2_legal(%x: tensor<2x2xf32>) {
 func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.reduce_scatter' op has index -1 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
   %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index -1 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.reduce_scatter' op says which blocks it receives; they are those of its operand}}
+  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   return
 }
@@ -338,6 +356,15 @@ func.func @all_reduce_c1(%x: tensor<8xf32>) {
 
 // -----
 
+func.func @all_reduce_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_reduce' op says which blocks it receives; they are those of its operand}}
+  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @all_reduce_c1_legal(%x: tensor<f32>) {
   %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [1, 0] : tensor<f32> -> !ccl.pending<tensor<f32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<f32>> -> tensor<f32>
@@ -376,6 +403,15 @@ func.func @all_to_all_c1(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.all_to_all' op receives a block of -4 elements; it is at least 0}}
   %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [8, -4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_to_all' op does not say which blocks it receives; give one per rank}}
+  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
 

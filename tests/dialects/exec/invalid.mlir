@@ -81,7 +81,7 @@ exec.plan @plan_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is never waited for; end it with exec.wait}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
@@ -94,7 +94,7 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 // -----
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   exec.wait 0
   // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way}}
   exec.wait 0
@@ -103,15 +103,15 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 // -----
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // expected-error @below {{'exec.collective' op takes ticket 0, which is under way}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 28, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.copy <arena, 28, 4> to <arena, 32, 4>
   exec.wait 0
@@ -120,7 +120,7 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 // -----
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // expected-error @below {{'exec.clear' op uses #exec.range<arena, 0, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.clear <arena, 0, 4>
   exec.wait 0
@@ -129,7 +129,7 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 // -----
 
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 32, 4> while a collective is under way on #exec.range<arena, 32, 16>; wait for it first}}
   exec.copy <arena, 32, 4> to <arena, 48, 4>
   exec.wait 0
@@ -138,10 +138,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 // -----
 
 exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_gather" "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   exec.clear <arena, 32, 32>
   exec.wait 7
-  exec.collective "all_to_all" "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // Reads of what a collective reads.
   exec.copy <arena, 0, 4> to <arena, 48, 4>
   exec.wait 7
@@ -181,7 +181,7 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is under way at the end of the 1 ops that are held; wait for it among them}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   exec.wait 0
 }
 
@@ -203,7 +203,7 @@ exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64,
 
 exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 32> to <arena, 0, 32>
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   exec.wait 0
 }
 
@@ -305,36 +305,46 @@ exec.plan @copy_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op is a 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
-  exec.collective "gossip" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+exec.plan @collective_kind_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{collective of kind 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
+  exec.collective gossip "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
+
+// -----
+
+// @collective_kind_c1
+// expected-error @below {{collective of kind 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
+func.func private @f() attributes {kind = #exec.collective_kind<gossip>}
+
+// -----
+
+func.func private @collective_kind_c1_legal() attributes {first = #exec.collective_kind<all_gather>, last = #exec.collective_kind<all_to_all>}
 
 // -----
 
 exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has index 2 and 2 blocks among 2 ranks}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 2 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 2 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has index -1 and 2 blocks among 2 ranks}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = -1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = -1 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has index 0 and 3 blocks among 2 ranks}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 8, 0>, data = #exec.range<arena, 0, 32>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 8, 0>, data = #exec.range<arena, 0, 32>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
   exec.wait 0
 }
 
@@ -342,43 +352,43 @@ exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_by
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op works on #exec.range<arena, 0, 28>, but its blocks have 32 bytes}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
 }
 
 // -----
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, received = array<i64: 4, 4>}
+  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, received = array<i64: 4, 4>}
 }
 
 // -----
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op writes #exec.range<arena, 16, 16>, which overlaps #exec.range<arena, 0, 32>, which it reads}}
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
 }
 
 // -----
 
 exec.plan @collective_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
   exec.wait 0
-  exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>}
+  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>}
   exec.wait 0
 }
 
@@ -460,7 +470,7 @@ exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : 
 
 exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<gathered, 0, 32, during 0 to 0>]} {
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
   // expected-error @below {{'exec.wait' op ends a collective on #exec.range<arena, 0, 32>, but #exec.buffer<gathered, 0, 32, during 0 to 0> is gone by then; let it live until the wait}}
   exec.wait 0
 }

@@ -22,16 +22,16 @@ exec.plan @train attributes {
   exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
   // CHECK-NEXT: exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
   exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
-  exec.collective "all_gather" "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // CHECK-NEXT: exec.collective all_gather "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
   // CHECK-NEXT: exec.wait 0{{$}}
   exec.wait 0
-  // CHECK-NEXT: exec.collective "reduce_scatter" "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
-  exec.collective "reduce_scatter" "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
+  // CHECK-NEXT: exec.collective reduce_scatter "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
+  exec.collective reduce_scatter "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
   // CHECK-NEXT: exec.wait 1{{$}}
   exec.wait 1
-  // CHECK-NEXT: exec.collective "all_to_all" "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, index = 1 : i64, output = #exec.range<arena, 192, 16>, ranks = array<i64: 0, 1>, received = array<i64: 4, 4>, type = bf16}
-  exec.collective "all_to_all" "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, output = #exec.range<arena, 192, 16>, received = array<i64: 4, 4>, index = 1 : i64, ranks = array<i64: 0, 1>, type = bf16}
+  // CHECK-NEXT: exec.collective all_to_all "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, index = 1 : i64, output = #exec.range<arena, 192, 16>, ranks = array<i64: 0, 1>, received = array<i64: 4, 4>, type = bf16}
+  exec.collective all_to_all "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, output = #exec.range<arena, 192, 16>, received = array<i64: 4, 4>, index = 1 : i64, ranks = array<i64: 0, 1>, type = bf16}
   // CHECK-NEXT: exec.wait 2{{$}}
   exec.wait 2
 }

@@ -24,28 +24,28 @@ exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, 
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 16>, but its blocks have 32 bytes}}
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 4, 4>}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 4, 4>}
 }
 
 // -----
 
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 32>, but its blocks have 16 bytes}}
-  exec.collective "reduce_scatter" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
+  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
 }
 
 // -----
 
 exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has 2 blocks and receives 1; there is one per rank on either side}}
-  exec.collective "all_to_all" "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>, received = array<i64: 8>}
+  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>, received = array<i64: 8>}
 }
 
 // -----
 
 exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has a block of -4 elements; it is at least 0}}
-  exec.collective "all_reduce" "w" ticket 0 {blocks = array<i64: 12, -4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 12, -4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
 }
 
 // -----

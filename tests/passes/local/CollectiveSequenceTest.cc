@@ -87,7 +87,7 @@ TEST_F(CollectiveSequenceTest, OtherOrderIsNamedWithBothRanks) {
 TEST_F(CollectiveSequenceTest, OtherBlocksAreNamed) {
   addRank(allReduce("a", "w", 0, "2, 2"));
   addRank(allReduce("a", "w", 1, "3, 1"));
-  EXPECT_THAT(verify(), ElementsAre(AllOf(HasSubstr("blocks array<i64: 3, 1>"), HasSubstr("blocks array<i64: 2, 2>"))));
+  EXPECT_THAT(verify(), ElementsAre(AllOf(HasSubstr("blocks [3, 1]"), HasSubstr("blocks [2, 2]"))));
 }
 
 TEST_F(CollectiveSequenceTest, MissingCallIsNamed) {

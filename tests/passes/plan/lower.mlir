@@ -63,7 +63,7 @@ func.func @argument(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
 // CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<arena, 128, 16>]
 // CHECK-NEXT: exec.clear <arena, 64, 64>
 // CHECK-NEXT: exec.clear <arena, 144, 112>
-// CHECK-NEXT: exec.collective "reduce_scatter" "b" ticket 0 {blocks = array<i64: 32, 32>, data = #exec.range<arena, 0, 256>, index = 1 : i64, output = #exec.range<arena, {{[0-9]+}}, 128>
+// CHECK-NEXT: exec.collective reduce_scatter "b" ticket 0 {blocks = array<i64: 32, 32>, data = #exec.range<arena, 0, 256>, index = 1 : i64, output = #exec.range<arena, {{[0-9]+}}, 128>
 // CHECK-NEXT: exec.wait 0
 // CHECK-NEXT: }
 func.func @bucket(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
@@ -97,10 +97,10 @@ func.func @used_after_pack(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -
 // CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[MADE:[0-9]+]], 64>]
 // CHECK-NEXT: exec.copy <arena, [[MADE]], 64> to <arena, [[P0:[0-9]+]], 64>
 // CHECK-NEXT: exec.copy <arena, [[MADE]], 64> to
-// CHECK-NEXT: exec.collective "reduce_scatter" "b" {{.*}} data = #exec.range<arena, [[P0]], 128>
+// CHECK-NEXT: exec.collective reduce_scatter "b" {{.*}} data = #exec.range<arena, [[P0]], 128>
 // CHECK-NEXT: exec.wait 0
 // CHECK-NEXT: exec.clear <arena, [[Q:[0-9]+]], 64>
-// CHECK-NEXT: exec.collective "reduce_scatter" "c" {{.*}} data = #exec.range<arena, [[Q]], 128>
+// CHECK-NEXT: exec.collective reduce_scatter "c" {{.*}} data = #exec.range<arena, [[Q]], 128>
 // CHECK-NEXT: exec.wait 1
 // CHECK-NEXT: }
 func.func @two_packs(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<16xf32> {ccl.global = tensor<16xf32>}, tensor<16xf32> {ccl.global = tensor<16xf32>}) {
@@ -118,7 +118,7 @@ func.func @two_packs(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (ten
 // CHECK: exec.plan @gather
 // CHECK-SAME: outputs = [#exec.range<arena, [[#ALL:]], 128>]
 // CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[#ALL + 64]], 64>]
-// CHECK-NEXT: exec.collective "all_gather" "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, [[#ALL]], 128>, index = 1 : i64
+// CHECK-NEXT: exec.collective all_gather "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, [[#ALL]], 128>, index = 1 : i64
 func.func @gather(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = ccl.all_gather "b" %0 ranks [0, 1] index 1 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
@@ -127,7 +127,7 @@ func.func @gather(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor
 }
 // CHECK: exec.plan @gather_stored
 // CHECK-NEXT: exec.copy <persistent, 0, 64> to <arena, 64, 64>
-// CHECK-NEXT: exec.collective "all_gather" "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, 0, 128>, index = 1 : i64
+// CHECK-NEXT: exec.collective all_gather "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, 0, 128>, index = 1 : i64
 func.func @gather_stored() -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = ccl.read @s : tensor<4x4xf32>
   %1 = ccl.all_gather "b" %0 ranks [0, 1] index 1 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
@@ -197,7 +197,7 @@ func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: te
 // Nor is a value overwritten that lies among others: here in its block of what is gathered.
 // CHECK: exec.plan @gathered
 // CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
-// CHECK-NEXT: exec.collective "all_gather"
+// CHECK-NEXT: exec.collective all_gather
 // CHECK-NEXT: exec.wait
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes {{[^{]*$}}
 func.func @gathered(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {

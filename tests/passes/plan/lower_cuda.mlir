@@ -27,8 +27,8 @@ func.func @softmax(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tenso
 
 // Collectives that add have a stream, and those that move have another.
 // CHECK: exec.plan @streams
-// CHECK: exec.collective "reduce_scatter" {{.*}}stream = "reduce_scatter"
-// CHECK: exec.collective "all_gather" {{.*}}stream = "all_gather"
+// CHECK: exec.collective reduce_scatter {{.*}}stream = "reduce_scatter"
+// CHECK: exec.collective all_gather {{.*}}stream = "all_gather"
 func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = ccl.reduce_scatter "b" %x ranks [0, 1] index 0 blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>

@@ -225,10 +225,10 @@ TEST_F(RankStoragesTest, AStepOnThreeRanksIsTheStepOnOne) {
     EXPECT_EQ(after->at("b").floats, interpreter->variables().at("b").floats);
   }
   EXPECT_TRUE(simulator.checkPadding().ok());
-  EXPECT_EQ(simulator.counts()[0].at("all_gather").bytesSent, 2 * 2 * 16);
-  EXPECT_EQ(simulator.counts()[2].at("reduce_scatter").bytesSent, 2 * 2 * 16);
-  EXPECT_EQ(simulator.counts()[1].at("all_reduce").bytesSent, 2 * 2 * 4);
-  EXPECT_EQ(simulator.counts()[1].at("all_reduce").calls, 2);
+  EXPECT_EQ(simulator.counts()[0].at(ccl::CollectiveKind::AllGather).bytesSent, 2 * 2 * 16);
+  EXPECT_EQ(simulator.counts()[2].at(ccl::CollectiveKind::ReduceScatter).bytesSent, 2 * 2 * 16);
+  EXPECT_EQ(simulator.counts()[1].at(ccl::CollectiveKind::AllReduce).bytesSent, 2 * 2 * 4);
+  EXPECT_EQ(simulator.counts()[1].at(ccl::CollectiveKind::AllReduce).calls, 2);
   simulator.resetCounts();
   EXPECT_TRUE(simulator.counts()[1].empty());
 }

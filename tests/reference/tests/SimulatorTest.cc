@@ -80,8 +80,8 @@ protected:
   void expectBytes(const std::string &kind, const Numbers &bytes) {
     ASSERT_EQ(counts.size(), bytes.size());
     for (size_t rank = 0; rank < bytes.size(); ++rank) {
-      EXPECT_EQ(counts[rank][kind].bytesSent, bytes[rank]) << "rank " << rank;
-      EXPECT_EQ(counts[rank][kind].calls, 1) << "rank " << rank;
+      EXPECT_EQ(counts[rank][*ccl::collectiveNamed(kind)].bytesSent, bytes[rank]) << "rank " << rank;
+      EXPECT_EQ(counts[rank][*ccl::collectiveNamed(kind)].calls, 1) << "rank " << rank;
       EXPECT_EQ(counts[rank].size(), 1u);
     }
   }
@@ -187,7 +187,7 @@ TEST_F(SimulatorTest, KeepsGroupsApart) {
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_EQ((*results)[0].floats[0], 0x1p24); // (2^24 + 1) + 1
   EXPECT_EQ((*results)[1].floats[0], 5);
-  EXPECT_EQ(counts[1]["all_reduce"].bytesSent, 0);
+  EXPECT_EQ(counts[1][ccl::CollectiveKind::AllReduce].bytesSent, 0);
 }
 
 // Two collectives under way at once, waited for in the other order.
@@ -207,7 +207,7 @@ TEST_F(SimulatorTest, WaitsInAnyOrder) {
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_EQ((*results)[0].floats, (std::vector<double>{6, 4})); // a = (3, 4), b = (0, 3, 0, 4)
   EXPECT_EQ((*results)[1].floats, (std::vector<double>{3, 8}));
-  EXPECT_EQ(counts[0]["all_gather"].calls, 2);
+  EXPECT_EQ(counts[0][ccl::CollectiveKind::AllGather].calls, 2);
 }
 
 TEST_F(SimulatorTest, NamesWhereEachRankStandsInADeadlock) {

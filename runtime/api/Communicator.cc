@@ -1,0 +1,27 @@
+#include "runtime/api/Communicator.h"
+
+namespace splitcast::runtime {
+
+PreparedCollective::PreparedCollective(const ccl::CollectiveCall &call, ElementType type, Buffer data, Buffer output,
+                                       Buffer workspace)
+    : kind(call.kind), type(type), data(data), output(output), workspace(workspace), blocks(call.blocks),
+      blockBytes(call.blockBytes()), elements(call.elements(ccl::Part::AllBlocks)) {
+  for (int64_t block : call.received)
+    receivedBytes.push_back(block * call.elementBytes);
+}
+
+absl::StatusOr<Event> Communicator::start(const PreparedCollective &c, Stream &stream, const CallSite &site) {
+  switch (c.kind) {
+  case ccl::CollectiveKind::AllGather:
+    return allGather(c.data, c.blockBytes, stream, site);
+  case ccl::CollectiveKind::ReduceScatter:
+    return reduceScatter(c.data, c.blocks, c.type, c.output, c.workspace, stream, site);
+  case ccl::CollectiveKind::AllReduce:
+    return allReduce(c.data, c.elements, c.type, c.workspace, stream, site);
+  case ccl::CollectiveKind::AllToAll:
+    return allToAll(c.data, c.blockBytes, c.output, c.receivedBytes, stream, site);
+  }
+  return absl::InternalError("a collective of no kind");
+}
+
+} // namespace splitcast::runtime
