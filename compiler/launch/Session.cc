@@ -64,8 +64,9 @@ absl::Status compareFingerprints(const std::string &mine, runtime::Communicator 
 /// The collectives that this rank calls in a group, in order, as one line each: what members must agree on.
 std::map<std::vector<int64_t>, std::string> collectivesByGroup(ModuleOp plans) {
   std::map<std::vector<int64_t>, std::string> byGroup;
+  SymbolTableCollection symbols;
   plans.walk([&](exec::CollectiveOp op) {
-    llvm::raw_string_ostream os(byGroup[op.getRanks().vec()]);
+    llvm::raw_string_ostream os(byGroup[exec::groupOf(op, symbols).getRanks().vec()]);
     os << op->getParentOfType<exec::PlanOp>().getSymName() << " " << op.getRule().name << " " << op.getWhat() << " "
        << op.getType();
     if (!op.getReceived()) // each rank has its own

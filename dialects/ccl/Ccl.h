@@ -20,6 +20,8 @@ struct WireResource : mlir::SideEffects::Resource::Base<WireResource> {
 } // namespace splitcast::ccl
 
 #include "dialects/ccl/CclDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ccl/CclAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ccl/CclTypes.h.inc"
 

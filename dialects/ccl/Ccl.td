@@ -23,8 +23,21 @@ def Ccl_Dialect : Dialect {
   let name = "ccl";
   let summary = "Collectives on the pieces of one rank";
   let cppNamespace = "::splitcast::ccl";
+  let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::splitcast::sbp::SbpDialect"];
+}
+
+def Ccl_GroupAttr : AttrDef<Ccl_Dialect, "Group"> {
+  let mnemonic = "group";
+  let summary = "Ranks that call collectives together, and this rank's place among them";
+  let description = [{
+    `#ccl.group<"dp", [0, 2], index 1>`, printed by its name: `#dp`. The blocks of a collective are in the order of the ranks.
+    - C1: `index` is this rank's place; ranks are distinct, and counted from 0.
+  }];
+  let parameters = (ins StringRefParameter<"">:$name, ArrayRefParameter<"int64_t">:$ranks, "int64_t":$index);
+  let assemblyFormat = "`<` $name `,` `[` $ranks `]` `,` `index` $index `>`";
+  let genVerifyDecl = 1;
 }
 
 def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
@@ -119,15 +132,16 @@ def Ccl_PackOp : Ccl_Op<"pack", [Pure]> {
 
 def Ccl_Resource : Resource<"::splitcast::ccl::WireResource">;
 
-/// `ranks` are those of the group, in order; `blocks` the elements that each of them holds (or keeps), and `what` names the
-/// collective in messages and reports. Calls of a group happen in the same order on all its ranks: hence the effects.
+/// `blocks` are the elements that each rank of the group holds (or keeps): a list, or one number that is every rank's. `what` names
+/// the collective in messages and reports. Calls of a group happen in the same order on all its ranks: hence the effects.
 class Ccl_Collective<string mnemonic, string kind>
     : Ccl_Op<mnemonic, [CollectiveOpInterface, MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
-  let arguments = (ins Ccl_Tensor:$input, DenseI64ArrayAttr:$ranks, I64Attr:$index, DenseI64ArrayAttr:$blocks,
+  let arguments = (ins Ccl_Tensor:$input, Ccl_GroupAttr:$group, DenseI64ArrayAttr:$blocks,
                    OptionalAttr<DenseI64ArrayAttr>:$received, StrAttr:$what);
   let results = (outs Ccl_PendingType:$pending);
   let assemblyFormat = [{
-    $what $input `ranks` $ranks `index` $index `blocks` $blocks (`received` $received^)? attr-dict `:` type($input) `->` type($pending)
+    $what $input `in` $group `blocks` custom<Blocks>($blocks) (`received` custom<Blocks>($received)^)? attr-dict
+    `:` type($input) `->` type($pending)
   }];
   let extraClassDeclaration = "static CollectiveKind getKind() { return CollectiveKind::" # kind # "; }";
 }
@@ -135,7 +149,7 @@ class Ccl_Collective<string mnemonic, string kind>
 def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements; none are `received`.
+    - C1: One block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
   }];
 }
@@ -143,7 +157,7 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
 def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
   let summary = "This rank's block of the sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements; none are `received`.
+    - C1: One block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
   }];
 }
@@ -151,8 +165,7 @@ def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
 def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
   let summary = "The sum of all ranks' operands";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank, of at least 0 elements, together the
-      operand's; none are `received`.
+    - C1: One number of elements, at least 0, that every rank gives; none are `received`.
     - C2: Operand and result have one type.
   }];
 }
@@ -160,7 +173,7 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
 def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
-    - C1: `index` is this rank's place in `ranks`, which are distinct; one block per rank on either side, of at least 0 elements.
+    - C1: One block per rank on either side, of at least 0 elements.
     - C2: Operand and result have one dimension, with all their blocks.
   }];
 }

@@ -9,12 +9,61 @@ using namespace splitcast::ccl;
 
 #include "dialects/ccl/CclDialect.cpp.inc"
 #include "dialects/ccl/CclOpInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ccl/CclAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ccl/CclTypes.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// `[3, 3, 2]`, or `3` where that is every rank's.
+static ParseResult parseBlocks(OpAsmParser &parser, DenseI64ArrayAttr &blocks) {
+  SmallVector<int64_t> numbers(1);
+  OptionalParseResult one = parser.parseOptionalInteger(numbers.front());
+  if (!one.has_value()) {
+    numbers.clear();
+    one = parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                         [&] { return parser.parseInteger(numbers.emplace_back()); });
+  }
+  blocks = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return *one;
+}
+
+static void printBlocks(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr blocks) {
+  if (blocks.size() == 1)
+    printer << blocks[0];
+  else
+    printer << "[" << blocks.asArrayRef() << "]";
+}
+
 #define GET_OP_CLASSES
 #include "dialects/ccl/CclOps.cpp.inc"
 
+namespace {
+
+/// A group is printed by its name, #dp.
+struct AliasInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    auto group = dyn_cast<GroupAttr>(attr);
+    if (!group)
+      return AliasResult::NoAlias;
+    os << group.getName();
+    return AliasResult::OverridableAlias;
+  }
+};
+
+} // namespace
+
 void CclDialect::initialize() {
+  addInterface<AliasInterface>();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/ccl/CclAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/ccl/CclTypes.cpp.inc"
@@ -118,8 +167,17 @@ LogicalResult PackOp::verify() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, ArrayRef<int64_t> ranks,
+                                int64_t index) {
+  if (std::string fault = faultOfGroup(ranks.vec(), index); !fault.empty())
+    return emitError() << "group \"" << name << "\" " << fault;
+  return success();
+}
+
 CollectiveCall splitcast::ccl::callOf(CollectiveOpInterface op) {
-  CollectiveCall call{op.getKind(), static_cast<int64_t>(op.getIndex()), op.getBlocks().vec(), {}, 1};
+  GroupAttr group = op.getGroup();
+  CollectiveCall call{op.getKind(), static_cast<int64_t>(group.getRanks().size()), group.getIndex(),
+                      op.getBlocks().vec()};
   if (std::optional<ArrayRef<int64_t>> received = op.getReceived())
     call.received = received->vec();
   call.elementBytes = sbp::elementBytes(op.getInput().getType());
@@ -128,45 +186,9 @@ CollectiveCall splitcast::ccl::callOf(CollectiveOpInterface op) {
 
 WaitOp splitcast::ccl::waitOf(CollectiveOpInterface op) { return cast<WaitOp>(*op.getPending().getUsers().begin()); }
 
-/// C1 of every collective.
-static LogicalResult verifyGroup(CollectiveOpInterface op) {
-  int64_t index = op.getIndex(), size = op.getRanks().size();
-  if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
-    return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks in a group of "
-                            << size << "; the index lies within, and there is one block per rank";
-  const ArrayRef<int64_t> ranks = op.getRanks();
-  const bool ascend = std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<int64_t>()) == ranks.end();
-  DenseSet<int64_t> seen;
-  for (int64_t rank : ranks)
-    if (!ascend && !seen.insert(rank).second)
-      return op.emitOpError() << "has rank " << rank << " twice in its group";
-  for (int64_t block : op.getBlocks())
-    if (block < 0)
-      return op.emitOpError() << "has a block of " << block << " elements; it is at least 0";
-  return success();
-}
-
-/// C1, of what comes from the other ranks.
-static LogicalResult verifyReceived(CollectiveOpInterface op) {
-  std::optional<ArrayRef<int64_t>> received = op.getReceived();
-  if (received.has_value() != (ruleOf(op.getKind()).result == Part::Received))
-    return op.emitOpError() << (received ? "says" : "does not say") << " which blocks it receives; "
-                            << (received ? "they are those of its operand" : "give one per rank");
-  if (!received)
-    return success();
-  if (received->size() != op.getBlocks().size())
-    return op.emitOpError() << "sends " << op.getBlocks().size() << " blocks and receives " << received->size()
-                            << "; there is one per rank on either side";
-  for (int64_t block : *received)
-    if (block < 0)
-      return op.emitOpError() << "receives a block of " << block << " elements; it is at least 0";
-  return success();
-}
-
 /// C2: blocks of several ranks lie one after the other, unless the result is like the operand.
-static LogicalResult verifyTypes(CollectiveOpInterface op) {
+static LogicalResult verifyTypes(CollectiveOpInterface op, const CollectiveCall &call) {
   RankedTensorType from = op.getInput().getType(), to = op.getPending().getType().getTensor();
-  const CollectiveCall call = callOf(op);
   const CollectiveRule &rule = call.rule();
   const bool isAlike = rule.memory == Memory::InBoth;
   if (!isAlike && rule.operand != Part::OwnBlock && from.getRank() != 1)
@@ -184,7 +206,10 @@ static LogicalResult verifyTypes(CollectiveOpInterface op) {
 
 LogicalResult splitcast::ccl::verifyCollective(Operation *collective) {
   auto op = cast<CollectiveOpInterface>(collective);
-  return success(succeeded(verifyGroup(op)) && succeeded(verifyReceived(op)) && succeeded(verifyTypes(op)));
+  const CollectiveCall call = callOf(op);
+  if (std::string fault = call.fault(); !fault.empty())
+    return op.emitOpError() << fault;
+  return verifyTypes(op, call);
 }
 
 LogicalResult WaitOp::verify() {

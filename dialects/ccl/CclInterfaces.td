@@ -16,10 +16,10 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"This rank's operand.", "::mlir::TypedValue<::mlir::RankedTensorType>", "getInput">,
     InterfaceMethod<"What the result will be.", "::mlir::TypedValue<::splitcast::ccl::PendingType>", "getPending">,
     InterfaceMethod<"The collective's name in messages and reports.", "::mlir::StringRef", "getWhat">,
-    InterfaceMethod<"The ranks of the group, in order.", "::mlir::ArrayRef<int64_t>", "getRanks">,
-    InterfaceMethod<"This rank's place among them.", "uint64_t", "getIndex">,
-    InterfaceMethod<"The elements of each rank's block.", "::mlir::ArrayRef<int64_t>", "getBlocks">,
-    InterfaceMethod<"The elements that come from each rank, where these are the result.",
+    InterfaceMethod<"The ranks that take part.", "::splitcast::ccl::GroupAttr", "getGroup">,
+    InterfaceMethod<"The elements of each rank's block, or one number that is every rank's.", "::mlir::ArrayRef<int64_t>",
+                    "getBlocks">,
+    InterfaceMethod<"The elements that come from each rank, where these are the result; likewise.",
                     "::std::optional<::mlir::ArrayRef<int64_t>>", "getReceived">,
   ];
   let verify = "return ::splitcast::ccl::verifyCollective($_op);";

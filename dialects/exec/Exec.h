@@ -23,7 +23,11 @@ void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm
 /// C4 of exec.plan.
 mlir::LogicalResult verifyBuffers(PlanOp plan);
 
-ccl::CollectiveCall callOf(CollectiveOp op);
+/// What a rank of this group does in a collective.
+ccl::CollectiveCall callOf(CollectiveOp op, GroupOp group);
+
+/// The group that a collective names; null: the module has none of that name.
+GroupOp groupOf(CollectiveOp op, mlir::SymbolTableCollection &symbols);
 
 } // namespace splitcast::exec
 

@@ -80,6 +80,22 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol]> {
   let hasVerifier = 1;
 }
 
+def Exec_GroupOp : Exec_Op<"group", [Symbol]> {
+  let summary = "Ranks that call collectives together, and this rank's place among them";
+  let description = [{
+    ```mlir
+    exec.group @dp ranks [0, 2] index 1
+    ```
+    Blocks of a collective are in the order of the ranks. An executor makes the communicators of all groups when it binds the plans of
+    a module, in an order that is the same on all ranks.
+    - C1: `index` is this rank's place; ranks are distinct, and counted from 0.
+    - C2: Where the module says which rank it is for (`ccl.rank`), that rank is at `index`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, DenseI64ArrayAttr:$ranks, I64Attr:$index);
+  let assemblyFormat = "$sym_name `ranks` $ranks `index` $index attr-dict";
+  let hasVerifier = 1;
+}
+
 def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "The plan of one function";
   let description = [{
@@ -156,20 +172,22 @@ def Exec_CollectiveKindAttr : AttrDef<Exec_Dialect, "CollectiveKind"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Exec_CollectiveOp : Exec_Op<"collective"> {
+def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Starts a collective; exec.wait with its ticket ends it";
   let description = [{
     All_gather and all_reduce work in place on `data`; reduce_scatter leaves this rank's block of the sum in `output`, and `data` holds
-    no meaning after; all_to_all goes from `data` to `output`. `blocks` are elements. It starts when what was enqueued before it on the
+    no meaning after; all_to_all goes from `data` to `output`. `blocks` are elements: a list by rank of the group, or one number that is
+    every rank's. It starts when what was enqueued before it on the
     stream `compute` has been done.
-    - C1: One block per rank, on either side; `index` is this rank's place among `ranks`.
-    - C2: `data` holds the blocks; `output` belongs to reduce_scatter and all_to_all, `received` to the latter.
+    - C1: `output` belongs to reduce_scatter and all_to_all, `received` to the latter; a written range overlaps no other.
+    - C2: The module has the group; there is one block per rank, on either side; an all_reduce has one number.
+    - C3: `data` and `output` hold the blocks.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
-                   OptionalAttr<Exec_RangeAttr>:$workspace, DenseI64ArrayAttr:$ranks, I64Attr:$index,
-                   DenseI64ArrayAttr:$blocks, OptionalAttr<DenseI64ArrayAttr>:$received, TypeAttr:$type, I64Attr:$ticket,
+                   OptionalAttr<Exec_RangeAttr>:$workspace, FlatSymbolRefAttr:$group, DenseI64ArrayAttr:$blocks,
+                   OptionalAttr<DenseI64ArrayAttr>:$received, TypeAttr:$type, I64Attr:$ticket,
                    DefaultValuedStrAttr<StrAttr, "communication">:$stream);
-  let assemblyFormat = "custom<Kind>($kind) $what `ticket` $ticket attr-dict";
+  let assemblyFormat = "custom<Kind>($kind) $what `in` $group `ticket` $ticket attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     const ::splitcast::ccl::CollectiveRule &getRule() { return ::splitcast::ccl::ruleOf(getKind().getValue()); }

@@ -161,45 +161,58 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-ccl::CollectiveCall splitcast::exec::callOf(CollectiveOp op) {
-  ccl::CollectiveCall call{op.getKind().getValue(), static_cast<int64_t>(op.getIndex()), op.getBlocks().vec(), {}, 1};
+LogicalResult GroupOp::verify() {
+  if (std::string fault = ccl::faultOfGroup(getRanks().vec(), getIndex()); !fault.empty())
+    return emitOpError() << "@" << getSymName() << " " << fault;
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  auto rank = module ? module->getAttrOfType<IntegerAttr>("ccl.rank") : IntegerAttr();
+  if (rank && rank.getInt() != getRanks()[getIndex()])
+    return emitOpError() << "@" << getSymName() << " has rank " << getRanks()[getIndex()] << " at index " << getIndex()
+                         << ", but the module is the program of rank " << rank.getInt()
+                         << "; give the index of that rank";
+  return success();
+}
+
+ccl::CollectiveCall splitcast::exec::callOf(CollectiveOp op, GroupOp group) {
+  ccl::CollectiveCall call{op.getKind().getValue(), static_cast<int64_t>(group.getRanks().size()),
+                           static_cast<int64_t>(group.getIndex()), op.getBlocks().vec()};
   if (std::optional<ArrayRef<int64_t>> received = op.getReceived())
     call.received = received->vec();
   call.elementBytes = sbp::elementBytes(op.getType());
   return call;
 }
 
-/// C1 of exec.collective.
-static LogicalResult verifyBlocks(CollectiveOp op) {
-  int64_t size = op.getRanks().size(), index = op.getIndex();
-  if (index < 0 || index >= size || static_cast<int64_t>(op.getBlocks().size()) != size)
-    return op.emitOpError() << "has index " << index << " and " << op.getBlocks().size() << " blocks among " << size
-                            << " ranks";
-  for (int64_t block : op.getBlocks())
-    if (block < 0)
-      return op.emitOpError() << "has a block of " << block << " elements; it is at least 0";
-  if (op.getReceived() && op.getReceived()->size() != op.getBlocks().size())
-    return op.emitOpError() << "has " << op.getBlocks().size() << " blocks and receives " << op.getReceived()->size()
-                            << "; there is one per rank on either side";
-  return success();
+GroupOp splitcast::exec::groupOf(CollectiveOp op, SymbolTableCollection &symbols) {
+  return symbols.lookupNearestSymbolFrom<GroupOp>(op, op.getGroupAttr());
+}
+
+static bool hasOutput(const ccl::CollectiveRule &rule) {
+  return rule.memory == ccl::Memory::InOperand || rule.memory == ccl::Memory::Apart;
 }
 
 LogicalResult CollectiveOp::verify() {
-  if (failed(verifyBlocks(*this)))
-    return failure();
-  const ccl::CollectiveCall call = callOf(*this);
-  const ccl::CollectiveRule &rule = call.rule();
-  if (getData().getBytes() != call.bytes(ccl::Part::AllBlocks))
-    return emitOpError() << "works on " << getData() << ", but its blocks have " << call.bytes(ccl::Part::AllBlocks)
-                         << " bytes";
-  const bool hasOutput = rule.memory == ccl::Memory::InOperand || rule.memory == ccl::Memory::Apart;
-  if (hasOutput != getOutput().has_value() || getReceived().has_value() != (rule.result == ccl::Part::Received))
+  const ccl::CollectiveRule &rule = getRule();
+  if (hasOutput(rule) != getOutput().has_value() || getReceived().has_value() != (rule.result == ccl::Part::Received))
     return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
                          << "received blocks; reduce_scatter has an output, all_to_all both, others none";
-  if (hasOutput && getOutput()->getBytes() != call.bytes(rule.result))
+  return verifyDistinct(*this);
+}
+
+LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group = groupOf(*this, symbols);
+  if (!group)
+    return emitOpError() << "is called in @" << getGroup() << ", but the module has no such exec.group; declare it";
+  const ccl::CollectiveCall call = callOf(*this, group);
+  if (std::string fault = call.fault(); !fault.empty())
+    return emitOpError() << fault;
+  const ccl::CollectiveRule &rule = call.rule();
+  const int64_t bytes = call.bytes(rule.memory == ccl::Memory::InResult ? rule.result : rule.operand);
+  if (getData().getBytes() != bytes)
+    return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
+  if (hasOutput(rule) && getOutput()->getBytes() != call.bytes(rule.result))
     return emitOpError() << "receives into " << *getOutput() << ", but its blocks have " << call.bytes(rule.result)
                          << " bytes";
-  return verifyDistinct(*this);
+  return success();
 }
 
 namespace {

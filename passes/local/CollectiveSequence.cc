@@ -29,16 +29,16 @@ std::map<std::vector<int64_t>, std::vector<Call>> callsOf(func::FuncOp function)
     Call call{op, {}};
     llvm::raw_string_ostream os(call.agreed);
     auto list = [&](StringRef name, ArrayRef<int64_t> numbers) {
-      llvm::interleaveComma(numbers, os << name);
+      llvm::interleaveComma(numbers, os << " " << name << " [");
       os << "]";
     };
     os << op->getName() << " \"" << op.getWhat() << "\"";
-    list(" ranks [", op.getRanks());
+    list("ranks", op.getGroup().getRanks());
     os << " elements " << op.getInput().getType().getElementType();
     if (!op.getReceived()) // each rank has its own
-      list(" blocks [", op.getBlocks());
+      list("blocks", callOf(op).blocksByRank());
     os.flush();
-    calls[op.getRanks().vec()].push_back(call);
+    calls[op.getGroup().getRanks().vec()].push_back(call);
   });
   return calls;
 }
@@ -68,9 +68,14 @@ struct RankFunction {
 /// Block for block, what one member sends is what the other receives.
 LogicalResult compareExchanges(const std::vector<int64_t> &group, std::map<int64_t, RankFunction> &ranks, size_t call) {
   auto opOf = [&](size_t member) { return ranks[group[member]].calls[group][call].op; };
+  std::vector<std::vector<int64_t>> sends, receives;
+  for (size_t member = 0; member < group.size(); ++member) {
+    sends.push_back(callOf(opOf(member)).blocksByRank());
+    receives.push_back(callOf(opOf(member)).receivedByRank());
+  }
   for (size_t from = 0; from < group.size(); ++from)
     for (size_t to = 0; to < group.size(); ++to) {
-      int64_t sent = opOf(from).getBlocks()[to], received = (*opOf(to).getReceived())[from];
+      int64_t sent = sends[from][to], received = receives[to][from];
       if (sent != received)
         return opOf(to)->emitError() << "rank " << group[to] << " receives " << received << " elements where rank "
                                      << group[from] << " sends " << sent;

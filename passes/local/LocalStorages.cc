@@ -16,7 +16,7 @@ namespace splitcast {
 
 AxisGroup RankView::group(int64_t axis) const {
   AxisGroup result;
-  result.axis = axis;
+  result.axis = placement.axes[axis].name;
   result.positions = placement.groupAlong(axis, position);
   result.index = coordinates[axis];
   for (int64_t member : result.positions)

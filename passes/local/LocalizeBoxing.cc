@@ -38,32 +38,29 @@ int64_t sum(ArrayRef<int64_t> values) { return std::accumulate(values.begin(), v
 // Ops
 //===----------------------------------------------------------------------===//
 
-Value CollectiveBuilder::wait(Value pending) {
-  return builder.create<ccl::WaitOp>(loc, cast<ccl::PendingType>(pending.getType()).getTensor(), pending);
+template <typename OpTy>
+Value CollectiveBuilder::run(Value input, RankedTensorType result, const ccl::Blocks &blocks,
+                             DenseI64ArrayAttr received) {
+  auto pending = ccl::PendingType::get(builder.getContext(), result);
+  auto collective = builder.create<OpTy>(loc, pending, input, group, blocks, received, what);
+  return builder.create<ccl::WaitOp>(loc, result, collective.getPending());
 }
 
 Value CollectiveBuilder::allGather(Value input, ArrayRef<int64_t> blocks) {
-  auto type = ccl::PendingType::get(builder.getContext(), flatType(input, sum(blocks)));
-  return wait(builder.create<ccl::AllGatherOp>(loc, type, input, group.ranks, group.index, blocks, nullptr, what));
+  return run<ccl::AllGatherOp>(input, flatType(input, sum(blocks)), ccl::asBlocks(blocks.vec()));
 }
 
 Value CollectiveBuilder::reduceScatter(Value flat, ArrayRef<int64_t> blocks) {
-  auto type = ccl::PendingType::get(builder.getContext(), flatType(flat, blocks[group.index]));
-  return wait(builder.create<ccl::ReduceScatterOp>(loc, type, flat, group.ranks, group.index, blocks, nullptr, what));
+  return run<ccl::ReduceScatterOp>(flat, flatType(flat, blocks[index]), ccl::asBlocks(blocks.vec()));
 }
 
 Value CollectiveBuilder::allReduce(Value input) {
-  SmallVector<int64_t> blocks;
-  for (int64_t r = 0; r < group.size(); ++r)
-    blocks.push_back(sbp::pieceOf(typeOf(input).getNumElements(), group.size(), r).count);
-  auto type = ccl::PendingType::get(builder.getContext(), typeOf(input));
-  return wait(builder.create<ccl::AllReduceOp>(loc, type, input, group.ranks, group.index, blocks, nullptr, what));
+  return run<ccl::AllReduceOp>(input, typeOf(input), {typeOf(input).getNumElements()});
 }
 
 Value CollectiveBuilder::allToAll(Value flat, ArrayRef<int64_t> sent, ArrayRef<int64_t> received) {
-  auto type = ccl::PendingType::get(builder.getContext(), flatType(flat, sum(received)));
-  return wait(builder.create<ccl::AllToAllOp>(loc, type, flat, group.ranks, group.index, sent,
-                                              builder.getDenseI64ArrayAttr(received), what));
+  return run<ccl::AllToAllOp>(flat, flatType(flat, sum(received)), ccl::asBlocks(sent.vec()),
+                              builder.getDenseI64ArrayAttr(ccl::asBlocks(received.vec())));
 }
 
 Value CollectiveBuilder::view(Value input, int64_t offset, ArrayRef<int64_t> shape) {

@@ -9,7 +9,7 @@ namespace splitcast {
 
 /// The ranks that communicate along one axis, and this rank's place among them.
 struct AxisGroup {
-  int64_t axis = 0;
+  std::string axis;
   std::vector<int64_t> positions; ///< in the placement
   std::vector<int64_t> ranks;
   int64_t index = 0;
@@ -21,7 +21,8 @@ struct AxisGroup {
 class CollectiveBuilder {
 public:
   CollectiveBuilder(mlir::OpBuilder &builder, mlir::Location loc, const AxisGroup &group, std::string what)
-      : builder(builder), loc(loc), group(group), what(std::move(what)) {}
+      : builder(builder), loc(loc), index(group.index), what(std::move(what)),
+        group(ccl::GroupAttr::get(builder.getContext(), group.axis, group.ranks, group.index)) {}
 
   /// All blocks, flat.
   mlir::Value allGather(mlir::Value input, llvm::ArrayRef<int64_t> blocks);
@@ -41,12 +42,15 @@ public:
   mlir::Value swapLeading(mlir::Value input);
 
 private:
-  mlir::Value wait(mlir::Value pending);
+  template <typename OpTy>
+  mlir::Value run(mlir::Value input, mlir::RankedTensorType result, const ccl::Blocks &blocks,
+                  mlir::DenseI64ArrayAttr received = nullptr);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  const AxisGroup &group;
+  int64_t index;
   std::string what;
+  ccl::GroupAttr group;
 };
 
 /// One step of boxing that involves no bucket, as collectives; `shape` is the global one.

@@ -14,7 +14,7 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
     tests/passes/local/localize_example.mlir, rank 0 of 4:
     ```mlir
     %1 = sbp.boxing %0 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>                                    // before
-    %1 = ccl.all_gather "w" %0 ranks [0, 1, 2, 3] index 0 blocks [12, 12, 8, 8] : ...                      // after
+    %1 = ccl.all_gather "w" %0 in #dp blocks [12, 12, 8, 8] : ...                                          // after
     ```
     - C1: The module has passed 'sbp-verify-global'.
     - C2: The rank is one of the placement.

@@ -93,12 +93,37 @@ private:
   std::map<std::string, StringAttr> known;
 };
 
+/// The groups of ranks that the functions of a module name, as symbols of their plans.
+class GroupTable {
+public:
+  explicit GroupTable(ModuleOp module) : body(module.getBody()), symbols(module) {}
+
+  FlatSymbolRefAttr add(ccl::GroupAttr group, Location loc) {
+    FlatSymbolRefAttr &name = known[group];
+    if (!name) {
+      OpBuilder builder(group.getContext());
+      auto op = builder.create<exec::GroupOp>(loc, builder.getStringAttr(group.getName()), nullptr,
+                                              builder.getDenseI64ArrayAttr(group.getRanks()),
+                                              builder.getI64IntegerAttr(group.getIndex()));
+      name = FlatSymbolRefAttr::get(symbols.insert(op, last ? std::next(last->getIterator()) : body->begin()));
+      last = op;
+    }
+    return name;
+  }
+
+private:
+  Block *body;
+  SymbolTable symbols;
+  Operation *last = nullptr; ///< of the groups, which come first in the module
+  DenseMap<ccl::GroupAttr, FlatSymbolRefAttr> known;
+};
+
 class FunctionLowering {
 public:
   FunctionLowering(func::FuncOp function, const DeviceTraits &traits, PersistentSpace &persistent, KernelTable &kernels,
-                   OpBuilder &builder)
+                   GroupTable &groups, OpBuilder &builder)
       : function(function), traits(traits), assignment(function), persistent(persistent), kernels(kernels),
-        builder(builder) {}
+        groups(groups), builder(builder) {}
 
   LogicalResult run() {
     std::vector<ArenaBuffer> arena;
@@ -359,9 +384,8 @@ private:
     builder.create<exec::CollectiveOp>(
         op.getLoc(), exec::CollectiveKindAttr::get(builder.getContext(), call.kind),
         builder.getStringAttr(op.getWhat()), rangeOf(data), output, workspace ? rangeOf(*workspace) : exec::RangeAttr(),
-        builder.getDenseI64ArrayAttr(op.getRanks()), builder.getI64IntegerAttr(call.index),
-        builder.getDenseI64ArrayAttr(call.blocks), received, TypeAttr::get(op.getInput().getType().getElementType()),
-        builder.getI64IntegerAttr(nextTicket++),
+        groups.add(op.getGroup(), op.getLoc()), builder.getDenseI64ArrayAttr(call.blocks), received,
+        TypeAttr::get(op.getInput().getType().getElementType()), builder.getI64IntegerAttr(nextTicket++),
         builder.getStringAttr(call.rule().adds ? traits.sumStream : traits.moveStream));
   }
 
@@ -370,6 +394,7 @@ private:
   BufferAssignment assignment;
   PersistentSpace &persistent;
   KernelTable &kernels;
+  GroupTable &groups;
   OpBuilder &builder;
   DenseSet<std::pair<Value, std::pair<int64_t, int64_t>>> checked;
   DenseMap<Operation *, int64_t> tickets;
@@ -391,9 +416,10 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
     KernelTable kernels(kernelModule, kernelEmitterOf(traits));
+    GroupTable groups(module);
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
-      if (failed(FunctionLowering(function, traits, *persistent, kernels, builder).run()))
+      if (failed(FunctionLowering(function, traits, *persistent, kernels, groups, builder).run()))
         return signalPassFailure();
       function.erase();
     }

@@ -146,11 +146,12 @@ MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
 
 CommunicationReport reportCommunication(exec::PlanOp plan) {
   std::map<std::string, CommunicationReport::Entry> byKind;
+  SymbolTableCollection symbols;
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
     std::string kind = op.getRule().name;
     std::replace(kind.begin(), kind.end(), '_', '-');
     CommunicationReport::Entry &entry = byKind[kind];
-    sbp::Traffic traffic = exec::callOf(op).traffic();
+    sbp::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
     entry.collective = kind;
     ++entry.calls;
     entry.bytesSent += traffic.bytes;

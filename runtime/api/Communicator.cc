@@ -4,9 +4,9 @@ namespace splitcast::runtime {
 
 PreparedCollective::PreparedCollective(const ccl::CollectiveCall &call, ElementType type, Buffer data, Buffer output,
                                        Buffer workspace)
-    : kind(call.kind), type(type), data(data), output(output), workspace(workspace), blocks(call.blocks),
-      blockBytes(call.blockBytes()), elements(call.elements(ccl::Part::AllBlocks)) {
-  for (int64_t block : call.received)
+    : kind(call.kind), type(type), data(data), output(output), workspace(workspace), blocks(call.blocksByRank()),
+      blockBytes(call.blockBytes()), elements(call.elements(call.rule().operand)) {
+  for (int64_t block : call.receivedByRank())
     receivedBytes.push_back(block * call.elementBytes);
 }
 

@@ -62,7 +62,7 @@ struct PreparedCollective {
   ElementType type;
   Buffer data, output, workspace;
   std::vector<int64_t> blocks, blockBytes, receivedBytes; ///< by rank
-  int64_t elements;                                       ///< of all blocks
+  int64_t elements;                                       ///< of the operand
 };
 
 class Communicator {

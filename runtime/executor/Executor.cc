@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <numeric>
-
 namespace splitcast::runtime {
 
 namespace {
@@ -23,12 +21,16 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
     return absl::InvalidArgumentError(absl::StrCat("the plan is for ", ranks.getInt(), " ranks, but ",
                                                    communicator.size(),
                                                    " are running; start as many as the placement has"));
-  std::unique_ptr<Executor> executor(new Executor(device, communicator, observer));
+  std::unique_ptr<Executor> executor(new Executor(device, observer));
   // Kernels first: what compiling them takes is free again when the spaces are touched.
   if (absl::Status status = executor->loadKernels(plans); !status.ok())
     return status;
   if (absl::Status status = executor->allocate(plans); !status.ok())
     return status;
+  absl::StatusOr<std::unique_ptr<Groups>> groups = Groups::create(plans, communicator);
+  if (!groups.ok())
+    return groups.status();
+  executor->groups = *std::move(groups);
   for (auto plan : plans.getOps<exec::PlanOp>())
     if (absl::Status status = executor->bindPlan(plan); !status.ok())
       return status;
@@ -114,10 +116,7 @@ static std::string layoutOf(mlir::ModuleOp plans) {
 
 absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
   const std::string layout = layoutOf(plans);
-  std::vector<Communicator *> communicators = {&root};
-  for (const auto &[key, group] : groups)
-    communicators.push_back(group.get());
-  for (Communicator *communicator : communicators)
+  for (Communicator *communicator : groups->all())
     for (Buffer memory : {arenaBuffer, persistentBuffer}) {
       absl::StatusOr<std::unique_ptr<Registration>> made =
           communicator->registerMemory(memory, layout, {"registering memory"});
@@ -142,27 +141,6 @@ absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
     stream = std::move(*created);
   }
   return stream.get();
-}
-
-/// The communicator of a group on a stream; made at its first use in the plans, which all ranks come to at the same
-/// point. The root's own serves the first stream that all ranks use.
-absl::StatusOr<Communicator *> Executor::communicatorOf(llvm::ArrayRef<int64_t> ranks, llvm::StringRef stream) {
-  std::vector<int64_t> all(root.size());
-  std::iota(all.begin(), all.end(), 0);
-  if (ranks == llvm::ArrayRef<int64_t>(all)) {
-    if (rootStream.empty())
-      rootStream = stream.str();
-    if (rootStream == stream)
-      return &root;
-  }
-  std::unique_ptr<Communicator> &group = groups[{stream.str(), ranks.vec()}];
-  if (!group) {
-    absl::StatusOr<std::unique_ptr<Communicator>> made = root.split(ranks.vec(), {"group of the placement"});
-    if (!made.ok())
-      return made.status();
-    group = std::move(*made);
-  }
-  return group.get();
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,19 +221,19 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
 }
 
 absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
-  absl::StatusOr<Communicator *> group = communicatorOf(op.getRanks(), op.getStream());
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
-  for (const absl::Status &status : {group.status(), stream.status(), type.status()})
+  for (const absl::Status &status : {stream.status(), type.status()})
     if (!status.ok())
       return status;
   CallSite site{absl::StrCat(op.getRule().name, " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
                              op->getParentOfType<exec::PlanOp>().getSymName().str(), ")")};
   auto resolveAny = [&](std::optional<exec::RangeAttr> range) { return range ? resolve(*range) : Buffer(); };
-  PreparedCollective collective(exec::callOf(op), *type, resolve(op.getData()), resolveAny(op.getOutput()),
-                                resolveAny(op.getWorkspace()));
-  return Start(
-      [collective = std::move(collective), c = *group, s = *stream, site] { return c->start(collective, *s, site); });
+  PreparedCollective collective(exec::callOf(op, groups->groupOf(op)), *type, resolve(op.getData()),
+                                resolveAny(op.getOutput()), resolveAny(op.getWorkspace()));
+  return Start([collective = std::move(collective), c = groups->communicatorOf(op), s = *stream, site] {
+    return c->start(collective, *s, site);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 #include "dialects/exec/Exec.h"
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
+#include "runtime/executor/Groups.h"
 
 #include <functional>
 #include <map>
@@ -35,7 +36,7 @@ class Executor {
 public:
   /// `plans` is a module at the plan level; it is read here and no more. Allocates the persistent space, zeroed, and
   /// one arena for the function that needs most. Every rank of the communicator calls this at the same point.
-  ///   Errors  those of the device; InvalidArgument: the plan is for another number of ranks.
+  ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks.
   static absl::StatusOr<std::unique_ptr<Executor>>
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
   ~Executor();
@@ -57,8 +58,7 @@ private:
     mlir::Operation *op;
   };
 
-  Executor(Device &device, Communicator &communicator, ExecutorObserver *observer)
-      : device(device), root(communicator), observer(observer) {}
+  Executor(Device &device, ExecutorObserver *observer) : device(device), observer(observer) {}
 
   absl::Status allocate(mlir::ModuleOp plans);
   absl::Status loadKernels(mlir::ModuleOp plans);
@@ -69,20 +69,16 @@ private:
   absl::StatusOr<std::function<absl::Status()>> bindCollective(exec::CollectiveOp op);
   using Start = std::function<absl::StatusOr<Event>()>;
   absl::StatusOr<Start> bindStart(exec::CollectiveOp op);
-  absl::StatusOr<Communicator *> communicatorOf(llvm::ArrayRef<int64_t> ranks, llvm::StringRef stream);
   absl::Status registerMemory(mlir::ModuleOp plans);
   absl::StatusOr<Stream *> streamOf(llvm::StringRef name);
 
   Device &device;
-  Communicator &root;
   ExecutorObserver *observer;
   Buffer persistentBuffer, arenaBuffer;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;
-  /// By stream and ranks.
-  std::map<std::pair<std::string, std::vector<int64_t>>, std::unique_ptr<Communicator>> groups;
-  std::string rootStream; ///< whose collectives among all ranks are the root's
+  std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Registration>> registrations;
   std::map<int64_t, Event> underWay; ///< by ticket
   struct Segment {

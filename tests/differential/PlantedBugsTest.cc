@@ -134,10 +134,11 @@ bool moveSlice(ModuleOp module) {
 /// All ranks of the group in the opposite order: each finds the blocks of the others in the wrong places.
 template <typename OpT> bool reverseGroup(ModuleOp module) {
   for (auto op : opsIn<OpT>(module)) {
-    std::vector<int64_t> ranks = op.getRanks().vec();
+    ccl::GroupAttr group = op.getGroup();
+    std::vector<int64_t> ranks = group.getRanks().vec();
     std::reverse(ranks.begin(), ranks.end());
-    op.setRanks(ranks);
-    op.setIndex(ranks.size() - 1 - op.getIndex());
+    const int64_t index = static_cast<int64_t>(ranks.size()) - 1 - group.getIndex();
+    op.setGroupAttr(ccl::GroupAttr::get(module.getContext(), group.getName(), ranks, index));
   }
   return !opsIn<OpT>(module).empty();
 }

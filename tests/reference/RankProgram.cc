@@ -74,11 +74,12 @@ absl::Status RankProgram::startCollective(ccl::CollectiveOpInterface op) {
   Call call;
   call.kind = op.getKind();
   call.what = op.getWhat().str();
-  call.ranks = op.getRanks().vec();
-  call.index = op.getIndex();
-  call.blocks = op.getBlocks().vec();
+  call.ranks = op.getGroup().getRanks().vec();
+  call.index = op.getGroup().getIndex();
+  const ccl::CollectiveCall sizes = callOf(op);
+  call.blocks = sizes.blocksByRank();
   if (op.getReceived())
-    call.received = op.getReceived()->vec();
+    call.received = sizes.receivedByRank();
   call.input = values.lookup(op.getInput());
   call.resultType = op.getPending().getType().getTensor();
   absl::StatusOr<Ticket> ticket = shared.wire.start(rank, std::move(call));

@@ -5,10 +5,11 @@
 //   kind             operand      result       memory      adds
 //   all_gather       own block    all blocks   InResult    no
 //   reduce_scatter   all blocks   own block    InOperand   yes
-//   all_reduce       all blocks   all blocks   InBoth      yes
+//   all_reduce       own block    own block    InBoth      yes
 //   all_to_all       all blocks   received     Apart       no
 //
-// A new kind is an enumerator, a row of this table, an op of `ccl`, and a method of runtime::Communicator.
+// The blocks of an all_reduce are whole tensors. A new kind is an enumerator, a row of this table, an op of `ccl`, and
+// a method of runtime::Communicator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_CCL_ALGEBRA_COLLECTIVE_H
@@ -17,6 +18,7 @@
 #include "dialects/sbp/algebra/Boxing.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace splitcast::ccl {
@@ -54,21 +56,32 @@ const CollectiveRule &ruleOf(CollectiveKind kind);
 inline const char *nameOf(CollectiveKind kind) { return ruleOf(kind).name; }
 std::optional<CollectiveKind> collectiveNamed(std::string_view name);
 
+/// Numbers of elements by rank, or one number that is every rank's.
+using Blocks = std::vector<int64_t>;
+
+/// The shorter form of a list of numbers by rank.
+Blocks asBlocks(const std::vector<int64_t> &byRank);
+
 /// What one rank does in a collective.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::AllGather;
-  int64_t index = 0;             ///< of this rank in its group
-  std::vector<int64_t> blocks;   ///< elements of each rank's block
-  std::vector<int64_t> received; ///< elements from each rank, where the kind's result is these
+  int64_t ranks = 0;    ///< of the group
+  int64_t index = 0;    ///< of this rank among them
+  Blocks blocks;        ///< of each rank
+  Blocks received = {}; ///< from each rank, where the kind's result is these; else empty
   int64_t elementBytes = 1;
 
   const CollectiveRule &rule() const { return ruleOf(kind); }
+  /// What is wrong with the blocks, as the predicate of a sentence; empty: nothing.
+  std::string fault() const;
   int64_t elements(Part part) const;
   int64_t bytes(Part part) const { return elements(part) * elementBytes; }
   /// Of the blocks before this rank's.
   int64_t bytesBefore() const;
-  /// Bytes of each rank's block.
+  /// Of each rank's block, in elements and in bytes.
+  std::vector<int64_t> blocksByRank() const;
   std::vector<int64_t> blockBytes() const;
+  std::vector<int64_t> receivedByRank() const;
   /// What this rank sends.
   sbp::Traffic traffic() const { return rule().traffic(*this); }
   int64_t workspaceBytes() const { return rule().workspaceBytes(*this); }
@@ -76,6 +89,9 @@ struct CollectiveCall {
 
 /// "all_gather, reduce_scatter, ...", for messages.
 const char *allCollectiveNames();
+
+/// What is wrong with a group in which this rank is the one at `index`, as the predicate of a sentence; empty: nothing.
+std::string faultOfGroup(const std::vector<int64_t> &ranks, int64_t index);
 
 } // namespace splitcast::ccl
 

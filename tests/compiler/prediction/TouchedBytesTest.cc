@@ -284,7 +284,8 @@ void moveOffset(mlir::ModuleOp plans) {
 void changeCount(mlir::ModuleOp plans) {
   auto plan = *plans.getOps<exec::PlanOp>().begin();
   auto collective = *plan.getBody().front().getOps<exec::CollectiveOp>().begin();
-  llvm::SmallVector<int64_t> blocks(collective.getBlocks());
+  mlir::SymbolTableCollection symbols;
+  std::vector<int64_t> blocks = exec::callOf(collective, exec::groupOf(collective, symbols)).blocksByRank();
   --blocks.back();
   collective.setBlocks(blocks);
 }

@@ -216,18 +216,37 @@ func.func @pack_c2_legal(%x: tensor<4xf32>, %none: tensor<0xf32>) {
 
 // -----
 
-func.func @all_gather_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op has index 2 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 2 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  return
-}
+// @group_c1
+// expected-error @below {{group "dp" has index 2 among 2 ranks; it is this rank's place, counted from 0}}
+func.func private @f() attributes {group = #ccl.group<"dp", [0, 1], index 2>}
+
+// -----
+
+// @group_c1
+// expected-error @below {{group "dp" has index -1 among 2 ranks; it is this rank's place, counted from 0}}
+func.func private @f() attributes {group = #ccl.group<"dp", [0, 1], index -1>}
+
+// -----
+
+// @group_c1
+// expected-error @below {{group "dp" has rank 1 twice; a group names each once}}
+func.func private @f() attributes {group = #ccl.group<"dp", [1, 0, 1], index 0>}
+
+// -----
+
+// @group_c1
+// expected-error @below {{group "dp" has rank -1; ranks are counted from 0}}
+func.func private @f() attributes {group = #ccl.group<"dp", [1, -1], index 0>}
+
+// -----
+
+func.func private @group_c1_legal() attributes {first = #ccl.group<"dp", [3], index 0>, last = #ccl.group<"tp", [2, 0, 1], index 2>}
 
 // -----
 
 func.func @all_gather_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op has index 0 and 3 blocks in a group of 2; the index lies within, and there is one block per rank}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4, 4] : tensor<4xf32> -> !ccl.pending<tensor<12xf32>>
+  // expected-error @below {{'ccl.all_gather' op has 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4, 4] : tensor<4xf32> -> !ccl.pending<tensor<12xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<12xf32>> -> tensor<12xf32>
   return
 }
@@ -235,17 +254,8 @@ func.func @all_gather_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @all_gather_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op has rank 1 twice in its group}}
-  %0 = ccl.all_gather "w" %x ranks [1, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-func.func @all_gather_c1(%x: tensor<4xf32>) {
   // expected-error @below {{'ccl.all_gather' op has a block of -2 elements; it is at least 0}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, -2] : tensor<4xf32> -> !ccl.pending<tensor<2xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, -2] : tensor<4xf32> -> !ccl.pending<tensor<2xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<2xf32>> -> tensor<2xf32>
   return
 }
@@ -253,8 +263,8 @@ func.func @all_gather_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @all_gather_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op says which blocks it receives; they are those of its operand}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.all_gather' op says what it receives; that follows from its blocks, so leave it out}}
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -262,8 +272,10 @@ func.func @all_gather_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @all_gather_c1_legal(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [3, 1] index 1 blocks [0, 4] : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [3, 1], index 1> blocks [0, 4] : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  %2 = ccl.all_gather "w" %x in <"g", [3, 1], index 1> blocks 4 : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %3 = ccl.wait %2 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
 
@@ -271,7 +283,7 @@ func.func @all_gather_c1_legal(%x: tensor<4xf32>) {
 
 func.func @all_gather_c2(%x: tensor<4xf32>) {
   // expected-error @below {{'ccl.all_gather' op turns 'tensor<4xf32>' into 'tensor<8xf32>', but its blocks give 3 elements and 8}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [3, 5] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [3, 5] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -280,7 +292,7 @@ func.func @all_gather_c2(%x: tensor<4xf32>) {
 
 func.func @all_gather_c2(%x: tensor<4xf32>) {
   // expected-error @below {{'ccl.all_gather' op turns 'tensor<4xf32>' into 'tensor<8xf16>', but its blocks give 4 elements and 8}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf16>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf16>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf16>> -> tensor<8xf16>
   return
 }
@@ -288,7 +300,7 @@ func.func @all_gather_c2(%x: tensor<4xf32>) {
 // -----
 
 func.func @all_gather_c2_legal(%x: tensor<2x2xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 5] : tensor<2x2xf32> -> !ccl.pending<tensor<9xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 5] : tensor<2x2xf32> -> !ccl.pending<tensor<9xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<9xf32>> -> tensor<9xf32>
   return
 }
@@ -296,17 +308,8 @@ func.func @all_gather_c2_legal(%x: tensor<2x2xf32>) {
 // -----
 
 func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.reduce_scatter' op has index -1 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
-  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index -1 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
-  %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.reduce_scatter' op says which blocks it receives; they are those of its operand}}
-  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  // expected-error @below {{'ccl.reduce_scatter' op says what it receives; that follows from its blocks, so leave it out}}
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   return
 }
@@ -314,7 +317,7 @@ func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @reduce_scatter_c1_legal(%x: tensor<8xf32>) {
-  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 1 blocks [8, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 1> blocks [8, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<0xf32>> -> tensor<0xf32>
   return
 }
@@ -323,7 +326,7 @@ func.func @reduce_scatter_c1_legal(%x: tensor<8xf32>) {
 
 func.func @reduce_scatter_c2(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.reduce_scatter' op turns 'tensor<8xf32>' into 'tensor<3xf32>', but its blocks give 8 elements and 4}}
-  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<3xf32>>
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<3xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<3xf32>> -> tensor<3xf32>
   return
 }
@@ -331,7 +334,7 @@ func.func @reduce_scatter_c2(%x: tensor<8xf32>) {
 // -----
 
 func.func @reduce_scatter_c2_legal(%x: tensor<8xf32>) {
-  %0 = ccl.reduce_scatter "w" %x ranks [0, 1] index 0 blocks [5, 3] : tensor<8xf32> -> !ccl.pending<tensor<5xf32>>
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks [5, 3] : tensor<8xf32> -> !ccl.pending<tensor<5xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<5xf32>> -> tensor<5xf32>
   return
 }
@@ -339,8 +342,17 @@ func.func @reduce_scatter_c2_legal(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ccl.all_reduce' op has 2 blocks; every rank gives a whole tensor, so give one number}}
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c2(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.all_reduce' op turns 'tensor<8xf32>' into 'tensor<8xf32>', but its blocks give 7 elements and 7}}
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 7 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -348,8 +360,8 @@ func.func @all_reduce_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_reduce' op has index 2 and 2 blocks in a group of 2; the index lies within, and there is one block per rank}}
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 2 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.all_reduce' op has a block of -8 elements; it is at least 0}}
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks -8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -357,8 +369,8 @@ func.func @all_reduce_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_reduce' op says which blocks it receives; they are those of its operand}}
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.all_reduce' op says what it receives; that follows from its blocks, so leave it out}}
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 received [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -366,7 +378,7 @@ func.func @all_reduce_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c1_legal(%x: tensor<f32>) {
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [1, 0] : tensor<f32> -> !ccl.pending<tensor<f32>>
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 1 : tensor<f32> -> !ccl.pending<tensor<f32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<f32>> -> tensor<f32>
   return
 }
@@ -375,7 +387,7 @@ func.func @all_reduce_c1_legal(%x: tensor<f32>) {
 
 func.func @all_reduce_c2(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.all_reduce' op turns 'tensor<8xf32>' into 'tensor<8xi32>', but its blocks give 8 elements and 8}}
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xi32>>
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xi32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xi32>> -> tensor<8xi32>
   return
 }
@@ -383,7 +395,7 @@ func.func @all_reduce_c2(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c2_legal(%x: tensor<2x4xf32>) {
-  %0 = ccl.all_reduce "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<2x4xf32> -> !ccl.pending<tensor<2x4xf32>>
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<2x4xf32> -> !ccl.pending<tensor<2x4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<2x4xf32>> -> tensor<2x4xf32>
   return
 }
@@ -391,8 +403,8 @@ func.func @all_reduce_c2_legal(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @all_to_all_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_to_all' op sends 2 blocks and receives 1; there is one per rank on either side}}
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [8] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.all_to_all' op receives 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [8, 0, 0] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -401,7 +413,7 @@ func.func @all_to_all_c1(%x: tensor<8xf32>) {
 
 func.func @all_to_all_c1(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.all_to_all' op receives a block of -4 elements; it is at least 0}}
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [8, -4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [8, -4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   return
 }
@@ -409,8 +421,8 @@ func.func @all_to_all_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_to_all_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_to_all' op does not say which blocks it receives; give one per rank}}
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  // expected-error @below {{'ccl.all_to_all' op does not say what it receives; give one block per rank}}
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -418,8 +430,10 @@ func.func @all_to_all_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_to_all_c1_legal(%x: tensor<8xf32>) {
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 5] : tensor<8xf32> -> !ccl.pending<tensor<9xf32>>
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [4, 5] : tensor<8xf32> -> !ccl.pending<tensor<9xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<9xf32>> -> tensor<9xf32>
+  %2 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks 4 received 0 : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
+  %3 = ccl.wait %2 : !ccl.pending<tensor<0xf32>> -> tensor<0xf32>
   return
 }
 
@@ -427,7 +441,7 @@ func.func @all_to_all_c1_legal(%x: tensor<8xf32>) {
 
 func.func @all_to_all_c2(%x: tensor<8xf32>) {
   // expected-error @below {{'ccl.all_to_all' op turns 'tensor<8xf32>' into 'tensor<8xf32>', but its blocks give 8 elements and 7}}
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [4, 4] received [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [4, 3] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -435,7 +449,7 @@ func.func @all_to_all_c2(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_to_all_c2_legal(%x: tensor<8xf32>) {
-  %0 = ccl.all_to_all "w" %x ranks [0, 1] index 0 blocks [8, 0] received [0, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
+  %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [8, 0] received [0, 0] : tensor<8xf32> -> !ccl.pending<tensor<0xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<0xf32>> -> tensor<0xf32>
   return
 }
@@ -443,7 +457,7 @@ func.func @all_to_all_c2_legal(%x: tensor<8xf32>) {
 // -----
 
 func.func @wait_c1(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   // expected-error @below {{'ccl.wait' op gives 'tensor<2x4xf32>' where 'tensor<8xf32>' is pending}}
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<2x4xf32>
   return
@@ -452,7 +466,7 @@ func.func @wait_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @wait_c1_legal(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
@@ -460,7 +474,7 @@ func.func @wait_c1_legal(%x: tensor<4xf32>) {
 // -----
 
 func.func @wait_c2(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   // expected-error @below {{'ccl.wait' op waits for a collective that something else uses too; it is waited for once}}
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %2 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
@@ -470,8 +484,8 @@ func.func @wait_c2(%x: tensor<4xf32>) {
 // -----
 
 func.func @wait_c2_legal(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  %1 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %2 = ccl.wait %1 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %3 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return

@@ -79,9 +79,10 @@ exec.plan @plan_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is never waited for; end it with exec.wait}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
 }
 
 // -----
@@ -93,8 +94,9 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
   // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way}}
   exec.wait 0
@@ -102,16 +104,18 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   // expected-error @below {{'exec.collective' op takes ticket 0, which is under way}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, type = f32}
 }
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 28, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.copy <arena, 28, 4> to <arena, 32, 4>
   exec.wait 0
@@ -119,8 +123,9 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, type = f32}
   // expected-error @below {{'exec.clear' op uses #exec.range<arena, 0, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.clear <arena, 0, 4>
   exec.wait 0
@@ -128,8 +133,9 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 32, 4> while a collective is under way on #exec.range<arena, 32, 16>; wait for it first}}
   exec.copy <arena, 32, 4> to <arena, 48, 4>
   exec.wait 0
@@ -137,11 +143,12 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_gather "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.clear <arena, 32, 32>
   exec.wait 7
-  exec.collective all_to_all "w" ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_to_all "w" in @g ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, type = f32}
   // Reads of what a collective reads.
   exec.copy <arena, 0, 4> to <arena, 48, 4>
   exec.wait 7
@@ -179,9 +186,10 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is under way at the end of the 1 ops that are held; wait for it among them}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
 
@@ -201,9 +209,10 @@ exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64,
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 32> to <arena, 0, 32>
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
 
@@ -305,9 +314,10 @@ exec.plan @copy_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @collective_kind_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{collective of kind 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
-  exec.collective gossip "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective gossip "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
 }
 
 // -----
@@ -322,73 +332,146 @@ func.func private @collective_kind_c1_legal() attributes {first = #exec.collecti
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has index 2 and 2 blocks among 2 ranks}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 2 : i64, ranks = array<i64: 0, 1>, type = f32}
+// @group_c1
+// expected-error @below {{'exec.group' op @dp has index 2 among 2 ranks; it is this rank's place, counted from 0}}
+exec.group @dp ranks [0, 1] index 2
+
+// -----
+
+// @group_c1
+// expected-error @below {{'exec.group' op @dp has index -1 among 2 ranks; it is this rank's place, counted from 0}}
+exec.group @dp ranks [0, 1] index -1
+
+// -----
+
+// @group_c1
+// expected-error @below {{'exec.group' op @dp has rank 1 twice; a group names each once}}
+exec.group @dp ranks [1, 0, 1] index 0
+
+// -----
+
+// @group_c1
+// expected-error @below {{'exec.group' op @dp has rank -1; ranks are counted from 0}}
+exec.group @dp ranks [1, -1] index 0
+
+// -----
+
+// @group_c1_legal
+exec.group @dp ranks [3] index 0
+exec.group @tp ranks [2, 0, 1] index 2
+
+// -----
+
+module attributes {ccl.rank = 1 : i64} {
+  // @group_c2
+  // expected-error @below {{'exec.group' op @dp has rank 0 at index 0, but the module is the program of rank 1; give the index of that rank}}
+  exec.group @dp ranks [0, 1] index 0
 }
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has index -1 and 2 blocks among 2 ranks}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = -1 : i64, ranks = array<i64: 0, 1>, type = f32}
+// @group_c2_legal
+module attributes {ccl.rank = 1 : i64} {
+  exec.group @dp ranks [0, 1] index 1
 }
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has index 0 and 3 blocks among 2 ranks}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
-}
-
-// -----
-
-exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 8, 0>, data = #exec.range<arena, 0, 32>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op is called in @dp, but the module has no such exec.group; declare it}}
+  exec.collective all_gather "w" in @dp ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
 
 // -----
 
+// A symbol of another kind.
+func.func private @dp()
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op works on #exec.range<arena, 0, 28>, but its blocks have 32 bytes}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // expected-error @below {{'exec.collective' op is called in @dp, but the module has no such exec.group; declare it}}
+  exec.collective all_gather "w" in @dp ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32}
+  exec.wait 0
 }
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
+  // expected-error @below {{'exec.collective' op has 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, type = f32}
+  exec.wait 0
 }
 
 // -----
 
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, received = array<i64: 4, 4>}
-}
-
-// -----
-
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
-  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
-}
-
-// -----
-
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op writes #exec.range<arena, 16, 16>, which overlaps #exec.range<arena, 0, 32>, which it reads}}
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
-}
-
-// -----
-
+exec.group @g ranks [0, 1] index 1
 exec.plan @collective_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
+  exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 8>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
-  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>}
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op works on #exec.range<arena, 0, 28>, but its blocks have 32 bytes}}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, type = f32}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 8>, data = #exec.range<arena, 0, 32>, type = f32, received = array<i64: 4, 4>}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op writes #exec.range<arena, 16, 16>, which overlaps #exec.range<arena, 0, 32>, which it reads}}
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
+  exec.wait 0
+  exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>}
+  exec.wait 0
+}
+
+// -----
+
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c3_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2>}
+  exec.wait 0
+  exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>}
   exec.wait 0
 }
 
@@ -468,9 +551,10 @@ exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : 
 
 // -----
 
+exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<gathered, 0, 32, during 0 to 0>]} {
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   // expected-error @below {{'exec.wait' op ends a collective on #exec.range<arena, 0, 32>, but #exec.buffer<gathered, 0, 32, during 0 to 0> is gone by then; let it live until the wait}}
   exec.wait 0
 }

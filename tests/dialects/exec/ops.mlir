@@ -3,6 +3,13 @@
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck-19 %s
 // RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck-19 %s
 
+// CHECK: exec.group @dp ranks [0, 2] index 1
+exec.group @dp ranks [0, 2] index 1
+// CHECK: exec.group @g ranks [0, 1] index 1
+exec.group @g ranks [0, 1] index 1
+// CHECK: exec.group @h ranks [0, 1] index 0
+exec.group @h ranks [0, 1] index 0
+
 // CHECK: exec.storage @layer0 : tensor<32xf32> in <persistent, 64, 128> holds [@w, @b] at [0, 24]
 exec.storage @layer0 : tensor<32xf32> in #exec.range<persistent, 64, 128> holds [@w, @b] at [0, 24]
 
@@ -22,16 +29,16 @@ exec.plan @train attributes {
   exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
   // CHECK-NEXT: exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
   exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.collective all_gather "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
-  exec.collective all_gather "w" ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 1 : i64, ranks = array<i64: 0, 1>, type = f32}
+  // CHECK-NEXT: exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
+  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
   // CHECK-NEXT: exec.wait 0{{$}}
   exec.wait 0
-  // CHECK-NEXT: exec.collective reduce_scatter "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
-  exec.collective reduce_scatter "w" ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, index = 0 : i64, output = #exec.range<persistent, 0, 32>, ranks = array<i64: 0, 1>, type = f32, workspace = #exec.range<arena, 192, 64>}
+  // CHECK-NEXT: exec.collective reduce_scatter "w" in @h ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, output = #exec.range<persistent, 0, 32>, type = f32, workspace = #exec.range<arena, 192, 64>}
+  exec.collective reduce_scatter "w" in @h ticket 1 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, output = #exec.range<persistent, 0, 32>, type = f32, workspace = #exec.range<arena, 192, 64>}
   // CHECK-NEXT: exec.wait 1{{$}}
   exec.wait 1
-  // CHECK-NEXT: exec.collective all_to_all "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, index = 1 : i64, output = #exec.range<arena, 192, 16>, ranks = array<i64: 0, 1>, received = array<i64: 4, 4>, type = bf16}
-  exec.collective all_to_all "x" ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, output = #exec.range<arena, 192, 16>, received = array<i64: 4, 4>, index = 1 : i64, ranks = array<i64: 0, 1>, type = bf16}
+  // CHECK-NEXT: exec.collective all_to_all "x" in @g ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, output = #exec.range<arena, 192, 16>, received = array<i64: 4, 4>, type = bf16}
+  exec.collective all_to_all "x" in @g ticket 2 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 32>, output = #exec.range<arena, 192, 16>, received = array<i64: 4, 4>, type = bf16}
   // CHECK-NEXT: exec.wait 2{{$}}
   exec.wait 2
 }

@@ -1,4 +1,4 @@
-// The ranges that a plan itself names, and those that collectives write: C1 of exec.plan, C1 and C2 of exec.collective.
+// The ranges that a plan itself names, and those that collectives write: C1 of exec.plan, C2 and C3 of exec.collective.
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @plan_c1
@@ -22,30 +22,38 @@ exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, 
 
 // -----
 
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 16>, but its blocks have 32 bytes}}
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 4, 4>}
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 4, 4>}
+  exec.wait 0
 }
 
 // -----
 
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 32>, but its blocks have 16 bytes}}
-  exec.collective reduce_scatter "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>}
+  exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>}
+  exec.wait 0
 }
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has 2 blocks and receives 1; there is one per rank on either side}}
-  exec.collective all_to_all "w" ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32, output = #exec.range<arena, 32, 32>, received = array<i64: 8>}
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op receives 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
+  exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>, received = array<i64: 8, 0, 0>}
+  exec.wait 0
 }
 
 // -----
 
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.group @g ranks [0, 1] index 0
+exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has a block of -4 elements; it is at least 0}}
-  exec.collective all_reduce "w" ticket 0 {blocks = array<i64: 12, -4>, data = #exec.range<arena, 0, 32>, index = 0 : i64, ranks = array<i64: 0, 1>, type = f32}
+  exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: -4>, data = #exec.range<arena, 0, 32>, type = f32}
+  exec.wait 0
 }
 
 // -----

@@ -42,19 +42,31 @@ protected:
     return errors;
   }
 
+  static std::string in(const std::string &ranks, int index) {
+    return " in <\"g\", [" + ranks + "], index " + std::to_string(index) + ">";
+  }
+
   /// Lines that sum %x over [0, 1].
   static std::string allReduce(const std::string &name, const std::string &what, int index,
-                               const std::string &blocks = "2, 2", const std::string &ranks = "0, 1") {
-    return "%" + name + " = ccl.all_reduce \"" + what + "\" %x ranks [" + ranks + "] index " + std::to_string(index) +
-           " blocks [" + blocks + "] : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>\n" + "%" + name +
-           "_sum = ccl.wait %" + name + " : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>\n";
+                               const std::string &ranks = "0, 1") {
+    return "%" + name + " = ccl.all_reduce \"" + what + "\" %x" + in(ranks, index) +
+           " blocks 4 : tensor<4xf32> -> !ccl.pending<tensor<4xf32>>\n" + "%" + name + "_sum = ccl.wait %" + name +
+           " : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>\n";
+  }
+
+  /// Lines that keep so many elements of that sum.
+  static std::string reduceScatter(int index, const std::string &blocks, int elements) {
+    std::string type = "tensor<" + std::to_string(elements) + "xf32>";
+    return "%a = ccl.reduce_scatter \"w\" %x" + in("0, 1", index) + " blocks " + blocks +
+           " : tensor<4xf32> -> !ccl.pending<" + type + ">\n%b = ccl.wait %a : !ccl.pending<" + type + "> -> " + type +
+           "\n";
   }
 
   static std::string allToAll(int index, const std::string &sent, const std::string &received, int elements) {
     std::string type = "tensor<" + std::to_string(elements) + "xf32>";
-    return "%a = ccl.all_to_all \"x\" %x ranks [0, 1] index " + std::to_string(index) + " blocks [" + sent +
-           "] received [" + received + "] : tensor<4xf32> -> !ccl.pending<" + type + ">\n" +
-           "%b = ccl.wait %a : !ccl.pending<" + type + "> -> " + type + "\n";
+    return "%a = ccl.all_to_all \"x\" %x" + in("0, 1", index) + " blocks [" + sent + "] received [" + received +
+           "] : tensor<4xf32> -> !ccl.pending<" + type + ">\n" + "%b = ccl.wait %a : !ccl.pending<" + type + "> -> " +
+           type + "\n";
   }
 
   MLIRContext context;
@@ -69,10 +81,10 @@ TEST_F(CollectiveSequenceTest, EqualSequencesAgree) {
 
 TEST_F(CollectiveSequenceTest, GroupsAreOrderedEachByItself) {
   // Ranks 0 and 1, and 2 and 3, each among themselves; 0 and 2 besides, between their calls or behind them.
-  addRank(allReduce("a", "w", 0) + allReduce("b", "v", 0, "2, 2", "0, 2"));
+  addRank(allReduce("a", "w", 0) + allReduce("b", "v", 0, "0, 2"));
   addRank(allReduce("a", "w", 1));
-  addRank(allReduce("b", "v", 1, "2, 2", "0, 2") + allReduce("a", "w", 0, "2, 2", "2, 3"));
-  addRank(allReduce("a", "w", 1, "2, 2", "2, 3"));
+  addRank(allReduce("b", "v", 1, "0, 2") + allReduce("a", "w", 0, "2, 3"));
+  addRank(allReduce("a", "w", 1, "2, 3"));
   EXPECT_THAT(verify(), IsEmpty());
 }
 
@@ -85,9 +97,15 @@ TEST_F(CollectiveSequenceTest, OtherOrderIsNamedWithBothRanks) {
 }
 
 TEST_F(CollectiveSequenceTest, OtherBlocksAreNamed) {
-  addRank(allReduce("a", "w", 0, "2, 2"));
-  addRank(allReduce("a", "w", 1, "3, 1"));
+  addRank(reduceScatter(0, "[2, 2]", 2));
+  addRank(reduceScatter(1, "[3, 1]", 1));
   EXPECT_THAT(verify(), ElementsAre(AllOf(HasSubstr("blocks [3, 1]"), HasSubstr("blocks [2, 2]"))));
+}
+
+TEST_F(CollectiveSequenceTest, BlocksAreComparedRankByRank) {
+  addRank(reduceScatter(0, "[2, 2]", 2));
+  addRank(reduceScatter(1, "2", 2));
+  EXPECT_THAT(verify(), IsEmpty());
 }
 
 TEST_F(CollectiveSequenceTest, MissingCallIsNamed) {
@@ -106,7 +124,7 @@ TEST_F(CollectiveSequenceTest, AdditionalCallIsNamed) {
 
 TEST_F(CollectiveSequenceTest, CallOfAGroupThatTheRankIsNotIn) {
   addRank(allReduce("a", "w", 0));
-  addRank(allReduce("a", "w", 0, "2, 2", "0, 2"));
+  addRank(allReduce("a", "w", 0, "0, 2"));
   EXPECT_THAT(verify(), ElementsAre(HasSubstr("rank 1 calls a collective of a group that it is not in")));
 }
 
@@ -150,7 +168,7 @@ TEST_F(CollectiveSequenceTest, RanksAreThoseOfThePlacement) {
   for (int index : {0, 1})
     addModule("module attributes {ccl.rank = " + std::to_string(10 + index) +
               " : i64, ccl.ranks = 2 : i64} {\nfunc.func @train(%x: tensor<4xf32>) {\n" +
-              allReduce("a", "w", index, "2, 2", "10, 11") + "return\n}\n}\n");
+              allReduce("a", "w", index, "10, 11") + "return\n}\n}\n");
   EXPECT_THAT(verify(), IsEmpty());
 }
 

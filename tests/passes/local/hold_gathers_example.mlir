@@ -12,7 +12,7 @@ ccl.storage @w : tensor<2xf32> holds [] at []
 func.func @predict(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {ccl.hold_gathers} {
   %x = nn.relu %arg0 : (tensor<4xf32>) -> tensor<4xf32>
   %0 = ccl.read @w : tensor<2xf32>
-  %a = ccl.all_gather "w" %0 ranks [0, 1] index 0 blocks [2, 2] : tensor<2xf32> -> !ccl.pending<tensor<4xf32>>
+  %a = ccl.all_gather "w" %0 in <"g", [0, 1], index 0> blocks [2, 2] : tensor<2xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   %y = nn.add %x, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
@@ -23,7 +23,7 @@ func.func @predict(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {ccl.hold_g
 // CHECK-NEXT: nn.relu
 func.func @computed(%arg0: tensor<2xf32>) -> tensor<4xf32> attributes {ccl.hold_gathers} {
   %x = nn.relu %arg0 : (tensor<2xf32>) -> tensor<2xf32>
-  %a = ccl.all_gather "x" %x ranks [0, 1] index 0 blocks [2, 2] : tensor<2xf32> -> !ccl.pending<tensor<4xf32>>
+  %a = ccl.all_gather "x" %x in <"g", [0, 1], index 0> blocks [2, 2] : tensor<2xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }

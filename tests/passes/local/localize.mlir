@@ -10,6 +10,8 @@
 #S1 = #sbp.nd<#p, [S(1)]>
 #P = #sbp.nd<#p, [P]>
 #U = #sbp.nd<#p, [S(0 by 2)]>
+// FIRST: #dp = #ccl.group<"dp", [0, 1, 2, 3], index 0>
+// LAST: #dp = #ccl.group<"dp", [0, 1, 2, 3], index 3>
 // Variables stay, for those that initialize, save and load them.
 // FIRST: module attributes {ccl.device = "cpu", ccl.rank = 0 : i64, ccl.ranks = 4 : i64}
 // LAST: module attributes {ccl.device = "cpu", ccl.rank = 3 : i64, ccl.ranks = 4 : i64}
@@ -21,8 +23,8 @@ sbp.variable @w : tensor<10x4xf32, #B> storage #S0
 // Columns do not lie one after the other: they are put side by side.
 // ALL-LABEL: func.func @gather_columns
 // FIRST-SAME: %[[X:.*]]: tensor<3x2xf32> {ccl.global = tensor<3x6xf32, #S1_>}) -> (tensor<3x6xf32> {ccl.global = tensor<3x6xf32, #B>})
-// FIRST: ccl.all_gather "argument 0" %[[X]] ranks [0, 1, 2, 3] index 0 blocks [6, 6, 3, 3] : tensor<3x2xf32> -> <tensor<18xf32>>
-// LAST: ccl.all_gather "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [6, 6, 3, 3] : tensor<3x1xf32> -> <tensor<18xf32>>
+// FIRST: ccl.all_gather "argument 0" %[[X]] in #dp blocks [6, 6, 3, 3] : tensor<3x2xf32> -> <tensor<18xf32>>
+// LAST: ccl.all_gather "argument 0" %{{.*}} in #dp blocks [6, 6, 3, 3] : tensor<3x1xf32> -> <tensor<18xf32>>
 // ALL: %[[V0:.*]] = ccl.view %{{.*}} at 0 : tensor<18xf32> -> tensor<3x2xf32>
 // ALL: %[[V1:.*]] = ccl.view %{{.*}} at 6 : tensor<18xf32> -> tensor<3x2xf32>
 // ALL: %[[V2:.*]] = ccl.view %{{.*}} at 12 : tensor<18xf32> -> tensor<3x1xf32>
@@ -46,13 +48,13 @@ func.func @slice(%x: tensor<10x6xf32, #B>) -> (tensor<10x6xf32, #S0>, tensor<10x
 }
 
 // ALL-LABEL: func.func @reduce
-// FIRST: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [15, 15, 15, 15] : tensor<10x6xf32> -> <tensor<10x6xf32>>
+// FIRST: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} in #dp blocks 60 : tensor<10x6xf32> -> <tensor<10x6xf32>>
 // FIRST: %[[ROWS:.*]] = ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<60xf32>
-// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[ROWS]] ranks [0, 1, 2, 3] index 0 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<18xf32>>
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[ROWS]] in #dp blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<18xf32>>
 // FIRST: %[[COLUMNS:.*]] = ccl.pack {{.*}} at [0, 20, 40, 50] : (tensor<10x2xf32>, tensor<10x2xf32>, tensor<10x1xf32>, tensor<10x1xf32>) -> tensor<60xf32>
-// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[COLUMNS]] ranks [0, 1, 2, 3] index 0 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<20xf32>>
-// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
-// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<10xf32>>
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %[[COLUMNS]] in #dp blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<20xf32>>
+// LAST: ccl.reduce_scatter {{.*}} blocks [18, 18, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
+// LAST: ccl.reduce_scatter {{.*}} blocks [20, 20, 10, 10] : tensor<60xf32> -> <tensor<10xf32>>
 // LAST: ccl.view %{{.*}} at 0 : tensor<10xf32> -> tensor<10x1xf32>
 func.func @reduce(%g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #B>, tensor<10x6xf32, #S0>, tensor<10x6xf32, #S1>) {
   %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<4x10x6xf32, #S0>) -> tensor<10x6xf32, #P>
@@ -65,9 +67,9 @@ func.func @reduce(%g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #B>, tensor<
 // What rank 0 sends to rank 3 (3 rows of 1 column) is not what it receives from it (2 rows of 2 columns).
 // ALL-LABEL: func.func @exchange
 // FIRST: ccl.pack {{.*}} at [0, 6, 12, 15]
-// FIRST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [6, 6, 3, 3] received [6, 6, 4, 4] : tensor<18xf32> -> <tensor<20xf32>>
+// FIRST: ccl.all_to_all "argument 0" %{{.*}} in #dp blocks [6, 6, 3, 3] received [6, 6, 4, 4] : tensor<18xf32> -> <tensor<20xf32>>
 // FIRST: nn.concat {{.*}} {dim = 0 : i64} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<10x2xf32>
-// LAST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [4, 4, 2, 2] received [3, 3, 2, 2] : tensor<12xf32> -> <tensor<10xf32>>
+// LAST: ccl.all_to_all "argument 0" %{{.*}} in #dp blocks [4, 4, 2, 2] received [3, 3, 2, 2] : tensor<12xf32> -> <tensor<10xf32>>
 func.func @exchange(%x: tensor<10x6xf32, #S0>) -> tensor<10x6xf32, #S1> {
   %0 = sbp.boxing %x : tensor<10x6xf32, #S0> -> tensor<10x6xf32, #S1>
   return %0 : tensor<10x6xf32, #S1>
@@ -75,14 +77,14 @@ func.func @exchange(%x: tensor<10x6xf32, #S0>) -> tensor<10x6xf32, #S1> {
 
 // Pieces of the same rows, cut otherwise: 3, 3, 2 and 2 rows become 4, 2, 2 and 2. Rank 3 keeps what it has.
 // ALL-LABEL: func.func @units
-// FIRST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [18, 0, 0, 0] received [18, 6, 0, 0] : tensor<18xf32> -> <tensor<24xf32>>
+// FIRST: ccl.all_to_all "argument 0" %{{.*}} in #dp blocks [18, 0, 0, 0] received [18, 6, 0, 0] : tensor<18xf32> -> <tensor<24xf32>>
 // FIRST: nn.concat {{.*}} {dim = 0 : i64} : (tensor<3x6xf32>, tensor<1x6xf32>, tensor<0x6xf32>, tensor<0x6xf32>) -> tensor<4x6xf32>
-// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %{{.*}} ranks [0, 1, 2, 3] index 0 blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<24xf32>>
-// FIRST: ccl.all_gather {{.*}} index 0 blocks [24, 12, 12, 12]
+// FIRST: ccl.reduce_scatter "result of nn.reduce_sum" %{{.*}} in #dp blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<24xf32>>
+// FIRST: ccl.all_gather {{.*}} blocks [24, 12, 12, 12]
 // FIRST: ccl.view %{{.*}} at 0 : tensor<10x6xf32> -> tensor<4x6xf32>
-// LAST: ccl.all_to_all "argument 0" %{{.*}} ranks [0, 1, 2, 3] index 3 blocks [0, 0, 0, 12] received [0, 0, 0, 12] : tensor<12xf32> -> <tensor<12xf32>>
-// LAST: ccl.reduce_scatter {{.*}} index 3 blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
-// LAST: ccl.all_gather {{.*}} index 3 blocks [24, 12, 12, 12]
+// LAST: ccl.all_to_all "argument 0" %{{.*}} in #dp blocks [0, 0, 0, 12] received [0, 0, 0, 12] : tensor<12xf32> -> <tensor<12xf32>>
+// LAST: ccl.reduce_scatter {{.*}} blocks [24, 12, 12, 12] : tensor<60xf32> -> <tensor<12xf32>>
+// LAST: ccl.all_gather {{.*}} blocks [24, 12, 12, 12]
 // LAST: ccl.view %{{.*}} at 48 : tensor<10x6xf32> -> tensor<2x6xf32>
 func.func @units(%x: tensor<10x6xf32, #S0>, %g: tensor<4x10x6xf32, #S0>) -> (tensor<10x6xf32, #U>, tensor<10x6xf32, #B>, tensor<10x6xf32, #U>) {
   %0 = sbp.boxing %x : tensor<10x6xf32, #S0> -> tensor<10x6xf32, #U>
@@ -97,7 +99,7 @@ func.func @units(%x: tensor<10x6xf32, #S0>, %g: tensor<4x10x6xf32, #S0>) -> (ten
 // ALL-LABEL: func.func @empty
 // FIRST: %[[Y:.*]] = nn.relu %{{.*}} : (tensor<1x2xf32>) -> tensor<1x2xf32>
 // LAST: %[[Y:.*]] = nn.relu %{{.*}} : (tensor<0x2xf32>) -> tensor<0x2xf32>
-// ALL: ccl.all_gather "result of nn.relu" %[[Y]] ranks [0, 1, 2, 3] index {{[03]}} blocks [2, 2, 0, 0] : {{.*}} -> <tensor<4xf32>>
+// ALL: ccl.all_gather "result of nn.relu" %[[Y]] in #dp blocks [2, 2, 0, 0] : {{.*}} -> <tensor<4xf32>>
 func.func @empty(%x: tensor<2x2xf32, #S0>) -> tensor<2x2xf32, #B> {
   %0 = nn.relu %x : (tensor<2x2xf32, #S0>) -> tensor<2x2xf32, #S0>
   %1 = sbp.boxing %0 : tensor<2x2xf32, #S0> -> tensor<2x2xf32, #B>

@@ -1,6 +1,9 @@
 // Two axes: groups, boxings of several steps, axes of size 1, and ranks that are not 0 and up.
 // RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=11 -split-input-file | FileCheck-19 %s
 
+// CHECK: #dp = #ccl.group<"dp", [11, 13], index 0>
+// CHECK: #tp = #ccl.group<"tp", [10, 11], index 1>
+
 // Positions (dp, tp) of ranks: 10 is (0, 0), 11 (0, 1), 12 (1, 0), 13 (1, 1).
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2], ranks = [10, 11, 12, 13]>
 #S0B = #sbp.nd<#p, [S(0), B]>
@@ -12,14 +15,14 @@
 #BP = #sbp.nd<#p, [B, P]>
 
 // CHECK-LABEL: func.func @along_dp
-// CHECK: ccl.all_gather "argument 0" %{{.*}} ranks [11, 13] index 0 blocks [6, 6]
+// CHECK: ccl.all_gather "argument 0" %{{.*}} in #dp blocks 6
 func.func @along_dp(%x: tensor<6x2xf32, #S0B>) -> tensor<6x2xf32, #BB> {
   %0 = sbp.boxing %x : tensor<6x2xf32, #S0B> -> tensor<6x2xf32, #BB>
   return %0 : tensor<6x2xf32, #BB>
 }
 
 // CHECK-LABEL: func.func @along_tp
-// CHECK: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} ranks [10, 11] index 1 blocks [6, 6]
+// CHECK: ccl.all_reduce "result of nn.reduce_sum" %{{.*}} in #tp blocks 12
 func.func @along_tp(%g: tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BB> {
   %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BP>
   %0 = sbp.boxing %x : tensor<6x2xf32, #BP> -> tensor<6x2xf32, #BB>
@@ -29,8 +32,8 @@ func.func @along_tp(%g: tensor<2x6x2xf32, #BS0>) -> tensor<6x2xf32, #BB> {
 // Rows over dp and within these over tp: 5 rows are 3 and 2, and then 2 and 1, 1 and 1. Gathered inside out.
 // CHECK-LABEL: func.func @nested
 // CHECK-SAME: %[[X:.*]]: tensor<1x2xf32>
-// CHECK: ccl.all_gather "argument 0" %[[X]] ranks [10, 11] index 1 blocks [4, 2] : tensor<1x2xf32> -> <tensor<6xf32>>
-// CHECK: ccl.all_gather "argument 0" %{{.*}} ranks [11, 13] index 0 blocks [6, 4] : tensor<3x2xf32> -> <tensor<10xf32>>
+// CHECK: ccl.all_gather "argument 0" %[[X]] in #tp blocks [4, 2] : tensor<1x2xf32> -> <tensor<6xf32>>
+// CHECK: ccl.all_gather "argument 0" %{{.*}} in #dp blocks [6, 4] : tensor<3x2xf32> -> <tensor<10xf32>>
 func.func @nested(%x: tensor<5x2xf32, #S0S0>) -> tensor<5x2xf32, #BB> {
   %0 = sbp.boxing %x : tensor<5x2xf32, #S0S0> -> tensor<5x2xf32, #BB>
   return %0 : tensor<5x2xf32, #BB>
@@ -39,7 +42,7 @@ func.func @nested(%x: tensor<5x2xf32, #S0S0>) -> tensor<5x2xf32, #BB> {
 // Slices first, which cost nothing, so that less is gathered.
 // CHECK-LABEL: func.func @rows_to_columns
 // CHECK: nn.slice
-// CHECK: ccl.all_gather {{.*}} ranks [11, 13] index 0 blocks [6, 6] : tensor<3x2xf32>
+// CHECK: ccl.all_gather {{.*}} in #dp blocks 6 : tensor<3x2xf32>
 func.func @rows_to_columns(%x: tensor<6x4xf32, #S0B>) -> tensor<6x4xf32, #BS1> {
   %0 = sbp.boxing %x : tensor<6x4xf32, #S0B> -> tensor<6x4xf32, #BS1>
   return %0 : tensor<6x4xf32, #BS1>

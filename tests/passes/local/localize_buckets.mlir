@@ -1,5 +1,6 @@
 // Members of a bucket share one collective and one update over the bucket's range.
 // RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 -split-input-file | FileCheck-19 %s
+// CHECK: #dp = #ccl.group<"dp", [0, 1], index 1>
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
@@ -16,7 +17,7 @@ sbp.variable @rate : tensor<f32, #B>
 
 // CHECK-LABEL: func.func @gather
 // CHECK-NEXT: %[[R:.*]] = ccl.read @bucket.l.parameter : tensor<32xf32>
-// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l forward" %[[R]] ranks [0, 1] index 1 blocks [32, 32] : tensor<32xf32> -> <tensor<64xf32>>
+// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l forward" %[[R]] in #dp blocks 32 : tensor<32xf32> -> <tensor<64xf32>>
 // CHECK-NEXT: %[[W:.*]] = ccl.wait %[[G]]
 // CHECK-NEXT: %[[A:.*]] = ccl.view %[[W]] at 0 : tensor<64xf32> -> tensor<2x17xf32>
 // CHECK-NEXT: %[[C:.*]] = ccl.view %[[W]] at 48 : tensor<64xf32> -> tensor<6xf32>
@@ -52,7 +53,7 @@ func.func @phases() -> (tensor<6xf32, #B>, tensor<6xf32, #B>) {
 // CHECK-NEXT: %[[GA:.*]] = nn.reduce_sum {{.*}} -> tensor<2x17xf32>
 // CHECK-NEXT: %[[GC:.*]] = nn.reduce_sum {{.*}} -> tensor<6xf32>
 // CHECK-NEXT: %[[PACK:.*]] = ccl.pack %[[GA]], %[[GC]] at [0, 48] : (tensor<2x17xf32>, tensor<6xf32>) -> tensor<64xf32>
-// CHECK-NEXT: %[[RS:.*]] = ccl.reduce_scatter "bucket l" %[[PACK]] ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> <tensor<32xf32>>
+// CHECK-NEXT: %[[RS:.*]] = ccl.reduce_scatter "bucket l" %[[PACK]] in #dp blocks 32 : tensor<64xf32> -> <tensor<32xf32>>
 // CHECK-NEXT: %[[G:.*]] = ccl.wait %[[RS]]
 // CHECK-NEXT: %[[LR:.*]] = ccl.read @storage.rate
 // CHECK-NEXT: %[[W:.*]] = ccl.read @bucket.l.parameter
@@ -125,7 +126,7 @@ sbp.variable @c : tensor<6xf32, #B> update #Sc slot #sbp.slot<@l, 32 of 64>
 // CHECK-NEXT: %[[W:.*]] = ccl.read @bucket.l.parameter : tensor<64xf32>
 // CHECK-NEXT: %[[S:.*]] = ccl.view %[[W]] at 32 : tensor<64xf32> -> tensor<32xf32>
 // CHECK-NEXT: %[[N:.*]] = nn.neg %[[S]] : (tensor<32xf32>) -> tensor<32xf32>
-// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l" %[[N]] ranks [0, 1] index 1 blocks [32, 32]
+// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l" %[[N]] in #dp blocks 32
 // CHECK-NEXT: %[[ALL:.*]] = ccl.wait %[[G]]
 // CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[ALL]] : tensor<64xf32>
 func.func @shards() {
@@ -145,7 +146,7 @@ func.func @shards() {
 // Stage 0: one all-reduce for the bucket.
 // CHECK-LABEL: func.func @all_reduce
 // CHECK: %[[PACK:.*]] = ccl.pack %{{.*}}, %{{.*}} at [0, 32]
-// CHECK-NEXT: ccl.all_reduce "bucket l" %[[PACK]] ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> <tensor<64xf32>>
+// CHECK-NEXT: ccl.all_reduce "bucket l" %[[PACK]] in #dp blocks 64 : tensor<64xf32> -> <tensor<64xf32>>
 // CHECK-NOT: ccl.all_reduce
 // CHECK: return
 func.func @all_reduce(%sa: tensor<2x17xf32, #S0>, %sc: tensor<2x6xf32, #S0>) -> (tensor<17xf32, #B>, tensor<6xf32, #B>) {

@@ -30,13 +30,13 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
   %2 = ccl.read @s3 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
-  %c = ccl.all_gather "three" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
   return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
@@ -55,15 +55,15 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
 // CHECK-NEXT: ccl.all_gather "three" %[[Y]]
 func.func @stays(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %1 : (tensor<8xf32>) -> tensor<8xf32>
   ccl.assign @s1, %v : tensor<4xf32>
   %2 = ccl.read @s1 : tensor<4xf32>
-  %b = ccl.all_gather "two" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %y = nn.tanh %3 : (tensor<8xf32>) -> tensor<8xf32>
-  %c = ccl.all_gather "three" %y ranks [0, 1] index 0 blocks [8, 8] : tensor<8xf32> -> !ccl.pending<tensor<16xf32>>
+  %c = ccl.all_gather "three" %y in <"g", [0, 1], index 0> blocks [8, 8] : tensor<8xf32> -> !ccl.pending<tensor<16xf32>>
   %4 = ccl.wait %c : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
   return %x, %4 : tensor<8xf32>, tensor<16xf32>
 }
@@ -76,11 +76,11 @@ func.func @stays(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
 func.func @order() -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %2 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %s = ccl.all_reduce "sum" %2 ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %s = ccl.all_reduce "sum" %2 in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %x = ccl.wait %s : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %y = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return %x, %y : tensor<8xf32>, tensor<8xf32>
 }
@@ -95,10 +95,10 @@ func.func @order() -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK-NEXT: %[[W:.*]] = ccl.wait %[[B]]
 // CHECK-NEXT: nn.neg %[[W]]
 func.func @reductions(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>) {
-  %a = ccl.reduce_scatter "one" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %a = ccl.reduce_scatter "one" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %0 = ccl.wait %a : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   %1 = nn.relu %x : (tensor<8xf32>) -> tensor<8xf32>
-  %b = ccl.all_reduce "two" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_reduce "two" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %2 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %3 = nn.tanh %x : (tensor<8xf32>) -> tensor<8xf32>
   %4 = nn.neg %2 : (tensor<8xf32>) -> tensor<8xf32>

@@ -5,6 +5,6 @@
 
 // CHECK: error: 'ccl.reduce_scatter' op starts a collective that is waited for 0 times; once is right
 func.func @f(%x: tensor<8xf32>) {
-  %a = ccl.reduce_scatter "one" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %a = ccl.reduce_scatter "one" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   return
 }

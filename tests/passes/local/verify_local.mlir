@@ -20,14 +20,14 @@ func.func @verify_local_c1_legal(%x: tensor<4xf32> {ccl.global = tensor<4xf32, #
 
 func.func @verify_local_c2(%x: tensor<4xf32>) {
   // expected-error @below {{'ccl.all_gather' op starts a collective that is waited for 0 times; once is right}}
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   return
 }
 
 // -----
 
 func.func @verify_local_c2_legal(%x: tensor<4xf32>) {
-  %0 = ccl.all_gather "w" %x ranks [0, 1] index 0 blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }

@@ -3,6 +3,9 @@
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4x4xf32, #sbp.nd<#p, [B]>>
+// Groups of ranks are symbols, of each one.
+// CHECK: exec.group @g ranks [0, 1] index 1
+// CHECK-NEXT: exec.group @g_0 ranks [0, 1] index 0
 // CHECK: exec.storage @s : tensor<4x4xf32> in <persistent, 0, 64> holds [@w] at [0]
 ccl.storage @s : tensor<4x4xf32> holds [@w] at [0]
 // CHECK: exec.storage @t : tensor<3xf32> in <persistent, 64, 12> holds [] at []
@@ -63,14 +66,14 @@ func.func @argument(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
 // CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<arena, 128, 16>]
 // CHECK-NEXT: exec.clear <arena, 64, 64>
 // CHECK-NEXT: exec.clear <arena, 144, 112>
-// CHECK-NEXT: exec.collective reduce_scatter "b" ticket 0 {blocks = array<i64: 32, 32>, data = #exec.range<arena, 0, 256>, index = 1 : i64, output = #exec.range<arena, {{[0-9]+}}, 128>
+// CHECK-NEXT: exec.collective reduce_scatter "b" in @g ticket 0 {blocks = array<i64: 32, 32>, data = #exec.range<arena, 0, 256>, output = #exec.range<arena, {{[0-9]+}}, 128>
 // CHECK-NEXT: exec.wait 0
 // CHECK-NEXT: }
 func.func @bucket(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4xf32>
   %2 = ccl.pack %0, %1 at [0, 32] : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<64xf32>
-  %3 = ccl.reduce_scatter "b" %2 ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> !ccl.pending<tensor<32xf32>>
+  %3 = ccl.reduce_scatter "b" %2 in <"g", [0, 1], index 1> blocks [32, 32] : tensor<64xf32> -> !ccl.pending<tensor<32xf32>>
   %4 = ccl.wait %3 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   return %4 : tensor<32xf32>
 }
@@ -81,13 +84,13 @@ func.func @bucket(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor
 // CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[KEPT]], 64>]
 // CHECK-NEXT: exec.copy <arena, [[KEPT]], 64> to <arena, [[DATA:[0-9]+]], 64>
 // CHECK-NEXT: exec.clear
-// CHECK-NEXT: exec.collective {{.*}} data = #exec.range<arena, [[DATA]], 256>, index = 1 : i64, output = #exec.range<arena, [[SHARD]], 128>
+// CHECK-NEXT: exec.collective {{.*}} data = #exec.range<arena, [[DATA]], 256>, output = #exec.range<arena, [[SHARD]], 128>
 // CHECK-NEXT: exec.wait 0
 // CHECK-NEXT: }
 func.func @used_after_pack(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = ccl.pack %0 at [0] : (tensor<4x4xf32>) -> tensor<64xf32>
-  %2 = ccl.reduce_scatter "b" %1 ranks [0, 1] index 1 blocks [32, 32] : tensor<64xf32> -> !ccl.pending<tensor<32xf32>>
+  %2 = ccl.reduce_scatter "b" %1 in <"g", [0, 1], index 1> blocks [32, 32] : tensor<64xf32> -> !ccl.pending<tensor<32xf32>>
   %3 = ccl.wait %2 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   return %3, %0 : tensor<32xf32>, tensor<4x4xf32>
 }
@@ -106,10 +109,10 @@ func.func @used_after_pack(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -
 func.func @two_packs(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<16xf32> {ccl.global = tensor<16xf32>}, tensor<16xf32> {ccl.global = tensor<16xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = ccl.pack %0, %0 at [0, 16] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<32xf32>
-  %2 = ccl.reduce_scatter "b" %1 ranks [0, 1] index 1 blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
+  %2 = ccl.reduce_scatter "b" %1 in <"g", [0, 1], index 1> blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
   %3 = ccl.wait %2 : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
   %4 = ccl.pack %0 at [16] : (tensor<4x4xf32>) -> tensor<32xf32>
-  %5 = ccl.reduce_scatter "c" %4 ranks [0, 1] index 1 blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
+  %5 = ccl.reduce_scatter "c" %4 in <"g", [0, 1], index 1> blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
   %6 = ccl.wait %5 : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
   return %3, %6 : tensor<16xf32>, tensor<16xf32>
 }
@@ -118,19 +121,19 @@ func.func @two_packs(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (ten
 // CHECK: exec.plan @gather
 // CHECK-SAME: outputs = [#exec.range<arena, [[#ALL:]], 128>]
 // CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[#ALL + 64]], 64>]
-// CHECK-NEXT: exec.collective all_gather "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, [[#ALL]], 128>, index = 1 : i64
+// CHECK-NEXT: exec.collective all_gather "b" in @g ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, [[#ALL]], 128>
 func.func @gather(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %1 = ccl.all_gather "b" %0 ranks [0, 1] index 1 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
+  %1 = ccl.all_gather "b" %0 in <"g", [0, 1], index 1> blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
   %2 = ccl.wait %1 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   return %2 : tensor<32xf32>
 }
 // CHECK: exec.plan @gather_stored
 // CHECK-NEXT: exec.copy <persistent, 0, 64> to <arena, 64, 64>
-// CHECK-NEXT: exec.collective all_gather "b" ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, 0, 128>, index = 1 : i64
+// CHECK-NEXT: exec.collective all_gather "b" in @g ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, 0, 128>
 func.func @gather_stored() -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = ccl.read @s : tensor<4x4xf32>
-  %1 = ccl.all_gather "b" %0 ranks [0, 1] index 1 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
+  %1 = ccl.all_gather "b" %0 in <"g", [0, 1], index 1> blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
   %2 = ccl.wait %1 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   return %2 : tensor<32xf32>
 }
@@ -202,7 +205,7 @@ func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: te
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes {{[^{]*$}}
 func.func @gathered(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %1 = ccl.all_gather "b" %0 ranks [0, 1] index 0 blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
+  %1 = ccl.all_gather "b" %0 in <"g", [0, 1], index 0> blocks [16, 16] : tensor<4x4xf32> -> !ccl.pending<tensor<32xf32>>
   %2 = ccl.wait %1 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   %3 = nn.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2, %3 : tensor<32xf32>, tensor<4x4xf32>

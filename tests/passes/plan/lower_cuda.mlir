@@ -30,9 +30,9 @@ func.func @softmax(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tenso
 // CHECK: exec.collective reduce_scatter {{.*}}stream = "reduce_scatter"
 // CHECK: exec.collective all_gather {{.*}}stream = "all_gather"
 func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
-  %0 = ccl.reduce_scatter "b" %x ranks [0, 1] index 0 blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
+  %0 = ccl.reduce_scatter "b" %x in <"g", [0, 1], index 0> blocks [16, 16] : tensor<32xf32> -> !ccl.pending<tensor<16xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<16xf32>> -> tensor<16xf32>
-  %2 = ccl.all_gather "b" %1 ranks [0, 1] index 0 blocks [16, 16] : tensor<16xf32> -> !ccl.pending<tensor<32xf32>>
+  %2 = ccl.all_gather "b" %1 in <"g", [0, 1], index 0> blocks [16, 16] : tensor<16xf32> -> !ccl.pending<tensor<32xf32>>
   %3 = ccl.wait %2 : !ccl.pending<tensor<32xf32>> -> tensor<32xf32>
   return %3 : tensor<32xf32>
 }

@@ -132,7 +132,7 @@ TEST_F(RankStoragesTest, NamesTheElementThatNoRankHolds) {
 std::string localStep(int64_t rank) {
   int64_t rows = sbp::pieceOf(4, 3, rank).count;
   std::string x = absl::StrCat("tensor<", rows, "x2xf32>"), y = absl::StrCat("tensor<", rows, "x3xf32>");
-  std::string group = absl::StrCat(" ranks [0, 1, 2] index ", rank, " blocks [4, 4, 4]");
+  std::string group = absl::StrCat(" in <\"dp\", [0, 1, 2], index ", rank, "> blocks 4");
   return absl::StrCat(R"(
   func.func @step(%x: )",
                       x, R"() -> tensor<f32> {
@@ -168,8 +168,8 @@ std::string localStep(int64_t rank) {
     %u = nn.scale %s {value = 0.25 : f64} : (tensor<4xf32>) -> tensor<4xf32>
     %n = nn.sub %at, %u : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ccl.assign @g, %n : tensor<4xf32>
-    %lp = ccl.all_reduce "loss" %l ranks [0, 1, 2] index )",
-                      rank, R"( blocks [1, 0, 0] : tensor<f32> -> !ccl.pending<tensor<f32>>
+    %lp = ccl.all_reduce "loss" %l in <"dp", [0, 1, 2], index )",
+                      rank, R"(> blocks 1 : tensor<f32> -> !ccl.pending<tensor<f32>>
     %r = ccl.wait %lp : !ccl.pending<tensor<f32>> -> tensor<f32>
     return %r : tensor<f32>
   })");

@@ -27,9 +27,10 @@ struct CollectiveText {
   Numbers received = {};
 
   std::string start(const std::string &name) const {
-    return absl::StrCat("%", name, "p = ccl.", kind, " \"", what, "\" ", input, " ranks ", listOf(ranks), " index ",
-                        index, " blocks ", listOf(blocks), kind == "all_to_all" ? " received " + listOf(received) : "",
-                        " : ", from, " -> !ccl.pending<", to, ">\n");
+    return absl::StrCat("%", name, "p = ccl.", kind, " \"", what, "\" ", input, " in <\"g\", ", listOf(ranks),
+                        ", index ", index, "> blocks ", listOf(blocks),
+                        kind == "all_to_all" ? " received " + listOf(received) : "", " : ", from, " -> !ccl.pending<",
+                        to, ">\n");
   }
   std::string wait(const std::string &name) const {
     return absl::StrCat("%", name, " = ccl.wait %", name, "p : !ccl.pending<", to, "> -> ", to, "\n");
@@ -139,14 +140,11 @@ TEST_F(SimulatorTest, AllReducesSmallAndLargeTensors) {
       {1025, {4 * (768 + 771), 4 * (769 + 768), 4 * (769 + 768), 4 * (769 + 768)}},
       {0, {0, 0, 0, 0}}};
   for (const auto &[elements, bytes] : cases) {
-    Numbers blocks;
-    for (int64_t rank = 0; rank < 4; ++rank)
-      blocks.push_back(sbp::pieceOf(elements, 4, rank).count);
     std::vector<std::string> texts;
     std::vector<Tensor> inputs;
     for (int64_t rank : {0, 1, 2, 3}) {
-      texts.push_back(
-          functionWith({"all_reduce", "g", {0, 1, 2, 3}, rank, blocks, "%x", flatType(elements), flatType(elements)}));
+      texts.push_back(functionWith(
+          {"all_reduce", "g", {0, 1, 2, 3}, rank, {elements}, "%x", flatType(elements), flatType(elements)}));
       inputs.push_back(f32({elements}, std::vector<double>(elements, rank == 0 ? 0x1p24 : 1)));
     }
     auto results = run(texts, inputs);
@@ -180,8 +178,14 @@ TEST_F(SimulatorTest, KeepsGroupsApart) {
   std::vector<std::string> texts(4);
   for (const Numbers &group : {Numbers{2, 0, 3}, Numbers{1}})
     for (size_t index = 0; index < group.size(); ++index)
-      texts[group[index]] = functionWith({"all_reduce", "g", group, int64_t(index), Numbers(group.size(), 1), "%x",
-                                          flatType(group.size()), flatType(group.size())});
+      texts[group[index]] = functionWith({"all_reduce",
+                                          "g",
+                                          group,
+                                          int64_t(index),
+                                          {int64_t(group.size())},
+                                          "%x",
+                                          flatType(group.size()),
+                                          flatType(group.size())});
   auto of = [&](double value) { return f32({3}, {value, value, value}); };
   auto results = run(texts, {of(1), f32({1}, {5}), of(0x1p24), of(1)});
   ASSERT_TRUE(results.ok()) << results.status();

@@ -1,0 +1,145 @@
+#include "runtime/executor/Groups.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace splitcast::runtime {
+
+namespace {
+
+using GroupSet = std::set<GroupOnStream>;
+
+/// "communication:0,2;communication:0,1"
+std::string textOf(const GroupSet &groups) {
+  return absl::StrJoin(groups, ";", [](std::string *out, const GroupOnStream &group) {
+    absl::StrAppend(out, group.first, ":", absl::StrJoin(group.second, ","));
+  });
+}
+
+GroupSet groupsIn(const std::string &text) {
+  GroupSet groups;
+  for (absl::string_view one : absl::StrSplit(text, ';', absl::SkipEmpty())) {
+    std::pair<std::string, std::string> parts = absl::StrSplit(one, absl::MaxSplits(':', 1));
+    GroupOnStream group{parts.first, {}};
+    for (absl::string_view number : absl::StrSplit(parts.second, ',')) {
+      int64_t rank = -1;
+      group.second.push_back(absl::SimpleAtoi(number, &rank) ? rank : -1);
+    }
+    groups.insert(std::move(group));
+  }
+  return groups;
+}
+
+std::string describe(const GroupOnStream &group) {
+  return absl::StrCat("[", absl::StrJoin(group.second, ", "), "] on stream '", group.first, "'");
+}
+
+/// The groups of all ranks together, if each rank of a group has it too.
+absl::StatusOr<GroupSet> unite(const std::vector<GroupSet> &byRank) {
+  GroupSet all;
+  for (size_t rank = 0; rank < byRank.size(); ++rank)
+    for (const GroupOnStream &group : byRank[rank]) {
+      if (!all.insert(group).second)
+        continue;
+      for (int64_t member : group.second)
+        if (member < 0 || member >= static_cast<int64_t>(byRank.size()) || byRank[member].count(group) == 0)
+          return absl::FailedPreconditionError(
+              absl::StrCat("the plan of rank ", rank, " calls collectives in the group ", describe(group),
+                           ", that of its member ", member, " does not; run the same program on all ranks"));
+    }
+  return all;
+}
+
+/// That this rank is where its plans have it.
+absl::Status checkPlaces(mlir::ModuleOp plans, const Communicator &root) {
+  for (auto group : plans.getOps<exec::GroupOp>()) {
+    const int64_t place = group.getIndex();
+    if (group.getRanks()[place] != root.rank())
+      return absl::InvalidArgumentError(absl::StrCat("the plan has rank ", group.getRanks()[place], " at index ", place,
+                                                     " of @", group.getSymName().str(), ", but this is rank ",
+                                                     root.rank(), "; give each rank the plan that was made for it"));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+std::vector<std::vector<GroupOnStream>> roundsOf(const std::set<GroupOnStream> &groups) {
+  std::vector<std::vector<GroupOnStream>> rounds;
+  std::vector<std::set<int64_t>> taken; // by round
+  for (const GroupOnStream &group : groups) {
+    auto isTaken = [&](size_t round) {
+      return std::any_of(group.second.begin(), group.second.end(),
+                         [&](int64_t rank) { return taken[round].count(rank) > 0; });
+    };
+    size_t round = 0;
+    while (round < rounds.size() && isTaken(round))
+      ++round;
+    rounds.resize(std::max(rounds.size(), round + 1));
+    taken.resize(rounds.size());
+    rounds[round].push_back(group);
+    taken[round].insert(group.second.begin(), group.second.end());
+  }
+  return rounds;
+}
+
+absl::StatusOr<std::unique_ptr<Groups>> Groups::create(mlir::ModuleOp plans, Communicator &root) {
+  std::unique_ptr<Groups> groups(new Groups(root));
+  GroupSet own;
+  plans.walk([&](exec::CollectiveOp op) { own.insert(groups->keyOf(op)); });
+  // What is wrong here alone is said after the exchange, which the others wait for.
+  absl::StatusOr<std::vector<std::string>> texts = root.exchange(textOf(own), {"groups of the plans"});
+  if (absl::Status status = checkPlaces(plans, root); !status.ok())
+    return status;
+  if (!texts.ok())
+    return texts.status();
+  std::vector<GroupSet> byRank;
+  for (const std::string &text : *texts)
+    byRank.push_back(groupsIn(text));
+  absl::StatusOr<GroupSet> all = unite(byRank);
+  if (!all.ok())
+    return all.status();
+  if (absl::Status status = groups->makeAll(*all); !status.ok())
+    return status;
+  return groups;
+}
+
+/// The first group of all ranks is the root itself.
+absl::Status Groups::makeAll(const GroupSet &groups) {
+  Communicator &root = *order.front();
+  std::vector<int64_t> everyone(root.size());
+  std::iota(everyone.begin(), everyone.end(), 0);
+  GroupSet toMake = groups;
+  auto isOfAll = [&](const GroupOnStream &group) { return group.second == everyone; };
+  if (auto first = std::find_if(toMake.begin(), toMake.end(), isOfAll); first != toMake.end()) {
+    communicators[*first] = &root;
+    toMake.erase(first);
+  }
+  for (const std::vector<GroupOnStream> &round : roundsOf(toMake)) {
+    auto isMine = [&](const GroupOnStream &group) {
+      return std::find(group.second.begin(), group.second.end(), root.rank()) != group.second.end();
+    };
+    auto mine = std::find_if(round.begin(), round.end(), isMine);
+    const std::vector<int64_t> members = mine == round.end() ? std::vector<int64_t>{root.rank()} : mine->second;
+    absl::StatusOr<std::unique_ptr<Communicator>> group = root.split(members, {"group of the placement"});
+    if (!group.ok())
+      return group.status();
+    if (mine == round.end())
+      continue;
+    communicators[*mine] = group->get();
+    order.push_back(group->get());
+    made.push_back(*std::move(group));
+  }
+  return absl::OkStatus();
+}
+
+GroupOnStream Groups::keyOf(exec::CollectiveOp op) { return {op.getStream().str(), groupOf(op).getRanks().vec()}; }
+
+Communicator *Groups::communicatorOf(exec::CollectiveOp op) { return communicators.at(keyOf(op)); }
+
+} // namespace splitcast::runtime
