@@ -145,9 +145,9 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
   for (const absl::Status &status : {session.status(), stream.status()})
     if (!status.ok())
       return status;
-  mlir::DictionaryAttr config;
-  (*session)->plan().walk([&](exec::LibraryOp op) { config = op.getConfig(); });
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall("matmul", config);
+  exec::LibraryCallAttrInterface product;
+  (*session)->plan().walk([&](exec::LibraryOp op) { product = op.getCall(); });
+  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall(product);
   if (!call.ok())
     return call.status();
   const int64_t bytes = flags.size * flags.size * static_cast<int64_t>(sizeof(float));

@@ -31,7 +31,7 @@ absl::Status addCallKernels(mlir::ModuleOp plans, mlir::ModuleOp kernels) {
   runtime::CallKernelCollector collector(kernels);
   absl::Status status;
   plans.walk([&](exec::LibraryOp op) {
-    absl::Status added = runtime::createDeviceCall(op.getName().str(), op.getConfig(), collector).status();
+    absl::Status added = runtime::createDeviceCall(op.getCall(), collector).status();
     if (!absl::IsNotFound(added)) // the library's own
       status.Update(added);
   });

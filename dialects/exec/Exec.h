@@ -6,6 +6,10 @@
 #include "dialects/exec/Role.h"
 #include "dialects/sbp/Sbp.h"
 
+#include <optional>
+#include <vector>
+
+#include "dialects/exec/ExecAttrInterfaces.h.inc"
 #include "dialects/exec/ExecDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/ExecAttrs.h.inc"

@@ -12,6 +12,7 @@
 #ifndef SPLITCAST_DIALECTS_EXEC_EXEC_TD
 #define SPLITCAST_DIALECTS_EXEC_EXEC_TD
 
+include "dialects/exec/ExecCalls.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpBase.td"
@@ -66,6 +67,90 @@ def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
   }];
 }
 def Exec_BufferArray : TypedArrayAttrBase<Exec_BufferAttr, "buffers">;
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+class Exec_CallAttr<string name, string mnem> : AttrDef<Exec_Dialect, name, [LibraryCallAttrInterface]> {
+  let mnemonic = mnem;
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  code common = [{
+    ::llvm::StringRef getCallName() const;
+    ::std::vector<int64_t> getOperandBytes() const;
+  }];
+  let extraClassDeclaration = common;
+}
+
+/// Bytes that the plan gives the call besides its operands, as the last buffer; left out where the call's own file in
+/// `runtime/host` says how many.
+def Exec_Workspace : OptionalParameter<"::std::optional<int64_t>"> {
+  let printer = "$_printer << *$_self";
+}
+
+def Exec_F64 : AttrParameter<"::mlir::FloatAttr", "an f64"> {
+  let printer = "$_printer.printAttributeWithoutType($_self)";
+}
+
+def Exec_MatmulAttr : Exec_CallAttr<"Matmul", "matmul"> {
+  let summary = "C [products, m, n] = A [products, m, k] B [products, k, n], product by product";
+  let description = [{
+    `#exec.matmul<m = 2, n = 6, k = 10, transpose_b = true, type = f32>`. A transposed operand lies as [.., k, m], or [.., n, k].
+    - C1: Sizes are at least 0; the type is f16, bf16, f32 or f64; bytes of each operand are at most 2^63 - 1.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$products, "int64_t":$m, "int64_t":$n, "int64_t":$k,
+                    DefaultValuedParameter<"bool", "false">:$transpose_a, DefaultValuedParameter<"bool", "false">:$transpose_b,
+                    "::mlir::Type":$type);
+  let extraClassDeclaration = common # [{
+    /// The same on elements of another type.
+    MatmulAttr withType(::mlir::Type type) const;
+  }];
+}
+
+def Exec_AttentionAttr : Exec_CallAttr<"Attention", "attention"> {
+  let summary = "Scaled dot-product attention, or its gradient";
+  let description = [{
+    `#exec.attention<samples = 2, positions = 8, keys = 8, heads = 4, width = 16, scale = 0.25, causal = true, type = f32>`. Operands are
+    query, key and value, before them for the gradient that of the output, behind them a mask [samples, keys] if there is one; results
+    are the output, or the gradients of query, key and value.
+    - C1: Sizes are at least 0, and so is a workspace; the scale is an f64; the type is f16, bf16, f32 or f64, that of a mask i32 or
+      i64; bytes of each operand are at most 2^63 - 1.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$gradient, "int64_t":$samples, "int64_t":$positions, "int64_t":$keys,
+                    "int64_t":$heads, "int64_t":$width, Exec_F64:$scale, DefaultValuedParameter<"bool", "false">:$causal,
+                    "::mlir::Type":$type, OptionalParameter<"::mlir::Type">:$mask_type, Exec_Workspace:$workspace);
+  let extraClassDeclaration = common # [{
+    AttentionAttr withWorkspace(int64_t bytes) const;
+    /// The same on elements of another type, with no workspace.
+    AttentionAttr withType(::mlir::Type type) const;
+  }];
+}
+
+def Exec_EmbeddingGradAttr : Exec_CallAttr<"EmbeddingGrad", "embedding_grad"> {
+  let summary = "Adds rows [rows, width] into the rows of a table [vocabulary, width] that indices name, in order";
+  let description = [{
+    `#exec.embedding_grad<rows = 8, vocabulary = 100, width = 16, type = f32, index_type = i64>`. Operands are the rows and their indices.
+    - C1: Sizes are at least 0, and so is a workspace; the type is f16, bf16, f32 or f64, that of indices i32 or i64; bytes of each operand
+      are at most 2^63 - 1.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$vocabulary, "int64_t":$width, "::mlir::Type":$type, "::mlir::Type":$index_type,
+                    Exec_Workspace:$workspace);
+  let extraClassDeclaration = common # "EmbeddingGradAttr withWorkspace(int64_t bytes) const;";
+}
+
+def Exec_CheckIndicesAttr : Exec_CallAttr<"CheckIndices", "check_indices"> {
+  let summary = "Refuses indices outside of [0, places) that are not `ignored`";
+  let description = [{
+    `#exec.check_indices<count = 8, places = 100, type = i64, what = "nn.embedding">`. `what` is the op that they are for, in the error.
+    - C1: Sizes are at least 0; the type is i32 or i64; bytes of the indices are at most 2^63 - 1.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$places, "::mlir::Type":$type, Exec_Workspace:$ignored, StringRefParameter<"">:$what);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
 
 def Exec_StorageOp : Exec_Op<"storage", [Symbol]> {
   let summary = "Where variables lie at rest";
@@ -138,11 +223,13 @@ def Exec_LaunchOp : Exec_Op<"launch"> {
 def Exec_LibraryOp : Exec_Op<"library"> {
   let summary = "Calls a vendor library";
   let description = [{
+    `call` says which, and how: an attribute such as `#exec.matmul<...>`. Its operands are read, its results written, and behind these a
+    workspace, if it has one.
     - C1: A written range overlaps no other.
   }];
-  let arguments = (ins StrAttr:$name, DictionaryAttr:$config, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
+  let arguments = (ins LibraryCallAttrInterface:$call, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
                    DefaultValuedStrAttr<StrAttr, "compute">:$stream);
-  let assemblyFormat = "$name $config `reads` $reads `writes` $writes attr-dict";
+  let assemblyFormat = "$call `reads` $reads `writes` $writes attr-dict";
   let hasVerifier = 1;
 }
 

@@ -8,6 +8,7 @@ using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::exec;
 
+#include "dialects/exec/ExecAttrInterfaces.cpp.inc"
 #include "dialects/exec/ExecDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/ExecAttrs.cpp.inc"

@@ -179,26 +179,15 @@ private:
 
 using B = AttentionBuilder;
 
-template <typename OpT> LibraryCall libraryCall(OpT op, const char *name) {
-  Builder b(op.getContext());
+template <typename OpT> LibraryCall libraryCall(OpT op, bool isGradient) {
   RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType();
-  auto number = [&](StringRef attribute, int64_t value) {
-    return b.getNamedAttr(attribute, b.getI64IntegerAttr(value));
-  };
-  SmallVector<NamedAttribute> config = {number("samples", query.getDimSize(0)),
-                                        number("positions", query.getDimSize(1)),
-                                        number("keys", key.getDimSize(1)),
-                                        number("heads", query.getDimSize(2)),
-                                        number("width", query.getDimSize(3)),
-                                        b.getNamedAttr("scale", op.getScaleAttr()),
-                                        b.getNamedAttr("causal", b.getBoolAttr(op.getCausal())),
-                                        b.getNamedAttr("type", TypeAttr::get(query.getElementType()))};
-  if (op.getMask())
-    config.push_back(
-        b.getNamedAttr("mask_type", TypeAttr::get(cast<RankedTensorType>(op.getMask().getType()).getElementType())));
+  Type mask = op.getMask() ? cast<RankedTensorType>(op.getMask().getType()).getElementType() : Type();
+  auto call = exec::AttentionAttr::get(op.getContext(), isGradient, query.getDimSize(0), query.getDimSize(1),
+                                       key.getDimSize(1), query.getDimSize(2), query.getDimSize(3), op.getScaleAttr(),
+                                       op.getCausal(), query.getElementType(), mask, std::nullopt);
   // Two rows of scores per position of a block: the library's own block is smaller or equal.
   int64_t bytes = 2 * kAttentionBlock * key.getDimSize(1) * sbp::elementBytes(query);
-  return {name, b.getDictionaryAttr(config), sbp::alignUp(bytes, sbp::kAlignmentBytes)};
+  return {call, sbp::alignUp(bytes, sbp::kAlignmentBytes)};
 }
 
 /// Multiplications and additions of one product over all that is seen.
@@ -244,7 +233,7 @@ SmallVector<Value> AttentionOp::lowerToLinalg(OpBuilder &builder, ValueRange x) 
 
 int64_t AttentionOp::getFlops() { return 2 * productFlops(*this); }
 
-std::optional<LibraryCall> AttentionOp::getLibraryCall() { return libraryCall(*this, "attention"); }
+std::optional<LibraryCall> AttentionOp::getLibraryCall() { return libraryCall(*this, /*isGradient=*/false); }
 
 SmallVector<Value> AttentionOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Type query = undecided(getQuery().getType()), key = undecided(getKey().getType());
@@ -303,4 +292,4 @@ SmallVector<Value> AttentionGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
 
 int64_t AttentionGradOp::getFlops() { return 5 * productFlops(*this); }
 
-std::optional<LibraryCall> AttentionGradOp::getLibraryCall() { return libraryCall(*this, "attention_grad"); }
+std::optional<LibraryCall> AttentionGradOp::getLibraryCall() { return libraryCall(*this, /*isGradient=*/true); }

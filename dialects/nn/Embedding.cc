@@ -123,14 +123,9 @@ SmallVector<IndexOperand> EmbeddingGradOp::getIndexOperands() {
 int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGradient().getType())); }
 
 std::optional<LibraryCall> EmbeddingGradOp::getLibraryCall() {
-  Builder b(getContext());
   auto table = cast<RankedTensorType>(getResult().getType());
   int64_t rows = sbp::numElements(sbp::shapeOf(getIds().getType()));
-  return LibraryCall{
-      "embedding_grad",
-      b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(rows)),
-                           b.getNamedAttr("vocabulary", b.getI64IntegerAttr(table.getDimSize(0))),
-                           b.getNamedAttr("width", b.getI64IntegerAttr(table.getDimSize(1))),
-                           b.getNamedAttr("type", TypeAttr::get(table.getElementType())),
-                           b.getNamedAttr("index_type", TypeAttr::get(getIds().getType().getElementType()))})};
+  return LibraryCall{exec::EmbeddingGradAttr::get(getContext(), rows, table.getDimSize(0), table.getDimSize(1),
+                                                  table.getElementType(), getIds().getType().getElementType(),
+                                                  std::nullopt)};
 }

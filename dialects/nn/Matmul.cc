@@ -101,15 +101,8 @@ int64_t MatmulOp::getFlops() {
 
 std::optional<LibraryCall> MatmulOp::getLibraryCall() {
   Extents extents(*this);
-  Builder b(getContext());
-  return LibraryCall{"matmul",
-                     b.getDictionaryAttr({b.getNamedAttr("products", b.getI64IntegerAttr(extents.products())),
-                                          b.getNamedAttr("m", b.getI64IntegerAttr(extents.m)),
-                                          b.getNamedAttr("n", b.getI64IntegerAttr(extents.n)),
-                                          b.getNamedAttr("k", b.getI64IntegerAttr(extents.lhsK)),
-                                          b.getNamedAttr("transpose_a", b.getBoolAttr(getTransposeA())),
-                                          b.getNamedAttr("transpose_b", b.getBoolAttr(getTransposeB())),
-                                          b.getNamedAttr("type", TypeAttr::get(getLhs().getType().getElementType()))})};
+  return LibraryCall{exec::MatmulAttr::get(getContext(), extents.products(), extents.m, extents.n, extents.lhsK,
+                                           getTransposeA(), getTransposeB(), getLhs().getType().getElementType())};
 }
 
 SmallVector<Value> MatmulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_DIALECTS_NN_NN_H
 #define SPLITCAST_DIALECTS_NN_NN_H
 
+#include "dialects/exec/Exec.h"
 #include "dialects/sbp/Sbp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,11 +18,10 @@ namespace splitcast::nn {
 /// Positions that a library's attention works on at once, at most: its workspace holds two rows of scores for each.
 inline constexpr int64_t kAttentionBlock = 64;
 
-/// A call of a vendor library: its name ("matmul") and its sizes, types and flags. Operands are the op's, then its
-/// results, then `workspaceBytes` of memory that it may use as it likes, unless they are 0.
+/// A call of a vendor library, as a plan has it. Operands are the op's, then its results, then `workspaceBytes` of
+/// memory that it may use as it likes, unless they are 0.
 struct LibraryCall {
-  std::string name;
-  mlir::DictionaryAttr config;
+  exec::LibraryCallAttrInterface call;
   int64_t workspaceBytes = 0;
 };
 

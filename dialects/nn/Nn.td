@@ -28,7 +28,7 @@ def Nn_Dialect : Dialect {
   let summary = "The ops of a training graph";
   let cppNamespace = "::splitcast::nn";
   let useDefaultAttributePrinterParser = 1;
-  let dependentDialects = ["::splitcast::sbp::SbpDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::splitcast::exec::ExecDialect", "::splitcast::sbp::SbpDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = "void registerAttributes();";
 }

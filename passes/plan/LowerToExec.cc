@@ -270,8 +270,8 @@ private:
         SmallVector<Attribute> outputs(rangesOf(op->getResults()).getValue());
         if (std::optional<Place> workspace = assignment.workspaceOf(op))
           outputs.push_back(rangeOf(*workspace));
-        builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr(call->name), call->config,
-                                        rangesOf(op->getOperands()), builder.getArrayAttr(outputs));
+        builder.create<exec::LibraryOp>(op->getLoc(), call->call, rangesOf(op->getOperands()),
+                                        builder.getArrayAttr(outputs));
         return success();
       }
     return op->emitOpError() << "is in no fusion and no library call; run 'nn-fuse-kernels'";
@@ -285,15 +285,9 @@ private:
       if (!operand || !checked.insert({operand, allowed}).second)
         continue;
       auto type = cast<RankedTensorType>(operand.getType());
-      auto attribute = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
-      SmallVector<NamedAttribute> config = {attribute("count", builder.getI64IntegerAttr(type.getNumElements())),
-                                            attribute("places", builder.getI64IntegerAttr(index.places)),
-                                            attribute("index_type", TypeAttr::get(type.getElementType())),
-                                            attribute("what", builder.getStringAttr(op->getName().getStringRef()))};
-      if (index.ignored)
-        config.push_back(attribute("ignored", builder.getI64IntegerAttr(*index.ignored)));
-      builder.create<exec::LibraryOp>(op->getLoc(), builder.getStringAttr("check_indices"),
-                                      builder.getDictionaryAttr(config), rangesOf(operand), builder.getArrayAttr({}));
+      auto call = exec::CheckIndicesAttr::get(builder.getContext(), type.getNumElements(), index.places,
+                                              type.getElementType(), index.ignored, op->getName().getStringRef());
+      builder.create<exec::LibraryOp>(op->getLoc(), call, rangesOf(operand), builder.getArrayAttr({}));
     }
   }
 

@@ -12,7 +12,7 @@ def LowerToExecPass : Pass<"exec-lower", "mlir::ModuleOp"> {
     From tests/passes/plan/lower_example.mlir:
     ```mlir
     %0 = nn.matmul %a, %b : (tensor<2x10xf32>, tensor<10x6xf32>) -> tensor<2x6xf32>              // before
-    exec.library "matmul" {k = 10 : i64, m = 2 : i64, n = 6 : i64, ...} reads [...] writes [...] // after
+    exec.library #exec.matmul<m = 2, n = 6, k = 10, type = f32> reads [...] writes [...] // after
     ```
     - C1: The module has passed 'ccl-verify-local'.
   }];

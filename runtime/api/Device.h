@@ -22,6 +22,10 @@
 #include <memory>
 #include <string>
 
+namespace splitcast::exec {
+class LibraryCallAttrInterface; // dialects/exec/Exec.h
+} // namespace splitcast::exec
+
 namespace splitcast::runtime {
 
 /// Device memory, borrowed. Addresses of a non-host device may not be dereferenced.
@@ -98,10 +102,9 @@ public:
   ///   Errors  InvalidArgument: not such a module, with the compiler's diagnostics.
   virtual absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) = 0;
 
-  /// Prepares what a vendor library does better ("matmul", ...). `config` holds its sizes, types and flags.
-  ///   Errors  Unimplemented: this device has no such call. InvalidArgument: the configuration is not one it knows.
-  virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
-                                                                  mlir::DictionaryAttr config) = 0;
+  /// Prepares what a vendor library does better: an attribute of dialects/exec, such as #exec.matmul<...>.
+  ///   Errors  Unimplemented: this device has no such call, or none of such elements.
+  virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) = 0;
 
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;
   /// Sets every byte to zero.

@@ -1,7 +1,6 @@
 //===- IndexCheck.h - What "check_indices" refuses, on any device ---------------------------------===//
 //
-// The library call "check_indices": config {count = N, places = P, index_type = i32 | i64, what = "the op that they are
-// for"[, ignored = I]}.
+// The library call #exec.check_indices<count = N, places = P, ignored = I, ...>.
 //   Operands  indices [N]; no output.
 //   Errors    InvalidArgument: an index outside of 0..P-1 that is not I. On the host at the launch; on a GPU when its
 //             stream is synchronized, and until then kernels read some place within the table instead.
@@ -10,10 +9,10 @@
 #ifndef SPLITCAST_RUNTIME_API_INDEXCHECK_H
 #define SPLITCAST_RUNTIME_API_INDEXCHECK_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/api/ElementType.h"
 
-#include "absl/status/statusor.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "absl/status/status.h"
 
 #include <optional>
 #include <string>
@@ -28,7 +27,7 @@ struct IndexCheck {
   std::optional<int64_t> ignored;
   std::string what;
 
-  static absl::StatusOr<IndexCheck> from(mlir::DictionaryAttr config);
+  static IndexCheck from(exec::CheckIndicesAttr call);
 
   bool isLegal(int64_t index) const { return (index >= 0 && index < places) || index == ignored; }
   /// The error for the index at `position`, as text.

@@ -4,6 +4,7 @@
 // there when a thread waits for the stream: the step itself waits for nothing.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/CallAs.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -74,12 +75,11 @@ private:
   const cudaKernel_t kernel;
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr config, const CudaLibraryCallOptions &) {
-  absl::StatusOr<IndexCheck> check = IndexCheck::from(config);
-  if (!check.ok())
-    return check.status();
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface call,
+                                                   const CudaLibraryCallOptions &) {
+  IndexCheck check = IndexCheck::from(callAs<exec::CheckIndicesAttr>(call));
   mlir::MLIRContext context;
-  absl::StatusOr<GpuProgram> program = deviceIndexCheck(*check, context);
+  absl::StatusOr<GpuProgram> program = deviceIndexCheck(check, context);
   if (!program.ok())
     return program.status();
   PtxTarget target;
@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr config, 
   absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
   if (!ptx.ok())
     return ptx.status();
-  auto found = std::make_shared<Found>(*std::move(check));
+  auto found = std::make_shared<Found>(std::move(check));
   if (absl::Status status = found->allocate(); !status.ok())
     return status;
   cudaLibrary_t library = nullptr;
@@ -98,11 +98,11 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr config, 
   if (!status.ok())
     return status;
   status = cudaStatus(cudaLibraryGetKernel(&kernel, library, "check_indices"), IndexCheck::kName);
-  auto call = std::make_unique<CudaCheckIndices>(found, library, kernel);
+  auto made = std::make_unique<CudaCheckIndices>(found, library, kernel);
   if (!status.ok())
     return status;
   addCudaWatcher(found);
-  return call;
+  return made;
 }
 
 const CudaLibraryCallRegistration registration(IndexCheck::kName, create);

@@ -44,9 +44,8 @@ public:
     return loadCudaKernels(kernels, chip);
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
-                                                          mlir::DictionaryAttr config) override {
-    return createCudaLibraryCall(name, config, {options.allowsTf32, chip});
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
+    return createCudaLibraryCall(call, {options.allowsTf32, chip});
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

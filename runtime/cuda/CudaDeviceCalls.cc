@@ -3,6 +3,7 @@
 // Those of DeviceCalls.h, with cuBLASLt's products. Attention of bf16 and f16 is cuDNN's (CudaFlashAttention.h).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/CallAs.h"
 #include "runtime/cuda/CudaFlashAttention.h"
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -45,25 +46,17 @@ private:
   const CudaLibraryCallOptions &options;
 };
 
-template <bool isGradient>
-absl::StatusOr<std::unique_ptr<Launchable>> createAttention(mlir::DictionaryAttr config,
-                                                            const CudaLibraryCallOptions &options) {
-  const std::string name = isGradient ? "attention_grad" : "attention";
-  auto type = config.getAs<mlir::TypeAttr>("type");
-  if (type && (type.getValue().isBF16() || type.getValue().isF16()))
-    return createCudaFlashAttention(name, config);
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface call,
+                                                   const CudaLibraryCallOptions &options) {
+  auto attention = callAs<exec::AttentionAttr>(call);
+  if (attention && attention.getType().getIntOrFloatBitWidth() == 16)
+    return createCudaFlashAttention(attention);
   CudaCallServices services(options);
-  return createDeviceCall(name, config, services);
+  return createDeviceCall(call, services);
 }
 
-absl::StatusOr<std::unique_ptr<Launchable>> createEmbeddingGrad(mlir::DictionaryAttr config,
-                                                                const CudaLibraryCallOptions &options) {
-  CudaCallServices services(options);
-  return createDeviceCall("embedding_grad", config, services);
-}
-
-const CudaLibraryCallRegistration attention("attention", createAttention<false>),
-    attentionGrad("attention_grad", createAttention<true>), embeddingGrad("embedding_grad", createEmbeddingGrad);
+const CudaLibraryCallRegistration attention("attention", create), attentionGrad("attention_grad", create),
+    embeddingGrad("embedding_grad", create);
 
 } // namespace
 } // namespace splitcast::runtime

@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/CudaFlashAttention.h"
 
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudnnAttention.h"
@@ -166,27 +166,23 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(const std::string &name,
-                                                                     mlir::DictionaryAttr attribute) {
-  const bool isGradient = name == "attention_grad";
-  LibraryConfig config(name, attribute);
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::AttentionAttr call) {
+  const std::string name = call.getCallName().str();
+  const bool isGradient = call.getGradient();
   AttentionSizes sizes;
-  sizes.samples = config.count("samples");
-  sizes.positions = config.count("positions");
-  sizes.keys = config.count("keys");
-  sizes.heads = config.count("heads");
-  sizes.width = config.count("width");
-  sizes.isCausal = config.flag("causal");
-  const double scale = config.real("scale");
-  const int64_t workspace = config.count("workspace");
-  const ElementType type = config.type("type");
-  const int64_t query = config.bytes({sizes.samples, sizes.positions, sizes.heads, sizes.width}, type),
-                key = config.bytes({sizes.samples, sizes.keys, sizes.heads, sizes.width}, type);
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
+  sizes.samples = call.getSamples();
+  sizes.positions = call.getPositions();
+  sizes.keys = call.getKeys();
+  sizes.heads = call.getHeads();
+  sizes.width = call.getWidth();
+  sizes.isCausal = call.getCausal();
+  const int64_t workspace = call.getWorkspace().value_or(0);
+  const ElementType type = *elementTypeOf(call.getType());
   if (type != ElementType::BF16 && type != ElementType::F16)
     return absl::UnimplementedError(
         absl::StrCat("library call '", name, "' works on bf16 and f16, not ", nameOf(type)));
+  if (call.getMaskType())
+    return absl::UnimplementedError(absl::StrCat("library call '", name, "' has no mask but the causal one"));
   sizes.type = type == ElementType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient);
   if (!plans.ok())
@@ -199,11 +195,11 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(const std::
       return more.status();
     scratch = *std::move(more);
   }
-  std::vector<int64_t> bytes = isGradient ? std::vector<int64_t>{query, query, key, key, query, key, key}
-                                          : std::vector<int64_t>{query, key, key, query};
+  std::vector<int64_t> bytes = call.getOperandBytes();
   if (workspace > 0)
     bytes.push_back(workspace);
-  return std::make_unique<CudaAttention>(name, *plans, layout, scale, std::move(bytes), std::move(scratch));
+  return std::make_unique<CudaAttention>(name, *plans, layout, call.getScale().getValueAsDouble(), std::move(bytes),
+                                         std::move(scratch));
 }
 
 } // namespace splitcast::runtime

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDAFLASHATTENTION_H
 #define SPLITCAST_RUNTIME_CUDA_CUDAFLASHATTENTION_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/api/Device.h"
 
 #include <memory>
@@ -9,10 +10,9 @@
 
 namespace splitcast::runtime {
 
-/// "attention" or "attention_grad" of bf16 and f16.
-///   Errors  InvalidArgument: a configuration that is wrong. Unimplemented: cuDNN has no kernel for it on this GPU.
-absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(const std::string &name,
-                                                                     mlir::DictionaryAttr config);
+/// Attention of bf16 and f16.
+///   Errors  Unimplemented: cuDNN has no kernel for it on this GPU.
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::AttentionAttr call);
 
 } // namespace splitcast::runtime
 

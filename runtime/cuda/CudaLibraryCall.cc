@@ -18,12 +18,13 @@ CudaLibraryCallRegistration::CudaLibraryCallRegistration(const char *name, CudaL
   factories()[name] = factory;
 }
 
-absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(exec::LibraryCallAttrInterface call,
                                                                   const CudaLibraryCallOptions &options) {
+  const std::string name = call.getCallName().str();
   auto found = factories().find(name);
   if (found == factories().end())
     return absl::UnimplementedError(absl::StrCat("there is no library call '", name, "' on GPUs yet"));
-  return found->second(config, options);
+  return found->second(call, options);
 }
 
 } // namespace splitcast::runtime

@@ -1,12 +1,13 @@
 //===- CudaLibraryCall.h - What CUDA's libraries do better than a kernel ------------------------------===//
 //
-// The calls of runtime/host/calls/LibraryCall.h, by the same names and with the same configurations and operands: the
-// plan does not say what will run it. Each call is one file, which registers itself.
+// The calls of runtime/host/calls/LibraryCall.h, by the same attributes and with the same operands: the plan
+// does not say what will run it. Each call is one file, which registers itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H
 #define SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/api/Device.h"
 
 #include <memory>
@@ -19,7 +20,7 @@ struct CudaLibraryCallOptions {
   std::string chip; ///< of the device, as "sm_90"
 };
 
-using CudaLibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(mlir::DictionaryAttr config,
+using CudaLibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(exec::LibraryCallAttrInterface call,
                                                                                const CudaLibraryCallOptions &options);
 
 /// A static object of this type in a call's file adds the call.
@@ -28,7 +29,7 @@ struct CudaLibraryCallRegistration {
 };
 
 /// As Device::libraryCall.
-absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(exec::LibraryCallAttrInterface call,
                                                                   const CudaLibraryCallOptions &options);
 
 } // namespace splitcast::runtime

@@ -3,8 +3,9 @@
 // "matmul", as runtime/host/calls/LibraryMatmul.cc, also of bf16 and f16, which are added in f32.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/CallAs.h"
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaProduct.h"
@@ -40,22 +41,18 @@ public:
   }
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute,
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
                                                    const CudaLibraryCallOptions &options) {
-  LibraryConfig config(kName, attribute);
+  auto call = callAs<exec::MatmulAttr>(any);
   StridedProduct p;
-  p.count = config.countOr("products", 1);
-  p.m = config.count("m");
-  p.n = config.count("n");
-  p.k = config.count("k");
-  p.transposeA = config.flag("transpose_a");
-  p.transposeB = config.flag("transpose_b");
-  p.type = config.type("type");
-  std::vector<int64_t> argumentBytes = {config.bytes({p.count, p.m, p.k}, p.type),
-                                        config.bytes({p.count, p.k, p.n}, p.type),
-                                        config.bytes({p.count, p.m, p.n}, p.type)};
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
+  p.count = call.getProducts();
+  p.m = call.getM();
+  p.n = call.getN();
+  p.k = call.getK();
+  p.transposeA = call.getTransposeA();
+  p.transposeB = call.getTransposeB();
+  p.type = *elementTypeOf(call.getType());
+  std::vector<int64_t> argumentBytes = call.getOperandBytes();
   if (argumentBytes[0] == 0 || argumentBytes[1] == 0)
     return std::make_unique<EmptyProduct>();
   p.lda = p.transposeA ? p.m : p.k;

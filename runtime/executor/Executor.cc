@@ -155,7 +155,7 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
     return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
-    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getName().str(), library.getConfig());
+    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall());
     if (!call.ok())
       return call.status();
     return bindLaunch(std::move(*call), library.getReads(), library.getWrites());

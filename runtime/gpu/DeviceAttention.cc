@@ -1,6 +1,6 @@
 #include "dialects/sbp/algebra/Boxing.h"
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/gpu/AttentionRowsKernels.h"
 #include "runtime/gpu/DeviceCalls.h"
 
@@ -138,49 +138,36 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>>
-createDeviceAttention(const std::string &name, mlir::DictionaryAttr attribute, CallServices &services) {
-  const bool isGradient = name == "attention_grad";
-  LibraryConfig config(name, attribute);
-  Sizes sizes{};
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services) {
+  const bool isGradient = call.getGradient();
   AttentionRowsKernels rows;
-  sizes.samples = config.count("samples");
-  sizes.positions = rows.positions = config.count("positions");
-  sizes.keys = rows.keys = config.count("keys");
-  sizes.heads = config.count("heads");
-  sizes.width = config.count("width");
-  rows.rows = sizes.heads * sizes.positions;
-  rows.scale = config.real("scale");
-  rows.isCausal = config.flag("causal");
-  rows.type = config.type("type");
-  sizes.element = bytesOf(rows.type);
-  const int64_t workspace = config.count("workspace");
-  const std::optional<ElementType> mask =
-      config.has("mask_type") ? std::optional<ElementType>(config.type("mask_type")) : std::nullopt;
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
-  const std::string what = absl::StrCat("library call '", name, "'");
+  rows.positions = call.getPositions();
+  rows.keys = call.getKeys();
+  rows.rows = call.getHeads() * call.getPositions();
+  rows.scale = call.getScale().getValueAsDouble();
+  rows.isCausal = call.getCausal();
+  rows.type = *elementTypeOf(call.getType());
+  const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(),
+                    call.getHeads(),   call.getWidth(),     bytesOf(rows.type)};
+  const int64_t workspace = call.getWorkspace().value_or(0);
+  const std::string what = absl::StrCat("library call '", std::string(call.getCallName()), "'");
   if (workspace < (isGradient ? 2 : 1) * sizes.toNextScores() || sizes.samples * sizes.scoreBytes() * sizes.width == 0)
     return absl::InvalidArgumentError(absl::StrCat(what, ": a workspace of ", workspace,
                                                    " bytes is too small, or something is empty; the scores of a sample "
                                                    "have ",
                                                    sizes.scoreBytes()));
-  const int64_t maskBytes = mask ? sizes.keys * bytesOf(*mask) : 0;
-  rows.maskType = mask ? nameOf(*mask) : "";
-  const int64_t query = sizes.samples * sizes.queryBytes(), key = sizes.samples * sizes.keyBytes();
-  std::vector<int64_t> bytes = {query, key, key};
-  if (isGradient)
-    bytes.insert(bytes.begin(), query);
-  if (mask)
-    bytes.push_back(sizes.samples * maskBytes);
-  bytes.push_back(query);
-  if (isGradient)
-    bytes.insert(bytes.end(), {key, key});
+  int64_t maskBytes = 0;
+  if (call.getMaskType()) {
+    const ElementType mask = *elementTypeOf(call.getMaskType());
+    maskBytes = sizes.keys * bytesOf(mask);
+    rows.maskType = nameOf(mask);
+  }
+  std::vector<int64_t> bytes = call.getOperandBytes();
   bytes.push_back(workspace);
-  auto call = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
-  if (absl::Status status = call->prepare(rows, isGradient, services); !status.ok())
+  auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
+  if (absl::Status status = made->prepare(rows, isGradient, services); !status.ok())
     return status;
-  return call;
+  return made;
 }
 
 } // namespace splitcast::runtime

@@ -1,23 +1,20 @@
 #include "runtime/gpu/DeviceCalls.h"
 
-#include "absl/strings/str_cat.h"
+#include "runtime/api/CallAs.h"
 
-#include <map>
+#include "absl/strings/str_cat.h"
 
 namespace splitcast::runtime {
 
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(const std::string &name, mlir::DictionaryAttr config,
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services) {
-  static const auto *calls =
-      new std::map<std::string, decltype(&createDeviceAttention)>{{"attention", createDeviceAttention},
-                                                                  {"attention_grad", createDeviceAttention},
-                                                                  {"embedding_grad", createDeviceEmbeddingGrad}};
-  auto type = config.getAs<mlir::TypeAttr>("type");
-  const bool isSmall = type && (type.getValue().isBF16() || type.getValue().isF16());
-  auto call = calls->find(name);
-  if (call == calls->end() || isSmall)
-    return absl::NotFoundError(absl::StrCat("library call '", name, "' is made of no kernels"));
-  return call->second(name, config, services);
+  const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
+  if (auto attention = callAs<exec::AttentionAttr>(call); attention && !isSmall)
+    return createDeviceAttention(attention, services);
+  if (auto gradient = callAs<exec::EmbeddingGradAttr>(call); gradient && !isSmall)
+    return createDeviceEmbeddingGrad(gradient, services);
+  return absl::NotFoundError(
+      absl::StrCat("library call '", std::string(call.getCallName()), "' is made of no kernels"));
 }
 
 } // namespace splitcast::runtime

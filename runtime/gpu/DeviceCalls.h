@@ -14,6 +14,7 @@
 #ifndef SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
 #define SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 
@@ -47,18 +48,16 @@ public:
   virtual absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) = 0;
 };
 
-/// `config` is that of the call, with `workspace` bytes: the last buffer, unless it is 0.
-///   Errors  NotFound: a call of another name, or of small floats; libraries have those. InvalidArgument: a
-///   configuration
-///           that is wrong, or a workspace that is too small.
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(const std::string &name, mlir::DictionaryAttr config,
+/// The call has a workspace: the last buffer, unless it is of 0 bytes.
+///   Errors  NotFound: another call, or one of small floats; libraries have those. InvalidArgument: a workspace that is
+///           too small.
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);
 
-// The calls, which createDeviceCall knows by their names.
-absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(const std::string &name, mlir::DictionaryAttr config,
-                                                                  CallServices &services);
-absl::StatusOr<std::unique_ptr<Launchable>>
-createDeviceEmbeddingGrad(const std::string &name, mlir::DictionaryAttr config, CallServices &services);
+// The calls that createDeviceCall knows.
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services);
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
+                                                                      CallServices &services);
 
 } // namespace splitcast::runtime
 

@@ -1,4 +1,4 @@
-#include "runtime/api/LibraryConfig.h"
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/WarpKernel.h"
 
@@ -60,16 +60,11 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Launchable>>
-createDeviceEmbeddingGrad(const std::string &name, mlir::DictionaryAttr attribute, CallServices &services) {
-  LibraryConfig config(name, attribute);
-  const int64_t rows = config.count("rows"), vocabulary = config.count("vocabulary"), width = config.count("width");
-  const ElementType type = config.type("type"), index = config.type("index_type");
-  config.count("workspace");
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
+absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
+                                                                      CallServices &services) {
   absl::StatusOr<std::shared_ptr<KernelLibrary>> library =
-      services.kernels(moduleOf(rows, vocabulary, width, type, index));
+      services.kernels(moduleOf(call.getRows(), call.getVocabulary(), call.getWidth(), *elementTypeOf(call.getType()),
+                                *elementTypeOf(call.getIndexType())));
   if (!library.ok())
     return library.status();
   absl::StatusOr<std::unique_ptr<Launchable>> kernel = (*library)->kernel(kName);

@@ -58,9 +58,8 @@ public:
     return library;
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
-                                                          mlir::DictionaryAttr config) override {
-    return createLibraryCall(name, config, LibraryCallOptions{threads});
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
+    return createLibraryCall(call, LibraryCallOptions{threads});
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

@@ -20,14 +20,22 @@ struct Compiled {
   std::vector<StridedProduct> products;
 };
 
-Compiled compile(const std::string &name, mlir::DictionaryAttr config) {
+/// Of #exec.CALL.
+Compiled compile(const std::string &callText) {
   mlir::DialectRegistry registry;
+  registry.insert<exec::ExecDialect>();
   runtime::registerGpuKernelDialects(registry);
   mlir::MLIRContext context(registry);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
   runtime::CallKernelCollector collector(*module);
   Compiled result;
-  result.status = runtime::createDeviceCall(name, config, collector).status();
+  auto call = llvm::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
+      mlir::parseAttribute(absl::StrCat("#exec.", callText), &context));
+  if (!call) {
+    result.status = absl::InternalError(callText);
+    return result;
+  }
+  result.status = runtime::createDeviceCall(call, collector).status();
   result.products = collector.products();
   if (!result.status.ok())
     return result;
@@ -43,69 +51,52 @@ Compiled compile(const std::string &name, mlir::DictionaryAttr config) {
   return result;
 }
 
-mlir::DictionaryAttr configOf(const std::string &text, mlir::MLIRContext &context) {
-  return mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(text, &context));
-}
-
-std::string attention(const std::string &rest) {
-  return "{samples = 2 : i64, positions = 100 : i64, keys = 70 : i64, heads = 3 : i64, width = 8 : i64, scale = 0.5 : "
-         "f64, " +
-         rest + "}";
+std::string attention(bool isGradient, const std::string &rest) {
+  return absl::StrCat("attention<", isGradient ? "gradient = true, " : "",
+                      "samples = 2, positions = 100, keys = 70, heads = 3, width = 8, scale = 0.5, ", rest, ">");
 }
 
 TEST(DeviceCallsTest, AttentionBecomesPtx) {
-  mlir::MLIRContext context;
   for (const char *rest : {"causal = true, type = f32", "causal = false, type = f32, mask_type = i32",
                            "causal = true, type = f32, mask_type = i64"})
-    for (const char *name : {"attention", "attention_grad"}) {
-      Compiled call = compile(name, configOf(attention(absl::StrCat(rest, ", workspace = 200000 : i64")), context));
+    for (bool isGradient : {false, true}) {
+      Compiled call = compile(attention(isGradient, absl::StrCat(rest, ", workspace = 200000")));
       ASSERT_TRUE(call.status.ok()) << call.status;
       EXPECT_NE(call.ptx.find("shfl"), std::string::npos);
       EXPECT_EQ(call.ptx.find(".approx"), std::string::npos);
-      EXPECT_EQ(call.products.size(), std::string(name) == "attention" ? 2U : 3U);
+      EXPECT_EQ(call.products.size(), isGradient ? 3U : 2U);
       for (const StridedProduct &product : call.products)
         EXPECT_EQ(product.count, 3);
     }
 }
 
 TEST(DeviceCallsTest, AttentionOfF64NeedsLibdevice) {
-  mlir::MLIRContext context;
-  Compiled call = compile("attention", configOf(attention("type = f64, workspace = 200000 : i64"), context));
+  Compiled call = compile(attention(false, "type = f64, workspace = 200000"));
   EXPECT_EQ(call.status.code(),
             runtime::findLibdevice().ok() ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition)
       << call.status;
 }
 
 TEST(DeviceCallsTest, EmbeddingGradBecomesPtx) {
-  mlir::MLIRContext context;
   for (const char *index : {"i32", "i64"}) {
-    Compiled call = compile(
-        "embedding_grad",
-        configOf(
-            absl::StrCat("{rows = 1024 : i64, vocabulary = 50257 : i64, width = 768 : i64, type = f32, workspace = 0 "
-                         ": i64, index_type = ",
-                         index, "}"),
-            context));
+    Compiled call = compile(absl::StrCat("embedding_grad<rows = 1024, vocabulary = 50257, width = 768, type = f32, ",
+                                         "workspace = 0, index_type = ", index, ">"));
     ASSERT_TRUE(call.status.ok()) << call.status;
     EXPECT_NE(call.ptx.find("add.rn.f32"), std::string::npos);
   }
 }
 
 TEST(DeviceCallsTest, LibrariesHaveTheOthers) {
-  mlir::MLIRContext context;
-  for (auto [name, type] : {std::pair("matmul", "f32"), std::pair("attention", "bf16")})
-    EXPECT_EQ(compile(name, configOf(attention(absl::StrCat("workspace = 200000 : i64, type = ", type)), context))
-                  .status.code(),
-              absl::StatusCode::kNotFound);
+  for (const std::string &call :
+       {std::string("matmul<m = 2, n = 2, k = 2, type = f32>"), attention(false, "workspace = 200000, type = bf16")})
+    EXPECT_EQ(compile(call).status.code(), absl::StatusCode::kNotFound);
 }
 
 TEST(DeviceCallsTest, AWorkspaceIsLargeEnough) {
-  mlir::MLIRContext context;
   constexpr int64_t kScores = 3 * 100 * 70 * 4, kAligned = (kScores + 63) / 64 * 64;
-  for (auto [name, wanted] : {std::pair("attention", kAligned), std::pair("attention_grad", 2 * kAligned)})
+  for (auto [isGradient, wanted] : {std::pair(false, kAligned), std::pair(true, 2 * kAligned)})
     for (int64_t bytes : {wanted - 1, wanted}) {
-      Compiled call =
-          compile(name, configOf(attention(absl::StrCat("type = f32, workspace = ", bytes, " : i64")), context));
+      Compiled call = compile(attention(isGradient, absl::StrCat("type = f32, workspace = ", bytes)));
       EXPECT_EQ(call.status.code(), bytes == wanted ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument)
           << call.status;
     }

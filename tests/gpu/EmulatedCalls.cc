@@ -157,34 +157,40 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &host, runtime::Device &device,
-                                                               const std::string &name, mlir::DictionaryAttr config) {
-  auto typeAttr = config.getAs<mlir::TypeAttr>("type");
-  auto type = typeAttr ? mlir::dyn_cast<mlir::FloatType>(typeAttr.getValue()) : mlir::FloatType();
+                                                               exec::LibraryCallAttrInterface call) {
+  auto attention = mlir::dyn_cast<exec::AttentionAttr>(call);
+  auto embedding = mlir::dyn_cast<exec::EmbeddingGradAttr>(call);
+  const std::optional<int64_t> workspace = attention   ? attention.getWorkspace()
+                                           : embedding ? embedding.getWorkspace()
+                                                       : std::nullopt;
+  auto type = mlir::dyn_cast<mlir::FloatType>(call.getType());
   const bool isSmall = type && type.getWidth() == 8 * kSmallBytes;
-  if (!isSmall && config.contains("workspace")) { // as plans for GPUs give it
+  if (!isSmall && workspace) { // as plans for GPUs give it
     EmulatedServices services(device);
-    return runtime::createDeviceCall(name, config, services);
+    return runtime::createDeviceCall(call, services);
   }
   if (!isSmall)
-    return host.libraryCall(name, config);
-  const std::map<std::string, std::pair<size_t, size_t>> arguments = {
-      {"matmul", {2, 1}}, {"attention", {3, 1}}, {"attention_grad", {4, 3}}};
-  auto known = arguments.find(name);
-  if (known == arguments.end())
-    return absl::UnimplementedError(absl::StrCat("a GPU has no call '", name, "' of small floats"));
-  mlir::Builder builder(config.getContext());
-  mlir::NamedAttrList wide(config);
-  wide.set("type", mlir::TypeAttr::get(builder.getF32Type()));
-  auto workspace = mlir::dyn_cast_or_null<mlir::IntegerAttr>(wide.erase("workspace"));
-  auto keys = config.getAs<mlir::IntegerAttr>("keys");
-  const int64_t hostWorkspace =
-      keys ? sbp::alignUp(2 * nn::kAttentionBlock * keys.getInt() * kFloatBytes, sbp::kAlignmentBytes) : 0;
-  absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(name, wide.getDictionary(config.getContext()));
+    return host.libraryCall(call);
+  const mlir::Type wide = mlir::Float32Type::get(call.getContext());
+  exec::LibraryCallAttrInterface onHost;
+  size_t inputs = 2, outputs = 1;
+  int64_t hostWorkspace = 0;
+  if (auto product = mlir::dyn_cast<exec::MatmulAttr>(call)) {
+    onHost = product.withType(wide);
+  } else if (attention) {
+    onHost = attention.withType(wide);
+    inputs = attention.getGradient() ? 4 : 3;
+    outputs = attention.getGradient() ? 3 : 1;
+    hostWorkspace = sbp::alignUp(2 * nn::kAttentionBlock * attention.getKeys() * kFloatBytes, sbp::kAlignmentBytes);
+  } else {
+    return absl::UnimplementedError(
+        absl::StrCat("a GPU has no call '", std::string(call.getCallName()), "' of small floats"));
+  }
+  absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(onHost);
   if (!inner.ok())
     return inner.status();
-  const auto [inputs, outputs] = known->second;
-  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type,
-                                          workspace ? workspace.getInt() : 0, hostWorkspace);
+  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type, workspace.value_or(0),
+                                          hostWorkspace);
 }
 
 } // namespace splitcast::gpu_tests

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_TESTS_GPU_EMULATEDCALLS_H
 #define SPLITCAST_TESTS_GPU_EMULATEDCALLS_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/api/Device.h"
 
 namespace splitcast::gpu_tests {
@@ -10,8 +11,7 @@ namespace splitcast::gpu_tests {
 /// operands, with each result rounded: what a GPU's library does. Others that a GPU lacks are made of the host's
 /// products and of kernels that `device` emulates.
 absl::StatusOr<std::unique_ptr<runtime::Launchable>> emulateLibraryCall(runtime::Device &host, runtime::Device &device,
-                                                                        const std::string &name,
-                                                                        mlir::DictionaryAttr config);
+                                                                        exec::LibraryCallAttrInterface call);
 
 } // namespace splitcast::gpu_tests
 

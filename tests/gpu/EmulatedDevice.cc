@@ -145,9 +145,8 @@ public:
       return threads.status();
     return std::make_unique<EmulatedLibrary>(*std::move(program), std::move(descriptions), *std::move(threads));
   }
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
-                                                          mlir::DictionaryAttr config) override {
-    return emulateLibraryCall(*host, *this, name, config);
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
+    return emulateLibraryCall(*host, *this, call);
   }
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override { return host->copy(to, from, stream); }
   absl::Status clear(Buffer buffer, Stream &stream) override { return host->clear(buffer, stream); }

@@ -1,5 +1,7 @@
 #include "tests/gpu/LateDevice.h"
 
+#include "dialects/exec/Exec.h"
+
 #include "absl/strings/str_cat.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -245,11 +247,10 @@ public:
       return library.ok() ? atOnce() : library.status();
     return std::make_unique<LateKernels>(*std::move(library), innerStream);
   }
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(const std::string &name,
-                                                          mlir::DictionaryAttr config) override {
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
     if (absl::Status status = atOnce(); !status.ok())
       return status;
-    return late(inner.libraryCall(name, config), innerStream);
+    return late(inner.libraryCall(call), innerStream);
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

@@ -17,7 +17,8 @@ MAY_USE = {
     # ---- What can be said ----
     "dialects/sbp/algebra": set(),
     "dialects/sbp": ALGEBRA,
-    "dialects/nn": SBP,
+    # Ops say which calls of a library they become.
+    "dialects/nn": {"dialects/exec"} | SBP,
     # What a collective is, to the plan and to those that do it.
     "dialects/ccl/algebra": ALGEBRA,
     "dialects/ccl": SBP | COLLECTIVES,
@@ -30,19 +31,19 @@ MAY_USE = {
     "runtime/process": set(),
     "runtime/codegen": set(),
     # The contract, and what all who implement it would say in the same words.
-    "runtime/api": COLLECTIVES,
+    "runtime/api": {"dialects/exec"} | COLLECTIVES,
     "runtime/io": {"runtime/api"},
     # Sees devices and ranks through the contract alone.
     "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP | COLLECTIVES,
     # Who implements the contract. None of them includes another, but for NCCL, which moves what lies on CUDA's devices.
     "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
     "runtime/host/jit": {"runtime/api", "runtime/codegen"},
-    "runtime/host/calls": {"runtime/api"},
+    "runtime/host/calls": {"runtime/api", "dialects/exec"},
     "runtime/host": {"runtime/api", "runtime/host/calls", "runtime/host/jit"},
     "runtime/mpi": {"runtime/api", "runtime/process"},
     "runtime/tcp": {"runtime/api", "runtime/process"},
-    "runtime/gpu": {"runtime/api", "runtime/codegen"} | ALGEBRA,
-    "runtime/cuda": {"runtime/api", "runtime/gpu"},
+    "runtime/gpu": {"runtime/api", "runtime/codegen", "dialects/exec"} | ALGEBRA,
+    "runtime/cuda": {"runtime/api", "runtime/gpu", "dialects/exec"},
     "runtime/nccl": {"runtime/api", "runtime/gpu", "runtime/cuda"} | COLLECTIVES,
     # The one place that knows all kinds of jobs.
     "runtime/job": {"runtime/api", "runtime/mpi", "runtime/tcp"},

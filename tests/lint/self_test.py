@@ -30,7 +30,7 @@ class LayersTest(unittest.TestCase):
         for path, used in (
             ("dialects/nn/A.cc", "passes/global/B.h"),
             ("dialects/nn/A.cc", "compiler/B.h"),
-            ("dialects/nn/A.cc", "dialects/exec/Exec.h"),
+            ("dialects/nn/A.cc", "dialects/ccl/Ccl.h"),
             ("dialects/ccl/A.cc", "dialects/nn/Nn.h"),
             ("dialects/exec/A.cc", "dialects/nn/Nn.h"),
             ("dialects/sbp/A.h", "runtime/api/Device.h"),

@@ -1,9 +1,8 @@
 //===- LibraryAttention.cc - Scaled dot-product attention ---------------------===//
 //
-// "attention", "attention_grad": config {samples = B, positions = T, keys = S, heads = H, width = E, scale, causal,
-// type = f32 | f64[, mask_type = i32 | i64]}.
-//   Operands  attention       query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
-//             attention_grad  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
+// #exec.attention<samples = B, positions = T, keys = S, heads = H, width = E, ...>, of f32 and f64.
+//   Operands  forward   query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
+//             gradient  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
 //             Last, unless there are no keys, a workspace for two blocks of scores.
 //   Meaning   softmax(scale query key^T) value per sample and head; position i sees the keys 0 to i when causal, and
 //   those
@@ -14,8 +13,8 @@
 // position of the block sees are left out. Blocks come in ascending order, so sums have one order.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/calls/AttentionRows.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
@@ -29,6 +28,7 @@ namespace splitcast::runtime {
 namespace {
 
 constexpr int64_t kBlock = 64; ///< positions
+constexpr char kForward[] = "attention", kGradient[] = "attention_grad";
 
 struct Sizes {
   int64_t samples, positions, keys, heads, width;
@@ -155,52 +155,28 @@ private:
   Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *weights = nullptr, *slopes = nullptr;
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(const char *name, bool isGradient, mlir::DictionaryAttr attribute,
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
                                                    const LibraryCallOptions &options) {
-  LibraryConfig config(name, attribute);
-  Sizes sizes;
-  sizes.samples = config.count("samples");
-  sizes.positions = config.count("positions");
-  sizes.keys = config.count("keys");
-  sizes.heads = config.count("heads");
-  sizes.width = config.count("width");
-  sizes.scale = config.real("scale");
-  sizes.causal = config.flag("causal");
-  ElementType type = config.type("type");
-  if (config.has("mask_type"))
-    sizes.mask = config.type("mask_type");
-  const int64_t query = config.bytes({sizes.samples, sizes.positions, sizes.heads, sizes.width}, type);
-  const int64_t key = config.bytes({sizes.samples, sizes.keys, sizes.heads, sizes.width}, type);
-  std::vector<int64_t> bytes = {query, key, key};
-  if (isGradient)
-    bytes.insert(bytes.begin(), query);
-  if (sizes.mask)
-    bytes.push_back(config.bytes({sizes.samples, sizes.keys}, *sizes.mask));
-  bytes.push_back(query);
-  if (isGradient)
-    bytes.insert(bytes.end(), {key, key});
+  auto call = callAs<exec::AttentionAttr>(any);
+  const char *name = call.getGradient() ? kGradient : kForward;
+  Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(),
+              call.getHeads(),   call.getWidth(),     call.getScale().getValueAsDouble(),
+              call.getCausal(),  std::nullopt};
+  if (call.getMaskType())
+    sizes.mask = elementTypeOf(call.getMaskType());
+  const ElementType type = *elementTypeOf(call.getType());
+  std::vector<int64_t> bytes = call.getOperandBytes();
   if (sizes.keys > 0)
-    bytes.push_back(config.bytes({2, kBlock, sizes.keys}, type));
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
-  if (sizes.mask && *sizes.mask != ElementType::I64 && *sizes.mask != ElementType::I32)
-    return absl::InvalidArgumentError(
-        absl::StrCat("library call '", name, "': masks are i32 or i64, not ", nameOf(*sizes.mask)));
+    bytes.push_back(2 * kBlock * sizes.keys * bytesOf(type));
   if (type == ElementType::F32)
-    return std::make_unique<Attention<float>>(name, sizes, isGradient, bytes, options.threads);
+    return std::make_unique<Attention<float>>(name, sizes, call.getGradient(), bytes, options.threads);
   if (type == ElementType::F64)
-    return std::make_unique<Attention<double>>(name, sizes, isGradient, bytes, options.threads);
+    return std::make_unique<Attention<double>>(name, sizes, call.getGradient(), bytes, options.threads);
   return absl::UnimplementedError(absl::StrCat("library call '", name, "' works on f32 and f64, not ", nameOf(type),
                                                "; extend its operands first"));
 }
 
-const LibraryCallRegistration forward("attention", [](mlir::DictionaryAttr config, const LibraryCallOptions &options) {
-  return create("attention", false, config, options);
-});
-const LibraryCallRegistration backward("attention_grad",
-                                       [](mlir::DictionaryAttr config, const LibraryCallOptions &options) {
-                                         return create("attention_grad", true, config, options);
-                                       });
+const LibraryCallRegistration forward(kForward, create), backward(kGradient, create);
 
 } // namespace
 } // namespace splitcast::runtime

@@ -18,11 +18,12 @@ LibraryCallRegistration::LibraryCallRegistration(const char *name, LibraryCallFa
   registry()[name] = factory;
 }
 
-absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(exec::LibraryCallAttrInterface call,
                                                               const LibraryCallOptions &options) {
+  const std::string name = call.getCallName().str();
   auto found = registry().find(name);
   if (found != registry().end())
-    return found->second(config, options);
+    return found->second(call, options);
   std::string known;
   for (const auto &[other, factory] : registry())
     absl::StrAppend(&known, known.empty() ? "" : ", ", other);

@@ -6,6 +6,7 @@
 #ifndef SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H
 #define SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H
 
+#include "runtime/api/CallAs.h"
 #include "runtime/api/Device.h"
 
 #include <memory>
@@ -17,7 +18,7 @@ struct LibraryCallOptions {
   int threads = 1;
 };
 
-using LibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(mlir::DictionaryAttr config,
+using LibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(exec::LibraryCallAttrInterface call,
                                                                            const LibraryCallOptions &options);
 
 /// A static object of this type in a call's file adds the call.
@@ -26,7 +27,7 @@ struct LibraryCallRegistration {
 };
 
 /// As Device::libraryCall.
-absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(const std::string &name, mlir::DictionaryAttr config,
+absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(exec::LibraryCallAttrInterface call,
                                                               const LibraryCallOptions &options);
 
 } // namespace splitcast::runtime

@@ -31,13 +31,12 @@ private:
   const IndexCheck check;
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr config, const LibraryCallOptions &options) {
-  absl::StatusOr<IndexCheck> check = IndexCheck::from(config);
-  if (!check.ok())
-    return check.status();
-  if (check->type == ElementType::I64)
-    return std::make_unique<CheckIndices<int64_t>>(*std::move(check));
-  return std::make_unique<CheckIndices<int32_t>>(*std::move(check));
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface call,
+                                                   const LibraryCallOptions &options) {
+  const IndexCheck check = IndexCheck::from(callAs<exec::CheckIndicesAttr>(call));
+  if (check.type == ElementType::I64)
+    return std::make_unique<CheckIndices<int64_t>>(check);
+  return std::make_unique<CheckIndices<int32_t>>(check);
 }
 
 const LibraryCallRegistration registration(IndexCheck::kName, create);

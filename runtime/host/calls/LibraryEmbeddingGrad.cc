@@ -1,13 +1,13 @@
 //===- LibraryEmbeddingGrad.cc - Adds rows into the rows of a table ----------===//
 //
-// "embedding_grad": config {rows = N, vocabulary = V, width = H, type = f32 | f64, index_type = i32 | i64}.
+// #exec.embedding_grad<rows = N, vocabulary = V, width = H, ...>, of f32 and f64.
 //   Operands  dy [N, H], ids [N]; output table [V, H].
 //   Meaning   table = 0; then table[ids[n]] += dy[n] for n = 0, 1, ...: one order, so one result.
 //   Errors    at launch, InvalidArgument: an id outside 0..V-1; nothing was written.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/calls/LibraryCall.h"
 
 #include "absl/strings/str_cat.h"
@@ -67,24 +67,14 @@ std::unique_ptr<Launchable> createFor(ElementType type, ElementType indexType, c
   return std::make_unique<EmbeddingGrad<float, int32_t>>(arguments...);
 }
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute, const LibraryCallOptions &options) {
-  LibraryConfig config(kName, attribute);
-  int64_t rows = config.count("rows");
-  int64_t vocabulary = config.count("vocabulary");
-  int64_t width = config.count("width");
-  ElementType type = config.type("type");
-  ElementType indexType = config.type("index_type");
-  std::vector<int64_t> argumentBytes = {config.bytes({rows, width}, type), config.bytes({rows}, indexType),
-                                        config.bytes({vocabulary, width}, type)};
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
+                                                   const LibraryCallOptions &options) {
+  auto call = callAs<exec::EmbeddingGradAttr>(any);
+  const ElementType type = *elementTypeOf(call.getType()), indexType = *elementTypeOf(call.getIndexType());
   if (type != ElementType::F32 && type != ElementType::F64)
     return absl::UnimplementedError(
         absl::StrCat("library call '", kName, "' adds f32 and f64, not ", nameOf(type), "; extend the rows first"));
-  if (indexType != ElementType::I32 && indexType != ElementType::I64)
-    return absl::InvalidArgumentError(
-        absl::StrCat("library call '", kName, "': ids are i32 or i64, not ", nameOf(indexType)));
-  return createFor(type, indexType, rows, vocabulary, width, argumentBytes);
+  return createFor(type, indexType, call.getRows(), call.getVocabulary(), call.getWidth(), call.getOperandBytes());
 }
 
 const LibraryCallRegistration registration(kName, create);

@@ -1,6 +1,6 @@
 //===- LibraryMatmul.cc - Matrix products -------------------------------------===//
 //
-// "matmul": config {products = 1, m, n, k, transpose_a, transpose_b, type = f32 | f64}.
+// #exec.matmul, of f32 and f64.
 //   Operands  A [products, m, k] ([.., k, m] when transpose_a), B [products, k, n] ([.., n, k] when transpose_b);
 //   output
 //             C [products, m, n] = A * B, product by product.
@@ -12,8 +12,8 @@
 // Gflop/s), and in few shapes slower (2000 x 2000 x 64 with A transposed: 117 against 132).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
-#include "runtime/api/LibraryConfig.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
 
@@ -46,24 +46,21 @@ private:
   const int threads;
 };
 
-absl::StatusOr<std::unique_ptr<Launchable>> create(mlir::DictionaryAttr attribute, const LibraryCallOptions &options) {
-  LibraryConfig config(kName, attribute);
-  int64_t products = config.countOr("products", 1);
+absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
+                                                   const LibraryCallOptions &options) {
+  auto call = callAs<exec::MatmulAttr>(any);
+  const int64_t products = call.getProducts();
   Gemm gemm;
-  gemm.m = config.count("m");
-  gemm.n = config.count("n");
-  gemm.k = config.count("k");
-  gemm.transposeA = config.flag("transpose_a");
-  gemm.transposeB = config.flag("transpose_b");
+  gemm.m = call.getM();
+  gemm.n = call.getN();
+  gemm.k = call.getK();
+  gemm.transposeA = call.getTransposeA();
+  gemm.transposeB = call.getTransposeB();
   gemm.lda = gemm.transposeA ? gemm.m : gemm.k;
   gemm.ldb = gemm.transposeB ? gemm.k : gemm.n;
   gemm.ldc = gemm.n;
-  ElementType type = config.type("type");
-  std::vector<int64_t> argumentBytes = {config.bytes({products, gemm.m, gemm.k}, type),
-                                        config.bytes({products, gemm.k, gemm.n}, type),
-                                        config.bytes({products, gemm.m, gemm.n}, type)};
-  if (absl::Status status = config.status(); !status.ok())
-    return status;
+  const ElementType type = *elementTypeOf(call.getType());
+  const std::vector<int64_t> argumentBytes = call.getOperandBytes();
   if (type == ElementType::F32)
     return std::make_unique<Matmul<float>>(products, gemm, argumentBytes, options.threads);
   if (type == ElementType::F64)

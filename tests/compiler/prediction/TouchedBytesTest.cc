@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(AllPlans, TouchedBytes,
 
 exec::LibraryOp firstMatmul(exec::PlanOp plan) {
   for (auto op : plan.getBody().front().getOps<exec::LibraryOp>())
-    if (op.getName() == "matmul")
+    if (mlir::isa<exec::MatmulAttr>(op.getCall()))
       return op;
   return {};
 }

@@ -275,20 +275,20 @@ exec.plan @launch_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes 
 
 exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.library' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
-  exec.library "matmul" {} reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----
 
 exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.library' op writes #exec.range<arena, 8, 16> and #exec.range<arena, 0, 16>, which overlap}}
-  exec.library "matmul" {} reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
 }
 
 // -----
 
 exec.plan @library_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.library "matmul" {} reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----

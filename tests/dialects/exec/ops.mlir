@@ -27,8 +27,18 @@ exec.plan @train attributes {
   exec.copy <persistent, 64, 64> to <arena, 128, 64>
   // CHECK-NEXT: exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]{{$}}
   exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library "matmul" {m = 2 : i64} reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 5.000000e-01, type = bf16> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 1.000000e-01, causal = true, type = f32, mask_type = i32, workspace = 64> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.1, causal = true, type = f32, mask_type = i32, workspace = 64> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [] writes [#exec.range<arena, 64, 16>]
   // CHECK-NEXT: exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
   // CHECK-NEXT: exec.wait 0{{$}}

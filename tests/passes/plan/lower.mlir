@@ -14,7 +14,7 @@ ccl.storage @t : tensor<3xf32> holds [] at []
 // An update is computed in place of what it updates: no copy, and one arena buffer besides the input.
 // CHECK: exec.plan @in_place attributes {arena_bytes = 128 : i64
 // CHECK-SAME: persistent_bytes = 128 : i64
-// CHECK-NEXT: exec.library "matmul" {{.*}} reads [{{.*}}, #exec.range<persistent, 0, 64>] writes [#exec.range<arena, [[G:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}}> reads [{{.*}}, #exec.range<persistent, 0, 64>] writes [#exec.range<arena, [[G:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch @kernels::@{{.*}} reads [#exec.range<arena, [[G]], 64>] writes [#exec.range<persistent, 0, 64>] {in_place = array<i64: 0>}
 // CHECK-NEXT: }
 func.func @in_place(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
@@ -29,7 +29,7 @@ func.func @in_place(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
 // CHECK: exec.plan @used_after_assign
 // CHECK-NEXT: exec.copy <persistent, 0, 64> to <arena, [[OLD:[0-9]+]], 64>
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[OLD]], 64>, {{.*}}] writes [#exec.range<persistent, 0, 64>]
-// CHECK-NEXT: exec.library "matmul" {{.*}} reads [{{.*}}, #exec.range<arena, [[OLD]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}}> reads [{{.*}}, #exec.range<arena, [[OLD]], 64>]
 // CHECK-NEXT: }
 func.func @used_after_assign(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %w = ccl.read @s : tensor<4x4xf32>
@@ -41,7 +41,7 @@ func.func @used_after_assign(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>})
 
 // A product cannot be written where its operand lies: it is copied there afterwards.
 // CHECK: exec.plan @not_in_place
-// CHECK-NEXT: exec.library "matmul" {{.*}} reads [{{.*}}, #exec.range<persistent, 0, 64>] writes [#exec.range<arena, [[N:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}}> reads [{{.*}}, #exec.range<persistent, 0, 64>] writes [#exec.range<arena, [[N:[0-9]+]], 64>]
 // CHECK-NEXT: exec.copy <arena, [[N]], 64> to <persistent, 0, 64>
 // CHECK-NEXT: }
 func.func @not_in_place(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
@@ -62,7 +62,7 @@ func.func @argument(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
 
 // Gradients are made in their places in the bucket; the gaps between, behind and after them are cleared.
 // CHECK: exec.plan @bucket
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, 0, 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, 0, 64>]
 // CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<arena, 128, 16>]
 // CHECK-NEXT: exec.clear <arena, 64, 64>
 // CHECK-NEXT: exec.clear <arena, 144, 112>
@@ -81,7 +81,7 @@ func.func @bucket(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor
 // A gradient that is used after the reduction, which destroys the bucket, is copied into it.
 // CHECK: exec.plan @used_after_pack
 // CHECK-SAME: outputs = [#exec.range<arena, [[SHARD:[0-9]+]], 128>, #exec.range<arena, [[KEPT:[0-9]+]], 64>]
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[KEPT]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[KEPT]], 64>]
 // CHECK-NEXT: exec.copy <arena, [[KEPT]], 64> to <arena, [[DATA:[0-9]+]], 64>
 // CHECK-NEXT: exec.clear
 // CHECK-NEXT: exec.collective {{.*}} data = #exec.range<arena, [[DATA]], 256>, output = #exec.range<arena, [[SHARD]], 128>
@@ -97,7 +97,7 @@ func.func @used_after_pack(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -
 
 // One value in two packs, and twice in one: made in one of the places, copied to the others before that one is destroyed.
 // CHECK: exec.plan @two_packs
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[MADE:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[MADE:[0-9]+]], 64>]
 // CHECK-NEXT: exec.copy <arena, [[MADE]], 64> to <arena, [[P0:[0-9]+]], 64>
 // CHECK-NEXT: exec.copy <arena, [[MADE]], 64> to
 // CHECK-NEXT: exec.collective reduce_scatter "b" {{.*}} data = #exec.range<arena, [[P0]], 128>
@@ -120,7 +120,7 @@ func.func @two_packs(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (ten
 // A block that is gathered is made in its place; one that is stored is copied there.
 // CHECK: exec.plan @gather
 // CHECK-SAME: outputs = [#exec.range<arena, [[#ALL:]], 128>]
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[#ALL + 64]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[#ALL + 64]], 64>]
 // CHECK-NEXT: exec.collective all_gather "b" in @g ticket 0 {blocks = array<i64: 16, 16>, data = #exec.range<arena, [[#ALL]], 128>
 func.func @gather(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -158,9 +158,9 @@ func.func @again(%x: tensor<5xf32> {ccl.global = tensor<5xf32>}, %y: tensor<5xf3
 
 // A value that nothing needs afterwards is overwritten, also by what needs its row whole.
 // CHECK: exec.plan @dying
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} reads [] writes [#exec.range<arena, [[Y]], 64>] {in_place = array<i64: 0>}
-// CHECK-NEXT: exec.library "matmul" {{.*}} reads [#exec.range<arena, [[Y]], 64>, {{.*}}] writes [#exec.range<arena, [[Z:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}}> reads [#exec.range<arena, [[Y]], 64>, {{.*}}] writes [#exec.range<arena, [[Z:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} reads [] writes [#exec.range<arena, [[Z]], 64>] {in_place = array<i64: 0>}
 // CHECK-NEXT: }
 func.func @dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
@@ -173,9 +173,9 @@ func.func @dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<
 
 // A value that is needed at another place, or later, is not; of two that die, one is overwritten.
 // CHECK: exec.plan @not_dying
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes [#exec.range<arena, [[T:[0-9]+]], 64>]{{$}}
-// CHECK-NEXT: exec.library "matmul" {{.*}} reads [#exec.range<arena, [[T]], 64>, {{.*}}] writes [#exec.range<arena, [[P:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}}> reads [#exec.range<arena, [[T]], 64>, {{.*}}] writes [#exec.range<arena, [[P:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[P]], 64>] writes [#exec.range<arena, [[Y]], 64>] {in_place = array<i64: 0>}
 func.func @not_dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -187,7 +187,7 @@ func.func @not_dying(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (ten
 
 // Loops that sum over the rows beside the elements have read a row before it is overwritten.
 // CHECK: exec.plan @beside_sum
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<arena, [[Y]], 64>, #exec.range<arena, {{[0-9]+}}, 16>] {in_place = array<i64: 0>}
 func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: tensor<4xf32> {ccl.global = tensor<4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -199,7 +199,7 @@ func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: te
 
 // Nor is a value overwritten that lies among others: here in its block of what is gathered.
 // CHECK: exec.plan @gathered
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.collective all_gather
 // CHECK-NEXT: exec.wait
 // CHECK-NEXT: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>] writes {{[^{]*$}}
@@ -213,7 +213,7 @@ func.func @gathered(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tens
 
 // Nor one that is read at computed places, if only by way of what is made of it.
 // CHECK: exec.plan @computed_places
-// CHECK: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK: exec.launch {{.*}} reads [#exec.range<arena, [[Y]], 64>, {{.*}}] writes [{{[^{]*$}}
 func.func @computed_places(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %i: tensor<4xi64> {ccl.global = tensor<4xi64>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -5,7 +5,7 @@
 module attributes {ccl.device = "cuda", sbp.placement = #p, ccl.rank = 0 : i64, ccl.ranks = 2 : i64} {
 // Sums over the rows are a launch after the elements': what both need is not overwritten.
 // CHECK: exec.plan @beside_sum
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}}#exec.range<arena, [[Y]], 64>{{.*}} writes [{{[^{]*}}]{{$}}
 func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: tensor<4xf32> {ccl.global = tensor<4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -17,7 +17,7 @@ func.func @beside_sum(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %b: te
 
 // A row nest of warps overwrites what dies, as loops do.
 // CHECK: exec.plan @softmax
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[Y:[0-9]+]], 64>]
 // CHECK-NEXT: exec.launch {{.*}} reads [] writes [#exec.range<arena, [[Y]], 64>] {in_place = array<i64: 0>}
 func.func @softmax(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -39,8 +39,8 @@ func.func @streams(%x: tensor<32xf32> {ccl.global = tensor<32xf32>}) -> (tensor<
 
 // Attention is a call with a workspace; of small floats with a mask it is a kernel.
 // CHECK: exec.plan @flash
-// CHECK-NEXT: exec.library "attention" {{.*}}workspace = [[BYTES:[0-9]+]] : i64} {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
-// CHECK-NEXT: exec.library "attention_grad"
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = [[BYTES:[0-9]+]]> {{.*}} writes [{{.*}}, #exec.range<arena, {{[0-9]+}}, [[BYTES]]>]
+// CHECK-NEXT: exec.library #exec.attention<gradient = true
 // CHECK-NOT: exec.launch
 func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -> (tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}, tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) {
   %0 = nn.attention %q, %q, %q {causal, scale = 0.5 : f64} : (tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>) -> tensor<2x9x3x8xbf16>
@@ -48,9 +48,9 @@ func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -
   return %0, %2 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
 // CHECK: exec.plan @with_scores
-// CHECK-NEXT: exec.library "attention" {{.*}}workspace = 1024 : i64}
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = 1024>
 // CHECK-NEXT: exec.launch
-// CHECK-NOT: exec.library "attention"
+// CHECK-NOT: exec.library #exec.attention
 // CHECK: exec.plan @rows
 func.func @with_scores(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {
   %0 = nn.attention %q, %q, %q {scale = 0.5 : f64} : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) -> tensor<2x9x3x8xf32>
@@ -59,7 +59,7 @@ func.func @with_scores(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>
 }
 
 // Indices are checked beside the kernels: one that lies outside reads the last row.
-// CHECK: exec.library "check_indices"
+// CHECK: exec.library #exec.check_indices
 // CHECK-NEXT: exec.launch
 // CHECK: memref.load {{.*}} : memref<7xi64>
 // CHECK-NEXT: [[INDEX:%.*]] = arith.index_cast

@@ -3,7 +3,7 @@
 
 // CHECK: exec.plan @example attributes {arena_bytes = 448 : i64
 func.func @example(%a: tensor<2x10xf32> {ccl.global = tensor<2x10xf32>}, %b: tensor<10x6xf32> {ccl.global = tensor<10x6xf32>}) -> (tensor<2x6xf32> {ccl.global = tensor<2x6xf32>}) {
-  // CHECK-NEXT: exec.library "matmul" {k = 10 : i64, m = 2 : i64, n = 6 : i64, {{.*}}} reads [{{.*}}] writes [{{.*}}]
+  // CHECK-NEXT: exec.library #exec.matmul<m = 2, n = 6, k = 10, type = f32> reads [{{.*}}] writes [{{.*}}]
   %0 = nn.matmul %a, %b : (tensor<2x10xf32>, tensor<10x6xf32>) -> tensor<2x6xf32>
   return %0 : tensor<2x6xf32>
 }

@@ -6,7 +6,7 @@ ccl.storage @s : tensor<4x4xf32> holds [] at []
 // The new value is made before the old one is read: it cannot be made in the storage.
 // CHECK: exec.plan @read_after_made
 // CHECK-SAME: outputs = [#exec.range<arena, [[OLD:[0-9]+]], 64>]
-// CHECK-NEXT: exec.library "matmul" {{.*}} writes [#exec.range<arena, [[NEW:[0-9]+]], 64>]
+// CHECK-NEXT: exec.library #exec.matmul<{{.*}} writes [#exec.range<arena, [[NEW:[0-9]+]], 64>]
 // CHECK-NEXT: exec.copy <persistent, 0, 64> to <arena, [[OLD]], 64>
 // CHECK-NEXT: exec.copy <arena, [[NEW]], 64> to <persistent, 0, 64>
 func.func @read_after_made(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
@@ -23,7 +23,7 @@ ccl.storage @s : tensor<4x4xf32> holds [] at []
 // Two assignments: the first value is returned, so it does not lie where the second one is put.
 // CHECK: exec.plan @two_assignments
 // CHECK-SAME: outputs = [#exec.range<arena, [[FIRST:[0-9]+]], 64>]
-// CHECK: exec.library "matmul" {{.*}}transpose_a = false{{.*}} writes [#exec.range<arena, [[FIRST]], 64>]
+// CHECK: exec.library #exec.matmul<m = 4, n = 4, k = 4, type = f32> {{.*}} writes [#exec.range<arena, [[FIRST]], 64>]
 // CHECK: transpose_a = true
 func.func @two_assignments(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) -> (tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -39,8 +39,8 @@ ccl.storage @s : tensor<4x4xf32> holds [] at []
 
 // The second value is made of the first one.
 // CHECK: exec.plan @chain
-// CHECK: exec.library "matmul" {{.*}} writes [#exec.range<[[A:[a-z]+, [0-9]+]], 64>]
-// CHECK: exec.library "matmul" {{.*}} reads [{{.*}}, #exec.range<[[A]], 64>]
+// CHECK: exec.library #exec.matmul<{{.*}} writes [#exec.range<[[A:[a-z]+, [0-9]+]], 64>]
+// CHECK: exec.library #exec.matmul<{{.*}}> reads [{{.*}}, #exec.range<[[A]], 64>]
 func.func @chain(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   %0 = nn.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   ccl.assign @s, %0 : tensor<4x4xf32>

@@ -2,8 +2,10 @@
 #ifndef SPLITCAST_TESTS_RUNTIME_HOST_KERNELFIXTURE_H
 #define SPLITCAST_TESTS_RUNTIME_HOST_KERNELFIXTURE_H
 
+#include "dialects/exec/Exec.h"
 #include "runtime/host/HostDevice.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,9 +31,9 @@ template <typename T> Buffer bufferOf(std::vector<T> &values) {
 class KernelFixture : public testing::Test {
 protected:
   KernelFixture() {
-    context.loadDialect<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-                        mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                        mlir::vector::VectorDialect>();
+    context.loadDialect<exec::ExecDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                        mlir::func::FuncDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                        mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
     context.allowUnregisteredDialects();
   }
 
@@ -39,6 +41,12 @@ protected:
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
     EXPECT_TRUE(module) << text;
     return module;
+  }
+
+  /// #exec.NAME<PARAMETERS>; null after an error on the context.
+  exec::LibraryCallAttrInterface parseCall(const std::string &name, const std::string &parameters) {
+    return llvm::dyn_cast_or_null<exec::LibraryCallAttrInterface>(
+        mlir::parseAttribute("#exec." + name + "<" + parameters + ">", &context));
   }
 
   absl::StatusOr<std::unique_ptr<Launchable>> loadKernel(const std::string &text, const std::string &name) {

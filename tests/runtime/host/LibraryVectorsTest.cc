@@ -32,7 +32,7 @@ protected:
 
   /// Launches a call on the operands of a case, and judges the results.
   void check(const reference::VectorCase &testCase, const nn::LibraryCall &call) {
-    absl::StatusOr<std::unique_ptr<Launchable>> prepared = device->libraryCall(call.name, call.config);
+    absl::StatusOr<std::unique_ptr<Launchable>> prepared = device->libraryCall(call.call);
     mlir::Type element = testCase.results.front().elementType;
     if (!element.isF32() && !element.isF64()) {
       EXPECT_EQ(prepared.status().code(), absl::StatusCode::kUnimplemented) << prepared.status();
@@ -82,7 +82,7 @@ TEST_F(LibraryVectorsTest, CallsGiveWhatNumPyGives) {
     std::optional<nn::LibraryCall> call = op.getLibraryCall();
     if (!call)
       continue;
-    ++counts[call->name];
+    ++counts[call->call.getCallName().str()];
     check(testCase, *call);
     releaseAll();
     if (HasFatalFailure())

@@ -1,0 +1,199 @@
+// What library calls are made of, and what is wrong with them.
+#include "dialects/exec/Exec.h"
+#include "dialects/sbp/algebra/Sizes.h"
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::exec;
+
+namespace {
+
+struct Operand {
+  sbp::Shape shape;
+  Type type;
+};
+
+std::vector<int64_t> bytesOf(const std::vector<Operand> &operands) {
+  std::vector<int64_t> bytes;
+  for (const Operand &operand : operands)
+    bytes.push_back(sbp::checkedBytes(operand.shape, sbp::elementBytes(operand.type)).value_or(0));
+  return bytes;
+}
+
+/// The conditions of all calls, each named as in the attribute's text.
+class CallVerifier {
+public:
+  CallVerifier(function_ref<InFlightDiagnostic()> emitError, StringRef call) : emitError(emitError), call(call) {}
+
+  CallVerifier &sizes(ArrayRef<std::pair<const char *, int64_t>> named) {
+    for (auto [name, size] : named)
+      if (isGood() && size < 0)
+        fail() << name << " = " << size << "; it is at least 0";
+    return *this;
+  }
+
+  CallVerifier &floats(const char *name, Type type) {
+    if (isGood() && !(type.isF16() || type.isBF16() || type.isF32() || type.isF64()))
+      fail() << name << " = " << type << "; it is f16, bf16, f32 or f64";
+    return *this;
+  }
+
+  CallVerifier &real(const char *name, FloatAttr value) {
+    if (isGood() && !value.getType().isF64())
+      fail() << name << " = " << value << "; it is an f64";
+    return *this;
+  }
+
+  CallVerifier &indices(const char *name, Type type) {
+    if (isGood() && !(type.isSignlessInteger(32) || type.isSignlessInteger(64)))
+      fail() << name << " = " << type << "; it is i32 or i64";
+    return *this;
+  }
+
+  LogicalResult operands(const std::vector<Operand> &all) {
+    for (const Operand &operand : all)
+      if (isGood() && !sbp::checkedBytes(operand.shape, sbp::elementBytes(operand.type))) {
+        InFlightDiagnostic error = fail() << "an operand of ";
+        llvm::interleave(operand.shape, error, " x ");
+        error << " elements of " << operand.type << ", which is more than " << sbp::kMostBytesText
+              << "; use more ranks, or smaller tensors";
+      }
+    return result;
+  }
+
+private:
+  bool isGood() const { return succeeded(result); }
+  InFlightDiagnostic fail() {
+    result = failure();
+    return emitError() << "call of '" << call << "' has ";
+  }
+
+  function_ref<InFlightDiagnostic()> emitError;
+  StringRef call;
+  LogicalResult result = success();
+};
+
+std::vector<Operand> operandsOfMatmul(int64_t products, int64_t m, int64_t n, int64_t k, Type type) {
+  return {{{products, m, k}, type}, {{products, k, n}, type}, {{products, m, n}, type}};
+}
+
+std::vector<Operand> operandsOfAttention(bool isGradient, int64_t samples, int64_t positions, int64_t keys,
+                                         int64_t heads, int64_t width, Type type, Type maskType) {
+  const Operand query{{samples, positions, heads, width}, type}, key{{samples, keys, heads, width}, type};
+  std::vector<Operand> operands = {query, key, key};
+  if (isGradient)
+    operands.insert(operands.begin(), query);
+  if (maskType)
+    operands.push_back({{samples, keys}, maskType});
+  operands.push_back(query);
+  if (isGradient)
+    operands.insert(operands.end(), {key, key});
+  return operands;
+}
+
+std::vector<Operand> operandsOfEmbeddingGrad(int64_t rows, int64_t vocabulary, int64_t width, Type type,
+                                             Type indexType) {
+  return {{{rows, width}, type}, {{rows}, indexType}, {{vocabulary, width}, type}};
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t products, int64_t m, int64_t n,
+                                 int64_t k, bool, bool, Type type) {
+  return CallVerifier(emitError, "matmul")
+      .sizes({{"products", products}, {"m", m}, {"n", n}, {"k", k}})
+      .floats("type", type)
+      .operands(operandsOfMatmul(products, m, n, k, type));
+}
+
+StringRef MatmulAttr::getCallName() const { return "matmul"; }
+
+MatmulAttr MatmulAttr::withType(Type type) const {
+  return get(getContext(), getProducts(), getM(), getN(), getK(), getTransposeA(), getTransposeB(), type);
+}
+
+std::vector<int64_t> MatmulAttr::getOperandBytes() const {
+  return bytesOf(operandsOfMatmul(getProducts(), getM(), getN(), getK(), getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool gradient, int64_t samples,
+                                    int64_t positions, int64_t keys, int64_t heads, int64_t width, FloatAttr scale,
+                                    bool, Type type, Type maskType, std::optional<int64_t> workspace) {
+  CallVerifier verifier(emitError, gradient ? "attention_grad" : "attention");
+  verifier
+      .sizes({{"samples", samples},
+              {"positions", positions},
+              {"keys", keys},
+              {"heads", heads},
+              {"width", width},
+              {"workspace", workspace.value_or(0)}})
+      .real("scale", scale)
+      .floats("type", type);
+  if (maskType)
+    verifier.indices("mask_type", maskType);
+  return verifier.operands(operandsOfAttention(gradient, samples, positions, keys, heads, width, type, maskType));
+}
+
+StringRef AttentionAttr::getCallName() const { return getGradient() ? "attention_grad" : "attention"; }
+
+std::vector<int64_t> AttentionAttr::getOperandBytes() const {
+  return bytesOf(operandsOfAttention(getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(),
+                                     getType(), getMaskType()));
+}
+
+AttentionAttr AttentionAttr::withWorkspace(int64_t bytes) const {
+  return get(getContext(), getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(), getScale(),
+             getCausal(), getType(), getMaskType(), bytes);
+}
+
+AttentionAttr AttentionAttr::withType(Type type) const {
+  return get(getContext(), getGradient(), getSamples(), getPositions(), getKeys(), getHeads(), getWidth(), getScale(),
+             getCausal(), type, getMaskType(), std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingGradAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t vocabulary,
+                                        int64_t width, Type type, Type indexType, std::optional<int64_t> workspace) {
+  return CallVerifier(emitError, "embedding_grad")
+      .sizes({{"rows", rows}, {"vocabulary", vocabulary}, {"width", width}, {"workspace", workspace.value_or(0)}})
+      .floats("type", type)
+      .indices("index_type", indexType)
+      .operands(operandsOfEmbeddingGrad(rows, vocabulary, width, type, indexType));
+}
+
+StringRef EmbeddingGradAttr::getCallName() const { return "embedding_grad"; }
+
+std::vector<int64_t> EmbeddingGradAttr::getOperandBytes() const {
+  return bytesOf(operandsOfEmbeddingGrad(getRows(), getVocabulary(), getWidth(), getType(), getIndexType()));
+}
+
+EmbeddingGradAttr EmbeddingGradAttr::withWorkspace(int64_t bytes) const {
+  return get(getContext(), getRows(), getVocabulary(), getWidth(), getType(), getIndexType(), bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+LogicalResult CheckIndicesAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count, int64_t places,
+                                       Type type, std::optional<int64_t>, StringRef) {
+  return CallVerifier(emitError, "check_indices")
+      .sizes({{"count", count}, {"places", places}})
+      .indices("type", type)
+      .operands({{{count}, type}});
+}
+
+StringRef CheckIndicesAttr::getCallName() const { return "check_indices"; }
+
+std::vector<int64_t> CheckIndicesAttr::getOperandBytes() const { return bytesOf({{{getCount()}, getType()}}); }

@@ -1,0 +1,25 @@
+//===- LibraryCall.td - What plans ask of vendor libraries ---------------------===//
+//
+// Each call is an attribute with its sizes, types and flags: made by the `nn` op that asks for it, changed by the device
+// that the plan is for (its workspace), and read by what does it in `runtime/`. All that can be wrong with the sizes is
+// refused where the attribute is made or parsed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD
+#define SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+
+def LibraryCallAttrInterface : AttrInterface<"LibraryCallAttrInterface"> {
+  let description = "A call of a vendor library.";
+  let cppNamespace = "::splitcast::exec";
+  let methods = [
+    InterfaceMethod<"The name by which devices know it.", "::llvm::StringRef", "getCallName">,
+    InterfaceMethod<"The type of the elements that it computes with.", "::mlir::Type", "getType">,
+    InterfaceMethod<"Bytes of each operand, inputs first, without the workspace.", "::std::vector<int64_t>",
+                    "getOperandBytes">,
+  ];
+}
+
+#endif // SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD

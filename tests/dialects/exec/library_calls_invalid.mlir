@@ -1,0 +1,149 @@
+// What is wrong with a library call is refused where its attribute is parsed.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+// @matmul_c1
+// expected-error @below {{call of 'matmul' has m = -2; it is at least 0}}
+func.func private @f() attributes {call = #exec.matmul<m = -2, n = 2, k = 2, type = f32>}
+
+// -----
+
+// @matmul_c1
+// expected-error @below {{call of 'matmul' has products = -1; it is at least 0}}
+func.func private @f() attributes {call = #exec.matmul<products = -1, m = 2, n = 2, k = 2, type = f32>}
+
+// -----
+
+// @matmul_c1
+// expected-error @below {{call of 'matmul' has type = 'i32'; it is f16, bf16, f32 or f64}}
+func.func private @f() attributes {call = #exec.matmul<m = 2, n = 2, k = 2, type = i32>}
+
+// -----
+
+// @matmul_c1
+// expected-error @below {{call of 'matmul' has an operand of 1 x 4611686018427387904 x 2 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.matmul<m = 4611686018427387904, n = 2, k = 2, type = f32>}
+
+// -----
+
+// @matmul_c1
+// expected-error @below {{call of 'matmul' has an operand of 4611686018427387904 x 2 x 2 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.matmul<products = 4611686018427387904, m = 2, n = 2, k = 2, type = f32>}
+
+// -----
+
+// expected-error @below {{struct is missing required parameter: m}}
+func.func private @f() attributes {call = #exec.matmul<n = 2, k = 2, type = f32>}
+
+// -----
+
+// expected-error @below {{duplicate or unknown struct parameter name: transposeA}}
+func.func private @f() attributes {call = #exec.matmul<m = 2, n = 2, k = 2, type = f32, transposeA = true>}
+
+// -----
+
+func.func private @matmul_c1_legal() attributes {call0 = #exec.matmul<m = 0, n = 2, k = 0, type = f16>, call1 = #exec.matmul<products = 0, m = 2, n = 2, k = 2, transpose_a = true, transpose_b = true, type = f64>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention' has keys = -1; it is at least 0}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = -1, heads = 4, width = 5, scale = 0.5, type = f32>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention' has scale = 5.000000e-01 : f32; it is an f64}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5 : f32, type = f32>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention' has workspace = -64; it is at least 0}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32, workspace = -64>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention_grad' has type = 'i64'; it is f16, bf16, f32 or f64}}
+func.func private @f() attributes {call = #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = i64>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention' has mask_type = 'f32'; it is i32 or i64}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32, mask_type = f32>}
+
+// -----
+
+// @attention_c1
+// expected-error @below {{call of 'attention' has an operand of 4611686018427387904 x 2 x 4 x 5 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.attention<samples = 4611686018427387904, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32>}
+
+// -----
+
+// expected-error @below {{duplicate or unknown struct parameter name: dropout}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32, dropout = 0.5>}
+
+// -----
+
+// expected-error @below {{struct is missing required parameter: type}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, mask_type = i32>}
+
+// -----
+
+// expected-error @below {{struct is missing required parameter: samples}}
+func.func private @f() attributes {call = #exec.attention<type = f32>}
+
+// -----
+
+func.func private @attention_c1_legal() attributes {call0 = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16>, call1 = #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, causal = true, type = f32, mask_type = i32, workspace = 0>}
+
+// -----
+
+// @embedding_grad_c1
+// expected-error @below {{call of 'embedding_grad' has rows = -2; it is at least 0}}
+func.func private @f() attributes {call = #exec.embedding_grad<rows = -2, vocabulary = 3, width = 4, type = f32, index_type = i64>}
+
+// -----
+
+// @embedding_grad_c1
+// expected-error @below {{call of 'embedding_grad' has index_type = 'f32'; it is i32 or i64}}
+func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = f32>}
+
+// -----
+
+// @embedding_grad_c1
+// expected-error @below {{call of 'embedding_grad' has type = 'i32'; it is f16, bf16, f32 or f64}}
+func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = i32, index_type = i32>}
+
+// -----
+
+// @embedding_grad_c1
+// expected-error @below {{call of 'embedding_grad' has an operand of 4611686018427387904 x 4 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 4611686018427387904, width = 4, type = f32, index_type = i32>}
+
+// -----
+
+func.func private @embedding_grad_c1_legal() attributes {call0 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64>, call1 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f64, index_type = i32, workspace = 0>}
+
+// -----
+
+// @check_indices_c1
+// expected-error @below {{call of 'check_indices' has places = -1; it is at least 0}}
+func.func private @f() attributes {call = #exec.check_indices<count = 4, places = -1, type = i64, what = "nn.embedding">}
+
+// -----
+
+// @check_indices_c1
+// expected-error @below {{call of 'check_indices' has type = 'f32'; it is i32 or i64}}
+func.func private @f() attributes {call = #exec.check_indices<count = 4, places = 5, type = f32, what = "nn.embedding">}
+
+// -----
+
+// @check_indices_c1
+// expected-error @below {{call of 'check_indices' has an operand of 4611686018427387904 elements of 'i64', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.check_indices<count = 4611686018427387904, places = 5, type = i64, what = "nn.embedding">}
+
+// -----
+
+func.func private @check_indices_c1_legal() attributes {call0 = #exec.check_indices<count = 4, places = 5, type = i64, what = "nn.embedding">, call1 = #exec.check_indices<count = 0, places = 0, type = i32, ignored = -100, what = "">}
