@@ -26,45 +26,41 @@ Score BoxingChoice::choose(int tensor, int seen, const std::vector<int> &wanted,
   chosen.clear();
   if (choosers.empty())
     return score;
-  listOffers(seen, wanted, choosers);
+  listTargets(seen, wanted, choosers);
   prices.clear();
   for (int target : targets)
     prices.push_back(tables.boxing(tensor, seen, target));
   if (targets.size() > kMostTargets)
     return score + keepAll(choosers, chosen);
-  setBits();
+  listOffers(choosers);
   if (choosers.size() > 1)
     leaveOutUseless(choosers);
   return score + chooseAmongAll(choosers, chosen);
 }
 
-/// Fills `offers` and `targets`.
-void BoxingChoice::listOffers(int seen, const std::vector<int> &wanted, const std::vector<Chooser> &choosers) {
+void BoxingChoice::listTargets(int seen, const std::vector<int> &wanted, const std::vector<Chooser> &choosers) {
   targets.clear();
+  for (const Chooser &chooser : choosers)
+    for (const std::vector<int> &option : *chooser.options)
+      for (int target : option)
+        if (target != seen && !contains(wanted, target) && !contains(targets, target))
+          targets.push_back(target);
+}
+
+void BoxingChoice::listOffers(const std::vector<Chooser> &choosers) {
+  useful = (uint64_t{1} << targets.size()) - 1;
   offers.resize(choosers.size());
   for (size_t i = 0; i < choosers.size(); ++i) {
     offers[i].clear();
-    for (size_t option = 0; option < choosers[i].options->size(); ++option) {
-      Offer offer{static_cast<int>(option), {}, 0};
-      for (int target : (*choosers[i].options)[option])
-        if (target != seen && !contains(wanted, target)) {
-          offer.needs.push_back(target);
-          if (!contains(targets, target))
-            targets.push_back(target);
-        }
-      offers[i].push_back(std::move(offer));
+    const std::vector<std::vector<int>> &options = *choosers[i].options;
+    for (size_t option = 0; option < options.size(); ++option) {
+      uint64_t needs = 0;
+      for (size_t target = 0; target < targets.size(); ++target)
+        if (contains(options[option], targets[target]))
+          needs |= uint64_t{1} << target;
+      offers[i].push_back({static_cast<int>(option), needs});
     }
   }
-}
-
-void BoxingChoice::setBits() {
-  for (std::vector<Offer> &list : offers)
-    for (Offer &offer : list) {
-      offer.bits = 0;
-      for (size_t target = 0; target < targets.size(); ++target)
-        if (contains(offer.needs, targets[target]))
-          offer.bits |= uint64_t{1} << target;
-    }
 }
 
 /// Each its current option: none that is better is looked for.
@@ -77,7 +73,7 @@ Score BoxingChoice::keepAll(const std::vector<Chooser> &choosers, std::vector<in
     chosen.push_back(current);
     score = score + (*choosers[i].scores)[current];
     for (size_t target = 0; target < targets.size(); ++target)
-      if (!isOpen[target] && contains(offers[i][current].needs, targets[target])) {
+      if (!isOpen[target] && contains((*choosers[i].options)[current], targets[target])) {
         isOpen[target] = true;
         score = score + prices[target];
       }
@@ -90,22 +86,15 @@ Score BoxingChoice::keepAll(const std::vector<Chooser> &choosers, std::vector<in
 void BoxingChoice::leaveOutUseless(const std::vector<Chooser> &choosers) {
   for (const std::vector<Offer> &list : offers)
     for (const Offer &offer : list)
-      if (offer.needs.size() > 1)
+      if ((offer.needs & (offer.needs - 1)) != 0)
         return;
-  std::vector<int> kept;
-  std::vector<Score> keptPrices;
   for (size_t target = 0; target < targets.size(); ++target)
-    if (!isUseless(target, choosers)) {
-      kept.push_back(targets[target]);
-      keptPrices.push_back(prices[target]);
-    }
-  targets = std::move(kept);
-  prices = std::move(keptPrices);
+    if (isUseless(target, choosers))
+      useful &= ~(uint64_t{1} << target);
   for (std::vector<Offer> &list : offers) {
-    auto isOut = [&](const Offer &offer) { return !offer.needs.empty() && !contains(targets, offer.needs.front()); };
+    auto isOut = [this](const Offer &offer) { return (offer.needs & ~useful) != 0; };
     list.erase(std::remove_if(list.begin(), list.end(), isOut), list.end());
   }
-  setBits();
 }
 
 bool BoxingChoice::isUseless(size_t target, const std::vector<Chooser> &choosers) const {
@@ -114,8 +103,8 @@ bool BoxingChoice::isUseless(size_t target, const std::vector<Chooser> &choosers
     const Score *best = nullptr, *served = nullptr;
     for (const Offer &offer : offers[i]) {
       const Score &score = (*choosers[i].scores)[offer.option];
-      const Score *&known = offer.needs.empty() ? best : served;
-      if ((offer.needs.empty() || offer.needs.front() == targets[target]) && (!known || score < *known))
+      const Score *&known = offer.needs == 0 ? best : served;
+      if ((offer.needs == 0 || offer.needs == uint64_t{1} << target) && (!known || score < *known))
         known = &score;
     }
     if (!best) {
@@ -135,7 +124,10 @@ Score BoxingChoice::chooseAmongAll(const std::vector<Chooser> &choosers, std::ve
     combinations = std::min<int64_t>(combinations * list.size(), kMostTried + 1);
     numOffers += list.size();
   }
-  const int64_t sets = targets.size() < 14 ? numOffers << targets.size() : kMostTried + 1;
+  int numUseful = 0;
+  for (size_t target = 0; target < targets.size(); ++target)
+    numUseful += useful >> target & 1;
+  const int64_t sets = numUseful < 14 ? numOffers << numUseful : kMostTried + 1;
   if (combinations <= std::min(sets, kMostTried))
     return tryCombinations(choosers, chosen);
   return sets <= kMostTried ? trySets(choosers, chosen) : descend(choosers, chosen);
@@ -157,7 +149,7 @@ Score BoxingChoice::tryCombinations(const std::vector<Chooser> &choosers, std::v
     Score score;
     for (size_t i = 0; i < choosers.size(); ++i) {
       const Offer &offer = offers[i][at[i]];
-      open |= offer.bits;
+      open |= offer.needs;
       score = score + (*choosers[i].scores)[offer.option];
     }
     score = score + priceOf(open);
@@ -187,7 +179,7 @@ std::optional<Score> BoxingChoice::withOpen(uint64_t open, const std::vector<Cho
     const Score *best = nullptr;
     for (const Offer &offer : offers[i]) {
       const Score &each = (*choosers[i].scores)[offer.option];
-      if ((offer.bits & ~open) == 0 && (!best || each < *best)) {
+      if ((offer.needs & ~open) == 0 && (!best || each < *best)) {
         best = &each;
         if (taken.size() == i)
           taken.push_back(0);
@@ -204,13 +196,15 @@ std::optional<Score> BoxingChoice::withOpen(uint64_t open, const std::vector<Cho
 Score BoxingChoice::trySets(const std::vector<Chooser> &choosers, std::vector<int> &chosen) {
   std::optional<Score> best;
   std::vector<int> taken;
-  for (uint64_t open = 0; open < uint64_t{1} << targets.size(); ++open) {
+  uint64_t open = 0;
+  do {
     std::optional<Score> score = withOpen(open, choosers, taken);
     if (score && (!best || *score < *best)) {
       best = score;
       chosen = taken;
     }
-  }
+    open = (open - useful) & useful; // the next subset
+  } while (open != 0);
   return *best; // with all open, each chooser has all its offers
 }
 
@@ -222,14 +216,16 @@ Score BoxingChoice::descend(const std::vector<Chooser> &choosers, std::vector<in
   for (size_t i = 0; i < choosers.size(); ++i)
     for (const Offer &offer : offers[i])
       if (offer.option == choosers[i].current)
-        current |= offer.bits;
+        current |= offer.needs;
   std::optional<Score> best;
   std::vector<int> taken;
-  for (uint64_t open : {current, (uint64_t{1} << targets.size()) - 1}) {
+  for (uint64_t open : {current, useful}) {
     std::optional<Score> here = withOpen(open, choosers, taken);
     for (bool goesOn = here.has_value(); goesOn;) {
       goesOn = false;
       for (size_t target = 0; target < targets.size(); ++target) {
+        if (!(useful >> target & 1))
+          continue;
         std::optional<Score> there = withOpen(open ^ uint64_t{1} << target, choosers, taken);
         if (there && *there < *here) {
           here = there;

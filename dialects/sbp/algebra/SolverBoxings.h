@@ -34,18 +34,17 @@ public:
   bool isExact() const { return exact; }
 
 private:
-  /// What a chooser may take, and which of `targets` must be boxed to for it: as signatures, and then as bits.
+  /// What a chooser may take, and the set of `targets` that must be boxed to for it.
   struct Offer {
     int option;
-    std::vector<int> needs;
-    uint64_t bits;
+    uint64_t needs;
   };
 
-  void listOffers(int seen, const std::vector<int> &wanted, const std::vector<Chooser> &choosers);
-  void setBits();
-  Score keepAll(const std::vector<Chooser> &choosers, std::vector<int> &chosen);
+  void listTargets(int seen, const std::vector<int> &wanted, const std::vector<Chooser> &choosers);
+  void listOffers(const std::vector<Chooser> &choosers);
   void leaveOutUseless(const std::vector<Chooser> &choosers);
   bool isUseless(size_t target, const std::vector<Chooser> &choosers) const;
+  Score keepAll(const std::vector<Chooser> &choosers, std::vector<int> &chosen);
   Score chooseAmongAll(const std::vector<Chooser> &choosers, std::vector<int> &chosen);
   Score tryCombinations(const std::vector<Chooser> &choosers, std::vector<int> &chosen);
   Score trySets(const std::vector<Chooser> &choosers, std::vector<int> &chosen);
@@ -60,6 +59,7 @@ private:
   std::vector<std::vector<Offer>> offers; ///< per chooser
   std::vector<int> targets;               ///< signatures that may be boxed to, beyond the wanted ones
   std::vector<Score> prices;              ///< per target
+  uint64_t useful = 0;                    ///< the targets that offers still need
 };
 
 } // namespace splitcast::sbp::solver

@@ -88,6 +88,42 @@ TEST(SolverTest, NeverAboveTheWalkOnAnyGraph) {
   EXPECT_GT(counts.improved, 500u);
 }
 
+/// A tensor with so many uses that not all sets of boxings are tried: on three axes each of 20 products may want it in
+/// many signatures.
+TEST(SolverTest, ManyUsesOfOneTensor) {
+  std::mt19937_64 engine(7);
+  Graph graph({2, 2, 2});
+  const std::vector<Sbp> entries = {b, s0, s1};
+  auto draw = [&] { return entries[engine() % 3]; };
+  int x = graph.unary(graph.given({16, 16}, {s0, s1, b}), false);
+  for (int i = 0; i < 20; ++i)
+    graph.demand(graph.matmul(x, graph.given({16, 64}, {draw(), draw(), draw()})), {draw(), draw(), draw()});
+  Solution walked = walk(graph.problem), solved = solve(graph.problem);
+  EXPECT_EQ(findIllegal(graph.problem, solved.assignment), "");
+  EXPECT_EQ(plainScore(graph.problem, solved.assignment), solved.assignment.score);
+  EXPECT_TRUE(solved.assignment.score < walked.assignment.score);
+  EXPECT_FALSE(solved.statistics.isOptimal);
+}
+
+/// A demand for addends that nothing makes is counted, not refused: whoever builds the boxing says so.
+TEST(SolverTest, IllegalDemandsAreCounted) {
+  Graph graph({4});
+  int x = graph.sum(graph.given({8, 4}, {s0}), 0), y = graph.unary(x, true);
+  graph.lastOp().takesPartial = false;
+  graph.demand(y, {Sbp::partial()});
+  EXPECT_EQ(walk(graph.problem).assignment.score.illegal, 1);
+  EXPECT_EQ(solve(graph.problem).assignment.score.illegal, 1);
+  graph.lastOp().takesPartial = true;
+  EXPECT_EQ(solve(graph.problem).assignment.score.illegal, 0);
+}
+
+/// Solved again, a problem has the same rows.
+TEST(SolverTest, DependsOnTheProblemOnly) {
+  const Problem problem = trainingStep(10, {2, 2});
+  const Solution first = solve(problem), second = solve(Problem(problem));
+  EXPECT_EQ(describe(problem, first.assignment), describe(problem, second.assignment));
+}
+
 /// Twice the layers are twice the steps.
 TEST(SolverTest, StepsGrowWithTheOps) {
   for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{4}, {2, 2}}) {
