@@ -74,6 +74,7 @@ private:
     std::vector<int> newRows = rows;
     forests.solve(forest, newRows);
     const Score newScore = tables.score(rowsOf(newRows));
+    statistics.refused += score < newScore;
     if (!(newScore < score))
       return;
     ++statistics.improving;

@@ -139,6 +139,7 @@ struct SolverStatistics {
   int64_t steps = 0;      ///< rows and sets of boxings that were looked at
   int64_t blocks = 0;     ///< sets of ops that were solved together
   int64_t improving = 0;  ///< blocks that lowered the score
+  int64_t refused = 0;    ///< blocks that would have raised it; none, as each is solved with all else as it is
   bool isOptimal = false; ///< no assignment of these rows has a lower score
 };
 

@@ -181,7 +181,9 @@ public:
       : engine(engine), kind(kind), graph(mesh), axes(mesh.size()) {}
 
   Problem run(size_t ops) {
-    open = {randomGiven(randomShape(2))};
+    const Shape first = randomShape(2);
+    for (int i = 0; i < (kind == GraphKind::Tree ? 3 : 1); ++i)
+      open.push_back(randomGiven(first));
     while (graph.problem.ops.size() < ops)
       addOp();
     std::set<int> used;
@@ -246,13 +248,29 @@ private:
       open.push_back(randomGiven(randomShape(1 + draw(3))));
     const size_t at = kind == GraphKind::Chain ? open.size() - 1 : draw(open.size());
     const int tensor = open[at];
+    tree = treeOf(tensor);
     if (kind == GraphKind::Chain || (kind == GraphKind::Tree && draw(4)))
       open.erase(open.begin() + at);
     return tensor;
   }
 
-  /// Of this shape; in a chain a new one.
+  /// A number for the tree that the tensor is in.
+  int treeOf(int tensor) {
+    for (int next = trees.size(); next <= tensor; ++next)
+      trees.push_back(next);
+    return trees[tensor];
+  }
+
+  /// Of this shape; in a chain a new one, in a tree one of another tree, which this op joins.
   int takeOf(const Shape &shape) {
+    if (kind == GraphKind::Tree)
+      for (size_t at = 0; at < open.size(); ++at)
+        if (const int tensor = open[at]; graph.shapeOf(tensor) == shape && treeOf(tensor) != tree) {
+          const int joined = treeOf(tensor);
+          std::replace(trees.begin(), trees.end(), joined, tree);
+          open.erase(open.begin() + at);
+          return tensor;
+        }
     if (kind == GraphKind::Any)
       for (int tensor : open)
         if (graph.shapeOf(tensor) == shape && draw(4))
@@ -294,13 +312,21 @@ private:
     }
   }
 
-  void made(int tensor) { open.push_back(draw(10) ? tensor : graph.sameAs(tensor)); }
+  void made(int tensor) {
+    treeOf(tensor);
+    trees[tensor] = tree;
+    open.push_back(draw(10) ? tensor : graph.sameAs(tensor));
+    treeOf(open.back());
+    trees[open.back()] = tree;
+  }
 
   std::mt19937_64 &engine;
   const GraphKind kind;
   Graph graph;
   const size_t axes;
-  std::vector<int> open; ///< may be used
+  std::vector<int> open;  ///< may be used
+  std::vector<int> trees; ///< per tensor
+  int tree = 0;           ///< of the op that is being added
   int lastOfTwo = 0;
 };
 

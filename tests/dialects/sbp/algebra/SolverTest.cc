@@ -39,6 +39,7 @@ void check(const Problem &problem, Counts &counts, size_t most) {
   ASSERT_EQ(findIllegal(problem, solved.assignment), "");
   ASSERT_EQ(plainScore(problem, solved.assignment), solved.assignment.score);
   ASSERT_FALSE(walked.assignment.score < solved.assignment.score);
+  ASSERT_EQ(solved.statistics.refused, 0) << describe(problem, solved.assignment);
   ++counts.cases;
   counts.improved += solved.assignment.score < walked.assignment.score;
   counts.optimal += solved.statistics.isOptimal;
@@ -134,6 +135,7 @@ TEST(SolverTest, StepsGrowWithTheOps) {
       ASSERT_FALSE(solved.failure);
       EXPECT_EQ(plainScore(problem, solved.assignment), solved.assignment.score);
       EXPECT_FALSE(walk(problem).assignment.score < solved.assignment.score);
+      EXPECT_EQ(solved.statistics.refused, 0);
       steps.push_back(solved.statistics.steps);
     }
     EXPECT_NEAR(static_cast<double>(steps[1] - steps[0]) * 2, static_cast<double>(steps[2] - steps[1]),
