@@ -1,12 +1,12 @@
-//===- LibraryCall.td - What plans ask of vendor libraries ---------------------===//
+//===- ExecCalls.td - What plans ask of vendor libraries ---------------------===//
 //
 // Each call is an attribute with its sizes, types and flags: made by the `nn` op that asks for it, changed by the device
 // that the plan is for (its workspace), and read by what does it in `runtime/`. All that can be wrong with the sizes is
 // refused where the attribute is made or parsed.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD
-#define SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD
+#ifndef SPLITCAST_DIALECTS_EXEC_EXECCALLS_TD
+#define SPLITCAST_DIALECTS_EXEC_EXECCALLS_TD
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
@@ -22,4 +22,4 @@ def LibraryCallAttrInterface : AttrInterface<"LibraryCallAttrInterface"> {
   ];
 }
 
-#endif // SPLITCAST_DIALECTS_EXEC_LIBRARYCALL_TD
+#endif // SPLITCAST_DIALECTS_EXEC_EXECCALLS_TD

@@ -60,7 +60,9 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
   let summary = "Decides the signature of every tensor, and boxes where two differ";
   let description = [{
     In the order of the ops, each gets the legal signature for which the fewest bytes move; among equals, the one that
-    changes fewest operands, then the one that splits its result. Signatures that the user wrote stay. What is made from
+    changes fewest operands, then the one that splits its result. With `look-ahead` signatures are chosen for the least sum of
+    bytes over the function (dialects/sbp/algebra/Solver.h), where no rank computes more. Bytes are not all: what is moved
+    between layers is waited for, while gradients are reduced beside backward. So it is not what `enable-zero` does. Signatures that the user wrote stay. What is made from
     nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. P stays P until an op needs
     more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
     signature of its variable: gradients before the fence, right after their last contribution, or behind it, when backward
@@ -72,6 +74,7 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>   // after
     ```
   }];
+  let options = [Option<"lookAhead", "look-ahead", "bool", "false", "Least bytes over the function, not op by op">];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 

@@ -1,7 +1,18 @@
-// Chooses signatures by cost, op by op.
+// Signatures as the solver of dialects/sbp/algebra/Solver.h chooses them, and boxing where two differ.
+//
+//   1. SignatureProblem.h reads a function into a problem without MLIR: which tensors there are, which ops have a
+//   choice,
+//      and what fences, assigns and returns want.
+//   2. The solver chooses a row per op.
+//   3. In the order of the ops, each operand is boxed to the signature of its row, once per value and signature. What
+//   is
+//      made from nothing is made once per signature that a use wants.
+//
+//   %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #S0_>) -> tensor<8x2xf32>            // before
+//   %0 = sbp.boxing %w : tensor<4x2xf32, #S0_> -> tensor<4x2xf32, #B>                                    // after
+//   %y = nn.matmul %x, %0 : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>
 #include "passes/global/Passes.h"
-
-#include <tuple>
+#include "passes/global/SignatureProblem.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -13,37 +24,25 @@ namespace splitcast {
 
 namespace {
 
-/// Signatures of an op's tensors, operands as they are wanted.
-struct Choice {
-  std::vector<sbp::NdSbp> operands, results;
-};
-
-/// How much a row asks for along one axis; less is better, field by field.
-struct Cost {
-  int64_t bytes = 0;
-  int64_t changedOperands = 0;
-  int64_t unsplitResults = 0;
-  bool operator<(const Cost &other) const {
-    return std::tie(bytes, changedOperands, unsplitResults) <
-           std::tie(other.bytes, other.changedOperands, other.unsplitResults);
-  }
-};
-
 class FunctionPropagation {
 public:
-  FunctionPropagation(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols, bool reduceEarly)
+  FunctionPropagation(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols, bool lookAhead)
       : function(function), placement(placement), algebra(placement.toAlgebra()), symbols(symbols),
-        reduceEarly(reduceEarly), broadcast(sbp::NdAttr::broadcast(placement)) {}
+        lookAhead(lookAhead), broadcast(sbp::NdAttr::broadcast(placement)) {}
 
   LogicalResult run() {
     Block &body = function.getBody().front();
     for (BlockArgument argument : body.getArguments())
       if (isUndecided(argument))
         decide(argument, broadcast);
+    for (auto read : body.getOps<sbp::ReadOp>())
+      if (isUndecided(read.getResult()))
+        decide(read.getResult(), logical(read.getVariable()));
+    if (failed(choose()))
+      return failure();
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-      if (failed(visit(&op)))
-        return failure();
-    visitReturn(cast<func::ReturnOp>(body.getTerminator()));
+      apply(&op);
+    applyReturn(cast<func::ReturnOp>(body.getTerminator()));
     eraseUnused(body);
     return success();
   }
@@ -54,39 +53,53 @@ private:
   void decide(Value value, sbp::NdAttr signature) { value.setType(sbp::withSignature(value.getType(), signature)); }
 
   //===--------------------------------------------------------------------===//
-  // Ops
+  // Choice
   //===--------------------------------------------------------------------===//
 
-  LogicalResult visit(Operation *op) {
-    if (auto read = dyn_cast<sbp::ReadOp>(op)) {
-      if (isUndecided(read.getResult()))
-        decide(read.getResult(), logical(read.getVariable()));
+  /// First as written, with the bytes of boxings as costs: what is more than elementwise gets its signatures here, and
+  /// so does the place of every sum, whatever ZeRO, its options and the transport are. Then the rest, as stored.
+  LogicalResult choose() {
+    FailureOr<SignatureProblem> built = signatureProblemOf(function, placement, symbols);
+    if (failed(built))
+      return failure();
+    problem = std::move(*built);
+    phases = sbp::solveInPhases(problem.asWritten, problem.asStored, lookAhead ? sbp::solve : sbp::walk);
+    if (!phases.stored.failure) {
+      for (Value value : function.getBody().front().getTerminator()->getOperands())
+        returned.push_back(withoutPartial(phases.logical.assignment.tensors[problem.tensors.lookup(value)]));
       return success();
     }
+    return problem.ops[phases.stored.failure->op]->emitOpError()
+           << "has no signature along axis \"" << algebra.axes[phases.stored.failure->axis].name
+           << "\" that its operands can be boxed to; box its operands to B";
+  }
+
+  sbp::NdSbp withoutPartial(sbp::NdSbp signature) {
+    signature.resize(algebra.axes.size(), sbp::Sbp::broadcast()); // what is made from nothing has none
+    for (sbp::Sbp &entry : signature)
+      if (entry.isPartial())
+        entry = sbp::Sbp::broadcast();
+    return signature;
+  }
+
+  sbp::NdAttr attr(const sbp::NdSbp &signature) { return sbp::NdAttr::get(placement, signature); }
+
+  //===--------------------------------------------------------------------===//
+  // Application
+  //===--------------------------------------------------------------------===//
+
+  void apply(Operation *op) {
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
       if (sbp::signatureOf(assign.getValue()) != variable.getStorageOrLogical())
         require(assign->getOpOperand(0), logical(assign.getVariable()), variable.getSlotAttr());
-      return success();
+    } else if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
+      resolve(boxing->getOpOperand(0), sbp::signatureOf(boxing.getOutput()));
+    } else if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
+      applyFence(fence);
+    } else if (auto number = problem.numbers.find(op); number != problem.numbers.end()) {
+      applyRow(op, number->second);
     }
-    if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
-      resolve(boxing->getOpOperand(0),
-              boxing.getType().getEncoding() ? sbp::signatureOf(boxing.getOutput()) : broadcast);
-      return success();
-    }
-    if (auto fence = dyn_cast<sbp::FenceOp>(op))
-      return visitFence(fence);
-    if (isa<sbp::ShardingOpInterface>(op))
-      return visitSharding(op);
-    bool hasTensors = llvm::any_of(
-        llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())),
-        [](Value v) { return isa<RankedTensorType>(v.getType()); });
-    if (hasTensors)
-      return op->emitOpError()
-             << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
-                "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
-                "'nn-expand-optimizers'";
-    return success();
   }
 
   sbp::NdAttr logical(StringRef variable) {
@@ -95,29 +108,27 @@ private:
   }
 
   /// In the scope of an update, values take the update signature of its variable; elsewhere, a fence changes nothing.
-  LogicalResult visitFence(sbp::FenceOp fence) {
-    auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+  void applyFence(sbp::FenceOp fence) {
     OpOperand &input = fence->getOpOperand(0);
-    if (!scope || !scope.getVariable()) {
+    sbp::ScopeOp scope = updateScopeOf(fence);
+    if (!scope) {
       resolve(input, broadcast);
       decide(fence.getOutput(), sbp::signatureOf(fence.getInput()));
-      return success();
+      return;
     }
     auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
     sbp::NdAttr update = variable.getUpdate().value_or(logical(*scope.getVariable()));
     resolve(input, update);
     sbp::NdAttr current = sbp::signatureOf(fence.getInput());
+    const bool reduceEarly = variable.getPolicyOrDefault().stage() != 1;
     if (current == update || reduceEarly || !current.hasPartial()) {
       // A gradient is boxed where it is made, so that a bucket is reduced as soon as backward has filled it.
-      if (current != update && current.hasPartial() && fence.getInput().getDefiningOp()) {
-        Value boxed = box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true);
-        input.set(boxed);
-      } else {
+      if (current != update && current.hasPartial() && fence.getInput().getDefiningOp())
+        input.set(box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true));
+      else
         require(input, update, variable.getSlotAttr());
-      }
       decide(fence.getOutput(), update);
-      noteUpdated(fence.getOutput(), logical(*scope.getVariable()));
-      return success();
+      return;
     }
     decide(fence.getOutput(), current);
     OpBuilder builder(fence->getContext());
@@ -125,21 +136,34 @@ private:
     auto boxed = builder.create<sbp::BoxingOp>(fence.getLoc(), sbp::withSignature(fence.getType(), update),
                                                fence.getOutput(), variable.getSlotAttr());
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
-    noteUpdated(boxed, logical(*scope.getVariable()));
-    return success();
   }
 
-  void visitReturn(func::ReturnOp op) {
+  void applyRow(Operation *op, int number) {
+    const sbp::OpChoice &choice = phases.stored.assignment.ops[number];
+    if (choice.isFree)
+      return; // its users say
+    size_t index = 0;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()))
+        require(operand, attr(choice.row.operands[index++]), {});
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    for (auto [made, value] : llvm::zip(choice.row.results, op->getResults())) {
+      Type declared = value.getType();
+      sbp::NdAttr pinned = sbp::signatureOf(declared);
+      decide(value, attr(made));
+      if (!pinned || pinned == sbp::signatureOf(value))
+        continue;
+      auto boxed = builder.create<sbp::BoxingOp>(op->getLoc(), declared, value, nullptr);
+      value.replaceAllUsesExcept(boxed, boxed);
+    }
+  }
+
+  void applyReturn(func::ReturnOp op) {
     SmallVector<Type> results;
-    for (auto [operand, declared] : llvm::zip(op->getOpOperands(), function.getResultTypes())) {
+    for (auto [operand, own, declared] : llvm::zip(op->getOpOperands(), returned, function.getResultTypes())) {
       sbp::NdAttr wanted = sbp::signatureOf(declared);
-      if (!wanted) {
-        resolve(operand, broadcast);
-        wanted = unshardedOf(operand.get());
-        if (wanted.hasPartial())
-          wanted = withoutPartial(wanted);
-      }
-      require(operand, wanted, {});
+      require(operand, wanted ? wanted : attr(own), {});
       results.push_back(operand.get().getType());
     }
     function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
@@ -160,246 +184,9 @@ private:
     return sbp::NdAttr::get(placement, sbp);
   }
 
-  sbp::NdAttr withoutPartial(sbp::NdAttr signature) {
-    sbp::NdSbp sbp = signature.toAlgebra();
-    for (sbp::Sbp &entry : sbp)
-      if (entry.isPartial())
-        entry = sbp::Sbp::broadcast();
-    return sbp::NdAttr::get(placement, sbp);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Choice of a row
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult visitSharding(Operation *op) {
-    if (isMadeFromNothing(op, sbp::tensorOperands(op)))
-      return success(); // its users say
-    bool isElementwise = isElementwiseOrBroadcast(op);
-    if (!isElementwise)
-      useUnsharded(op);
-    SmallVector<Value> operands = sbp::tensorOperands(op);
-    bool isUpdate = isElementwise && llvm::any_of(operands, [&](Value operand) { return updated.contains(operand); });
-    std::vector<sbp::NdSbp> current, stageless, pinned(op->getNumResults());
-    for (Value operand : operands) {
-      current.push_back(isUndecided(operand) ? sbp::NdSbp() : sbp::signatureOf(operand).toAlgebra());
-      stageless.push_back(isUndecided(operand) ? sbp::NdSbp() : unshardedOf(operand).toAlgebra());
-    }
-    for (auto [index, result] : llvm::enumerate(op->getResults()))
-      if (sbp::NdAttr signature = sbp::signatureOf(result))
-        pinned[index] = signature.toAlgebra();
-    std::optional<Choice> choice = choose(op, operands, current, pinned, isUpdate);
-    if (!choice)
-      return failure();
-    std::optional<Choice> without;
-    if (isUpdate) {
-      without = stageless == current ? choice : choose(op, operands, stageless, pinned, isUpdate);
-      if (!without)
-        return failure();
-    }
-    apply(op, *choice, pinned);
-    for (auto [index, result] : llvm::enumerate(op->getResults()))
-      if (without && pinned[index].empty())
-        noteUpdated(result, sbp::NdAttr::get(placement, without->results[index]));
-    return success();
-  }
-
-  /// The cheapest signature of the op, axis by axis; nothing, after an error, when there is none. An update is computed
-  /// with values, never with addends: at stage 0 it could be, where its parameter is B, but not where that is split.
-  std::optional<Choice> choose(Operation *op, ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
-                               const std::vector<sbp::NdSbp> &pinned, bool isUpdate) {
-    Choice choice{current, std::vector<sbp::NdSbp>(op->getNumResults())};
-    for (sbp::NdSbp &entries : choice.operands)
-      entries.resize(algebra.axes.size());
-    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-    for (size_t axis = 0; axis < algebra.axes.size(); ++axis) {
-      std::optional<sbp::OpSignature> row =
-          cheapestRow(op, spec, axis, operands, current, choice.operands, pinned, isUpdate);
-      if (!row) {
-        op->emitOpError() << "has no signature along axis \"" << algebra.axes[axis].name
-                          << "\" that its operands can be boxed to; box its operands to B";
-        return std::nullopt;
-      }
-      for (size_t i = 0; i < operands.size(); ++i)
-        choice.operands[i][axis] = row->operands[i];
-      for (size_t i = 0; i < choice.results.size(); ++i)
-        choice.results[i].push_back(row->results[i]);
-      sbp::splitLoops(spec, *row, algebra.axes[axis].size);
-    }
-    return choice;
-  }
-
-  std::optional<sbp::OpSignature> cheapestRow(Operation *op, const sbp::LoopSpec &spec, size_t axis,
-                                              ArrayRef<Value> operands, const std::vector<sbp::NdSbp> &current,
-                                              const std::vector<sbp::NdSbp> &wanted,
-                                              const std::vector<sbp::NdSbp> &pinned, bool isUpdate) {
-    auto alongAxis = [&](const std::vector<sbp::NdSbp> &tensors) {
-      std::vector<sbp::Sbp> entries;
-      for (const sbp::NdSbp &tensor : tensors)
-        entries.push_back(tensor.empty() ? sbp::Sbp::broadcast() : tensor[axis]);
-      return entries;
-    };
-    std::vector<sbp::OpSignature> rows =
-        sbp::deriveSignatures(spec, algebra.axes[axis].size, alongAxis(current), alongAxis(pinned));
-    for (const sbp::NdSbp &entries : current)
-      if (!entries.empty() && entries[axis].isFlat())
-        if (sbp::OpSignature flat = sbp::flatSignature(spec, entries[axis].slot); !flat.results.empty())
-          rows.push_back(flat);
-    std::optional<sbp::OpSignature> best;
-    Cost bestCost;
-    for (const sbp::OpSignature &row : rows) {
-      if (isUpdate && llvm::any_of(row.operands, [](const sbp::Sbp &entry) { return entry.isPartial(); }))
-        continue;
-      if (!keepsSlots(row, axis, current, wanted))
-        continue;
-      std::optional<Cost> cost = costOf(row, axis, operands, current, wanted, pinned, op);
-      if (cost && (!best || *cost < bestCost)) {
-        best = row;
-        bestCost = *cost;
-      }
-    }
-    return best;
-  }
-
-  /// A slot lies in the range of its bucket as the piece that the other axes leave of its variable. So where an op runs
-  /// on slots, these axes stay as they are.
-  static bool keepsSlots(const sbp::OpSignature &row, size_t axis, const std::vector<sbp::NdSbp> &current,
-                         const std::vector<sbp::NdSbp> &wanted) {
-    for (size_t i = 0; i < current.size(); ++i)
-      for (size_t earlier = 0; !current[i].empty() && earlier < axis; ++earlier) {
-        bool isSlot = wanted[i][earlier].isFlat() && current[i][earlier].isFlat(),
-             becomesSlot = row.operands[i].isFlat();
-        bool isSummed = current[i][axis].isPartial() && row.operands[i].isBroadcast();
-        if ((isSlot && row.operands[i] != current[i][axis] && !isSummed) ||
-            (becomesSlot && current[i][axis].isFlat() && wanted[i][earlier] != current[i][earlier]))
-          return false;
-      }
-    return true;
-  }
-
-  /// Nothing when an operand cannot be boxed to the row.
-  std::optional<Cost> costOf(const sbp::OpSignature &row, size_t axis, ArrayRef<Value> operands,
-                             const std::vector<sbp::NdSbp> &current, const std::vector<sbp::NdSbp> &wanted,
-                             const std::vector<sbp::NdSbp> &pinned, Operation *op) {
-    Cost cost;
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (current[i].empty()) { // made from nothing, in whatever signature, but never as addends
-        if (row.operands[i].isPartial())
-          return std::nullopt;
-        continue;
-      }
-      sbp::NdSbp from = wanted[i], to = wanted[i];
-      for (size_t later = axis; later < algebra.axes.size(); ++later)
-        from[later] = to[later] = current[i][later];
-      to[axis] = row.operands[i];
-      sbp::Shape shape = sbp::shapeOf(operands[i].getType());
-      for (size_t later = axis + 1; later < algebra.axes.size(); ++later)
-        if (to[later].unit > 1 && !sbp::unitsFit(shape, to, algebra)) // this row takes the unit from a later axis
-          to[later] = sbp::Sbp::broadcast();
-      if (from == to)
-        continue;
-      if (!sbp::isLegalBoxing(from, to))
-        return std::nullopt;
-      cost.bytes += boxingBytes(operands[i].getType(), axis, from, to);
-      ++cost.changedOperands;
-    }
-    for (size_t i = 0; i < row.results.size(); ++i) {
-      if (!row.results[i].isSplit() && !row.results[i].isFlat())
-        ++cost.unsplitResults;
-      if (pinned[i].empty() || pinned[i][axis] == row.results[i])
-        continue;
-      if (pinned[i][axis].isPartial())
-        return std::nullopt;
-      sbp::NdSbp from = pinned[i], to = pinned[i];
-      from[axis] = row.results[i];
-      cost.bytes += boxingBytes(op->getResult(i).getType(), axis, from, to);
-      ++cost.changedOperands;
-    }
-    return cost;
-  }
-
-  /// Of a change of `axis` alone. On an axis of size 1 all entries are the same bytes.
-  int64_t boxingBytes(Type type, size_t axis, const sbp::NdSbp &from, const sbp::NdSbp &to) {
-    if (algebra.axes[axis].size == 1)
-      return 0;
-    return sbp::boxingBytes(sbp::shapeOf(type), sbp::elementBytes(type), from, to, algebra);
-  }
-
-  void apply(Operation *op, const Choice &choice, const std::vector<sbp::NdSbp> &pinned) {
-    size_t index = 0;
-    for (OpOperand &operand : op->getOpOperands())
-      if (isa<RankedTensorType>(operand.get().getType()))
-        require(operand, sbp::NdAttr::get(placement, choice.operands[index++]), {});
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    for (auto [i, result] : llvm::enumerate(op->getResults())) {
-      Type declared = result.getType();
-      decide(result, sbp::NdAttr::get(placement, choice.results[i]));
-      if (pinned[i].empty() || pinned[i] == choice.results[i])
-        continue;
-      auto boxed = builder.create<sbp::BoxingOp>(op->getLoc(), declared, result, nullptr);
-      result.replaceAllUsesExcept(boxed, boxed);
-    }
-  }
-
-  //===--------------------------------------------------------------------===//
-  // What comes out of an update
-  //===--------------------------------------------------------------------===//
-
-  // A stage may not change a bit, so it may not change what an op sums over: an op that is more than elementwise gets
-  // the signatures that it would have had at stage 0.
-
-  sbp::NdAttr unshardedOf(Value value) {
-    auto known = unsharded.find(value);
-    return known == unsharded.end() ? sbp::signatureOf(value) : known->second;
-  }
-
-  /// `signature` is the value's at stage 0.
-  void noteUpdated(Value value, sbp::NdAttr signature) {
-    updated.insert(value);
-    if (signature != sbp::signatureOf(value))
-      unsharded[value] = signature;
-  }
-
-  void useUnsharded(Operation *op) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (unsharded.contains(operand.get()))
-        require(operand, unshardedOf(operand.get()), {});
-  }
-
   //===--------------------------------------------------------------------===//
   // What is made from nothing
   //===--------------------------------------------------------------------===//
-
-  /// Ops whose result may have any signature at no cost: their operands, if any, are undecided themselves or broadcast
-  /// scalars. A scalar result is simply B.
-  bool isMadeFromNothing(Operation *op, ArrayRef<Value> operands) {
-    if (op->getNumResults() != 1 || !isUndecided(op->getResult(0)))
-      return false;
-    auto isFree = [&](Value operand) {
-      return isUndecided(operand) ||
-             (sbp::signatureOf(operand) == broadcast && sbp::shapeOf(operand.getType()).empty());
-    };
-    if (!llvm::all_of(operands, isFree))
-      return false;
-    if (!sbp::shapeOf(op->getResult(0).getType()).empty())
-      return isElementwiseOrBroadcast(op);
-    if (!operands.empty())
-      return false;
-    decide(op->getResult(0), broadcast);
-    return true;
-  }
-
-  /// Every loop is parallel and runs over the result.
-  static bool isElementwiseOrBroadcast(Operation *op) {
-    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-    auto hasOneEach = [](const sbp::TensorFactors &tensor) {
-      return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() <= 1; });
-    };
-    return llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; }) &&
-           llvm::all_of(spec.operands, hasOneEach) &&
-           llvm::all_of(spec.results.front(), [](const std::vector<int> &dim) { return dim.size() == 1; });
-  }
 
   /// Gives an undecided operand the signature that this use wants; other uses may want others.
   void resolve(OpOperand &use, sbp::NdAttr signature) {
@@ -503,12 +290,13 @@ private:
   sbp::PlacementAttr placement;
   sbp::Placement algebra;
   SymbolTable &symbols;
-  bool reduceEarly;
+  bool lookAhead;
   sbp::NdAttr broadcast;
+  SignatureProblem problem;
+  sbp::Phases phases;
+  SmallVector<sbp::NdSbp> returned; ///< what results have where nobody said it: as without ZeRO, and summed
   DenseMap<std::pair<Value, Attribute>, Value> boxed;
   DenseMap<std::pair<Value, Attribute>, Value> madeFrom; ///< of undecided values, by signature
-  DenseSet<Value> updated;                ///< values in an update's scope, and what is made of them element by element
-  DenseMap<Value, sbp::NdAttr> unsharded; ///< of updated values whose signature is another than at stage 0: that one
 };
 
 struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
@@ -516,10 +304,6 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (reduce != "early" && reduce != "late") {
-      module.emitError() << "'sbp-propagate' got reduce=" << reduce.getValue() << "; it is early or late";
-      return signalPassFailure();
-    }
     if (failed(verifyModule(module)))
       return signalPassFailure();
     sbp::PlacementAttr placement = sbp::placementOf(module);
@@ -537,7 +321,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
         function.emitOpError() << "must have a body of one block";
         return signalPassFailure();
       }
-      if (failed(FunctionPropagation(function, placement, symbols, reduce == "early").run()))
+      if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }
   }

@@ -337,7 +337,7 @@ TEST(CorruptedPlans, AreNoticed) {
       {"lessPainted", {nullptr, changeWrite<-64>}, "touches byte [0-9]+ of the arena space, which it does not name\n$"},
       {"morePainted", {nullptr, changeWrite<64>}, "does not write the end of a range that it says it writes\n"}};
   for (const CorruptedPlan &plan : table)
-    for (const RankResult &result : runRanks(3, optionsOf(2, "bucket"), plan.corruption))
+    for (const RankResult &result : runRanks(3, optionsOf(2, sbp::Strategy::Bucket), plan.corruption))
       EXPECT_THAT(result.errors, ::testing::ContainsRegex(plan.expected)) << plan.name;
 }
 

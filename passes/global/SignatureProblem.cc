@@ -1,0 +1,152 @@
+#include "passes/global/SignatureProblem.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+sbp::ScopeOp splitcast::updateScopeOf(sbp::FenceOp fence) {
+  auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+  return scope && scope.getVariable() ? scope : sbp::ScopeOp();
+}
+
+namespace {
+
+class ProblemBuilder {
+public:
+  ProblemBuilder(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols)
+      : function(function), symbols(symbols), broadcast(placement.getNumAxes(), sbp::Sbp::broadcast()) {
+    result.asWritten.placement = result.asStored.placement = placement.toAlgebra();
+  }
+
+  FailureOr<SignatureProblem> build() {
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      if (isa<RankedTensorType>(argument.getType()))
+        addTensor(argument, sbp::signatureOf(argument).toAlgebra());
+    for (Operation &op : body.without_terminator())
+      if (failed(add(&op)))
+        return failure();
+    addReturn(cast<func::ReturnOp>(body.getTerminator()));
+    return std::move(result);
+  }
+
+private:
+  LogicalResult add(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op)) {
+      addTensor(read.getResult(), sbp::signatureOf(read.getResult()).toAlgebra());
+      return success();
+    }
+    if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
+      auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+      addDemand(assign.getValue(), logicalOf(variable), variable.getStorageOrLogical().toAlgebra());
+      return success();
+    }
+    if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
+      sbp::NdSbp wanted = sbp::signatureOf(boxing.getOutput()).toAlgebra();
+      addDemand(boxing.getInput(), wanted);
+      addTensor(boxing.getOutput(), wanted);
+      return success();
+    }
+    if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
+      addFence(fence);
+      return success();
+    }
+    if (isa<sbp::ShardingOpInterface>(op)) {
+      addOp(op);
+      return success();
+    }
+    auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+    if (llvm::none_of(op->getOperandTypes(), isTensor) && llvm::none_of(op->getResultTypes(), isTensor))
+      return success();
+    return op->emitOpError() << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
+                                "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
+                                "'nn-expand-optimizers'";
+  }
+
+  void addFence(sbp::FenceOp fence) {
+    Value input = fence.getInput(), output = fence.getOutput();
+    if (sbp::ScopeOp scope = updateScopeOf(fence)) {
+      auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
+      const sbp::NdSbp written = logicalOf(variable), stored = variable.getUpdateOrLogical().toAlgebra();
+      addDemand(input, written);
+      result.asStored.demands.back().wanted = stored;
+      const int tensor = addTensor(output, written);
+      result.asStored.tensors[tensor].given = stored;
+      updated.insert(output);
+      return;
+    }
+    if (free.contains(input)) { // of its own, each fence has one
+      addDemand(input, broadcast);
+      addTensor(output, broadcast);
+      return;
+    }
+    const int tensor = addTensor(output, {});
+    for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
+      problem->tensors[tensor].sameAs = result.tensors.lookup(input);
+  }
+
+  void addOp(Operation *op) {
+    sbp::SignatureOp node;
+    node.spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    const SmallVector<Value> operands = sbp::tensorOperands(op);
+    const bool isElementwise = sbp::isElementwise(node.spec);
+    node.takesPartial = !isElementwise || llvm::none_of(operands, [&](Value v) { return updated.contains(v); });
+    for (Value operand : operands)
+      node.operands.push_back(result.tensors.lookup(operand));
+    bool isPinned = false;
+    for (Value value : op->getResults()) {
+      sbp::NdAttr pinned = sbp::signatureOf(value);
+      isPinned |= pinned != nullptr;
+      node.pinned.push_back(pinned ? pinned.toAlgebra() : sbp::NdSbp());
+      node.results.push_back(addTensor(value, {}));
+      if (!node.takesPartial)
+        updated.insert(value);
+    }
+    auto mayBeFree = [&](Value operand) { return free.contains(operand) || sbp::shapeOf(operand.getType()).empty(); };
+    if (isElementwise && !isPinned && llvm::all_of(operands, mayBeFree))
+      free.insert(op->getResult(0));
+    result.numbers[op] = static_cast<int>(result.ops.size());
+    result.ops.push_back(op);
+    result.asWritten.ops.push_back(node);
+    result.asStored.ops.push_back(std::move(node));
+  }
+
+  void addReturn(func::ReturnOp op) {
+    for (auto [operand, declared] : llvm::zip(op.getOperands(), function.getResultTypes())) {
+      sbp::NdAttr wanted = sbp::signatureOf(declared);
+      addDemand(operand, wanted ? wanted.toAlgebra() : sbp::NdSbp());
+    }
+  }
+
+  int addTensor(Value value, const sbp::NdSbp &given) {
+    const int number = static_cast<int>(result.asWritten.tensors.size());
+    result.tensors[value] = number;
+    sbp::TensorInfo info{sbp::shapeOf(value.getType()), sbp::elementBytes(value.getType()), given};
+    result.asWritten.tensors.push_back(info);
+    result.asStored.tensors.push_back(std::move(info));
+    return number;
+  }
+
+  void addDemand(Value value, const sbp::NdSbp &wanted, const sbp::NdSbp &orAs = {}) {
+    for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
+      problem->demands.push_back({result.tensors.lookup(value), wanted, orAs});
+  }
+
+  sbp::NdSbp logicalOf(sbp::VariableOp variable) {
+    sbp::NdAttr signature = variable.getLogical();
+    return signature ? signature.toAlgebra() : broadcast;
+  }
+
+  func::FuncOp function;
+  SymbolTable &symbols;
+  const sbp::NdSbp broadcast;
+  SignatureProblem result;
+  DenseSet<Value> updated; ///< in an update's scope, and what is made of that element by element
+  DenseSet<Value> free;    ///< that may be: made from nothing, or of scalars
+};
+
+} // namespace
+
+FailureOr<SignatureProblem> splitcast::signatureProblemOf(func::FuncOp function, sbp::PlacementAttr placement,
+                                                          SymbolTable &symbols) {
+  return ProblemBuilder(function, placement, symbols).build();
+}
