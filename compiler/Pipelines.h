@@ -14,8 +14,10 @@ namespace splitcast {
 void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &options);
 
 struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
-  Option<int64_t> prefetch{*this, "prefetch", llvm::cl::desc("gathers start so many groups ahead: 0 or 1"),
-                           llvm::cl::init(1)};
+  Option<int64_t> prefetch{
+      *this, "prefetch",
+      llvm::cl::desc("of reductions, and of gathers whose variables have no policy: 1 overlaps them, 0 does not"),
+      llvm::cl::init(1)};
 };
 
 /// The local level, on the program of one rank ('sbp-localize' or splitcast::localize made it).

@@ -68,7 +68,7 @@ void Flags::addSwitch(const std::string &name, bool *value, const std::string &h
 
 void Flags::addZero(sbp::ZeroOptions *options) {
   std::string help =
-      absl::StrCat("what ZeRO splits over the ranks (stage=", options->policy.stage(), "); the options:");
+      absl::StrCat("what ZeRO splits over the ranks; without the flag stage=", options->policy.stage(), ", with it:");
   for (const sbp::OptionInfo &info : sbp::zeroOptionInfos())
     absl::StrAppend(&help, "\n", std::string(kHelpColumn, ' '), info.name, ": ", info.help);
   addParsed("enable-zero", "OPTION=VALUE,...", help, false, [options](const std::string &text) {

@@ -3,6 +3,8 @@
 
 #include "mlir/IR/Dominance.h"
 
+#include <tuple>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -64,13 +66,23 @@ private:
     return sbp::signatureOf(read.getResult()) != variableOf(read).getStorageOrLogical();
   }
 
+  /// What is gathered together: a bucket or a group, which may have one name.
+  struct Gathered {
+    bool isBucket = false;
+    std::string name;
+    bool operator==(const Gathered &other) const { return isBucket == other.isBucket && name == other.name; }
+    bool operator<(const Gathered &other) const {
+      return std::tie(isBucket, name) < std::tie(other.isBucket, other.name);
+    }
+  };
+
   /// Variables of one bucket are gathered together, so the bucket is the group; else the variable's own.
-  std::string groupOf(sbp::ReadOp read) {
+  Gathered groupOf(sbp::ReadOp read) {
     sbp::VariableOp variable = variableOf(read);
     if (sbp::SlotAttr slot = variable.getSlotAttr())
-      return slot.getBucket().str();
+      return {true, slot.getBucket().str()};
     StringRef group = variable.getGroupOrPrefix();
-    return (group.empty() ? variable.getSymName() : group).str();
+    return {false, (group.empty() ? variable.getSymName() : group).str()};
   }
 
   /// A boxing before the fence of an update: it is undone by the one that is inserted, and needs no scope.
@@ -123,12 +135,12 @@ private:
     return builder.create<sbp::BoxingOp>(read.getLoc(), logical, source, nullptr);
   }
 
-  Value scopeOf(Phase phase, const std::string &group) {
+  Value scopeOf(Phase phase, const Gathered &group) {
     Value &scope = scopes[{phase, group}];
     if (!scope) {
       OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
       scope = builder.create<sbp::ScopeOp>(function.getLoc(), builder.getStringAttr(nameOf(phase)),
-                                           builder.getStringAttr(group), nullptr);
+                                           builder.getStringAttr(group.name), nullptr);
     }
     return scope;
   }
@@ -146,8 +158,8 @@ private:
   func::FuncOp function;
   SymbolTable &symbols;
   DenseMap<Operation *, Phase> phases;
-  std::map<std::pair<Phase, std::string>, Value> scopes;
-  std::string lastGroup;
+  std::map<std::pair<Phase, Gathered>, Value> scopes;
+  Gathered lastGroup;
 };
 
 struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {

@@ -312,6 +312,11 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
                             "module an attribute sbp.placement";
       return signalPassFailure();
     }
+    if (placement.getNumAxes() == 0) {
+      module.emitError() << "'sbp-propagate' found the placement " << placement
+                         << ", which has no axis; one rank is an axis of size 1, such as [dp = 1]";
+      return signalPassFailure();
+    }
     for (auto variable : module.getOps<sbp::VariableOp>())
       if (!variable.getLogical())
         variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));

@@ -38,6 +38,9 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
     sbp::ZeroOptions parsed;
     if (std::optional<std::string> error = sbp::parseZeroOptions(text, &parsed))
       return errorHandler("'sbp-zero-storage' is given '" + text + "': " + *error);
+    if (parsed.holdGathersBytes != sbp::ZeroOptions().holdGathersBytes)
+      return errorHandler("'sbp-zero-storage' is given '" + text +
+                          "': hold-gathers-bytes is read by 'sbp-hold-gathers'; leave it out");
     texts.set(parsed);
     return success();
   }
@@ -48,6 +51,7 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       return signalPassFailure();
     states.clear();
     names.clear();
+    copiesOf.clear();
     if (!placement)
       return; // no global tensor, nothing to store
     for (auto symbol : getOperation().getOps<SymbolOpInterface>())
@@ -193,8 +197,8 @@ private:
   /// Empty, and of a name that no other bucket has: another element type may have taken it, or the group comes again.
   Bucket startBucket(sbp::VariableOp first, StringRef wantedName) {
     std::string name = wantedName.str();
-    for (int copy = 1; !names.insert(name).second; ++copy)
-      name = wantedName.str() + "_" + std::to_string(copy);
+    for (int &copies = copiesOf[wantedName]; !names.insert(name).second;)
+      name = wantedName.str() + "_" + std::to_string(++copies);
     return {name,
             first.getTensorType().getElementType(),
             first.getFrozen(),
@@ -279,7 +283,8 @@ private:
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
   llvm::StringMap<SmallVector<sbp::VariableOp>> states;
-  llvm::StringSet<> names; ///< of buckets, and of all that has a name already
+  llvm::StringMap<int> copiesOf; ///< of a bucket's name, each with a number of its own
+  llvm::StringSet<> names;       ///< of buckets, and of all that has a name already
 };
 
 } // namespace

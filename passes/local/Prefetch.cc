@@ -33,7 +33,8 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     if (failed(verifyStraightLine(getOperation())))
       return signalPassFailure();
     findDepths();
-    startGathersEarly();
+    if (depth > 0 || llvm::any_of(depths, [](const auto &entry) { return entry.second > 0; }))
+      startGathersEarly();
     if (depth > 0)
       waitForReductionsLate();
   }
@@ -73,6 +74,11 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   /// Starts right behind the wait for the gather before it, unless another collective stands between: these keep their
   /// order.
   void startGathersEarly() {
+    // Waits stay; of what has been moved, nothing moves again. So the order of the beginning is all that is asked for.
+    DenseMap<Operation *, size_t> places;
+    for (Operation &op : getOperation().getBody().front())
+      places[&op] = places.size();
+    DenseSet<Operation *> moved;
     Operation *lastWait = nullptr;
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
       if (isa<ccl::WaitOp>(op) && op.getOperand(0).getDefiningOp<ccl::AllGatherOp>()) {
@@ -85,7 +91,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
         if (!makers.empty()) {
           Operation *after = lastWait;
           for (Operation *maker : makers)
-            if (lastWait->isBeforeInBlock(maker)) {
+            if (places.lookup(lastWait) < places.lookup(maker) && moved.insert(maker).second) {
               maker->moveAfter(after);
               after = maker;
             }

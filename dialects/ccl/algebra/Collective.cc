@@ -1,5 +1,7 @@
 #include "dialects/ccl/algebra/Collective.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -95,27 +97,32 @@ Blocks asBlocks(const std::vector<int64_t> &byRank) {
 namespace {
 
 /// `verb` is what the rank does with them: "has" or "receives".
-std::string faultOfBlocks(const std::string &verb, const Blocks &blocks, int64_t ranks) {
+std::string faultOfBlocks(const std::string &verb, const Blocks &blocks, int64_t ranks, int64_t elementBytes) {
   if (blocks.size() != 1 && static_cast<int64_t>(blocks.size()) != ranks)
     return verb + " " + std::to_string(blocks.size()) + " blocks among " + std::to_string(ranks) +
            " ranks; give one per rank, or one number that is every rank's";
   for (int64_t block : blocks)
     if (block < 0)
       return verb + " a block of " + std::to_string(block) + " elements; it is at least 0";
+  std::optional<int64_t> elements = blocks.size() == 1 ? sbp::checkedProduct(blocks.front(), ranks) : 0;
+  for (size_t i = 0; elements && blocks.size() != 1 && i < blocks.size(); ++i)
+    elements = sbp::checkedSum(*elements, blocks[i]);
+  if (!elements || !sbp::checkedProduct(*elements, elementBytes))
+    return verb + " blocks of more than " + sbp::kMostBytesText + " in all; make them smaller";
   return "";
 }
 
 } // namespace
 
 std::string CollectiveCall::fault() const {
-  if (std::string fault = faultOfBlocks("has", blocks, ranks); !fault.empty())
+  if (std::string fault = faultOfBlocks("has", blocks, ranks, elementBytes); !fault.empty())
     return fault;
   if (rule().memory == Memory::InBoth && blocks.size() != 1)
     return "has " + std::to_string(blocks.size()) + " blocks; every rank gives a whole tensor, so give one number";
   if (rule().result != Part::Received)
     return received.empty() ? "" : "says what it receives; that follows from its blocks, so leave it out";
   return received.empty() ? "does not say what it receives; give one block per rank"
-                          : faultOfBlocks("receives", received, ranks);
+                          : faultOfBlocks("receives", received, ranks, elementBytes);
 }
 
 std::string faultOfGroup(const std::vector<int64_t> &ranks, int64_t index) {

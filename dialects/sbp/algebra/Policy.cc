@@ -188,8 +188,9 @@ template <typename Set> std::optional<std::string> parseList(std::string_view te
 std::vector<OptionInfo> zeroOptionInfos() {
   std::vector<OptionInfo> infos;
   for (const DecisionInfo &info : decisionInfos())
-    infos.push_back({info.name, std::string(info.help) + " (" + info.toString(info.standard) + ")", info.allowed(),
-                     info.toString(info.standard), /*isOfStorage=*/true});
+    infos.push_back({info.name,
+                     std::string(info.help) + ": " + info.allowed() + " (" + info.toString(info.standard) + ")",
+                     info.allowed(), info.toString(info.standard), /*isOfStorage=*/true});
   for (const ModuleOption &option : moduleOptions) {
     std::string standard = option.get(ZeroOptions());
     infos.push_back({option.name, option.help + (standard.empty() ? std::string() : " (" + standard + ")"),

@@ -498,3 +498,12 @@ func.func @static_only(%x: tensor<?xf32>) {
   %0 = ccl.view %x at 0 : tensor<?xf32> -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @too_large(%x: tensor<4xf32>) {
+  // expected-error @below {{has blocks of more than 2^63 - 1 bytes in all; make them smaller}}
+  %0 = ccl.all_gather "w" %x in <"dp", [0, 1], index 0> blocks 4611686018427387904 : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}

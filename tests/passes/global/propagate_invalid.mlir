@@ -42,3 +42,13 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
     return
   }
 }
+
+// -----
+
+// expected-error @below {{'sbp-propagate' found the placement #sbp.placement<"cpu", []>, which has no axis; one rank is an axis of size 1, such as [dp = 1]}}
+module attributes {sbp.placement = #sbp.placement<"cpu", []>} {
+  func.func @softmax(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %y = nn.softmax %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %y : tensor<4x4xf32>
+  }
+}

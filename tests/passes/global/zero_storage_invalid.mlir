@@ -4,6 +4,7 @@
 // RUN: not splitcast-opt %s -sbp-zero-storage=strategy=whole 2>&1 | FileCheck-19 %s --check-prefix=STRATEGY
 // RUN: not splitcast-opt %s -sbp-zero-storage=bucket-bytes=-1 2>&1 | FileCheck-19 %s --check-prefix=BYTES
 // RUN: not splitcast-opt %s -sbp-zero-storage=axis=pp 2>&1 | FileCheck-19 %s --check-prefix=AXIS
+// RUN: not splitcast-opt %s -sbp-zero-storage=hold-gathers-bytes=5 2>&1 | FileCheck-19 %s --check-prefix=HOLD
 // RUN: not splitcast-opt %s -enable-zero=stag=1 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
 // RUN: not splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stag=1})" 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
 // RUN: not splitcast-opt %s -enable-zero=stage=4 2>&1 | FileCheck-19 %s --check-prefix=STAGE
@@ -12,6 +13,7 @@
 // NEGATIVE: is given 'stage=-1': stage is '-1', which must be 0, 1, 2 or 3
 // STRATEGY: is given 'strategy=whole': strategy is 'whole', which must be bucket or tensor
 // BYTES: is given 'bucket-bytes=-1': bucket-bytes is '-1', which must be a number that is not negative
+// HOLD: hold-gathers-bytes is read by 'sbp-hold-gathers'; leave it out
 // UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, bucket-bytes, axis and hold-gathers-bytes
 // AXIS: error: 'sbp-zero-storage' got axis=pp; the placement has dp tp
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
