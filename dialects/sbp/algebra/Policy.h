@@ -90,6 +90,7 @@ public:
   bool operator!=(const Policy &other) const { return values != other.values; }
   bool operator<(const Policy &other) const { return values < other.values; }
 
+  // NOLINTNEXTLINE(readability-identifier-naming): llvm::hash_combine asks for it by this name
   friend size_t hash_value(const Policy &policy) {
     size_t hash = 0;
     for (std::optional<int64_t> value : policy.values)
