@@ -124,6 +124,7 @@ std::vector<int64_t> MatmulAttr::getOperandBytes() const {
 // Attention
 //===----------------------------------------------------------------------===//
 
+// NOLINTNEXTLINE(readability-function-size): a parameter per field, as MLIR declares it
 LogicalResult AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool gradient, int64_t samples,
                                     int64_t positions, int64_t keys, int64_t heads, int64_t width, FloatAttr scale,
                                     bool, Type type, Type maskType, std::optional<int64_t> workspace) {
