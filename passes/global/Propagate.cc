@@ -1,12 +1,10 @@
 // Signatures as the solver of dialects/sbp/algebra/Solver.h chooses them, and boxing where two differ.
 //
 //   1. SignatureProblem.h reads a function into a problem without MLIR: which tensors there are, which ops have a
-//   choice,
-//      and what fences, assigns and returns want.
+//      choice, and what fences, assigns and returns want.
 //   2. The solver chooses a row per op.
 //   3. In the order of the ops, each operand is boxed to the signature of its row, once per value and signature. What
-//   is
-//      made from nothing is made once per signature that a use wants.
+//      is made from nothing is made once per signature that a use wants.
 //
 //   %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #S0_>) -> tensor<8x2xf32>            // before
 //   %0 = sbp.boxing %w : tensor<4x2xf32, #S0_> -> tensor<4x2xf32, #B>                                    // after
@@ -66,20 +64,13 @@ private:
     phases = sbp::solveInPhases(problem.asWritten, problem.asStored, lookAhead ? sbp::solve : sbp::walk);
     if (!phases.stored.failure) {
       for (Value value : function.getBody().front().getTerminator()->getOperands())
-        returned.push_back(withoutPartial(phases.logical.assignment.tensors[problem.tensors.lookup(value)]));
+        returned.push_back(
+            sbp::summed(phases.logical.assignment.tensors[problem.tensors.lookup(value)], algebra.axes.size()));
       return success();
     }
     return problem.ops[phases.stored.failure->op]->emitOpError()
            << "has no signature along axis \"" << algebra.axes[phases.stored.failure->axis].name
            << "\" that its operands can be boxed to; box its operands to B";
-  }
-
-  sbp::NdSbp withoutPartial(sbp::NdSbp signature) {
-    signature.resize(algebra.axes.size(), sbp::Sbp::broadcast()); // what is made from nothing has none
-    for (sbp::Sbp &entry : signature)
-      if (entry.isPartial())
-        entry = sbp::Sbp::broadcast();
-    return signature;
   }
 
   sbp::NdAttr attr(const sbp::NdSbp &signature) { return sbp::NdAttr::get(placement, signature); }
@@ -120,8 +111,7 @@ private:
     sbp::NdAttr update = variable.getUpdate().value_or(logical(*scope.getVariable()));
     resolve(input, update);
     sbp::NdAttr current = sbp::signatureOf(fence.getInput());
-    const bool reduceEarly = variable.getPolicyOrDefault().stage() != 1;
-    if (current == update || reduceEarly || !current.hasPartial()) {
+    if (current == update || variable.getPolicyOrDefault().reducesEarly() || !current.hasPartial()) {
       // A gradient is boxed where it is made, so that a bucket is reduced as soon as backward has filled it.
       if (current != update && current.hasPartial() && fence.getInput().getDefiningOp())
         input.set(box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true));

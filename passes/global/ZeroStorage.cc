@@ -36,11 +36,8 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
 
   LogicalResult initializeOptions(StringRef text, function_ref<LogicalResult(const Twine &)> errorHandler) override {
     sbp::ZeroOptions parsed;
-    if (std::optional<std::string> error = sbp::parseZeroOptions(text, &parsed))
+    if (std::optional<std::string> error = sbp::parseZeroOptions(text, &parsed, /*ofStorageOnly=*/true))
       return errorHandler("'sbp-zero-storage' is given '" + text + "': " + *error);
-    if (parsed.holdGathersBytes != sbp::ZeroOptions().holdGathersBytes)
-      return errorHandler("'sbp-zero-storage' is given '" + text +
-                          "': hold-gathers-bytes is read by 'sbp-hold-gathers'; leave it out");
     texts.set(parsed);
     return success();
   }
@@ -112,7 +109,7 @@ private:
   bool isSplittable(sbp::VariableOp variable) {
     if (!variable.getLogical() || variable.getTensorType().getRank() == 0)
       return false;
-    if (variable.getFrozen() && variable.getPolicyOrDefault().stage() < 3)
+    if (variable.getFrozen() && !variable.getPolicyOrDefault().splitsParameters())
       return false;
     return variable.getLogical().toAlgebra()[zeroAxis].isBroadcast();
   }
@@ -131,13 +128,13 @@ private:
       if (slot)
         variable.setSlotAttr(slot);
     };
-    const int64_t stage = parameter.getPolicyOrDefault().stage();
-    if (stage >= 1 && !parameter.getFrozen())
+    const sbp::Policy policy = parameter.getPolicyOrDefault();
+    if (policy.splitsUpdates() && !parameter.getFrozen())
       parameter.setUpdateAttr(signature);
-    place(parameter, stage >= 3);
+    place(parameter, policy.splitsParameters());
     for (sbp::VariableOp state : states[parameter.getSymName()])
       if (liesAs(parameter, state, bucket))
-        place(state, stage >= 1);
+        place(state, policy.splitsUpdates());
   }
 
   /// Whether state may lie as its parameter does: cut into the same pieces and, in a bucket, of the one element type

@@ -199,7 +199,8 @@ std::vector<OptionInfo> zeroOptionInfos() {
   return infos;
 }
 
-std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options) {
+std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options,
+                                         bool ofStorageOnly) {
   std::vector<std::string> known;
   for (const DecisionInfo &info : decisionInfos()) {
     if (name == info.name)
@@ -207,6 +208,8 @@ std::optional<std::string> setZeroOption(std::string_view name, std::string_view
     known.push_back(info.name);
   }
   for (const ModuleOption &option : moduleOptions) {
+    if (ofStorageOnly && !option.isOfStorage)
+      continue;
     if (name == option.name)
       return option.set(value, options) ? std::nullopt : std::optional(misfit(name, value, option.allowed));
     known.push_back(option.name);
@@ -224,10 +227,11 @@ std::string zeroOptionText(std::string_view name, const ZeroOptions &options) {
   return {};
 }
 
-std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options) {
+std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options, bool ofStorageOnly) {
   ZeroOptions parsed = *options;
-  std::optional<std::string> error = parseList(
-      text, [&](std::string_view name, std::string_view value) { return setZeroOption(name, value, &parsed); });
+  std::optional<std::string> error = parseList(text, [&](std::string_view name, std::string_view value) {
+    return setZeroOption(name, value, &parsed, ofStorageOnly);
+  });
   if (error)
     return error;
   *options = parsed;

@@ -86,6 +86,11 @@ public:
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
 
+  // What a stage of ZeRO means (of a frozen variable, only what parameters do).
+  bool splitsUpdates() const { return stage() >= 1; } ///< and optimizer state
+  bool reducesEarly() const { return stage() != 1; }  ///< gradients where they are made, not when backward has ended
+  bool splitsParameters() const { return stage() >= 3; }
+
   bool operator==(const Policy &other) const { return values == other.values; }
   bool operator!=(const Policy &other) const { return values != other.values; }
   bool operator<(const Policy &other) const { return values < other.values; }
@@ -122,14 +127,15 @@ struct OptionInfo {
 };
 std::vector<OptionInfo> zeroOptionInfos();
 
-/// Sets one option. An error, which says what is allowed, or nothing.
-std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options);
+/// Sets one option, of all or of those that OptionInfo::isOfStorage. An error, which says what is allowed, or nothing.
+std::optional<std::string> setZeroOption(std::string_view name, std::string_view value, ZeroOptions *options,
+                                         bool ofStorageOnly = false);
 /// Requires a name of zeroOptionInfos().
 std::string zeroOptionText(std::string_view name, const ZeroOptions &options);
 
 /// "stage=3,strategy=tensor" or "stage=3 strategy=tensor", onto what `options` has. An error or nothing; after an error
 /// `options` is unchanged.
-std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options);
+std::optional<std::string> parseZeroOptions(std::string_view text, ZeroOptions *options, bool ofStorageOnly = false);
 /// The same from the defaults on, as a user tells a tool or pipeline: what contradicts itself is an error, too.
 std::optional<std::string> parseEnableZero(std::string_view text, ZeroOptions *options);
 /// As parseZeroOptions, of a policy alone.

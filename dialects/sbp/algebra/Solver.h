@@ -175,6 +175,10 @@ std::vector<std::vector<RunnerUp>> runnersUp(const Problem &problem, const Assig
 // Bits that do not depend on where variables lie
 //===----------------------------------------------------------------------===//
 
+/// What a tensor is when nothing of it is left to be summed: with each P as B. A free one, which has no signature, is
+/// B, as whoever returns it gets it.
+NdSbp summed(NdSbp seen, size_t axes);
+
 struct Phases {
   Solution logical, stored;
 };

@@ -2,19 +2,13 @@
 
 namespace splitcast::sbp {
 
-namespace {
-
-/// What a tensor is when nothing of it is left to be summed. A free one is B, as whoever returns it gets it.
-NdSbp summed(const NdSbp &seen, const Placement &placement) {
-  NdSbp result = seen;
-  result.resize(placement.axes.size());
-  for (Sbp &entry : result)
+NdSbp summed(NdSbp seen, size_t axes) {
+  seen.resize(axes, Sbp::broadcast());
+  for (Sbp &entry : seen)
     if (entry.isPartial())
       entry = Sbp::broadcast();
-  return result;
+  return seen;
 }
-
-} // namespace
 
 Phases solveInPhases(const Problem &logical, Problem stored, Solution (*chooser)(const Problem &)) {
   Phases phases;
@@ -30,7 +24,7 @@ Phases solveInPhases(const Problem &logical, Problem stored, Solution (*chooser)
   }
   for (Demand &demand : stored.demands)
     if (demand.wanted.empty())
-      demand.wanted = summed(fixed.tensors[demand.tensor], stored.placement);
+      demand.wanted = summed(fixed.tensors[demand.tensor], stored.placement.axes.size());
   phases.stored = chooser(stored);
   return phases;
 }

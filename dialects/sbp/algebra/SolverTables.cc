@@ -94,13 +94,7 @@ int Signatures::idOf(const NdSbp &sbp) {
   return id;
 }
 
-int Signatures::summed(int id) {
-  NdSbp sbp = all[id];
-  for (Sbp &entry : sbp)
-    if (entry.isPartial())
-      entry = Sbp::broadcast();
-  return idOf(sbp);
-}
+int Signatures::summed(int id) { return idOf(sbp::summed(all[id], all[id].size())); }
 
 bool keepsSlots(const NdSbp &from, const NdSbp &to) {
   for (size_t flat = 0; flat < from.size(); ++flat)

@@ -13,7 +13,7 @@
 // NEGATIVE: is given 'stage=-1': stage is '-1', which must be 0, 1, 2 or 3
 // STRATEGY: is given 'strategy=whole': strategy is 'whole', which must be bucket or tensor
 // BYTES: is given 'bucket-bytes=-1': bucket-bytes is '-1', which must be a number that is not negative
-// HOLD: hold-gathers-bytes is read by 'sbp-hold-gathers'; leave it out
+// HOLD: it has no option 'hold-gathers-bytes'; options are stage, strategy, keep, prefetch, bucket-bytes and axis{{$}}
 // UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, bucket-bytes, axis and hold-gathers-bytes
 // AXIS: error: 'sbp-zero-storage' got axis=pp; the placement has dp tp
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
