@@ -36,7 +36,7 @@ std::string digest(const std::string &text) {
 std::string fingerprint(ModuleOp global, const SessionOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  global->print(os);
+  global->print(os, OpPrintingFlags().enableDebugInfo(false)); // where it was written is no part of it
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
                       ", CPU ", llvm::sys::getHostCPUName().str());

@@ -76,7 +76,7 @@ public:
       return failure();
     std::string text;
     llvm::raw_string_ostream os(text);
-    kernel->getOperation()->print(os, OpPrintingFlags().useLocalScope());
+    kernel->getOperation()->print(os, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
     StringAttr &name = known[text];
     if (name) {
       kernel->erase();

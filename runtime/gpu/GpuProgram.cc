@@ -104,7 +104,7 @@ void joinModules(GpuProgram &program) {
     std::string before = module.getName().str(), text;
     function.setName("f");
     llvm::raw_string_ostream stream(text);
-    function->print(stream, OpPrintingFlags().useLocalScope());
+    function->print(stream, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
     auto [found, isNew] = known.try_emplace(text, absl::StrCat("f", known.size()));
     names[before] = found->second;
     if (isNew) {

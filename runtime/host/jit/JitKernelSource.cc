@@ -125,7 +125,7 @@ std::string textOf(llvm::ArrayRef<mlir::Operation *> reached) {
   });
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, mlir::OpPrintingFlags().useLocalScope());
+  module->print(stream, mlir::OpPrintingFlags().useLocalScope().enableDebugInfo(false));
   return text;
 }
 
