@@ -36,6 +36,35 @@ struct ScopeResource : mlir::SideEffects::Resource::Base<ScopeResource> {
 /// Of ShardingOpInterface: see there.
 mlir::LogicalResult verifySharding(mlir::Operation *op);
 
+/// Which row an op has along an axis: #sbp.row.
+struct RowAxis {
+  enum class Kind { Replicated, Splits, Sums, Linear, Slot };
+  mlir::StringAttr axis;
+  Kind kind = Kind::Replicated;
+  int64_t tensor = 0; ///< of Splits: a result; of Sums: an operand
+  int64_t dim = 0;    ///< of that tensor: what the split loop is the loop of
+  int64_t unit = 1;   ///< iterations that stay together
+  bool operator==(const RowAxis &other) const;
+  friend llvm::hash_code hash_value(const RowAxis &row) { // NOLINT(readability-identifier-naming): LLVM looks for it
+    return llvm::hash_combine(row.axis, row.kind, row.tensor, row.dim, row.unit);
+  }
+};
+
+/// What wanted a boxing: #sbp.wanted.
+struct Wanted {
+  enum class Kind { Operand, Result, Forward, Backward, Update, Assign };
+  Kind kind = Kind::Operand;
+  mlir::StringAttr of; ///< of an operand or result: the op's name; else a variable
+  int64_t number = 0;  ///< of the operand or result
+
+  static Wanted by(mlir::OpOperand &operand);
+  bool isOfOp() const { return kind == Kind::Operand || kind == Kind::Result; }
+  bool operator==(const Wanted &other) const;
+  friend llvm::hash_code hash_value(const Wanted &wanted) { // NOLINT(readability-identifier-naming): LLVM looks for it
+    return llvm::hash_combine(wanted.kind, wanted.of, wanted.number);
+  }
+};
+
 } // namespace splitcast::sbp
 
 #include "dialects/sbp/SbpDialect.h.inc"
@@ -90,6 +119,9 @@ private:
   };
   llvm::MapVector<mlir::StringRef, Entry> groups;
 };
+
+/// The location with a reason, #sbp.row or #sbp.wanted, in place of the one that it had.
+mlir::Location withReason(mlir::Location location, mlir::Attribute reason);
 
 /// The operands and results that a LoopSpec speaks of.
 llvm::SmallVector<mlir::Value> tensorOperands(mlir::Operation *op);

@@ -144,6 +144,55 @@ def Sbp_PolicyAttr : Sbp_Attr<"Policy", "policy"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Reasons: what a pass chose and why, as metadata of locations
+//===----------------------------------------------------------------------===//
+
+def Sbp_RowAttr : Sbp_Attr<"Row", "row"> {
+  let summary = "Why an op has its signatures: the row that was chosen along each axis";
+  let description = [{
+    Stands in the location of the op, where 'sbp-propagate' writes it; --mlir-print-debuginfo shows it. From
+    tests/dialects/sbp/reasons.mlir:
+    ```mlir
+    %y = nn.relu %x : (tensor<8x4xf32, #S0_>) -> tensor<8x4xf32, #S0_> loc(fused<#sbp.row<dp = splits result 0 at 0>>["x"])
+    ```
+    - `splits result 0 at 1`: the loop of dimension 1 of result 0 is split.
+    - `sums operand 0 at 1`: the loop of dimension 1 of operand 0 is split, which no result has: results are P.
+    - `replicated`: no loop is split. `linear`: operands are P, and so are the results.
+    - `slot`: operands and results lie as slots of a bucket.
+    `by 6` says that 6 iterations of the loop stay together. Operands and results count tensors only.
+    - C1: It says how at least one axis is, and no axis is named twice.
+    - C2: Numbers of operands, results and dimensions are not negative; a unit is at least 2.
+  }];
+  let parameters = (ins ArrayRefParameter<"::splitcast::sbp::RowAxis">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Sbp_WantedParameter : AttrOrTypeParameter<"::splitcast::sbp::Wanted", "who wanted it"> {
+  let cppStorageType = "::splitcast::sbp::Wanted";
+}
+
+def Sbp_WantedAttr : Sbp_Attr<"Wanted", "wanted"> {
+  let summary = "Why a boxing is there: what wanted its signature";
+  let description = [{
+    Stands in the location of the boxing, where 'sbp-propagate' and 'sbp-insert-boxing' write it. Where several uses want
+    one boxing, the first. From tests/dialects/sbp/reasons.mlir:
+    ```mlir
+    %b = sbp.boxing %x : tensor<8x4xf32, #S0_> -> tensor<8x4xf32, #B> loc(fused<#sbp.wanted<operand 1 of "nn.matmul">>["x"])
+    ```
+    - `operand 1 of "nn.matmul"`: that op's row, or a return's declared type.
+    - `result 0 of "nn.matmul"`: a user wrote the signature of that result.
+    - `forward of @w`, `backward of @w`: what the graph reads, where the variable is stored otherwise.
+    - `update of @w`: what is computed in the update of the variable. `assign of @w`: what it is given.
+    - C1: It is said what it is of: an op by its name, a variable by its symbol. Neither is empty.
+    - C2: The number of an operand or result is not negative.
+  }];
+  let parameters = (ins Sbp_WantedParameter:$wanted);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Sbp_TokenType : TypeDef<Sbp_Dialect, "Token"> {
   let summary = "A scope, as an operand";
   let mnemonic = "token";

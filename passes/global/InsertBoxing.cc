@@ -21,6 +21,12 @@ const char *nameOf(Phase phase) {
   return phase == Phase::Forward ? "forward" : phase == Phase::Backward ? "backward" : "update";
 }
 
+sbp::Wanted::Kind wantedIn(Phase phase) {
+  return phase == Phase::Forward    ? sbp::Wanted::Kind::Forward
+         : phase == Phase::Backward ? sbp::Wanted::Kind::Backward
+                                    : sbp::Wanted::Kind::Update;
+}
+
 class FunctionBoxing {
 public:
   FunctionBoxing(func::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
@@ -132,7 +138,8 @@ private:
     Value source = read.getResult();
     if (phase != Phase::Update)
       source = builder.create<sbp::FenceOp>(read.getLoc(), source, scopeOf(phase, groupOf(read)));
-    return builder.create<sbp::BoxingOp>(read.getLoc(), logical, source, nullptr);
+    return builder.create<sbp::BoxingOp>(reasonOf(read, {wantedIn(phase), read.getVariableAttr().getAttr()}), logical,
+                                         source, nullptr);
   }
 
   Value scopeOf(Phase phase, const Gathered &group) {
@@ -151,8 +158,12 @@ private:
     if (assign.getValue().getType() == storage)
       return;
     OpBuilder builder(assign);
-    assign.getValueMutable().assign(
-        builder.create<sbp::BoxingOp>(assign.getLoc(), storage, assign.getValue(), nullptr));
+    assign.getValueMutable().assign(builder.create<sbp::BoxingOp>(
+        reasonOf(assign, {sbp::Wanted::Kind::Assign, variable.getSymNameAttr()}), storage, assign.getValue(), nullptr));
+  }
+
+  static Location reasonOf(Operation *op, const sbp::Wanted &wanted) {
+    return sbp::withReason(op->getLoc(), sbp::WantedAttr::get(op->getContext(), wanted));
   }
 
   func::FuncOp function;

@@ -67,7 +67,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
     signature of its variable: gradients before the fence, right after their last contribution, or behind it, when backward
     has ended, if the policy of the variable is ZeRO 1. Ops that are more than elementwise see what comes out of an update
-    in the signature that it would have had without one, so that no sum depends on the stage.
+    in the signature that it would have had without one, so that no sum depends on the stage. The location of each op that
+    had a choice then has the reason, #sbp.row, and that of each boxing what wanted it, #sbp.wanted.
     From tests/passes/global/propagate_example.mlir:
     ```mlir
     %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32>         // before
@@ -84,6 +85,7 @@ def InsertBoxingPass : Pass<"sbp-insert-boxing", "mlir::ModuleOp"> {
     Reads give the storage signature and are boxed to the logical one: once for forward and once more for backward, each in a
     scope of its group, so that what was gathered is freed between the two. By a variable's policy it is kept instead: always,
     never, or if its group is the one that forward uses last and backward first. Assigned values are boxed to the storage.
+    The location of each boxing says for which phase of which variable it is, #sbp.wanted.
     From tests/passes/global/insert_boxing_example.mlir:
     ```mlir
     %w = sbp.read @w : tensor<10x4xf32, #B>                                          // before

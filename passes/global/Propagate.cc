@@ -4,7 +4,8 @@
 //      choice, and what fences, assigns and returns want.
 //   2. The solver chooses a row per op.
 //   3. In the order of the ops, each operand is boxed to the signature of its row, once per value and signature. What
-//      is made from nothing is made once per signature that a use wants.
+//      is made from nothing is made once per signature that a use wants. The location of each op then has the reason
+//      for its row, that of each boxing what wanted it.
 //
 //   %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #S0_>) -> tensor<8x2xf32>            // before
 //   %0 = sbp.boxing %w : tensor<4x2xf32, #S0_> -> tensor<4x2xf32, #B>                                    // after
@@ -83,7 +84,8 @@ private:
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
       if (sbp::signatureOf(assign.getValue()) != variable.getStorageOrLogical())
-        require(assign->getOpOperand(0), logical(assign.getVariable()), variable.getSlotAttr());
+        require(assign->getOpOperand(0), logical(assign.getVariable()), variable.getSlotAttr(),
+                {sbp::Wanted::Kind::Assign, assign.getVariableAttr().getAttr()});
     } else if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
       resolve(boxing->getOpOperand(0), sbp::signatureOf(boxing.getOutput()));
     } else if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
@@ -110,21 +112,23 @@ private:
     auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
     sbp::NdAttr update = variable.getUpdate().value_or(logical(*scope.getVariable()));
     resolve(input, update);
+    const sbp::Wanted wanted{sbp::Wanted::Kind::Update, variable.getSymNameAttr()};
     sbp::NdAttr current = sbp::signatureOf(fence.getInput());
     if (current == update || variable.getPolicyOrDefault().reducesEarly() || !current.hasPartial()) {
       // A gradient is boxed where it is made, so that a bucket is reduced as soon as backward has filled it.
       if (current != update && current.hasPartial() && fence.getInput().getDefiningOp())
-        input.set(box(fence.getInput(), update, variable.getSlotAttr(), /*atDefinition=*/true));
+        input.set(box(fence.getInput(), update, variable.getSlotAttr(), wanted));
       else
-        require(input, update, variable.getSlotAttr());
+        require(input, update, variable.getSlotAttr(), wanted);
       decide(fence.getOutput(), update);
       return;
     }
     decide(fence.getOutput(), current);
     OpBuilder builder(fence->getContext());
     builder.setInsertionPointAfter(fence);
-    auto boxed = builder.create<sbp::BoxingOp>(fence.getLoc(), sbp::withSignature(fence.getType(), update),
-                                               fence.getOutput(), variable.getSlotAttr());
+    auto boxed =
+        builder.create<sbp::BoxingOp>(locationOf(fence.getLoc(), wanted), sbp::withSignature(fence.getType(), update),
+                                      fence.getOutput(), variable.getSlotAttr());
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
   }
 
@@ -135,7 +139,8 @@ private:
     size_t index = 0;
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()))
-        require(operand, attr(choice.row.operands[index++]), {});
+        require(operand, attr(choice.row.operands[index++]), {}, sbp::Wanted::by(operand));
+    op->setLoc(sbp::withReason(op->getLoc(), reasonOfRow(problem, phases, number, placement)));
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     for (auto [made, value] : llvm::zip(choice.row.results, op->getResults())) {
@@ -144,7 +149,8 @@ private:
       decide(value, attr(made));
       if (!pinned || pinned == sbp::signatureOf(value))
         continue;
-      auto boxed = builder.create<sbp::BoxingOp>(op->getLoc(), declared, value, nullptr);
+      const sbp::Wanted wanted{sbp::Wanted::Kind::Result, op->getName().getIdentifier(), value.getResultNumber()};
+      auto boxed = builder.create<sbp::BoxingOp>(locationOf(op->getLoc(), wanted), declared, value, nullptr);
       value.replaceAllUsesExcept(boxed, boxed);
     }
   }
@@ -153,7 +159,7 @@ private:
     SmallVector<Type> results;
     for (auto [operand, own, declared] : llvm::zip(op->getOpOperands(), returned, function.getResultTypes())) {
       sbp::NdAttr wanted = sbp::signatureOf(declared);
-      require(operand, wanted ? wanted : attr(own), {});
+      require(operand, wanted ? wanted : attr(own), {}, sbp::Wanted::by(operand));
       results.push_back(operand.get().getType());
     }
     function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
@@ -230,8 +236,9 @@ private:
       if (isUndecided(operand.get()))
         operand.set(madeFrom.at({operand.get(), wanted}));
       if (sbp::signatureOf(operand.get()) != wanted)
-        operand.set(OpBuilder(op).create<sbp::BoxingOp>(
-            op->getLoc(), sbp::withSignature(operand.get().getType(), wanted), operand.get(), nullptr));
+        operand.set(OpBuilder(op).create<sbp::BoxingOp>(locationOf(op->getLoc(), sbp::Wanted::by(operand)),
+                                                        sbp::withSignature(operand.get().getType(), wanted),
+                                                        operand.get(), nullptr));
     }
   }
 
@@ -255,25 +262,32 @@ private:
   // Boxing
   //===--------------------------------------------------------------------===//
 
-  void require(OpOperand &operand, sbp::NdAttr signature, sbp::SlotAttr slot) {
+  void require(OpOperand &operand, sbp::NdAttr signature, sbp::SlotAttr slot, const sbp::Wanted &wanted) {
     resolve(operand, signature);
     if (sbp::signatureOf(operand.get()) != signature)
-      operand.set(box(operand.get(), signature, slot, /*atDefinition=*/false, operand.getOwner()));
+      operand.set(box(operand.get(), signature, slot, wanted, operand.getOwner()));
   }
 
-  Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, bool atDefinition, Operation *user = nullptr) {
+  /// Before the user, or without one where the value is made.
+  Value box(Value value, sbp::NdAttr signature, sbp::SlotAttr slot, const sbp::Wanted &wanted,
+            Operation *user = nullptr) {
     Value &known = boxed[{value, signature}];
     if (known)
       return known;
     OpBuilder builder(function.getContext());
-    if (atDefinition)
-      builder.setInsertionPointAfter(value.getDefiningOp());
-    else
+    if (user)
       builder.setInsertionPoint(user);
+    else
+      builder.setInsertionPointAfter(value.getDefiningOp());
     bool isFlat = signature.getFlatSlot().has_value();
-    known = builder.create<sbp::BoxingOp>(value.getLoc(), sbp::withSignature(value.getType(), signature), value,
+    known = builder.create<sbp::BoxingOp>(locationOf(value.getLoc(), wanted),
+                                          sbp::withSignature(value.getType(), signature), value,
                                           isFlat ? sbp::SlotAttr() : slot);
     return known;
+  }
+
+  static Location locationOf(Location made, const sbp::Wanted &wanted) {
+    return sbp::withReason(made, sbp::WantedAttr::get(made.getContext(), wanted));
   }
 
   func::FuncOp function;

@@ -150,3 +150,51 @@ FailureOr<SignatureProblem> splitcast::signatureProblemOf(func::FuncOp function,
                                                           SymbolTable &symbols) {
   return ProblemBuilder(function, placement, symbols).build();
 }
+
+namespace {
+
+/// The first tensor and dimension that runs over the loop; false when none does.
+bool findLoop(const std::vector<sbp::TensorFactors> &tensors, int factor, sbp::RowAxis &row) {
+  for (const auto &[tensor, dims] : llvm::enumerate(tensors))
+    for (const auto &[dim, factors] : llvm::enumerate(dims))
+      if (llvm::is_contained(factors, factor)) {
+        row.tensor = static_cast<int64_t>(tensor);
+        row.dim = static_cast<int64_t>(dim);
+        return true;
+      }
+  return false;
+}
+
+sbp::RowAxis rowOf(const sbp::LoopSpec &spec, const sbp::AxisReason &reason, StringAttr axis) {
+  sbp::RowAxis row{axis};
+  switch (reason.reason) {
+  case sbp::OpSignature::Reason::Replicated:
+    break;
+  case sbp::OpSignature::Reason::FactorSplit:
+    row.unit = reason.unit;
+    row.kind = findLoop(spec.results, reason.factor, row) ? sbp::RowAxis::Kind::Splits : sbp::RowAxis::Kind::Sums;
+    if (row.kind == sbp::RowAxis::Kind::Sums)
+      findLoop(spec.operands, reason.factor, row);
+    break;
+  case sbp::OpSignature::Reason::Linear:
+    row.kind = sbp::RowAxis::Kind::Linear;
+    break;
+  case sbp::OpSignature::Reason::FlatElementwise:
+    row.kind = sbp::RowAxis::Kind::Slot;
+    break;
+  }
+  return row;
+}
+
+} // namespace
+
+sbp::RowAttr splitcast::reasonOfRow(const SignatureProblem &problem, const sbp::Phases &phases, int op,
+                                    sbp::PlacementAttr placement) {
+  // A row that the second phase was given was chosen in the first.
+  const std::vector<sbp::AxisReason> &stored = phases.stored.assignment.ops[op].axes;
+  const std::vector<sbp::AxisReason> &reasons = stored.empty() ? phases.logical.assignment.ops[op].axes : stored;
+  SmallVector<sbp::RowAxis> rows;
+  for (const auto &[reason, axis] : llvm::zip_equal(reasons, placement.getAxisNames()))
+    rows.push_back(rowOf(problem.asStored.ops[op].spec, reason, axis));
+  return sbp::RowAttr::get(placement.getContext(), rows);
+}

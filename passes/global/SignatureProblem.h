@@ -34,6 +34,10 @@ struct SignatureProblem {
 mlir::FailureOr<SignatureProblem> signatureProblemOf(mlir::func::FuncOp function, sbp::PlacementAttr placement,
                                                      mlir::SymbolTable &symbols);
 
+/// Why an op, by its number, has the row that it was given; it is not free.
+sbp::RowAttr reasonOfRow(const SignatureProblem &problem, const sbp::Phases &phases, int op,
+                         sbp::PlacementAttr placement);
+
 /// The scope of an update that the fence stands in; null elsewhere.
 sbp::ScopeOp updateScopeOf(sbp::FenceOp fence);
 

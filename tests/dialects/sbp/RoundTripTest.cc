@@ -63,6 +63,22 @@ TEST_F(RoundTripTest, AttributesOfAnyNames) {
   }
 }
 
+TEST_F(RoundTripTest, ReasonsOfAnyNames) {
+  for (int i = 0; i < 500; ++i) {
+    mlir::StringAttr axis = mlir::StringAttr::get(&context, name());
+    mlir::StringAttr named = mlir::StringAttr::get(&context, "b" + name());
+    const mlir::Attribute reasons[] = {
+        RowAttr::get(&context, RowAxis{axis, static_cast<RowAxis::Kind>(below(5)), 0, 0, 1}),
+        WantedAttr::get(&context, Wanted{static_cast<Wanted::Kind>(below(6)), named, 0}),
+    };
+    for (mlir::Attribute reason : reasons) {
+      std::string text;
+      llvm::raw_string_ostream(text) << reason;
+      EXPECT_EQ(mlir::parseAttribute(text, &context), reason) << text;
+    }
+  }
+}
+
 // By way of aliases, which are made of the names.
 TEST_F(RoundTripTest, ModulesOfAnyNames) {
   for (int i = 0; i < 500; ++i) {
