@@ -1,6 +1,7 @@
 #include "compiler/Compile.h"
 
 #include "compiler/Pipelines.h"
+#include "compiler/Places.h"
 #include "passes/local/Passes.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,9 +20,9 @@ public:
   explicit DiagnosticText(MLIRContext *context)
       : handler(context, [this](Diagnostic &diagnostic) {
           llvm::raw_string_ostream os(text);
-          os << diagnostic.getLocation() << ": " << diagnostic;
+          os << placeOf(diagnostic.getLocation()) << diagnostic;
           for (Diagnostic &note : diagnostic.getNotes())
-            os << "\n  " << note.getLocation() << ": note: " << note;
+            os << "\n  " << placeOf(note.getLocation()) << "note: " << note;
           os << "\n";
         }) {}
 

@@ -62,7 +62,7 @@ std::string describe(const Tensor &tensor) {
 // GraphBuilder
 //===----------------------------------------------------------------------===//
 
-std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRef<Tensor> operands) {
+std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRef<Tensor> operands, Caller at) {
   GraphState *state = nullptr;
   for (const Tensor &operand : operands)
     state = state ? state : operand.graph;
@@ -73,7 +73,7 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
       absl::StrJoin(operands, ", ",
                     [](std::string *out, const Tensor &tensor) { absl::StrAppend(out, describe(tensor)); }),
       ")");
-  GraphBuilder builder(*state, std::move(call));
+  GraphBuilder builder(*state, std::move(call), at);
   if (!builder.isOpen())
     return std::nullopt;
   for (const Tensor &operand : operands) {
@@ -96,7 +96,7 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
 }
 
 Tensor GraphBuilder::fail(const std::string &message) {
-  state.errors.push_back(absl::StrCat(call, " ", message));
+  state.errors.push_back(absl::StrCat(at.file(), ":", at.line(), ": ", call, " ", message));
   return Tensor(&state, Value());
 }
 
@@ -106,7 +106,11 @@ bool GraphBuilder::isOpen() {
   return !state.isFinished && state.placement;
 }
 
-Location GraphBuilder::location() { return NameLoc::get(state.builder.getStringAttr(call.substr(0, call.find('(')))); }
+Location GraphBuilder::location() {
+  StringRef name = StringRef(call).take_until([](char c) { return c == '('; });
+  Location place = FileLineColLoc::get(&state.context, at.file(), at.line(), /*column=*/0); // which no builtin knows
+  return NameLoc::get(state.builder.getStringAttr(name), place);
+}
 
 Tensor GraphBuilder::keep(Operation *op) {
   if (!verifyOrErase(op))
@@ -224,8 +228,8 @@ Graph::Graph(Graph &&) noexcept = default;
 
 const std::vector<std::string> &Graph::variableNames() const { return state->variableNames; }
 
-void Graph::function(const std::string &name) {
-  GraphBuilder builder(*state, absl::StrCat("function '", name, "'"));
+void Graph::function(const std::string &name, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("function '", name, "'"), at);
   if (name.empty() || state->variables.count(name)) {
     builder.fail(name.empty() ? "has no name" : "has the name of a variable; give it another");
     return;
@@ -235,8 +239,8 @@ void Graph::function(const std::string &name) {
     builder.currentFunction();
 }
 
-void Graph::group(const std::string &name, const sbp::Policy &policy) {
-  GraphBuilder builder(*state, absl::StrCat("group '", name, "'"));
+void Graph::group(const std::string &name, const sbp::Policy &policy, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("group '", name, "'"), at);
   if (!builder.isOpen())
     return;
   state->builder.setInsertionPointToStart(state->module->getBody());
@@ -246,8 +250,9 @@ void Graph::group(const std::string &name, const sbp::Policy &policy) {
     builder.fail("is decided about twice; say all in one call");
 }
 
-Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout) {
-  GraphBuilder builder(*state, absl::StrCat("input '", name, "'"));
+Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout,
+                    Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("input '", name, "'"), at);
   if (!builder.isOpen())
     return GraphBuilder::tensor(*state, Value());
   GraphFunction &function = builder.currentFunction();
@@ -304,7 +309,7 @@ static Value readOf(GraphBuilder &builder, GraphFunction &function, sbp::Variabl
 
 Tensor GraphBuilder::variable(GraphFunction &function, const std::string &name, const sbp::Shape &shape,
                               const Init &init, const VariableOptions &options) {
-  GraphBuilder builder(state, absl::StrCat("variable '", name, "'"));
+  GraphBuilder builder(state, absl::StrCat("variable '", name, "'"), at);
   RankedTensorType type = builder.tensorType(options.type, shape, options.logical);
   sbp::VariableOp declared = state.variables.lookup(name);
   if (!declared && type)
@@ -321,8 +326,8 @@ Tensor GraphBuilder::variable(GraphFunction &function, const std::string &name, 
 }
 
 Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const Init &init,
-                       const VariableOptions &options) {
-  GraphBuilder builder(*state, absl::StrCat("variable '", name, "'"));
+                       const VariableOptions &options, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("variable '", name, "'"), at);
   if (!builder.isOpen())
     return GraphBuilder::tensor(*state, Value());
   return builder.variable(builder.currentFunction(), name, shape, init, options);
@@ -342,12 +347,12 @@ static Attribute optimizerAttr(GraphBuilder &b, const Optimizer &optimizer) {
                             b.number(adamW.epsilon), b.number(adamW.weightDecay));
 }
 
-void Graph::minimize(const Tensor &loss, const Optimizer &optimizer) {
+void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, Caller at) {
   if (!loss.graph) {
-    GraphBuilder(*state, "minimize").fail("has a loss that no graph made; pass the result of a call");
+    GraphBuilder(*state, "minimize", at).fail("has a loss that no graph made; pass the result of a call");
     return;
   }
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("minimize", loss);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("minimize", loss, at);
   if (!builder)
     return;
   GraphFunction &function = builder->operandFunction();
@@ -358,11 +363,11 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer) {
     function.isMinimized = builder->append<nn::MinimizeOp>(loss.value, optimizerAttr(*builder, optimizer));
 }
 
-void Graph::output(const std::string &name, const Tensor &tensor) {
-  GraphBuilder builder(*state, absl::StrCat("output '", name, "'"));
+void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("output '", name, "'"), at);
   if (!tensor.graph)
     builder.fail("is a tensor that no graph made; pass the result of a call");
-  std::optional<GraphBuilder> checked = GraphBuilder::forOp("output", tensor);
+  std::optional<GraphBuilder> checked = GraphBuilder::forOp("output", tensor, at);
   if (!checked)
     return;
   GraphFunction &function = checked->operandFunction();
@@ -400,7 +405,7 @@ absl::StatusOr<ModuleOp> Graph::finish() {
       complete(*state, function);
     DiagnosticCollector collector(&state->context);
     if (failed(verify(*state->module)))
-      state->errors = collector.messages();
+      state->errors = collector.locatedMessages();
   }
   state->isFinished = true;
   if (!state->errors.empty())

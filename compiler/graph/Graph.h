@@ -17,6 +17,10 @@
 // Errors  No call fails by itself. What is wrong (shapes that do not fit, a name used twice) is noted with the call
 // that did
 //         it, the result is an invalid tensor, what is computed from it is invalid too, and finish() returns all of it.
+// Places  Each op knows the file and line of the call that made it, which errors of this graph and of whatever compiles
+//         it begin with. Behind a function of the user's own that is the line within; one that ends in a parameter
+//         `Caller at = Caller::here()`, and hands `at` on, gives its caller's. What is computed, and what ranks compare
+//         of it, does not depend on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
@@ -39,6 +43,28 @@
 namespace splitcast {
 
 using runtime::ElementType;
+
+//===----------------------------------------------------------------------===//
+// Where a call stands
+//===----------------------------------------------------------------------===//
+
+/// File and line of a call, as the default of a function's last parameter. Only here() makes one, so that no list in
+/// braces is taken for it.
+class Caller {
+public:
+  /// Where the function is called whose default this is.
+  static Caller here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {{}, file, line}; }
+
+  const char *file() const { return name; }
+  int line() const { return number; }
+
+private:
+  struct OnlyHere {};
+  Caller(OnlyHere, const char *file, int line) : name(file), number(line) {}
+
+  const char *name;
+  int number;
+};
 
 //===----------------------------------------------------------------------===//
 // How tensors lie
@@ -151,25 +177,26 @@ public:
 
   /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the
   /// first call.
-  void function(const std::string &name);
+  void function(const std::string &name, Caller at = Caller::here());
 
   /// What ZeRO does with all variables of a group, and of the groups within it ("h" and "h.0"), as far as they do not
   /// say it themselves; what nobody says, the compiler's options do. `sbp::parsePolicy("stage=3,keep=never", &policy)`
   /// reads one.
-  void group(const std::string &name, const sbp::Policy &policy);
+  void group(const std::string &name, const sbp::Policy &policy, Caller at = Caller::here());
 
-  Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {});
+  Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {},
+               Caller at = Caller::here());
 
   /// The value that a variable has when the function begins. The first call of a name makes the variable; later ones,
   /// in whatever function, must agree in shape and type, and their `init` and other options count for nothing.
   Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
-                  const VariableOptions &options = {});
+                  const VariableOptions &options = {}, Caller at = Caller::here());
 
   /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once
   /// per function.
-  void minimize(const Tensor &loss, const Optimizer &optimizer);
+  void minimize(const Tensor &loss, const Optimizer &optimizer, Caller at = Caller::here());
 
-  void output(const std::string &name, const Tensor &tensor);
+  void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
 
   /// Names of the variables, in the order in which they were made; the optimizer's state is not among them.
   const std::vector<std::string> &variableNames() const;
@@ -194,67 +221,71 @@ struct MatmulOptions {
   bool transposeA = false, transposeB = false;
 };
 /// Of matrices, or of equally many: dimensions before the last two are equal.
-Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options = {});
+Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options = {}, Caller at = Caller::here());
 
 // Shapes broadcast, aligned at the right.
-Tensor add(const Tensor &a, const Tensor &b);
-Tensor sub(const Tensor &a, const Tensor &b);
-Tensor mul(const Tensor &a, const Tensor &b);
-Tensor div(const Tensor &a, const Tensor &b);
+Tensor add(const Tensor &a, const Tensor &b, Caller at = Caller::here());
+Tensor sub(const Tensor &a, const Tensor &b, Caller at = Caller::here());
+Tensor mul(const Tensor &a, const Tensor &b, Caller at = Caller::here());
+Tensor div(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 
-Tensor neg(const Tensor &x);
-Tensor exp(const Tensor &x);
-Tensor log(const Tensor &x);
-Tensor sqrt(const Tensor &x);
-Tensor tanh(const Tensor &x);
-Tensor sin(const Tensor &x);
-Tensor cos(const Tensor &x);
-Tensor relu(const Tensor &x);
+Tensor neg(const Tensor &x, Caller at = Caller::here());
+Tensor exp(const Tensor &x, Caller at = Caller::here());
+Tensor log(const Tensor &x, Caller at = Caller::here());
+Tensor sqrt(const Tensor &x, Caller at = Caller::here());
+Tensor tanh(const Tensor &x, Caller at = Caller::here());
+Tensor sin(const Tensor &x, Caller at = Caller::here());
+Tensor cos(const Tensor &x, Caller at = Caller::here());
+Tensor relu(const Tensor &x, Caller at = Caller::here());
 /// `approximate`: by tanh, else by erf.
-Tensor gelu(const Tensor &x, bool approximate = false);
-Tensor scale(const Tensor &x, double factor);
-Tensor shift(const Tensor &x, double addend);
-Tensor cast(const Tensor &x, ElementType type);
+Tensor gelu(const Tensor &x, bool approximate = false, Caller at = Caller::here());
+Tensor scale(const Tensor &x, double factor, Caller at = Caller::here());
+Tensor shift(const Tensor &x, double addend, Caller at = Caller::here());
+Tensor cast(const Tensor &x, ElementType type, Caller at = Caller::here());
 /// 1 of type f32 where an integer of `x` is not `value`, else 0.
-Tensor notEqual(const Tensor &x, int64_t value);
+Tensor notEqual(const Tensor &x, int64_t value, Caller at = Caller::here());
 
 /// Rows of `table`, which has two dimensions, at integer `ids`.
-Tensor embedding(const Tensor &table, const Tensor &ids);
-Tensor reshape(const Tensor &x, const sbp::Shape &shape);
+Tensor embedding(const Tensor &table, const Tensor &ids, Caller at = Caller::here());
+Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// Dimension i of the result is dimension permutation[i] of `x`.
-Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation);
+Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at = Caller::here());
 /// The `count` elements from `start` on along dimension `dim`.
-Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count);
+Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at = Caller::here());
 /// One after the other along dimension `dim`; at least one.
-Tensor concat(const std::vector<Tensor> &parts, int64_t dim);
+Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at = Caller::here());
 /// Over the dimensions given, or over all.
-Tensor sum(const Tensor &x);
-Tensor sum(const Tensor &x, std::vector<int64_t> dims);
+Tensor sum(const Tensor &x, Caller at = Caller::here());
+Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
 /// The sum, divided by the global number of elements that were added.
-Tensor mean(const Tensor &x);
-Tensor mean(const Tensor &x, std::vector<int64_t> dims);
+Tensor mean(const Tensor &x, Caller at = Caller::here());
+Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
 /// Along the last dimension.
-Tensor softmax(const Tensor &x);
+Tensor softmax(const Tensor &x, Caller at = Caller::here());
 /// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.
-Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt);
+Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
+                           Caller at = Caller::here());
 /// Its mean over the rows whose label is not `ignored`: the sum divided by their global number.
-Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt);
+Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
+                        Caller at = Caller::here());
 /// Rows along the last dimension with mean 0 and variance 1, times weight, plus bias.
-Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon = 1e-5);
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon = 1e-5,
+                 Caller at = Caller::here());
 struct AttentionOptions {
   bool causal = false;
   Tensor mask; ///< none: invalid; else integers [samples, keys], 0 where a key is not seen
 };
 /// softmax(query key^T / sqrt(width)) value per sample and head. Query [samples, positions, heads, width]; key and
 /// value [samples, keys, heads, width].
-Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {});
+Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {},
+                 Caller at = Caller::here());
 /// 0 with probability `rate`, else x / (1 - rate); other elements in each step, the same for any number of ranks. The
 /// variables random.seed and random.step, which it makes, say which.
-Tensor dropout(const Tensor &x, double rate);
+Tensor dropout(const Tensor &x, double rate, Caller at = Caller::here());
 /// Mean over all elements of (x - target)^2.
-Tensor mse(const Tensor &x, const Tensor &target);
+Tensor mse(const Tensor &x, const Tensor &target, Caller at = Caller::here());
 /// Asks for a signature; the value stays.
-Tensor boxTo(const Tensor &x, const Layout &layout);
+Tensor boxTo(const Tensor &x, const Layout &layout, Caller at = Caller::here());
 
 //===----------------------------------------------------------------------===//
 // Layers: variables and ops
@@ -266,13 +297,15 @@ struct LinearOptions {
   std::optional<Init> init;
 };
 /// x weight + bias, with `name`.weight [inputs, outputs] and `name`.bias [outputs].
-Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {});
+Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {},
+              Caller at = Caller::here());
 
 /// Over the last dimension, with `name`.weight of ones and `name`.bias of zeros.
-Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5);
+Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5, Caller at = Caller::here());
 
 /// Rows of `name`.weight [rows, width], standard normal at first, at integer `ids`.
-Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width);
+Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width,
+                      Caller at = Caller::here());
 
 } // namespace splitcast
 

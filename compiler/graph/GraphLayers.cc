@@ -27,8 +27,8 @@ Tensor layerVariable(GraphBuilder &builder, const std::string &name, const sbp::
 
 } // namespace
 
-Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("linear '", name, "'"), x);
+Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("linear '", name, "'"), x, at);
   if (!builder)
     return invalidOf(x);
   if (x.shape().size() != 2 || x.shape()[1] < 1 || outputs < 1 || !isFloat(x))
@@ -39,14 +39,14 @@ Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const L
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   const Init init = options.init.value_or(Init::uniform(-bound, bound));
   Tensor weight = layerVariable(*builder, absl::StrCat(name, ".weight"), {inputs, outputs}, init, x.type());
-  Tensor product = matmul(x, weight);
+  Tensor product = matmul(x, weight, {}, at);
   if (!options.bias)
     return product;
-  return add(product, layerVariable(*builder, absl::StrCat(name, ".bias"), {outputs}, init, x.type()));
+  return add(product, layerVariable(*builder, absl::StrCat(name, ".bias"), {outputs}, init, x.type()), at);
 }
 
-Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("layerNorm '", name, "'"), x);
+Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("layerNorm '", name, "'"), x, at);
   if (!builder)
     return invalidOf(x);
   if (x.shape().empty() || !isFloat(x))
@@ -54,18 +54,18 @@ Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon) {
   const int64_t width = x.shape().back();
   Tensor weight = layerVariable(*builder, absl::StrCat(name, ".weight"), {width}, Init::constant(1.0), x.type());
   return layerNorm(x, weight, layerVariable(*builder, absl::StrCat(name, ".bias"), {width}, Init::zeros(), x.type()),
-                   epsilon);
+                   epsilon, at);
 }
 
-Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("embeddingTable '", name, "'"), ids);
+Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("embeddingTable '", name, "'"), ids, at);
   if (!builder)
     return invalidOf(ids);
   if (rows < 1 || width < 1)
     return builder->fail(absl::StrCat("has ", rows, " rows of ", width, "; both are at least 1"));
   Tensor table =
       layerVariable(*builder, absl::StrCat(name, ".weight"), {rows, width}, Init::normal(0.0, 1.0), ElementType::F32);
-  return embedding(table, ids);
+  return embedding(table, ids, at);
 }
 
 } // namespace splitcast

@@ -22,13 +22,13 @@ Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
   return {};
 }
 
-template <typename OpTy, typename... Args> Tensor unary(const char *name, const Tensor &x, Args... args) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x);
+template <typename OpTy, typename... Args> Tensor unary(const char *name, Caller at, const Tensor &x, Args... args) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x, at);
   return builder ? builder->make<OpTy>(valueOf(x), args...) : invalidOf(x);
 }
 
-template <typename OpTy> Tensor binary(const char *name, const Tensor &a, const Tensor &b) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, {a, b});
+template <typename OpTy> Tensor binary(const char *name, Caller at, const Tensor &a, const Tensor &b) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, {a, b}, at);
   return builder ? builder->make<OpTy>(valueOf(a), valueOf(b)) : invalidOf({a, b});
 }
 
@@ -44,8 +44,8 @@ std::vector<int64_t> allDims(const Tensor &x) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("matmul", {a, b});
+Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("matmul", {a, b}, at);
   if (!builder)
     return invalidOf({a, b});
   if (a.shape().size() < 2 || b.shape().size() != a.shape().size())
@@ -54,35 +54,35 @@ Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options) {
   return builder->make<nn::MatmulOp>(valueOf(a), valueOf(b), options.transposeA, options.transposeB);
 }
 
-Tensor add(const Tensor &a, const Tensor &b) { return binary<nn::AddOp>("add", a, b); }
-Tensor sub(const Tensor &a, const Tensor &b) { return binary<nn::SubOp>("sub", a, b); }
-Tensor mul(const Tensor &a, const Tensor &b) { return binary<nn::MulOp>("mul", a, b); }
-Tensor div(const Tensor &a, const Tensor &b) { return binary<nn::DivOp>("div", a, b); }
-Tensor neg(const Tensor &x) { return unary<nn::NegOp>("neg", x); }
-Tensor exp(const Tensor &x) { return unary<nn::ExpOp>("exp", x); }
-Tensor log(const Tensor &x) { return unary<nn::LogOp>("log", x); }
-Tensor sqrt(const Tensor &x) { return unary<nn::SqrtOp>("sqrt", x); }
-Tensor tanh(const Tensor &x) { return unary<nn::TanhOp>("tanh", x); }
-Tensor sin(const Tensor &x) { return unary<nn::SinOp>("sin", x); }
-Tensor cos(const Tensor &x) { return unary<nn::CosOp>("cos", x); }
-Tensor relu(const Tensor &x) { return unary<nn::ReluOp>("relu", x); }
-Tensor gelu(const Tensor &x, bool approximate) { return unary<nn::GeluOp>("gelu", x, approximate); }
-Tensor scale(const Tensor &x, double factor) { return unary<nn::ScaleOp>("scale", x, factor); }
-Tensor shift(const Tensor &x, double addend) { return unary<nn::ShiftOp>("shift", x, addend); }
+Tensor add(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::AddOp>("add", at, a, b); }
+Tensor sub(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::SubOp>("sub", at, a, b); }
+Tensor mul(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::MulOp>("mul", at, a, b); }
+Tensor div(const Tensor &a, const Tensor &b, Caller at) { return binary<nn::DivOp>("div", at, a, b); }
+Tensor neg(const Tensor &x, Caller at) { return unary<nn::NegOp>("neg", at, x); }
+Tensor exp(const Tensor &x, Caller at) { return unary<nn::ExpOp>("exp", at, x); }
+Tensor log(const Tensor &x, Caller at) { return unary<nn::LogOp>("log", at, x); }
+Tensor sqrt(const Tensor &x, Caller at) { return unary<nn::SqrtOp>("sqrt", at, x); }
+Tensor tanh(const Tensor &x, Caller at) { return unary<nn::TanhOp>("tanh", at, x); }
+Tensor sin(const Tensor &x, Caller at) { return unary<nn::SinOp>("sin", at, x); }
+Tensor cos(const Tensor &x, Caller at) { return unary<nn::CosOp>("cos", at, x); }
+Tensor relu(const Tensor &x, Caller at) { return unary<nn::ReluOp>("relu", at, x); }
+Tensor gelu(const Tensor &x, bool approximate, Caller at) { return unary<nn::GeluOp>("gelu", at, x, approximate); }
+Tensor scale(const Tensor &x, double factor, Caller at) { return unary<nn::ScaleOp>("scale", at, x, factor); }
+Tensor shift(const Tensor &x, double addend, Caller at) { return unary<nn::ShiftOp>("shift", at, x, addend); }
 
-Tensor cast(const Tensor &x, ElementType type) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("cast", x);
+Tensor cast(const Tensor &x, ElementType type, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("cast", x, at);
   return builder ? builder->make<nn::CastOp>(valueOf(x), toMlir(&builder->state.context, type)) : invalidOf(x);
 }
 
-Tensor notEqual(const Tensor &x, int64_t value) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("notEqual", x);
+Tensor notEqual(const Tensor &x, int64_t value, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("notEqual", x, at);
   return builder ? builder->make<nn::NotEqualOp>(valueOf(x), toMlir(&builder->state.context, ElementType::F32), value)
                  : invalidOf(x);
 }
 
-Tensor embedding(const Tensor &table, const Tensor &ids) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("embedding", {table, ids});
+Tensor embedding(const Tensor &table, const Tensor &ids, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("embedding", {table, ids}, at);
   if (!builder)
     return invalidOf({table, ids});
   if (table.shape().size() != 2)
@@ -90,8 +90,8 @@ Tensor embedding(const Tensor &table, const Tensor &ids) {
   return builder->make<nn::EmbeddingOp>(valueOf(table), valueOf(ids));
 }
 
-Tensor reshape(const Tensor &x, const sbp::Shape &shape) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("reshape", x);
+Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("reshape", x, at);
   if (!builder)
     return invalidOf(x);
   if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }) ||
@@ -102,13 +102,13 @@ Tensor reshape(const Tensor &x, const sbp::Shape &shape) {
   return builder->make<nn::ReshapeOp>(mlir::RankedTensorType::get(shape, element), valueOf(x));
 }
 
-Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("transpose", x);
+Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("transpose", x, at);
   return builder ? builder->make<nn::TransposeOp>(valueOf(x), llvm::ArrayRef<int64_t>(permutation)) : invalidOf(x);
 }
 
-Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("slice", x);
+Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("slice", x, at);
   if (!builder)
     return invalidOf(x);
   sbp::Shape shape = x.shape();
@@ -121,8 +121,8 @@ Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count) {
   return builder->make<nn::SliceOp>(type, valueOf(x), b.getI64IntegerAttr(dim), b.getI64IntegerAttr(start));
 }
 
-Tensor concat(const std::vector<Tensor> &parts, int64_t dim) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("concat", parts);
+Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("concat", parts, at);
   if (!builder)
     return invalidOf(parts);
   sbp::Shape shape = parts.front().shape();
@@ -140,10 +140,10 @@ Tensor concat(const std::vector<Tensor> &parts, int64_t dim) {
   return builder->make<nn::ConcatOp>(type, values, builder->state.builder.getI64IntegerAttr(dim));
 }
 
-Tensor sum(const Tensor &x) { return sum(x, allDims(x)); }
+Tensor sum(const Tensor &x, Caller at) { return sum(x, allDims(x), at); }
 
-Tensor sum(const Tensor &x, std::vector<int64_t> dims) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("sum", x);
+Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("sum", x, at);
   if (!builder)
     return invalidOf(x);
   std::sort(dims.begin(), dims.end());
@@ -155,44 +155,45 @@ Tensor sum(const Tensor &x, std::vector<int64_t> dims) {
   return builder->make<nn::ReduceSumOp>(valueOf(x), llvm::ArrayRef<int64_t>(dims));
 }
 
-Tensor mean(const Tensor &x) { return mean(x, allDims(x)); }
+Tensor mean(const Tensor &x, Caller at) { return mean(x, allDims(x), at); }
 
-Tensor mean(const Tensor &x, std::vector<int64_t> dims) {
-  Tensor total = sum(x, std::move(dims));
+Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at) {
+  Tensor total = sum(x, std::move(dims), at);
   if (!total.isValid())
     return total;
   int64_t count = sbp::numElements(x.shape()) / std::max<int64_t>(1, sbp::numElements(total.shape()));
   if (count == 0)
-    return GraphBuilder::forOp("mean", x)->fail("is a mean of no elements");
-  return scale(total, 1.0 / static_cast<double>(count));
+    return GraphBuilder::forOp("mean", x, at)->fail("is a mean of no elements");
+  return scale(total, 1.0 / static_cast<double>(count), at);
 }
 
-Tensor softmax(const Tensor &x) { return unary<nn::SoftmaxOp>("softmax", x); }
+Tensor softmax(const Tensor &x, Caller at) { return unary<nn::SoftmaxOp>("softmax", at, x); }
 
-Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("softmaxCrossEntropy", {logits, labels});
+Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("softmaxCrossEntropy", {logits, labels}, at);
   if (!builder)
     return invalidOf({logits, labels});
   mlir::IntegerAttr none = ignored ? builder->state.builder.getI64IntegerAttr(*ignored) : mlir::IntegerAttr();
   return builder->make<nn::SoftmaxCrossEntropyOp>(valueOf(logits), valueOf(labels), none);
 }
 
-Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored) {
-  Tensor losses = softmaxCrossEntropy(logits, labels, ignored);
-  return ignored ? div(sum(losses), sum(notEqual(labels, *ignored))) : mean(losses);
+Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored, Caller at) {
+  Tensor losses = softmaxCrossEntropy(logits, labels, ignored, at);
+  return ignored ? div(sum(losses, at), sum(notEqual(labels, *ignored, at), at), at) : mean(losses, at);
 }
 
-Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias});
+Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias}, at);
   return builder ? builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon)
                  : invalidOf({x, weight, bias});
 }
 
-Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options) {
+Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options,
+                 Caller at) {
   std::vector<Tensor> operands = {query, key, value};
   if (GraphBuilder::stateOf(options.mask))
     operands.push_back(options.mask);
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", operands);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", operands, at);
   if (!builder)
     return invalidOf(operands);
   if (query.shape().size() != 4 || query.shape()[3] < 1)
@@ -202,24 +203,24 @@ Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, co
                                         options.causal);
 }
 
-Tensor dropout(const Tensor &x, double rate) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("dropout", x);
+Tensor dropout(const Tensor &x, double rate, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("dropout", x, at);
   if (!builder)
     return invalidOf(x);
   Tensor key = builder->randomKey();
   return key.isValid() ? builder->make<nn::DropoutOp>(valueOf(x), valueOf(key), rate) : key;
 }
 
-Tensor mse(const Tensor &x, const Tensor &target) {
+Tensor mse(const Tensor &x, const Tensor &target, Caller at) {
   if (x.isValid() && target.isValid() && x.shape() != target.shape())
-    if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}))
+    if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}, at))
       return builder->fail("compares tensors of two shapes; they must be equal");
-  Tensor difference = sub(x, target);
-  return mean(mul(difference, difference));
+  Tensor difference = sub(x, target, at);
+  return mean(mul(difference, difference, at), at);
 }
 
-Tensor boxTo(const Tensor &x, const Layout &layout) {
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("boxTo", x);
+Tensor boxTo(const Tensor &x, const Layout &layout, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("boxTo", x, at);
   sbp::NdAttr signature = builder ? builder->signature(layout, x.shape()) : sbp::NdAttr();
   if (!signature)
     return invalidOf(x);

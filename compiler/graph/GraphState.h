@@ -46,14 +46,15 @@ struct GraphState {
   bool isFinished = false;
 };
 
-/// Builds into a graph's module, and notes errors. `call` names the call that the user made: "matmul(x: ..., w: ...)".
+/// Builds into a graph's module, and notes errors. `call` names the call that the user made: "matmul(x: ..., w: ...)";
+/// `at` is where.
 class GraphBuilder {
 public:
-  GraphBuilder(GraphState &state, std::string call) : state(state), call(std::move(call)) {}
+  GraphBuilder(GraphState &state, std::string call, Caller at) : state(state), at(at), call(std::move(call)) {}
 
   /// For an op on `operands`, all of one function of one graph; nothing when one of them is invalid or of another
   /// function, which is then noted.
-  static std::optional<GraphBuilder> forOp(const std::string &name, llvm::ArrayRef<Tensor> operands);
+  static std::optional<GraphBuilder> forOp(const std::string &name, llvm::ArrayRef<Tensor> operands, Caller at);
   static GraphState *stateOf(const Tensor &tensor) { return tensor.graph; }
   static mlir::Value valueOf(const Tensor &tensor) { return tensor.value; }
   static Tensor tensor(GraphState &state, mlir::Value value) { return Tensor(&state, value); }
@@ -94,6 +95,7 @@ public:
   mlir::FloatAttr number(double value) { return state.builder.getF64FloatAttr(value); }
 
   GraphState &state;
+  const Caller at;
 
 private:
   Tensor keep(mlir::Operation *op);

@@ -1,10 +1,12 @@
 #include "compiler/graph/Graph.h"
 
+#include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -14,6 +16,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
 
 namespace splitcast {
@@ -21,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 /// A classifier with a training and a prediction function.
 void buildClassifier(Graph &graph, const Optimizer &optimizer) {
@@ -303,6 +307,94 @@ TEST(Graph, OtherGraphsTensors) {
   Tensor x = graph.input("x", ElementType::F32, {8}), y = other.input("y", ElementType::F32, {8});
   EXPECT_FALSE(add(x, y).isValid());
   EXPECT_THAT(errorsOf(graph), HasSubstr("add(x: 8xf32, y: 8xf32) has an operand of another graph"));
+}
+
+//===----------------------------------------------------------------------===//
+// Where ops come from
+//===----------------------------------------------------------------------===//
+
+/// What an error that is found at a line of this file begins with.
+std::string atLine(int line) { return absl::StrCat(__FILE__, ":", line, ": "); }
+
+/// The ops that the other models have not.
+void buildRest(Graph &graph) {
+  graph.group("words", sbp::Policy().setStage(1));
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {8, 4, 2, 6}, split(0));
+  Tensor labels = graph.input("labels", ElementType::I64, {8, 4}, split(0));
+  Tensor words = graph.variable("words.bias", {6}, Init::zeros());
+  Tensor mixed = attention(x, x, layerNorm(add(x, words), "norm"), {true, {}});
+  Tensor parts = concat({slice(mixed, 2, 0, 1), slice(dropout(mixed, 0.5), 2, 1, 1)}, 2);
+  Tensor logits = sub(reshape(parts, {8, 4, 12}), log(exp(cos(sin(transpose(reshape(parts, {8, 12, 4}), {0, 2, 1}))))));
+  Tensor loss = meanCrossEntropy(boxTo(logits, split(0)), labels, 0);
+  graph.minimize(add(loss, add(mean(softmax(x)), mean(sum(cast(labels, ElementType::F32), {1}), {0}))), Momentum{0.1});
+  graph.output("loss", loss);
+}
+
+/// The files of all ops and arguments below the module; "" for those that have none.
+std::set<std::string> filesOf(mlir::ModuleOp module) {
+  std::set<std::string> files;
+  auto add = [&](mlir::Location location) {
+    auto file = location->findInstanceOf<mlir::FileLineColLoc>();
+    files.insert(file ? file.getFilename().str() : "");
+  };
+  module.getBody()->walk([&](mlir::Operation *op) { add(op->getLoc()); });
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    for (mlir::BlockArgument argument : function.getArguments())
+      add(argument.getLoc());
+  return files;
+}
+
+// No op has a line of the library, however many ops the call is made of.
+TEST(Graph, EveryOpHasAPlaceOfTheCaller) {
+  for (auto build : {+[](Graph &graph) { buildClassifier(graph, Adam{0.01}); }, &buildLanguageModel, &buildRest}) {
+    Graph graph({"cpu", {{"dp", 2}}});
+    build(graph);
+    absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+    ASSERT_TRUE(module.ok()) << module.status();
+    EXPECT_THAT(filesOf(*module), ElementsAre(__FILE__));
+  }
+}
+
+TEST(Graph, ErrorsBeginWithFileAndLine) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  const int first = __LINE__ + 1;
+  matmul(x, x);
+  linear(x, "fc", 0);
+  std::vector<std::string> lines = absl::StrSplit(errorsOf(graph), '\n');
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], StartsWith(atLine(first) + "matmul(x: 8x4xf32"));
+  EXPECT_THAT(lines[1], StartsWith(atLine(first + 1) + "linear 'fc'(x: 8x4xf32"));
+}
+
+Tensor innermost(const Tensor &x) { return matmul(x, x); }
+constexpr int kInnermostLine = __LINE__ - 1;
+
+Tensor handedOn(const Tensor &x, Caller at = Caller::here()) { return matmul(x, x, {}, at); }
+
+TEST(Graph, HelpersMayHandTheirCallerOn) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  innermost(x);
+  handedOn(x);
+  const int line = __LINE__ - 1;
+  std::vector<std::string> lines = absl::StrSplit(errorsOf(graph), '\n');
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], StartsWith(atLine(kInnermostLine)));
+  EXPECT_THAT(lines[1], StartsWith(atLine(line)));
+}
+
+// What a pass refuses, it refuses at the call.
+TEST(Graph, ErrorsOfPassesBeginWithFileAndLine) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  graph.group("nobody", sbp::Policy().setStage(3));
+  const int line = __LINE__ - 1;
+  buildClassifier(graph, Sgd{0.1});
+  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
+  ASSERT_TRUE(module.ok()) << module.status();
+  absl::Status status = compileGlobal(*module, CompileOptions()).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr(atLine(line) + "'sbp.group' op \"nobody\" has no variable"));
 }
 
 TEST(Graph, WritesFilesWhole) {
