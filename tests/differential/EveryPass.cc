@@ -76,7 +76,7 @@ private:
     if (options.checksGradients && holds<nn::MinimizeOp>(before) && !holds<nn::MinimizeOp>(after))
       if (absl::Status status = checkGradients(before, **parsed, experiment); !status.ok())
         return status;
-    if (options.checksGradients && holds<nn::UpdateOp>(before) && !holds<nn::UpdateOp>(after))
+    if (options.checksUpdates && holds<nn::UpdateOp>(before) && !holds<nn::UpdateOp>(after))
       if (absl::Status status = checkUpdates(before, **parsed, experiment); !status.ok())
         return status;
     if (!canRun(after))

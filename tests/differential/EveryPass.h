@@ -20,8 +20,8 @@ struct EveryPassOptions {
   /// Runs --cse and --canonicalize after each pass, too. (Not before the first: values that are one have another
   /// gradient, to the bit, than two equal ones.)
   bool cleansBetween = false;
-  /// Gradients and updates against finite differences and the optimizers' formulas (GradientCheck.h).
-  bool checksGradients = false;
+  /// Gradients against finite differences, updates against the optimizers' formulas (GradientCheck.h).
+  bool checksGradients = false, checksUpdates = false;
   std::string objectCacheDir;
   /// Called after each pass with its text, before what it made is run: the global module, or the modules of all ranks.
   /// May change them, to see whether it is noticed.

@@ -85,7 +85,7 @@ protected:
     Experiment experiment{randomSteps(*module, of, 2), randomVariables(*module)};
     EveryPassOptions options;
     options.objectCacheDir = testing::TempDir() + "/objects";
-    options.checksGradients = true;
+    options.checksGradients = options.checksUpdates = true;
     std::optional<LevelOutcomes> first;
     for (const Configuration &configuration : allConfigurations())
       for (bool cleans : {false, true}) {
@@ -93,7 +93,7 @@ protected:
         absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, configuration, options);
         ASSERT_TRUE(outcomes.ok()) << of.name << (cleans ? ", --cse --canonicalize between all passes: " : ": ")
                                    << outcomes.status();
-        options.checksGradients = false;
+        options.checksGradients = options.checksUpdates = false;
         if (first)
           expectSame(*first, *outcomes, configuration, cleans);
         else

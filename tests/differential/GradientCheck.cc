@@ -36,15 +36,12 @@ OwningOpRef<ModuleOp> lossesOf(ModuleOp source) {
   return module;
 }
 
-/// The module with functions that return their gradients, after their results if these are kept, and update nothing;
-/// `updates[function]` are the variables of the gradients.
-OwningOpRef<ModuleOp> gradientsOf(ModuleOp differentiated, bool keepResults,
-                                  std::map<std::string, std::vector<std::string>> &updates) {
+/// The module with functions that return their gradients, and update nothing; `updates[function]` are the variables of
+/// the gradients.
+OwningOpRef<ModuleOp> gradientsOf(ModuleOp differentiated, std::map<std::string, std::vector<std::string>> &updates) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(differentiated->clone());
   for (auto function : module->getOps<Function>()) {
     SmallVector<Value> values;
-    if (keepResults)
-      llvm::append_range(values, function.getBody().front().getTerminator()->getOperands());
     for (auto update : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>())) {
       updates[function.getName().str()].push_back(update.getVariable().str());
       values.push_back(update.getGradient());
@@ -55,8 +52,10 @@ OwningOpRef<ModuleOp> gradientsOf(ModuleOp differentiated, bool keepResults,
   return module;
 }
 
-absl::StatusOr<reference::GlobalInterpreter> interpret(ModuleOp module, const Variables &initial) {
+absl::StatusOr<reference::GlobalInterpreter> interpret(ModuleOp module, const Variables &initial,
+                                                       decltype(reference::InterpreterOptions::update) update = {}) {
   reference::InterpreterOptions options;
+  options.update = std::move(update);
   options.precision = reference::Precision::F64;
   options.initializer = [](sbp::VariableOp variable, Tensor &tensor) {
     bool isConstant = isa_and_nonnull<sbp::ConstantInitAttr>(variable.getInitAttr());
@@ -160,7 +159,7 @@ private:
 
 absl::Status checkGradients(ModuleOp source, ModuleOp differentiated, const Experiment &experiment) {
   std::map<std::string, std::vector<std::string>> updates;
-  OwningOpRef<ModuleOp> losses = lossesOf(source), gradients = gradientsOf(differentiated, false, updates);
+  OwningOpRef<ModuleOp> losses = lossesOf(source), gradients = gradientsOf(differentiated, updates);
   for (const auto &function : updates) {
     auto call = llvm::find_if(experiment.calls, [&](const Call &c) { return c.function == function.first; });
     if (call == experiment.calls.end())
@@ -184,90 +183,92 @@ absl::Status checkGradients(ModuleOp source, ModuleOp differentiated, const Expe
 
 namespace {
 
-/// The optimizers by their papers' formulas, in double, one element after the other.
+/// The optimizers by their papers' formulas, in double, one element after the other. Each variable has state and counts
+/// of its own; the power of a beta is the product of those that its updates had.
 class ReferenceOptimizer {
 public:
-  explicit ReferenceOptimizer(Attribute attribute) : attribute(attribute) {}
-
-  void beginStep() { ++step; }
-
-  void update(const std::string &name, const Tensor &gradient, Tensor &parameter) {
-    std::vector<double> &m = first[name], &v = second[name];
-    m.resize(gradient.floats.size());
-    v.resize(gradient.floats.size());
+  void update(nn::UpdateOp op, const Tensor &gradient, Tensor &parameter) {
+    State &state = states[op.getVariable().str()];
+    state.resize(gradient.floats.size());
+    if (auto adam = dyn_cast<nn::AdamAttr>(op.getOptimizer()))
+      state.count(adam);
+    if (auto adamw = dyn_cast<nn::AdamWAttr>(op.getOptimizer()))
+      state.count(adamw);
     for (size_t i = 0; i < gradient.floats.size(); ++i)
-      parameter.floats[i] = updated(parameter.floats[i], gradient.floats[i], m[i], v[i]);
+      parameter.floats[i] = updated(op.getOptimizer(), parameter.floats[i], gradient.floats[i], i, state);
   }
 
 private:
   static double number(FloatAttr attr) { return attr.getValueAsDouble(); }
 
-  double updated(double p, double g, double &m, double &v) const {
-    if (auto sgd = dyn_cast<nn::SgdAttr>(attribute))
+  struct State {
+    std::vector<double> momentum, first, second;
+    double power1 = 1, power2 = 1;
+
+    void resize(size_t elements) {
+      for (std::vector<double> *all : {&momentum, &first, &second})
+        all->resize(elements);
+    }
+    template <typename AdamT> void count(AdamT adam) {
+      power1 *= number(adam.getBeta1());
+      power2 *= number(adam.getBeta2());
+    }
+  };
+
+  static double updated(Attribute optimizer, double p, double g, size_t i, State &state) {
+    if (auto sgd = dyn_cast<nn::SgdAttr>(optimizer))
       return p - number(sgd.getLr()) * g;
-    if (auto momentum = dyn_cast<nn::MomentumAttr>(attribute)) {
+    if (auto momentum = dyn_cast<nn::MomentumAttr>(optimizer)) {
+      double &m = state.momentum[i];
       m = number(momentum.getMomentum()) * m + g;
       return p - number(momentum.getLr()) * m;
     }
-    if (auto adam = dyn_cast<nn::AdamAttr>(attribute))
-      return p - adamStep(adam, g, m, v);
-    auto adamw = cast<nn::AdamWAttr>(attribute);
-    return p - number(adamw.getLr()) * number(adamw.getWeightDecay()) * p - adamStep(adamw, g, m, v);
+    if (auto adam = dyn_cast<nn::AdamAttr>(optimizer))
+      return p - adamStep(adam, g, i, state);
+    auto adamw = cast<nn::AdamWAttr>(optimizer);
+    return p - number(adamw.getLr()) * number(adamw.getWeightDecay()) * p - adamStep(adamw, g, i, state);
   }
 
-  template <typename AdamT> double adamStep(AdamT adam, double g, double &m, double &v) const {
+  template <typename AdamT> static double adamStep(AdamT adam, double g, size_t i, State &state) {
     double beta1 = number(adam.getBeta1()), beta2 = number(adam.getBeta2());
+    double &m = state.first[i], &v = state.second[i];
     m = beta1 * m + (1 - beta1) * g;
     v = beta2 * v + (1 - beta2) * g * g;
-    double unbiasedM = m / (1 - std::pow(beta1, step)), unbiasedV = v / (1 - std::pow(beta2, step));
+    double unbiasedM = m / (1 - state.power1), unbiasedV = v / (1 - state.power2);
     return number(adam.getLr()) * unbiasedM / (std::sqrt(unbiasedV) + number(adam.getEpsilon()));
   }
 
-  Attribute attribute;
-  int step = 0;
-  std::map<std::string, std::vector<double>> first, second;
+  std::map<std::string, State> states;
 };
 
-/// The one optimizer of the module.
-Attribute optimizerOf(ModuleOp module) {
-  Attribute optimizer;
-  module.walk([&](nn::UpdateOp update) { optimizer = update.getOptimizer(); });
-  return optimizer;
-}
-
-/// The variables after the calls, by formulas.
-absl::StatusOr<Variables> runByFormulas(ModuleOp differentiated, const Experiment &experiment) {
-  std::map<std::string, std::vector<std::string>> updates;
-  OwningOpRef<ModuleOp> gradients = gradientsOf(differentiated, true, updates);
-  absl::StatusOr<reference::GlobalInterpreter> interpreter = interpret(*gradients, experiment.initial);
+/// The calls, with formulas in place of updates.
+absl::StatusOr<Outcome> runByFormulas(ModuleOp differentiated, const Experiment &experiment) {
+  ReferenceOptimizer optimizer;
+  absl::StatusOr<reference::GlobalInterpreter> interpreter =
+      interpret(differentiated, experiment.initial, [&](nn::UpdateOp op, const Tensor &gradient, Tensor &variable) {
+        optimizer.update(op, gradient, variable);
+      });
   if (!interpreter.ok())
     return interpreter.status();
-  ReferenceOptimizer optimizer(optimizerOf(differentiated));
+  Outcome outcome;
   for (const Call &call : experiment.calls) {
     absl::StatusOr<std::vector<Tensor>> results = interpreter->run(call.function, call.inputs);
     if (!results.ok())
       return results.status();
-    const std::vector<std::string> &names = updates[call.function];
-    if (!names.empty())
-      optimizer.beginStep();
-    size_t firstGradient = results->size() - names.size();
-    for (size_t i = 0; i < names.size(); ++i)
-      optimizer.update(names[i], (*results)[firstGradient + i], interpreter->variables().at(names[i]));
+    outcome.results.push_back(*std::move(results));
   }
-  return interpreter->variables();
+  outcome.variables = interpreter->variables();
+  return outcome;
 }
 
 } // namespace
 
 absl::Status checkUpdates(ModuleOp differentiated, ModuleOp expanded, const Experiment &experiment) {
-  absl::StatusOr<Variables> expected = runByFormulas(differentiated, experiment);
+  absl::StatusOr<Outcome> expected = runByFormulas(differentiated, experiment);
   if (!expected.ok())
     return expected.status();
   absl::StatusOr<Outcome> actual = runGlobal(expanded, experiment, reference::Precision::F64);
-  if (!actual.ok())
-    return actual.status();
-  Outcome formulas{actual->results, *std::move(expected)};
-  return compare(formulas, *actual, Agreement::Close);
+  return actual.ok() ? compare(*expected, *actual, Agreement::Close) : actual.status();
 }
 
 } // namespace splitcast::differential

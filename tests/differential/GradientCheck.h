@@ -15,8 +15,9 @@ namespace splitcast::differential {
 /// the slope of each loss is the product of direction and gradients; in f64. DataLoss where it is not.
 absl::Status checkGradients(mlir::ModuleOp source, mlir::ModuleOp differentiated, const Experiment &experiment);
 
-/// `differentiated` has nn.update where `expanded` has what it means. After the experiment's calls, in f64, the
-/// variables are what gradients and formulas give. DataLoss where they are not.
+/// `differentiated` has nn.update where `expanded` has what it means. In f64, the experiment gives what it gives with
+/// formulas in place of updates, whoever reads what is updated, and in however many functions. DataLoss where it does
+/// not.
 absl::Status checkUpdates(mlir::ModuleOp differentiated, mlir::ModuleOp expanded, const Experiment &experiment);
 
 } // namespace splitcast::differential

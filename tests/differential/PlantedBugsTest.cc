@@ -334,7 +334,7 @@ protected:
     for (uint32_t step : {10, 20})
       experiment.calls.push_back({"train", {integers(*context, {5, 4}, step), integers(*context, {5, 3}, step + 3)}});
     options.isExact = true;
-    options.checksGradients = true;
+    options.checksGradients = options.checksUpdates = true;
     options.objectCacheDir = testing::TempDir() + "/objects";
     configuration.stage = GetParam().stage;
     configuration.strategy = GetParam().strategy;

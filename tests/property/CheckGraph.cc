@@ -1,9 +1,11 @@
-// check_graph FIRST LAST [plan | text]: checks the graphs of these seeds, and prints what fails; or prints the graphs.
+// check_graph FIRST LAST [plan | text | features]: checks the graphs of these seeds, and prints what fails; or prints
+// the graphs, or how many of them have which feature.
 #include "tests/property/GraphCheck.h"
 #include "tests/property/GraphGenerator.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 static void print(uint64_t seed) {
@@ -14,18 +16,35 @@ static void print(uint64_t seed) {
   std::printf("%s\n", splitcast::differential::textOf(*graph.module).c_str());
 }
 
+static void printFeatures(uint64_t first, uint64_t last) {
+  std::map<std::string, int64_t> counts;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    std::unique_ptr<mlir::MLIRContext> context = splitcast::differential::createContext();
+    for (const std::string &feature : splitcast::property::generateGraph(seed, *context).features)
+      ++counts[feature];
+  }
+  for (const auto &[feature, count] : counts)
+    std::printf("%5ld  %s\n", static_cast<long>(count), feature.c_str());
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "use: check_graph FIRST LAST [plan | text]\n");
+    std::fprintf(stderr, "use: check_graph FIRST LAST [plan | text | features]\n");
     return 2;
   }
+  const std::string mode = argc > 3 ? argv[3] : "";
+  const uint64_t firstSeed = std::strtoull(argv[1], nullptr, 10), lastSeed = std::strtoull(argv[2], nullptr, 10);
+  if (mode == "features") {
+    printFeatures(firstSeed, lastSeed);
+    return 0;
+  }
   splitcast::property::GraphCheckOptions options;
-  options.runsPlan = argc > 3 && std::string(argv[3]) == "plan";
+  options.runsPlan = mode == "plan";
   const char *directory = std::getenv("TEST_TMPDIR");
   options.objectCacheDir = directory ? std::string(directory) + "/objects" : "";
   int failures = 0, exact = 0, roundedApart = 0, all = 0;
-  for (uint64_t seed = std::strtoull(argv[1], nullptr, 10); seed <= std::strtoull(argv[2], nullptr, 10); ++seed) {
-    if (argc > 3 && std::string(argv[3]) == "text") {
+  for (uint64_t seed = firstSeed; seed <= lastSeed; ++seed) {
+    if (mode == "text") {
       print(seed);
       continue;
     }

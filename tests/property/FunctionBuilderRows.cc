@@ -110,7 +110,17 @@ void FunctionBuilder::dropout() {
   if (random.chance(60)) // of each step, as it should be
     key = make<nn::AddOp>(addInput({}, b.getI64Type(), 0, 1 << 20), key);
   double rate = random.pick(std::vector<double>{0.5, 0.5, 0.75, 0.0});
-  know(make<nn::DropoutOp>(x->value, key, rate), x->bound / (1 - rate));
+  if (random.chance(75))
+    return know(make<nn::DropoutOp>(x->value, key, rate), x->bound / (1 - rate));
+  sbp::Shape shape = shapeOf(x->value), offsets(shape.size());
+  for (auto [extent, offset] : llvm::zip(shape, offsets)) {
+    offset = random.between(0, 3);
+    extent += offset + random.between(0, 3);
+  }
+  know(make<nn::DropoutOp>(RankedTensorType::get(shapeOf(x->value), elementOf(x->value)), x->value, key,
+                           b.getF64FloatAttr(rate), b.getDenseI64ArrayAttr(offsets), b.getDenseI64ArrayAttr(shape)),
+       x->bound / (1 - rate));
+  model.features.insert(Feature::PartOfPart);
 }
 
 } // namespace splitcast::property

@@ -100,6 +100,70 @@ Traits randomTraits(uint64_t seed, MLIRContext &context) {
   return traits;
 }
 
+/// Another Adam; of the same learning rate, since a module has one.
+Attribute withOtherBetas(Attribute optimizer) {
+  if (auto adam = dyn_cast<nn::AdamAttr>(optimizer))
+    return nn::AdamAttr::get(adam.getContext(), adam.getLr(), adam.getBeta2(), adam.getBeta1(), adam.getEpsilon());
+  auto adamw = cast<nn::AdamWAttr>(optimizer);
+  return nn::AdamWAttr::get(adamw.getContext(), adamw.getLr(), adamw.getBeta2(), adamw.getBeta1(), adamw.getEpsilon(),
+                            adamw.getWeightDecay());
+}
+
+/// A second function that trains, by an optimizer of its own where one counts steps; both run in turn.
+void addOtherStep(ModelState &model, FunctionBuilder &train, Attribute optimizer, GeneratedGraph &graph) {
+  Random &random = model.random;
+  if (isAdam(optimizer)) {
+    model.features.insert(Feature::TwoAdams);
+    if (random.chance(60))
+      optimizer = withOtherBetas(optimizer);
+  }
+  FunctionBuilder other(model, "train_too", graph.isOfIntegers);
+  other.build(random.between(1, 5));
+  other.minimize(optimizer);
+  other.finish();
+  auto &calls = graph.experiment.calls;
+  calls.push_back(other.call());
+  model.features.insert(Feature::TwoFunctions);
+  if (random.chance(50)) {
+    calls.push_back(train.call());
+    calls.push_back(other.call());
+  }
+}
+
+/// With one more argument, which is P.
+Refusal withPartialArgument(ModuleOp source, sbp::PlacementAttr placement) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
+  sbp::NdSbp entries(placement.getNumAxes(), sbp::Sbp::broadcast());
+  entries.front() = sbp::Sbp::partial();
+  auto function = *module->getOps<func::FuncOp>().begin();
+  auto type = RankedTensorType::get({4}, Float32Type::get(source.getContext()), sbp::NdAttr::get(placement, entries));
+  function.insertArgument(function.getNumArguments(), type, {}, function.getLoc());
+  return {std::move(module), "as P"};
+}
+
+/// Two states of a variable with one role.
+Refusal withEqualRoles(ModuleOp source, sbp::VariableOp of) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
+  OpBuilder b = OpBuilder::atBlockBegin(module->getBody());
+  for (const char *name : {"equal_role", "equal_role_too"}) {
+    auto state = b.create<sbp::VariableOp>(b.getUnknownLoc(), name, of.getType());
+    state.setStateOf(of.getSymName());
+    state.setRole("equal");
+  }
+  return {std::move(module), "give each a role of its own"};
+}
+
+void addRefusals(Random &random, ModelState &model, GeneratedGraph &graph) {
+  if (random.chance(10)) {
+    graph.refusals.push_back(withPartialArgument(*model.module, model.placement));
+    model.features.insert(Feature::PartialArgument);
+  }
+  if (random.chance(10)) {
+    graph.refusals.push_back(withEqualRoles(*model.module, model.known()));
+    model.features.insert(Feature::EqualRoles);
+  }
+}
+
 GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &context) {
   Random random(seed);
   ModelState model(random, traits, context);
@@ -120,13 +184,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   train.finish();
   auto &calls = graph.experiment.calls;
   calls.push_back(train.call());
-  if (!isAdam(optimizer) && random.chance(20)) { // steps of one Adam are counted by the module
-    FunctionBuilder other(model, "train_too", graph.isOfIntegers);
-    other.build(random.between(1, 5));
-    other.minimize(optimizer);
-    other.finish();
-    calls.push_back(other.call());
-  }
+  if (random.chance(25))
+    addOtherStep(model, train, optimizer, graph);
   if (random.chance(traits.ofUsers ? 60 : 30)) {
     FunctionBuilder evaluate(model, "evaluate", graph.isOfIntegers);
     evaluate.build(random.between(1, 5));
@@ -144,6 +203,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Random policies(seed ^ 0x9e3779b97f4a7c15);
   if (policies.chance(40) && givePolicies(policies, *model.module))
     model.features.insert(Feature::OwnPolicies);
+  Random refused(seed ^ 0xd1b54a32d192ed03);
+  addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
   graph.module = std::move(model.module);
   for (Feature feature : model.features)
@@ -197,7 +258,10 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 /// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
 /// until one sums none over ranks, each split less than the one before.
 bool GeneratedGraph::isPlainModel() const {
-  return llvm::all_of(features, [](const std::string &name) { return name == toString(Feature::OwnPolicies); });
+  static const std::set<std::string> plain = {toString(Feature::OwnPolicies),     toString(Feature::TwoFunctions),
+                                              toString(Feature::TwoAdams),        toString(Feature::PartOfPart),
+                                              toString(Feature::PartialArgument), toString(Feature::EqualRoles)};
+  return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 
 GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {

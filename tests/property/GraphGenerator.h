@@ -11,7 +11,7 @@
 //   signatures   of inputs, results, variables and boxings: none, or any that has no P
 //   variables    frozen, scalar, f64, read several times (tied), shared by functions, split by the user,
 //                assigned by hand
-//   functions    one or two that train, one that only evaluates
+//   functions    one or two that train, by one optimizer or two, one that only evaluates
 //   optimizers   sgd, momentum, adam, adamw
 //   of users     in nearly half of the graphs: the features of ModelState.h
 //
@@ -28,6 +28,12 @@
 
 namespace splitcast::property {
 
+/// A module that the global level must refuse.
+struct Refusal {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string says; ///< part of the error
+};
+
 struct GeneratedGraph {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   differential::Experiment experiment;
@@ -38,6 +44,7 @@ struct GeneratedGraph {
   double halfRounding = 0;
   /// Ways to compile it, whose results must be equal to the bit.
   std::vector<differential::Configuration> configurations;
+  std::vector<Refusal> refusals;  ///< the graph with something that no rank's program can mean
   std::set<std::string> features; ///< names of what it holds besides a model
 
   /// A model and its steps, whatever ZeRO does with them.

@@ -65,14 +65,18 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
   std::string number = std::to_string(initial.size());
   if (random.chance(40)) {
     sbp::VariableOp owner = source.getStateOf() || random.chance(50) ? known() : source;
-    if (sbp::shapeOf(owner.getType()) == shape && !owner.getStateOf()) {
+    const bool isAlike = sbp::shapeOf(owner.getType()) == shape;
+    if ((isAlike || random.chance(50)) && !owner.getStateOf()) {
       sbp::VariableOp made = create(owner.getSymName().str() + ".copy" + number, shape, element, false);
-      made.setType(random.chance(80) ? sbp::withSignature(made.getType(), sbp::signatureOf(owner.getType()))
-                                     : made.getTensorType());
+      if (isAlike)
+        made.setType(random.chance(80) ? sbp::withSignature(made.getType(), sbp::signatureOf(owner.getType()))
+                                       : made.getTensorType());
       made.setStateOfAttr(FlatSymbolRefAttr::get(owner.getSymNameAttr()));
       made.setRoleAttr(StringAttr::get(module->getContext(), "copy" + number));
       made.removeGroupAttr();
       features.insert(Feature::CopyOfState);
+      if (!isAlike)
+        features.insert(Feature::StateOfOther);
       return made;
     }
   }
@@ -83,17 +87,25 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
 }
 
 const std::vector<Feature> &allFeatures() {
-  static const std::vector<Feature> all = {Feature::CopyOfVariable,  Feature::CopyBetweenBuckets, Feature::CopyOfState,
-                                           Feature::IntegerVariable, Feature::EmptyTensor,        Feature::UnusedInput,
-                                           Feature::UserFence,       Feature::UserUpdate,         Feature::TwoSteps,
-                                           Feature::RepeatedCalls,   Feature::OwnPolicies};
+  static const std::vector<Feature> all = {
+      Feature::CopyOfVariable, Feature::CopyBetweenBuckets, Feature::CopyOfState,     Feature::IntegerVariable,
+      Feature::EmptyTensor,    Feature::UnusedInput,        Feature::UserFence,       Feature::UserUpdate,
+      Feature::TwoSteps,       Feature::TwoFunctions,       Feature::TwoAdams,        Feature::RepeatedCalls,
+      Feature::PartOfPart,     Feature::StateOfOther,       Feature::PartialArgument, Feature::EqualRoles,
+      Feature::OwnPolicies};
   return all;
 }
 
 const char *toString(Feature feature) {
-  static const char *names[] = {"copy of a variable", "copy between buckets", "copy of state", "integer variable",
-                                "empty tensor",       "unused input",         "user's fence",  "user's update",
-                                "two steps",          "repeated calls",       "own policies"};
+  static const char *names[] = {"copy of a variable", "copy between buckets",
+                                "copy of state",      "integer variable",
+                                "empty tensor",       "unused input",
+                                "user's fence",       "user's update",
+                                "two steps",          "two functions that train",
+                                "two Adams",          "repeated calls",
+                                "part of a part",     "state of another shape",
+                                "argument that is P", "two states of one role",
+                                "own policies"};
   return names[static_cast<int>(feature)];
 }
 

@@ -20,11 +20,17 @@ enum class Feature {
   IntegerVariable,    ///< read, counted up and assigned
   EmptyTensor,        ///< an extent is 0
   UnusedInput,
-  UserFence,     ///< in any phase
-  UserUpdate,    ///< in the update of a variable: what is made of it is used beside addends and summed
-  TwoSteps,      ///< two nn.minimize in a function, the second on what the first has updated
-  RepeatedCalls, ///< a function that assigns nothing runs twice in a row, and again after a step
-  OwnPolicies,   ///< variables or groups say what ZeRO does with them; the second configuration does not listen
+  UserFence,       ///< in any phase
+  UserUpdate,      ///< in the update of a variable: what is made of it is used beside addends and summed
+  TwoSteps,        ///< two nn.minimize in a function, the second on what the first has updated
+  TwoFunctions,    ///< that train, one after the other
+  TwoAdams,        ///< of these, whose optimizers count steps
+  RepeatedCalls,   ///< a function that assigns nothing runs twice in a row, and again after a step
+  PartOfPart,      ///< dropout of what is a part of another tensor before ranks cut it
+  StateOfOther,    ///< state of another shape than its parameter
+  PartialArgument, ///< in a copy of the graph, which must be refused
+  EqualRoles,      ///< likewise, of two states of a variable
+  OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);
 const std::vector<Feature> &allFeatures();

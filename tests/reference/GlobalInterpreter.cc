@@ -14,8 +14,10 @@ namespace {
 /// One run of a function.
 class GlobalRun {
 public:
-  GlobalRun(ModuleOp module, Variables &variables, LinalgEvaluator &evaluator, Values values)
-      : module(module), variables(variables), evaluator(evaluator), values(std::move(values)) {}
+  using Update = decltype(InterpreterOptions::update);
+
+  GlobalRun(ModuleOp module, Variables &variables, LinalgEvaluator &evaluator, const Update &updateBy, Values values)
+      : module(module), variables(variables), evaluator(evaluator), updateBy(updateBy), values(std::move(values)) {}
 
   absl::Status step(Operation &op) {
     if (auto read = dyn_cast<sbp::ReadOp>(op))
@@ -38,8 +40,8 @@ public:
     }
     if (isa<nn::MinimizeOp>(op))
       return needsPass(op, "nn-differentiate");
-    if (isa<nn::UpdateOp>(op))
-      return needsPass(op, "nn-expand-optimizers");
+    if (auto update = dyn_cast<nn::UpdateOp>(op))
+      return this->update(update);
     return compute(op);
   }
 
@@ -72,6 +74,15 @@ private:
       return tensor.status();
     **tensor = *values.lookup(op.getValue());
     return absl::OkStatus();
+  }
+
+  absl::Status update(nn::UpdateOp op) {
+    if (!updateBy)
+      return needsPass(*op, "nn-expand-optimizers");
+    absl::StatusOr<Tensor *> tensor = variable(op.getVariable());
+    if (tensor.ok())
+      updateBy(op, *values.lookup(op.getGradient()), **tensor);
+    return tensor.status();
   }
 
   //===--------------------------------------------------------------------===//
@@ -143,6 +154,7 @@ private:
   ModuleOp module;
   Variables &variables;
   LinalgEvaluator &evaluator;
+  const Update &updateBy;
   Values values;
 };
 
@@ -154,7 +166,7 @@ absl::StatusOr<GlobalInterpreter> GlobalInterpreter::create(ModuleOp module, con
   absl::StatusOr<Variables> values = initialVariables(module, options.initializer, options.precision);
   if (!values.ok())
     return values.status();
-  return GlobalInterpreter(module, options.precision, *std::move(values));
+  return GlobalInterpreter(module, options, *std::move(values));
 }
 
 absl::StatusOr<std::vector<Tensor>> GlobalInterpreter::run(const std::string &name, std::vector<Tensor> inputs) {
@@ -164,7 +176,7 @@ absl::StatusOr<std::vector<Tensor>> GlobalInterpreter::run(const std::string &na
   absl::StatusOr<Values> arguments = bindInputs(*function, std::move(inputs), precision);
   if (!arguments.ok())
     return arguments.status();
-  GlobalRun run(module, values, evaluator, *std::move(arguments));
+  GlobalRun run(module, values, evaluator, update, *std::move(arguments));
   Block &body = function->getBody().front();
   for (Operation &op : body.without_terminator())
     if (absl::Status status = run.step(op); !status.ok())

@@ -12,12 +12,18 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+namespace splitcast::nn {
+class UpdateOp;
+}
+
 namespace splitcast::reference {
 
 struct InterpreterOptions {
   Precision precision = Precision::F32;
   /// Of sbp.variables; a seed, where there is one, is the initializer's own.
   Initializer initializer = initializeConstants;
+  /// What nn.update does with its gradient and variable. Without one it is an op that a pass must replace first.
+  std::function<void(nn::UpdateOp update, const Tensor &gradient, Tensor &variable)> update;
 };
 
 class GlobalInterpreter {
@@ -41,11 +47,13 @@ public:
   absl::StatusOr<std::vector<Tensor>> run(const std::string &function, std::vector<Tensor> inputs);
 
 private:
-  GlobalInterpreter(mlir::ModuleOp module, Precision precision, Variables values)
-      : module(module), precision(precision), values(std::move(values)), evaluator(precision) {}
+  GlobalInterpreter(mlir::ModuleOp module, const Options &options, Variables values)
+      : module(module), precision(options.precision), update(options.update), values(std::move(values)),
+        evaluator(precision) {}
 
   mlir::ModuleOp module;
   Precision precision;
+  std::function<void(nn::UpdateOp, const Tensor &, Tensor &)> update;
   Variables values;
   LinalgEvaluator evaluator;
 };
