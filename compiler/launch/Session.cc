@@ -167,7 +167,7 @@ public:
     executor = std::move(*bound);
     endPhase(seconds.kernels);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
-        runtime::Variables::create(*plans, device, communicator, executor->persistent());
+        runtime::Variables::create(*plans, device, communicator, executor->space(exec::kPersistentName));
     if (!made.ok())
       return made.status();
     state = std::move(*made);

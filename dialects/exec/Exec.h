@@ -21,11 +21,37 @@ namespace splitcast::exec {
 /// The kernels of a plan: a module of this name within it.
 inline constexpr const char *kKernelsName = "kernels";
 
+/// The spaces that 'exec-lower' declares: of variables, and of what a run makes.
+inline constexpr const char *kPersistentName = "persistent";
+inline constexpr const char *kArenaName = "arena";
+
 /// All ranges that an op reads, and all that it writes.
 void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm::SmallVectorImpl<RangeAttr> &writes);
 
+/// The spaces that a module declares.
+class Spaces {
+public:
+  explicit Spaces(mlir::ModuleOp module);
+  /// The one that a range lies in; null: there is none of that name.
+  SpaceOp of(RangeAttr range) const { return byName.lookup(range.getSpace()); }
+  /// Whether what lies there outlives a run.
+  bool keeps(RangeAttr range) const {
+    SpaceOp space = of(range);
+    return space && space.getKept();
+  }
+
+private:
+  llvm::DenseMap<mlir::StringAttr, SpaceOp> byName;
+};
+
+/// An error on `op` where a range does not lie within its space.
+mlir::LogicalResult verifyWithin(const Spaces &spaces, mlir::Operation *op, llvm::ArrayRef<RangeAttr> ranges);
+
+/// Of the spaces that are not kept, as many bytes as a plan uses.
+int64_t bytesOfRun(PlanOp plan, const Spaces &spaces);
+
 /// C4 of exec.plan.
-mlir::LogicalResult verifyBuffers(PlanOp plan);
+mlir::LogicalResult verifyBuffers(PlanOp plan, const Spaces &spaces);
 
 /// What a rank of this group does in a collective.
 ccl::CollectiveCall callOf(CollectiveOp op, GroupOp group);

@@ -5,8 +5,8 @@
 // Decided   everything: kernels and their order, streams and events, where each tensor lies.
 // Not yet   the addresses that spaces begin at.
 //
-// `persistent` is shared by all functions of a module and keeps variables between runs; `arena` belongs to one run of one
-// function. The peak is the persistent bytes plus the largest arena.
+// A module declares its spaces, and ranges name them. One that is kept is shared by all functions and has the variables;
+// another belongs to one run of one function, and the next may overwrite it. The peak is the bytes of all.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_EXEC_TD
@@ -33,14 +33,13 @@ def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
   let mnemonic = "range";
   let summary = "Bytes [offset, offset + bytes) of a space";
   let description = [{
-    `#exec.range<arena, 64, 128>`.
-    - C1: The space is `persistent` or `arena`; offset and bytes are not negative, and their sum at most 2^63 - 1.
+    `#exec.range<arena, 64, 128>`: of the space that the module declares as `@arena`.
+    - C1: Offset and bytes are not negative, and their sum at most 2^63 - 1.
   }];
   let parameters = (ins "::mlir::StringAttr":$space, "int64_t":$offset, "int64_t":$bytes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    bool isPersistent() const { return getSpace().getValue() == "persistent"; }
     int64_t getEnd() const { return getOffset() + getBytes(); }
     /// An empty range overlaps none.
     bool overlaps(RangeAttr other) const {
@@ -52,19 +51,18 @@ def Exec_RangeArray : TypedArrayAttrBase<Exec_RangeAttr, "ranges">;
 
 def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
   let mnemonic = "buffer";
-  let summary = "Bytes [offset, offset + bytes) of the arena, what they are for, and while which ops";
+  let summary = "A range of a space, what it is for, of what, and while which ops";
   let description = [{
-    `#exec.buffer<gathered, 0, 512000, during 1 to 5>`. Ops are numbered as they stand in the plan, from 0; -1 is before the first, when
-    inputs are written, and their number is after the last, when outputs are read.
-    - C1: The role is one of `input`, `output`, `activation`, `gathered`, `gradient`, `gradient_shard`, `staging`, `workspace`; offset and
-      bytes are not negative; it ends no earlier than it begins.
+    `#exec.buffer<gathered "layer3 forward", arena, 0, 512000, during 1 to 5>`. Its owner is what a collective is called, an input's or
+    output's name, or the op that makes what lies there first. Ops are numbered as they stand in the plan, from 0; -1 is before the
+    first, when inputs are written, and their number is after the last, when outputs are read.
+    - C1: The role is one of `input`, `output`, `activation`, `gathered`, `gradient`, `gradient_shard`, `staging`, `workspace`; it ends no
+      earlier than it begins.
   }];
-  let parameters = (ins "::splitcast::exec::Role":$role, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first, "int64_t":$last);
+  let parameters = (ins "::splitcast::exec::Role":$role, "::mlir::StringAttr":$owner, "::splitcast::exec::RangeAttr":$range,
+                    "int64_t":$first, "int64_t":$last);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    int64_t getEnd() const { return getOffset() + getBytes(); }
-  }];
 }
 def Exec_BufferArray : TypedArrayAttrBase<Exec_BufferAttr, "buffers">;
 
@@ -152,12 +150,29 @@ def Exec_CheckIndicesAttr : Exec_CallAttr<"CheckIndices", "check_indices"> {
 // Ops
 //===----------------------------------------------------------------------===//
 
-def Exec_StorageOp : Exec_Op<"storage", [Symbol]> {
+def Exec_SpaceOp : Exec_Op<"space", [Symbol]> {
+  let summary = "Memory of the device that plans work in";
+  let description = [{
+    ```mlir
+    exec.space @persistent 256 bytes kept
+    exec.space @arena 256 bytes
+    ```
+    What lies in a space that is `kept` outlives a run: variables, which all functions of the module share. Any other holds nothing
+    between runs, but for what a plan's `held_ops` made; it is as large as the function that needs most of it.
+    - C1: The bytes are not negative.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$bytes, UnitAttr:$kept);
+  let assemblyFormat = "$sym_name $bytes `bytes` (`kept` $kept^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Where variables lie at rest";
   let description = [{
     As ccl.storage, with its place: element `offsets[i]` of the range is the first of member i's piece.
-    - C1: The range is persistent, and holds the tensor.
+    - C1: The range is as large as the tensor.
     - C2: As many offsets as members.
+    - C3: It lies within a space that is kept.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
                    ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
@@ -181,28 +196,26 @@ def Exec_GroupOp : Exec_Op<"group", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
+                                  DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "The plan of one function";
   let description = [{
-    `arena_bytes` is all that a run needs besides what is persistent. Inputs and outputs are ranges too, with their global
-    types.
-    - C1: Every range lies within its space.
+    Inputs and outputs are ranges too, with their global types.
+    - C1: Every range lies within its space, which the module declares.
     - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
       input.
-    - C3: The first `held_ops` ops read what is persistent or what they wrote, and neither a later op nor an input writes that; where
-      there are any, no op writes what is persistent, and no collective is under way at their end. A run that follows one of the
+    - C3: The first `held_ops` ops read what is kept or what they wrote, and neither a later op nor an input writes that; where
+      there are any, no op writes what is kept, and no collective is under way at their end. A run that follows one of the
       same plan may leave them out.
-    - C4: Where the plan says what its `buffers` are: they lie within the arena; no two share a byte at the same op; and all that an op
-      uses of the arena, a collective until its wait, lies in one buffer, which is live then. So no byte is read after another buffer
+    - C4: Where the plan says what its `buffers` are: they lie within spaces that are not kept; no two share a byte at the same op; and
+      all that an op uses of these, a collective until its wait, lies in one buffer, which is live then. So no byte is read after another buffer
       took its place.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$arena_bytes,
-                   I64Attr:$persistent_bytes, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
                    ArrayAttr:$output_types, ArrayAttr:$output_names, Exec_RangeArray:$outputs,
                    DefaultValuedAttr<I64Attr, "0">:$held_ops, OptionalAttr<Exec_BufferArray>:$buffers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasRegionVerifier = 1;
 }
 
 def Exec_LaunchOp : Exec_Op<"launch"> {
@@ -266,7 +279,8 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
     no meaning after; all_to_all goes from `data` to `output`. `blocks` are elements: a list by rank of the group, or one number that is
     every rank's. It starts when what was enqueued before it on the
     stream `compute` has been done.
-    - C1: `output` belongs to reduce_scatter and all_to_all, `received` to the latter; a written range overlaps no other.
+    - C1: `output` belongs to reduce_scatter and all_to_all, `received` to the latter; a written range overlaps no other; what is added
+      are floats.
     - C2: The module has the group; there is one block per rank, on either side; an all_reduce has one number.
     - C3: `data` and `output` hold the blocks.
   }];

@@ -1,4 +1,4 @@
-// What lies in the arena, and that nothing is read there after it has gone.
+// What lies in spaces that are not kept, and that nothing is read there after it has gone.
 #include "dialects/exec/Exec.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -42,29 +42,35 @@ std::optional<Role> splitcast::exec::roleNamed(StringRef name) {
 
 Attribute BufferAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  StringRef name;
+  StringRef name, space;
+  std::string owner;
   int64_t offset, bytes, first, last;
-  if (parser.parseLess() || parser.parseKeyword(&name) || parser.parseComma() || parser.parseInteger(offset) ||
-      parser.parseComma() || parser.parseInteger(bytes) || parser.parseComma() || parser.parseKeyword("during") ||
+  if (parser.parseLess() || parser.parseKeyword(&name) || parser.parseString(&owner) || parser.parseComma() ||
+      parser.parseKeyword(&space) || parser.parseComma() || parser.parseInteger(offset) || parser.parseComma() ||
+      parser.parseInteger(bytes) || parser.parseComma() || parser.parseKeyword("during") ||
       parser.parseInteger(first) || parser.parseKeyword("to") || parser.parseInteger(last) || parser.parseGreater())
+    return {};
+  Builder &builder = parser.getBuilder();
+  auto range = parser.getChecked<RangeAttr>(loc, parser.getContext(), builder.getStringAttr(space), offset, bytes);
+  if (!range)
     return {};
   std::optional<Role> role = roleNamed(name);
   if (role)
-    return parser.getChecked<BufferAttr>(loc, parser.getContext(), *role, offset, bytes, first, last);
+    return parser.getChecked<BufferAttr>(loc, parser.getContext(), *role, builder.getStringAttr(owner), range, first,
+                                         last);
   InFlightDiagnostic error = parser.emitError(loc) << "buffer of role '" << name << "'; roles are ";
   llvm::interleaveComma(kRoles, error, [&](const auto &known) { error << known.second; });
   return {};
 }
 
 void BufferAttr::print(AsmPrinter &printer) const {
-  printer << "<" << nameOf(getRole()) << ", " << getOffset() << ", " << getBytes() << ", during " << getFirst()
-          << " to " << getLast() << ">";
+  printer << "<" << nameOf(getRole()) << " " << getOwner() << ", " << getRange().getSpace().getValue() << ", "
+          << getRange().getOffset() << ", " << getRange().getBytes() << ", during " << getFirst() << " to " << getLast()
+          << ">";
 }
 
-LogicalResult BufferAttr::verify(function_ref<InFlightDiagnostic()> emitError, Role, int64_t offset, int64_t bytes,
+LogicalResult BufferAttr::verify(function_ref<InFlightDiagnostic()> emitError, Role, StringAttr, RangeAttr,
                                  int64_t first, int64_t last) {
-  if (offset < 0 || bytes < 0)
-    return emitError() << "buffer of " << bytes << " bytes at " << offset << "; neither may be negative";
   if (last < first)
     return emitError() << "buffer that is live during ops " << first << " to " << last
                        << "; it ends no earlier than it begins";
@@ -76,7 +82,8 @@ namespace {
 /// Goes through a plan with the buffers that are live at each op.
 class BufferVerifier {
 public:
-  explicit BufferVerifier(PlanOp plan) : plan(plan), ops(llvm::range_size(plan.getBody().front())) {}
+  BufferVerifier(PlanOp plan, const Spaces &spaces)
+      : plan(plan), spaces(spaces), ops(llvm::range_size(plan.getBody().front())) {}
 
   LogicalResult run() {
     if (failed(sort()) || failed(advance(-1)) || failed(verifyUses(plan, plan.getInputs().getAsRange<RangeAttr>())))
@@ -95,12 +102,16 @@ private:
   /// Buffers by the ops at which they begin and end.
   LogicalResult sort() {
     for (auto buffer : plan.getBuffersAttr().getAsRange<BufferAttr>()) {
-      if (buffer.getEnd() > static_cast<int64_t>(plan.getArenaBytes()) || buffer.getFirst() < -1 ||
-          buffer.getLast() > ops)
-        return plan.emitOpError() << "has " << buffer << ", but its arena has " << plan.getArenaBytes()
-                                  << " bytes and its ops are 0 to " << ops - 1 << "; buffers lie within, from -1 to "
-                                  << ops;
-      if (buffer.getBytes() == 0)
+      const RangeAttr range = buffer.getRange();
+      if (failed(verifyWithin(spaces, plan, range)))
+        return failure();
+      if (spaces.keeps(range))
+        return plan.emitOpError() << "has " << buffer << ", but what lies in @" << range.getSpace().getValue()
+                                  << " is kept; buffers lie in spaces of a run";
+      if (buffer.getFirst() < -1 || buffer.getLast() > ops)
+        return plan.emitOpError() << "has " << buffer << ", but its ops are 0 to " << ops - 1
+                                  << "; buffers live from -1 to " << ops;
+      if (range.getBytes() == 0)
         continue;
       begins[buffer.getFirst()].push_back(buffer);
       ends[buffer.getLast()].push_back(buffer);
@@ -110,30 +121,37 @@ private:
 
   LogicalResult advance(int64_t index) {
     for (BufferAttr buffer : ends[index - 1])
-      live.erase(buffer.getOffset());
+      live[buffer.getRange().getSpace()].erase(buffer.getRange().getOffset());
     for (BufferAttr buffer : begins[index]) {
-      auto next = live.lower_bound(buffer.getOffset());
-      if (next != live.begin() && std::prev(next)->second.getEnd() > buffer.getOffset())
+      const RangeAttr range = buffer.getRange();
+      Live &inSpace = live[range.getSpace()];
+      auto next = inSpace.lower_bound(range.getOffset());
+      if (next != inSpace.begin() && std::prev(next)->second.getRange().getEnd() > range.getOffset())
         --next;
-      if (next != live.end() && next->first < buffer.getEnd())
+      if (next != inSpace.end() && next->first < range.getEnd())
         return plan.emitOpError() << "has " << buffer << " and " << next->second
                                   << ", which share bytes at the same op; give each its own";
-      live.emplace(buffer.getOffset(), buffer);
+      inSpace.emplace(range.getOffset(), buffer);
     }
     return success();
   }
 
   /// The live buffer that has all of a range.
   BufferAttr find(RangeAttr range) const {
-    auto next = live.upper_bound(range.getOffset());
-    if (next == live.begin() || std::prev(next)->second.getEnd() < range.getEnd())
+    auto known = live.find(range.getSpace());
+    if (known == live.end())
+      return {};
+    auto next = known->second.upper_bound(range.getOffset());
+    if (next == known->second.begin() || std::prev(next)->second.getRange().getEnd() < range.getEnd())
       return {};
     return std::prev(next)->second;
   }
 
+  bool isOfBuffers(RangeAttr range) const { return range.getBytes() > 0 && !spaces.keeps(range); }
+
   template <typename Ranges> LogicalResult verifyUses(Operation *op, Ranges &&ranges) const {
     for (RangeAttr range : ranges)
-      if (!range.isPersistent() && range.getBytes() > 0 && !find(range))
+      if (isOfBuffers(range) && !find(range))
         return op->emitOpError() << "uses " << range
                                  << ", which lies in no buffer of the plan that is live then; let a buffer live for it";
     return success();
@@ -145,7 +163,7 @@ private:
       SmallVector<RangeAttr> ranges;
       rangesOf(collective, ranges, ranges);
       for (RangeAttr range : ranges)
-        if (!range.isPersistent() && range.getBytes() > 0)
+        if (isOfBuffers(range))
           underWay[collective.getTicket()].push_back({range, find(range)});
       return success();
     }
@@ -160,15 +178,18 @@ private:
     return success();
   }
 
+  using Live = std::map<int64_t, BufferAttr>; ///< by offset; they share no byte
+
   PlanOp plan;
+  const Spaces &spaces;
   const int64_t ops;
   std::map<int64_t, SmallVector<BufferAttr>> begins, ends;                   ///< by op
-  std::map<int64_t, BufferAttr> live;                                        ///< by offset; they share no byte
+  DenseMap<StringAttr, Live> live;                                           ///< by space
   std::map<int64_t, SmallVector<std::pair<RangeAttr, BufferAttr>>> underWay; ///< by ticket
 };
 
 } // namespace
 
-LogicalResult splitcast::exec::verifyBuffers(PlanOp plan) {
-  return plan.getBuffersAttr() ? BufferVerifier(plan).run() : success();
+LogicalResult splitcast::exec::verifyBuffers(PlanOp plan, const Spaces &spaces) {
+  return plan.getBuffersAttr() ? BufferVerifier(plan, spaces).run() : success();
 }

@@ -75,10 +75,8 @@ void RangeAttr::print(AsmPrinter &printer) const {
   printer << "<" << getSpace().getValue() << ", " << getOffset() << ", " << getBytes() << ">";
 }
 
-LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr space, int64_t offset,
+LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr, int64_t offset,
                                 int64_t bytes) {
-  if (space.getValue() != "persistent" && space.getValue() != "arena")
-    return emitError() << "range of space '" << space.getValue() << "'; spaces are persistent and arena";
   if (offset < 0 || bytes < 0)
     return emitError() << "range of " << bytes << " bytes at " << offset << "; neither may be negative";
   if (!sbp::checkedSum(offset, bytes))
@@ -116,10 +114,8 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
 
 LogicalResult StorageOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !getRange().isPersistent() ||
-      getRange().getBytes() != sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)))
-    return emitOpError() << "puts " << getType() << " in " << getRange()
-                         << "; the range must be persistent and as large";
+  if (!type || getRange().getBytes() != sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)))
+    return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be as large";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
   return success();
@@ -196,6 +192,8 @@ LogicalResult CollectiveOp::verify() {
   if (hasOutput(rule) != getOutput().has_value() || getReceived().has_value() != (rule.result == ccl::Part::Received))
     return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
                          << "received blocks; reduce_scatter has an output, all_to_all both, others none";
+  if (rule.adds && !isa<FloatType>(getType()))
+    return emitOpError() << "adds elements of type " << getType() << "; sums over ranks are of floats";
   return verifyDistinct(*this);
 }
 
@@ -214,124 +212,4 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "receives into " << *getOutput() << ", but its blocks have " << call.bytes(rule.result)
                          << " bytes";
   return success();
-}
-
-namespace {
-
-/// Follows the collectives under way through a plan.
-class PlanVerifier {
-public:
-  explicit PlanVerifier(PlanOp plan) : plan(plan) {}
-
-  LogicalResult run() {
-    if (failed(verifyInterface("inputs", plan.getInputs(), plan.getInputTypes(), plan.getInputNames())) ||
-        failed(verifyInterface("outputs", plan.getOutputs(), plan.getOutputTypes(), plan.getOutputNames())))
-      return failure();
-    int64_t ops = 0;
-    for (Operation &op : plan.getBody().front()) {
-      if (failed(verifyRanges(&op)) || failed(verifyUnderWay(&op)) || failed(follow(&op)))
-        return failure();
-      if (++ops == static_cast<int64_t>(plan.getHeldOps()) && !underWay.empty())
-        return underWay.begin()->second.emitOpError()
-               << "is under way at the end of the " << ops << " ops that are held; wait for it among them";
-    }
-    if (!underWay.empty())
-      return underWay.begin()->second.emitOpError() << "is never waited for; end it with exec.wait";
-    return verifyHeld();
-  }
-
-private:
-  LogicalResult verifyInterface(StringRef what, ArrayAttr ranges, ArrayAttr types, ArrayAttr names) {
-    if (ranges.size() != types.size() || ranges.size() != names.size())
-      return plan.emitOpError() << "has " << ranges.size() << " " << what << ", " << types.size() << " types and "
-                                << names.size() << " names of them; give one of each";
-    return verifyWithinSpaces(plan, llvm::to_vector(ranges.getAsRange<RangeAttr>()));
-  }
-
-  LogicalResult verifyRanges(Operation *op) {
-    SmallVector<RangeAttr> ranges;
-    rangesOf(op, ranges, ranges);
-    return verifyWithinSpaces(op, ranges);
-  }
-
-  LogicalResult verifyWithinSpaces(Operation *op, ArrayRef<RangeAttr> ranges) {
-    for (RangeAttr range : ranges) {
-      int64_t size = range.isPersistent() ? plan.getPersistentBytes() : plan.getArenaBytes();
-      if (range.getEnd() > size)
-        return op->emitOpError() << "uses " << range << ", but the space has " << size << " bytes";
-    }
-    return success();
-  }
-
-  LogicalResult verifyUnderWay(Operation *op) {
-    SmallVector<RangeAttr> reads, writes, busyReads, busyWrites;
-    rangesOf(op, reads, writes);
-    for (auto &[ticket, collective] : underWay)
-      rangesOf(collective, busyReads, busyWrites);
-    auto clash = [&](ArrayRef<RangeAttr> mine, ArrayRef<RangeAttr> busy) -> LogicalResult {
-      for (RangeAttr range : mine)
-        for (RangeAttr other : busy)
-          if (range.overlaps(other))
-            return op->emitOpError() << "uses " << range << " while a collective is under way on " << other
-                                     << "; wait for it first";
-      return success();
-    };
-    return success(succeeded(clash(reads, busyWrites)) && succeeded(clash(writes, busyWrites)) &&
-                   succeeded(clash(writes, busyReads)));
-  }
-
-  LogicalResult verifyHeld() {
-    int64_t heldOps = plan.getHeldOps(), ops = llvm::range_size(plan.getBody().front());
-    if (heldOps < 0 || heldOps > ops)
-      return plan.emitOpError() << "holds " << heldOps << " of its " << ops << " ops; hold none to all";
-    if (heldOps == 0)
-      return success();
-    SmallVector<RangeAttr> held;
-    int64_t index = 0;
-    for (Operation &op : plan.getBody().front()) {
-      SmallVector<RangeAttr> reads, writes;
-      rangesOf(&op, reads, writes);
-      bool isHeld = index++ < heldOps;
-      for (RangeAttr range : writes)
-        if (range.isPersistent() || (!isHeld && overlapsAny(range, held)))
-          return op.emitOpError() << "writes " << range << ", which the plan holds between runs; write elsewhere";
-      if (!isHeld)
-        continue;
-      held.append(writes);
-      for (RangeAttr range : reads)
-        if (!range.isPersistent() && range.getBytes() > 0 && !overlapsAny(range, held))
-          return op.emitOpError() << "is held, but reads " << range
-                                  << ", which is neither persistent nor written by a held op";
-    }
-    for (auto [range, name] : llvm::zip(plan.getInputs().getAsRange<RangeAttr>(), plan.getInputNames()))
-      if (overlapsAny(range, held))
-        return plan.emitOpError() << "has input " << name << " in " << range
-                                  << ", where it holds what a held op wrote; inputs are set before every run, so give "
-                                     "it a place of its own";
-    return success();
-  }
-
-  static bool overlapsAny(RangeAttr range, ArrayRef<RangeAttr> others) {
-    return llvm::any_of(others, [&](RangeAttr other) { return range.overlaps(other); });
-  }
-
-  LogicalResult follow(Operation *op) {
-    if (auto collective = dyn_cast<CollectiveOp>(op)) {
-      if (!underWay.try_emplace(collective.getTicket(), collective).second)
-        return op->emitOpError() << "takes ticket " << collective.getTicket() << ", which is under way";
-    } else if (auto wait = dyn_cast<WaitOp>(op)) {
-      if (!underWay.erase(wait.getTicket()))
-        return op->emitOpError() << "waits for ticket " << wait.getTicket() << ", which is not under way";
-    }
-    return success();
-  }
-
-  PlanOp plan;
-  std::map<int64_t, CollectiveOp> underWay;
-};
-
-} // namespace
-
-LogicalResult PlanOp::verifyRegions() {
-  return success(succeeded(PlanVerifier(*this).run()) && succeeded(verifyBuffers(*this)));
 }

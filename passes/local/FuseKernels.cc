@@ -8,6 +8,9 @@
 //      fusion, which stands at its last member, would come too late.
 //   4. Each group is written as a fusion at its last member; what only members use stays inside.
 //
+// A fence is another name: a group reaches across it. Inside a fusion none is left; what comes from outside is read by
+// the name that a member has for it, so that equal kernels in two scopes stay two.
+//
 //   before   %0 = nn.tanh %x                    group A
 //            %1 = nn.matmul %0, %w              a library's: A is closed
 //            %2 = nn.mul %x, %x                 group B: shares %x with A, which takes no more
@@ -17,6 +20,7 @@
 //            %3 = nn.fusion(%x) { nn.mul, nn.reduce_sum }
 //
 // Groups are found by the operands of an op, never by looking through all groups: the time is linear in the uses.
+#include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 
@@ -139,6 +143,8 @@ public:
 
   void run() {
     for (Operation &op : block) {
+      if (isa<sbp::FenceOp, sbp::ScopeOp>(op))
+        continue;
       visit(&op);
       closeUsed(&op);
     }
@@ -196,7 +202,7 @@ private:
 
   /// The group of the op that made `value`, or none.
   std::optional<GroupId> makerOf(Value value) {
-    auto known = ids.find(value.getDefiningOp());
+    auto known = ids.find(behindFences(value).getDefiningOp());
     return known == ids.end() ? std::nullopt : std::optional<GroupId>(groupOf(known->second));
   }
 
@@ -221,7 +227,7 @@ private:
     ids[op] = group;
     for (Value operand : op->getOperands()) {
       if (typeOf(operand).getRank() > 0)
-        users[operand].push_back(group);
+        users[behindFences(operand)].push_back(group);
       if (auto read = sourceOf(operand).getDefiningOp<ccl::ReadOp>())
         readers[read.getStorage()].push_back(group);
     }
@@ -237,7 +243,7 @@ private:
     for (Value operand : op->getOperands()) {
       if (std::optional<GroupId> maker = makerOf(operand); maker && mayJoin(groups[*maker], loops))
         result.push_back(*maker);
-      auto known = users.find(operand);
+      auto known = users.find(behindFences(operand));
       if (known == users.end())
         continue;
       forgetClosed(known->second);
@@ -282,7 +288,7 @@ private:
   /// Whether `op` needs what a member sums over the rows: it is there only when all rows are done.
   bool needsSum(GroupId group, Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return columnSums.contains(operand.getDefiningOp()) && makerOf(operand) == group;
+      return columnSums.contains(behindFences(operand).getDefiningOp()) && makerOf(operand) == group;
     });
   }
 
@@ -322,11 +328,8 @@ private:
 
   /// What a view looks at.
   static Value sourceOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!isa<ccl::ViewOp, nn::ReshapeOp>(op))
-        break;
-      value = op->getOperand(0);
-    }
+    while (Value aliased = aliasedBy(value.getDefiningOp()))
+      value = aliased;
     return value;
   }
 
@@ -334,42 +337,85 @@ private:
   // Fusions
   //===--------------------------------------------------------------------===//
 
+  using Members = SmallPtrSet<Operation *, 16>;
+
   static void emit(Group &group) {
     llvm::sort(group.members, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    const SmallPtrSet<Operation *, 16> members(group.members.begin(), group.members.end());
-    SetVector<Value> inputs;
+    const Members members(group.members.begin(), group.members.end());
     SmallVector<Value> outputs;
-    for (Operation *member : group.members) {
-      for (Value operand : member->getOperands())
-        if (!members.contains(operand.getDefiningOp()))
-          inputs.insert(operand);
+    for (Operation *member : group.members)
       for (Value result : member->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+        if (isUsedOutside(result, members))
           outputs.push_back(result);
-    }
     if (outputs.empty())
       return;
-    Operation *last = group.members.back();
-    OpBuilder builder(last);
+    DenseMap<Value, Value> names;
+    const SmallVector<Value> inputs = inputsOf(group, members, names);
+    OpBuilder builder(group.members.back());
     SmallVector<Location> locations;
     for (Operation *member : group.members)
       locations.push_back(member->getLoc());
     auto fusion = builder.create<nn::FusionOp>(FusedLoc::get(builder.getContext(), locations),
-                                               ValueRange(outputs).getTypes(), inputs.getArrayRef());
+                                               ValueRange(outputs).getTypes(), inputs);
     Block *body = builder.createBlock(&fusion.getBody());
     IRMapping map;
     for (Value input : inputs)
       map.map(input, body->addArgument(input.getType(), input.getLoc()));
-    for (Operation *member : group.members)
+    for (Operation *member : group.members) {
+      for (Value operand : member->getOperands()) {
+        Value value = behindFences(operand);
+        map.map(operand, map.lookup(names.contains(value) ? names.lookup(value) : value));
+      }
       builder.clone(*member, map);
+    }
     SmallVector<Value> yielded;
     for (Value output : outputs)
       yielded.push_back(map.lookup(output));
     builder.create<nn::YieldOp>(fusion.getLoc(), yielded);
+    replace(group, members, outputs, fusion);
+  }
+
+  /// What members use that none makes, each value once; `names` gives the name by which the fusion reads it.
+  static SmallVector<Value> inputsOf(const Group &group, const Members &members, DenseMap<Value, Value> &names) {
+    SmallVector<Value> inputs;
+    for (Operation *member : group.members)
+      for (Value operand : member->getOperands())
+        if (Value value = behindFences(operand);
+            !members.contains(value.getDefiningOp()) && names.try_emplace(value, operand).second)
+          inputs.push_back(operand);
+    return inputs;
+  }
+
+  static bool isUsedOutside(Value result, const Members &members) {
+    SmallVector<Value> open = {result};
+    while (!open.empty())
+      for (Operation *user : open.pop_back_val().getUsers()) {
+        if (isa<sbp::FenceOp>(user))
+          open.push_back(user->getResult(0));
+        else if (!members.contains(user))
+          return true;
+      }
+    return false;
+  }
+
+  /// Puts the fusion in the place of its members. Fences of what it gives stand behind it, and those between members
+  /// go.
+  static void replace(const Group &group, const Members &members, MutableArrayRef<Value> outputs, nn::FusionOp fusion) {
+    SmallVector<Operation *> gone = group.members;
+    for (size_t i = 0; i < gone.size(); ++i)
+      for (Operation *user : gone[i]->getUsers())
+        if (isa<sbp::FenceOp>(user) && !members.contains(user))
+          gone.push_back(user);
+    llvm::sort(gone, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
     for (auto [output, result] : llvm::zip(outputs, fusion.getOutputs()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
-    for (Operation *member : llvm::reverse(group.members))
-      member->erase();
+    for (Operation *op : llvm::reverse(gone)) {
+      if (members.contains(op) || op->use_empty())
+        op->erase();
+      else if (op->isBeforeInBlock(fusion))
+        op->moveAfter(fusion); // the last one first, so that they keep their order
+    }
   }
 
   Block &block;

@@ -4,7 +4,7 @@
 //   sbp.boxing                    a collective for each step, along one axis, or a slice (LocalizeBoxing.h)
 //   sbp.bucket_read, .._assign    ccl.read, ccl.assign of the storage of that bucket and role
 //   sbp.bucket_pack, .._member    ccl.pack, ccl.view
-//   sbp.fence, sbp.scope          nothing
+//   sbp.fence, sbp.scope          the same, on pieces: what stands in two scopes stays two until it is a plan
 //   ops that compute              the same op on pieces
 #include "passes/global/Passes.h"
 #include "passes/local/LocalStorages.h"
@@ -72,20 +72,14 @@ private:
   }
 
   LogicalResult translate(Operation *op) {
-    if (isa<sbp::ScopeOp>(op))
-      return success();
-    if (isa<sbp::FenceOp>(op)) {
-      values[op->getResult(0)] = values.lookup(op->getOperand(0));
-      return success();
-    }
     if (isa<func::ReturnOp>(op)) {
       builder.create<func::ReturnOp>(op->getLoc(), operandsOf(op));
       return success();
     }
     if (isa<nn::ComputeOpInterface>(op))
       return translateCompute(op);
-    if (translateAs<sbp::ReadOp, sbp::AssignOp, sbp::BoxingOp, sbp::BucketReadOp, sbp::BucketAssignOp,
-                    sbp::BucketPackOp, sbp::BucketMemberOp>(op))
+    if (translateAs<sbp::ScopeOp, sbp::FenceOp, sbp::ReadOp, sbp::AssignOp, sbp::BoxingOp, sbp::BucketReadOp,
+                    sbp::BucketAssignOp, sbp::BucketPackOp, sbp::BucketMemberOp>(op))
       return success();
     return op->emitOpError()
            << "has no meaning on one rank's piece; 'sbp-localize' takes ops that compute, boxings, reads "
@@ -128,6 +122,17 @@ private:
          sbp::localBox(shape, sbp::signatureOf(global).toAlgebra(), rank.placement, rank.coordinates))
       offsets.push_back(interval.begin);
     op.setPlace(offsets, shape);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scopes
+  //===--------------------------------------------------------------------===//
+
+  void localize(sbp::ScopeOp scope) { values[scope.getToken()] = cast<sbp::ScopeOp>(builder.clone(*scope)).getToken(); }
+
+  void localize(sbp::FenceOp fence) {
+    values[fence.getOutput()] =
+        builder.create<sbp::FenceOp>(fence.getLoc(), values.lookup(fence.getInput()), values.lookup(fence.getScope()));
   }
 
   //===--------------------------------------------------------------------===//

@@ -1,15 +1,17 @@
 // Overlap: gathers start one group ahead, reductions are waited for one group later.
 //
-// Two walks. The first moves a gather of what is stored, with its read and views, to right behind the wait of the
-// gather before it; another collective, or an assignment, in between keeps it where it is. The second moves the wait
-// of a reduction to where its result is used, or the next reduction starts, or the function ends. So collectives keep
-// their order, which all ranks share, and at most one gather and one reduction are under way.
+// Two walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right behind
+// the wait of the gather before it; another collective, or an assignment, in between keeps it where it is. The second
+// moves the wait of a reduction, with the views and fences of its result, to where that is used, or the next reduction
+// starts, or the function ends. So collectives keep their order, which all ranks share, and at most one gather and one
+// reduction are under way.
 //
 //   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
 //            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
 //   after    %a = ccl.all_gather "one"      %one = ccl.wait %a
 //            %b = ccl.all_gather "two"      nn.relu %one            the gather is under way here
 //            %two = ccl.wait %b             nn.relu %two
+#include "passes/local/Aliases.h"
 #include "passes/local/Passes.h"
 
 using namespace mlir;
@@ -54,21 +56,26 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   }
 
   /// A gather of what is stored and not assigned before it can start anywhere after the read.
-  /// These are the ops that make its operand: the read, and views of it. None when it gathers anything else, or what is
-  /// not to be gathered ahead.
+  /// These are the ops that make its operand: the read, views of it, and fences with their scopes. None when it gathers
+  /// anything else, or what is not to be gathered ahead.
   SmallVector<Operation *> makersOfStored(ccl::AllGatherOp op) {
     SmallVector<Operation *> makers;
-    for (Operation *maker = op.getInput().getDefiningOp(); maker; maker = maker->getOperand(0).getDefiningOp()) {
-      makers.insert(makers.begin(), maker);
-      if (isa<ccl::ReadOp>(maker)) {
-        auto known = depths.find(maker);
-        bool isAhead = known == depths.end() ? depth > 0 : known->second > 0;
-        return isAhead ? makers : SmallVector<Operation *>();
-      }
-      if (!isa<ccl::ViewOp>(maker))
-        break;
+    Value value = op.getInput();
+    while (Value aliased = aliasedBy(value.getDefiningOp())) {
+      makers.push_back(value.getDefiningOp());
+      if (auto fence = value.getDefiningOp<sbp::FenceOp>())
+        makers.push_back(fence.getScope().getDefiningOp());
+      value = aliased;
     }
-    return {};
+    auto read = value.getDefiningOp<ccl::ReadOp>();
+    if (!read)
+      return {};
+    auto known = depths.find(read);
+    if ((known == depths.end() ? depth.getValue() : known->second) == 0)
+      return {};
+    makers.push_back(read);
+    std::reverse(makers.begin(), makers.end());
+    return makers;
   }
 
   /// Starts right behind the wait for the gather before it, unless another collective stands between: these keep their
@@ -106,19 +113,25 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
   }
 
-  /// Waits where the result is first used, or before the next reduction starts.
+  /// Waits where the result is first used, or before the next reduction starts. Another name for it is no use.
   void waitForReductionsLate() {
-    Operation *open = nullptr; // the wait of the reduction under way
+    SmallVector<Operation *> open; // the wait of the reduction under way, and what names its result
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
       auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
       bool isReduction = collective && ruleOf(collective.getKind()).adds;
-      bool usesOpen = open && llvm::is_contained(op.getOperands(), open->getResult(0));
-      if (open && (isReduction || usesOpen || op.hasTrait<OpTrait::IsTerminator>())) {
-        open->moveBefore(&op);
-        open = nullptr;
+      bool usesOpen =
+          llvm::any_of(op.getOperands(), [&](Value v) { return llvm::is_contained(open, v.getDefiningOp()); });
+      if (usesOpen && aliasedBy(&op)) {
+        open.push_back(&op);
+        continue;
+      }
+      if (isReduction || usesOpen || op.hasTrait<OpTrait::IsTerminator>()) {
+        for (Operation *late : open)
+          late->moveBefore(&op);
+        open.clear();
       }
       if (isReduction)
-        open = waitOf(collective);
+        open = {waitOf(collective)};
     }
   }
 

@@ -16,7 +16,7 @@ LogicalResult verifyOp(Operation *op) {
        llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
     if (sbp::signatureOf(value))
       return op->emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
-  bool isKnown = isa<nn::ComputeOpInterface, nn::FusionOp, func::ReturnOp>(op) ||
+  bool isKnown = isa<nn::ComputeOpInterface, nn::FusionOp, func::ReturnOp, sbp::ScopeOp, sbp::FenceOp>(op) ||
                  isa_and_nonnull<ccl::CclDialect>(op->getDialect());
   if (!isKnown)
     return op->emitOpError() << "does not say what it computes on one rank";

@@ -5,6 +5,7 @@
 #include "dialects/exec/Role.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace splitcast {
@@ -16,6 +17,7 @@ struct ArenaBuffer {
   int64_t end = 0;
   exec::Role role = exec::Role::Activation;
   int64_t offset = 0; ///< found by planArena: a multiple of sbp::kAlignmentBytes
+  std::string owner;  ///< see exec::BufferAttr
 };
 
 /// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena.

@@ -19,6 +19,8 @@
 // the square of their number.
 #include "passes/plan/BufferAssignment.h"
 
+#include "passes/local/Aliases.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -43,12 +45,61 @@ bool worksIn(ccl::Memory memory, Operation *op) {
   return collective && ruleOf(collective.getKind()).memory == memory;
 }
 
+bool isUpdate(sbp::FenceOp fence) {
+  auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+  return scope && scope.getPhase() == "update";
+}
+
+/// Whether a value is, by one of its names, in the scope of an update: so a gradient. Looks through a pack at its first
+/// member, as all are of one bucket.
+bool isOfUpdate(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && isUpdate(fence))
+      return true;
+    if (!aliasedBy(op) && !isa<ccl::PackOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Whether `value` gets such a name.
+bool goesToUpdate(Value value) {
+  SmallVector<Value> open = {value};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (auto fence = dyn_cast<sbp::FenceOp>(user); fence && isUpdate(fence))
+        return true;
+      if (aliasedBy(user))
+        open.push_back(user->getResult(0));
+    }
+  return false;
+}
+
+/// What made a value, for people: a fusion's by the op within.
+StringRef ownerOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto fusion = dyn_cast<nn::FusionOp>(op))
+    op = fusion.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
+  return op ? op->getName().getStringRef() : "";
+}
+
 bool adds(Operation *op) {
   auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
   return collective && ruleOf(collective.getKind()).adds;
 }
 
 } // namespace
+
+StringAttr nameOfInput(func::FuncOp function, unsigned number) {
+  auto name = function.getArgAttrOfType<StringAttr>(number, "sbp.name");
+  return name ? name : StringAttr::get(function.getContext(), "arg" + std::to_string(number));
+}
+
+StringAttr nameOfOutput(func::FuncOp function, unsigned number) {
+  auto name = function.getResultAttrOfType<StringAttr>(number, "sbp.name");
+  return name ? name : StringAttr::get(function.getContext(), "result" + std::to_string(number));
+}
 
 BufferAssignment::BufferAssignment(func::FuncOp function)
     : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())) {
@@ -69,12 +120,13 @@ int64_t BufferAssignment::bytesOf(Value tensor) {
   return type.getNumElements() * sbp::elementBytes(type);
 }
 
-int64_t BufferAssignment::newBuffer(int64_t bytes, exec::Role role) {
+int64_t BufferAssignment::newBuffer(int64_t bytes, exec::Role role, StringRef owner) {
   Buffer buffer;
   buffer.arena.bytes = bytes;
   buffer.arena.begin = std::numeric_limits<int64_t>::max();
   buffer.arena.end = -1;
   buffer.arena.role = role;
+  buffer.arena.owner = owner.str();
   buffers.push_back(buffer);
   return buffers.size() - 1;
 }
@@ -93,18 +145,16 @@ int64_t BufferAssignment::storageBuffer(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
-  Operation *op = value.getDefiningOp();
-  if (auto view = dyn_cast_or_null<ccl::ViewOp>(op)) {
-    auto [root, offset] = rootOf(view.getInput());
-    int64_t within = view.getOffset() * sbp::elementBytes(view.getInput().getType());
-    return {root, offset + within};
+  int64_t offset = 0;
+  while (Value aliased = aliasedBy(value.getDefiningOp())) {
+    if (auto view = value.getDefiningOp<ccl::ViewOp>())
+      offset += view.getOffset() * sbp::elementBytes(aliased.getType());
+    value = aliased;
   }
-  if (isa_and_nonnull<nn::ReshapeOp>(op))
-    return rootOf(op->getOperand(0));
-  if (auto wait = dyn_cast_or_null<ccl::WaitOp>(op))
+  if (auto wait = value.getDefiningOp<ccl::WaitOp>())
     if (!worksIn(ccl::Memory::InOperand, wait.getPending().getDefiningOp())) // the block moves out of the bucket
-      return {wait.getPending(), 0};
-  return {value, 0};
+      return {wait.getPending(), offset};
+  return {value, offset};
 }
 
 void BufferAssignment::number(Block &block) {
@@ -112,7 +162,7 @@ void BufferAssignment::number(Block &block) {
   for (Operation &op : block) {
     indices[&op] = next++;
     for (Value operand : op.getOperands())
-      if (isTensor(operand) && !isa<ccl::ViewOp, nn::ReshapeOp, ccl::WaitOp>(op))
+      if (isTensor(operand) && !aliasedBy(&op) && !isa<ccl::WaitOp>(op))
         uses[rootOf(operand).first].push_back({&op, operand});
     if (auto assign = dyn_cast<ccl::AssignOp>(op))
       assigns[assign.getStorage().str()].push_back(indexOf(assign));
@@ -171,7 +221,7 @@ void BufferAssignment::placeWanted(Block &block) {
     } else if (auto pack = dyn_cast<ccl::PackOp>(op)) {
       Value result = pack.getResult();
       if (!places.count(result))
-        places[result] = {newBuffer(bytesOf(result), exec::Role::Gradient), 0, bytesOf(result)};
+        places[result] = {newBuffer(bytesOf(result), exec::Role::Gradient, ownerOf(result)), 0, bytesOf(result)};
       Operation *destroyer = nullptr; // a reduction in place
       for (const Use &use : uses[result])
         if (adds(use.op) && data.lookup(use.op).buffer == places[result].buffer)
@@ -187,24 +237,36 @@ void BufferAssignment::placeWanted(Block &block) {
 void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
   const ccl::CollectiveCall call = callOf(op);
   Value operand = op.getInput(), result = op.getPending();
-  auto placeResult = [&](int64_t bytes, exec::Role role) {
-    Place place{newBuffer(bytes, role), 0, bytes};
+  auto placeResult = [&](int64_t bytes) {
+    Place place{newBuffer(bytes, roleOf(op), op.getWhat()), 0, bytes};
     return data[op] = places[result] = place;
   };
   switch (call.rule().memory) {
   case ccl::Memory::InResult: {
-    Place all = data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result), exec::Role::Gathered);
+    Place all = data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result));
     return want(operand, {all.buffer, all.offset + call.bytesBefore(), call.bytes(ccl::Part::OwnBlock)}, nullptr);
   }
   case ccl::Memory::InBoth:
-    data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result), exec::Role::Gradient);
+    data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result));
     return want(operand, data[op], op);
   case ccl::Memory::InOperand:
-    return want(operand, placeResult(bytesOf(operand), exec::Role::Gradient), op);
+    return want(operand, placeResult(bytesOf(operand)), op);
   case ccl::Memory::Apart:
-    placeResult(bytesOf(result), exec::Role::Activation);
+    placeResult(bytesOf(result));
     return;
   }
+}
+
+/// What is gathered of a storage, or for one, is of variables; what is summed for an update is gradients.
+exec::Role BufferAssignment::roleOf(ccl::CollectiveOpInterface op) const {
+  if (adds(op))
+    return isOfUpdate(op.getInput()) || goesToUpdate(waitOf(op).getResult()) ? exec::Role::Gradient
+                                                                             : exec::Role::Activation;
+  auto known = uses.find(op.getPending());
+  const bool isAssigned =
+      known != uses.end() && llvm::any_of(known->second, [](const Use &use) { return isa<ccl::AssignOp>(use.op); });
+  const bool isStored = isa_and_nonnull<ccl::ReadOp>(rootOf(op.getInput()).first.getDefiningOp());
+  return isAssigned || isStored ? exec::Role::Gathered : exec::Role::Activation;
 }
 
 Operation *BufferAssignment::writerOf(Value root) const { return root.getDefiningOp(); }
@@ -333,8 +395,10 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
 /// Buffers of their own for what has no place yet, or that of an operand which dies. What the function's first
 /// `heldOps` ops make is never overwritten.
 void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
+  auto function = cast<func::FuncOp>(block.getParentOp());
   for (BlockArgument argument : block.getArguments())
-    places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input), 0, bytesOf(argument)};
+    places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input, nameOfInput(function, argument.getArgNumber())),
+                        0, bytesOf(argument)};
   for (Operation &op : block)
     for (Value result : op.getResults()) {
       if (!isTensor(result) || rootOf(result).first != result || places.count(result))
@@ -344,9 +408,12 @@ void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
         places[result] = *inPlace;
         continue;
       }
-      bool isShard = isa<ccl::WaitOp>(op);
-      places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation), 0,
-                        bytesOf(result)};
+      auto wait = dyn_cast<ccl::WaitOp>(op); // of a block of a sum
+      auto sum = wait ? wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>() : ccl::CollectiveOpInterface();
+      const bool isShard = sum && roleOf(sum) == exec::Role::Gradient;
+      places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation,
+                                  sum ? sum.getWhat() : ownerOf(result)),
+                        0, bytesOf(result)};
       buffers.back().mayBeOverwritten = isa<nn::FusionOp, nn::ComputeOpInterface>(op) && indexOf(&op) >= heldOps;
     }
 }
@@ -388,7 +455,8 @@ void BufferAssignment::addLibraryWorkspace(Operation *op) {
   std::optional<nn::LibraryCall> call = traits.libraryCallOf(op);
   if (!call || call->workspaceBytes == 0)
     return;
-  workspaces[op] = {newBuffer(call->workspaceBytes, exec::Role::Workspace), 0, call->workspaceBytes};
+  workspaces[op] = {newBuffer(call->workspaceBytes, exec::Role::Workspace, op->getName().getStringRef()), 0,
+                    call->workspaceBytes};
   extend(workspaces[op], indexOf(op));
 }
 
@@ -405,7 +473,7 @@ void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
   const int64_t bytes = call.workspaceBytes();
   if (bytes == 0)
     return;
-  workspaces[op] = {newBuffer(bytes, exec::Role::Staging), 0, bytes};
+  workspaces[op] = {newBuffer(bytes, exec::Role::Staging, op.getWhat()), 0, bytes};
   extend(workspaces[op], begin);
   extend(workspaces[op], end);
 }
@@ -421,15 +489,20 @@ void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
     int64_t index = indexOf(&op);
     for (Value value :
          llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector_of<Value>(op.getResults())))
-      if (isTensor(value) && !isa<ccl::ViewOp, nn::ReshapeOp>(op))
+      if (isTensor(value) && !aliasedBy(&op))
         extend(placeOf(value), index);
     addLibraryWorkspace(&op);
     if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op))
       extendCollective(collective);
   }
-  for (Value result : block.getTerminator()->getOperands())
-    if (exec::Role &role = buffers[placeOf(result).buffer].arena.role; role == exec::Role::Activation)
-      role = exec::Role::Output;
+  auto function = cast<func::FuncOp>(block.getParentOp());
+  for (auto [number, result] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    ArenaBuffer &arena = buffers[placeOf(result).buffer].arena;
+    if (arena.role != exec::Role::Activation)
+      continue;
+    arena.role = exec::Role::Output;
+    arena.owner = nameOfOutput(function, number).str();
+  }
 }
 
 } // namespace splitcast

@@ -44,6 +44,10 @@ struct Buffer {
   bool mayBeOverwritten = false; ///< made for one value, in whose place others may be made when nothing needs it
 };
 
+/// By which users know an argument or a result: its `sbp.name`, or its number.
+mlir::StringAttr nameOfInput(mlir::func::FuncOp function, unsigned number);
+mlir::StringAttr nameOfOutput(mlir::func::FuncOp function, unsigned number);
+
 class BufferAssignment {
 public:
   explicit BufferAssignment(mlir::func::FuncOp function);
@@ -83,6 +87,7 @@ private:
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
   void placeWanted(ccl::CollectiveOpInterface op);
+  exec::Role roleOf(ccl::CollectiveOpInterface op) const;
   void placeRest(mlir::Block &block, int64_t heldOps);
   void computeLifetimes(mlir::Block &block, int64_t heldOps);
   void extendCollective(ccl::CollectiveOpInterface op);
@@ -93,7 +98,7 @@ private:
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
   static int64_t bytesOf(mlir::Value tensor);
   int64_t indexOf(mlir::Operation *op) const { return indices.lookup(op); }
-  int64_t newBuffer(int64_t bytes, exec::Role role);
+  int64_t newBuffer(int64_t bytes, exec::Role role, llvm::StringRef owner);
   int64_t storageBuffer(mlir::StringRef name);
 
   void wantInStorage(ccl::AssignOp assign);

@@ -5,8 +5,8 @@
 //   2. In the order of the program each op becomes what is left to do: a fusion a launch of its kernel (equal
 //      kernels, by their text, are one), a library's op a call, a collective its start and its wait. Packs,
 //      assignments and copied reads become copies only of what was not made in its place, and a pack clears what no
-//      operand fills. Indices from outside are checked before their first use. Views, reshapes and returns become
-//      nothing.
+//      operand fills. Indices from outside are checked before their first use. Views, reshapes, fences, scopes and
+//      returns become nothing.
 //   3. Each buffer is written into the plan with the ops during which it lives, for the plan's verifier.
 //
 //   before   %0 = nn.fusion(%x) { nn.neg }                                %x : tensor<8xf32>
@@ -19,6 +19,7 @@
 //            exec.wait 0
 //            exec.launch @k1 reads [arena 192, 16] writes [persistent 0, 16] in place
 #include "dialects/sbp/algebra/Sizes.h"
+#include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/BufferAssignment.h"
@@ -125,7 +126,8 @@ public:
       : function(function), traits(traits), assignment(function), persistent(persistent), kernels(kernels),
         groups(groups), builder(builder) {}
 
-  LogicalResult run() {
+  /// Raises `mostBytes` to what the function needs of the arena.
+  LogicalResult run(int64_t &mostBytes) {
     std::vector<ArenaBuffer> arena;
     std::optional<int64_t> together = 0; // no plan is larger
     for (Buffer &buffer : assignment.buffers)
@@ -136,12 +138,12 @@ public:
     if (!together)
       return function.emitOpError() << "@" << function.getSymName() << " has intermediate tensors of more than "
                                     << sbp::kMostBytesText << " together; use more ranks, or smaller tensors";
-    int64_t arenaBytes = planArena(arena);
+    mostBytes = std::max(mostBytes, planArena(arena));
     size_t next = 0;
     for (Buffer &buffer : assignment.buffers)
       if (buffer.storage.empty())
         buffer.arena = arena[next++];
-    exec::PlanOp plan = createPlan(arenaBytes);
+    exec::PlanOp plan = createPlan();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
     auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
@@ -169,7 +171,8 @@ private:
     const Buffer &buffer = assignment.buffers[place.buffer];
     bool isArena = buffer.storage.empty();
     int64_t base = isArena ? buffer.arena.offset : persistent.offsets.lookup(buffer.storage);
-    return exec::RangeAttr::get(builder.getContext(), builder.getStringAttr(isArena ? "arena" : "persistent"),
+    return exec::RangeAttr::get(builder.getContext(),
+                                builder.getStringAttr(isArena ? exec::kArenaName : exec::kPersistentName),
                                 base + place.offset, place.bytes);
   }
   exec::RangeAttr rangeOf(Value value) { return rangeOf(assignment.placeOf(value)); }
@@ -191,24 +194,22 @@ private:
   // The plan
   //===--------------------------------------------------------------------===//
 
-  exec::PlanOp createPlan(int64_t arenaBytes) {
+  exec::PlanOp createPlan() {
     SmallVector<Attribute> inputTypes, inputNames, outputTypes, outputNames;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       inputTypes.push_back(function.getArgAttr(i, "ccl.global"));
-      auto name = function.getArgAttrOfType<StringAttr>(i, "sbp.name");
-      inputNames.push_back(name ? name : builder.getStringAttr("arg" + std::to_string(i)));
+      inputNames.push_back(nameOfInput(function, i));
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       outputTypes.push_back(function.getResultAttr(i, "ccl.global"));
-      auto name = function.getResultAttrOfType<StringAttr>(i, "sbp.name");
-      outputNames.push_back(name ? name : builder.getStringAttr("result" + std::to_string(i)));
+      outputNames.push_back(nameOfOutput(function, i));
     }
     Operation *terminator = function.getBody().front().getTerminator();
-    auto plan = builder.create<exec::PlanOp>(
-        function.getLoc(), function.getNameAttr(), nullptr, builder.getI64IntegerAttr(arenaBytes),
-        builder.getI64IntegerAttr(persistent.bytes), builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
-        rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes), builder.getArrayAttr(outputNames),
-        rangesOf(terminator->getOperands()), builder.getI64IntegerAttr(0), ArrayAttr());
+    auto plan = builder.create<exec::PlanOp>(function.getLoc(), function.getNameAttr(), nullptr,
+                                             builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
+                                             rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes),
+                                             builder.getArrayAttr(outputNames), rangesOf(terminator->getOperands()),
+                                             builder.getI64IntegerAttr(0), ArrayAttr());
     plan.getBody().emplaceBlock();
     return plan;
   }
@@ -229,7 +230,10 @@ private:
       const int64_t last = buffer.end == programEnd ? numbers.size() : firstOf(buffer.end + 1) - 1;
       if (first <= last)
         buffers.push_back(
-            exec::BufferAttr::get(plan.getContext(), buffer.role, buffer.offset, buffer.bytes, first, last));
+            exec::BufferAttr::get(plan.getContext(), buffer.role, builder.getStringAttr(buffer.owner),
+                                  exec::RangeAttr::get(plan.getContext(), builder.getStringAttr(exec::kArenaName),
+                                                       buffer.offset, buffer.bytes),
+                                  first, last));
     }
     plan.setBuffersAttr(builder.getArrayAttr(buffers));
   }
@@ -239,7 +243,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult lower(Operation *op) {
-    if (isa<ccl::ViewOp, nn::ReshapeOp, func::ReturnOp>(op))
+    if (onlyNames(op) || isa<func::ReturnOp>(op))
       return success();
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return lowerFusion(fusion);
@@ -330,7 +334,8 @@ private:
       return;
     Place place = assignment.placeOf(read.getResult());
     builder.create<exec::CopyOp>(read.getLoc(),
-                                 exec::RangeAttr::get(builder.getContext(), builder.getStringAttr("persistent"),
+                                 exec::RangeAttr::get(builder.getContext(),
+                                                      builder.getStringAttr(exec::kPersistentName),
                                                       persistent.offsets.lookup(read.getStorage()), place.bytes),
                                  rangeOf(place));
   }
@@ -411,14 +416,26 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     auto kernelModule = builder.create<ModuleOp>(module.getLoc(), exec::kKernelsName);
     KernelTable kernels(kernelModule, kernelEmitterOf(traits));
     GroupTable groups(module);
+    int64_t arenaBytes = 0;
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
-      if (failed(FunctionLowering(function, traits, *persistent, kernels, groups, builder).run()))
+      if (failed(FunctionLowering(function, traits, *persistent, kernels, groups, builder).run(arenaBytes)))
         return signalPassFailure();
       function.erase();
     }
+    declareSpaces(module, persistent->bytes, arenaBytes);
     for (auto storage : llvm::make_early_inc_range(module.getOps<ccl::StorageOp>()))
       lowerStorage(storage, *persistent);
+  }
+
+  static void declareSpaces(ModuleOp module, int64_t persistentBytes, int64_t arenaBytes) {
+    OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+    auto declare = [&](StringRef name, int64_t bytes, bool isKept) {
+      b.create<exec::SpaceOp>(module.getLoc(), b.getStringAttr(name), nullptr, b.getI64IntegerAttr(bytes),
+                              isKept ? b.getUnitAttr() : UnitAttr());
+    };
+    declare(exec::kPersistentName, persistentBytes, true);
+    declare(exec::kArenaName, arenaBytes, false);
   }
 
   static LogicalResult verifyHaveKernels(func::FuncOp function, const DeviceTraits &traits) {
@@ -460,7 +477,7 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
   static void lowerStorage(ccl::StorageOp storage, const PersistentSpace &persistent) {
     OpBuilder b(storage);
     RankedTensorType type = storage.getTensorType();
-    auto range = exec::RangeAttr::get(b.getContext(), b.getStringAttr("persistent"),
+    auto range = exec::RangeAttr::get(b.getContext(), b.getStringAttr(exec::kPersistentName),
                                       persistent.offsets.lookup(storage.getSymName()),
                                       type.getNumElements() * sbp::elementBytes(type));
     b.create<exec::StorageOp>(storage.getLoc(), storage.getSymNameAttr(), nullptr, storage.getTypeAttr(), range,

@@ -69,8 +69,8 @@ private:
 int64_t busiest(ArrayRef<exec::BufferAttr> buffers) {
   std::map<int64_t, int64_t> changes;
   for (exec::BufferAttr buffer : buffers) {
-    changes[buffer.getFirst()] += buffer.getBytes();
-    changes[buffer.getLast() + 1] -= buffer.getBytes();
+    changes[buffer.getFirst()] += buffer.getRange().getBytes();
+    changes[buffer.getLast() + 1] -= buffer.getRange().getBytes();
   }
   int64_t live = 0, most = 0, at = 0;
   for (auto [op, change] : changes) {
@@ -110,13 +110,14 @@ void addArena(exec::PlanOp plan, MemoryReport &report) {
   const int64_t at = busiest(buffers);
   for (exec::BufferAttr buffer : buffers)
     if (buffer.getFirst() <= at && at <= buffer.getLast())
-      termOf(buffer.getRole(), report) += buffer.getBytes();
+      termOf(buffer.getRole(), report) += buffer.getRange().getBytes();
 }
 
-/// What the functions of a module share: the executor's one arena, and the session's pieces of inputs and outputs.
+/// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
 void addSharedMemory(ModuleOp plans, MemoryReport &report) {
+  for (auto space : plans.getOps<exec::SpaceOp>())
+    (space.getKept() ? report.persistentBytes : report.arenaBytes) += space.getBytes();
   for (auto plan : plans.getOps<exec::PlanOp>()) {
-    report.arenaBytes = std::max<int64_t>(report.arenaBytes, plan.getArenaBytes());
     for (ArrayAttr ranges : {plan.getInputs(), plan.getOutputs()})
       for (auto range : ranges.getAsRange<exec::RangeAttr>())
         report.interfaceBytes += range.getBytes();
@@ -139,8 +140,7 @@ MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
     storages.add(storage);
   addSharedMemory(plans, report);
   addArena(plan, report);
-  report.persistentBytes = plan.getPersistentBytes();
-  report.functionArenaBytes = plan.getArenaBytes();
+  report.functionArenaBytes = exec::bytesOfRun(plan, exec::Spaces(plans));
   return report;
 }
 

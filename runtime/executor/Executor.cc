@@ -1,5 +1,6 @@
 #include "runtime/executor/Executor.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/executor/StoredType.h"
 
 #include "absl/strings/str_cat.h"
@@ -45,28 +46,24 @@ Executor::~Executor() {
   functions.clear();
   launchables.clear();
   registrations.clear();
-  for (Buffer buffer : {persistentBuffer, arenaBuffer})
-    if (buffer.data)
-      device.release(buffer);
+  for (auto &space : spaces)
+    device.release(space.second);
 }
 
 absl::Status Executor::allocate(mlir::ModuleOp plans) {
-  int64_t persistentBytes = 0, arenaBytes = 0;
-  for (auto plan : plans.getOps<exec::PlanOp>()) {
-    persistentBytes = std::max<int64_t>(persistentBytes, plan.getPersistentBytes());
-    arenaBytes = std::max<int64_t>(arenaBytes, plan.getArenaBytes());
-  }
-  for (auto [bytes, buffer] : {std::pair(persistentBytes, &persistentBuffer), std::pair(arenaBytes, &arenaBuffer)}) {
-    absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(bytes, 64));
-    if (!allocated.ok())
-      return allocated.status();
-    *buffer = *allocated;
-  }
   absl::StatusOr<Stream *> stream = streamOf("compute");
   if (!stream.ok())
     return stream.status();
-  absl::Status status = device.clear(persistentBuffer, **stream);
-  return status.ok() ? (*stream)->synchronize() : status; // before the host writes there
+  for (auto space : plans.getOps<exec::SpaceOp>()) {
+    absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes));
+    if (!allocated.ok())
+      return allocated.status();
+    spaces[space.getSymName()] = *allocated;
+    if (space.getKept())
+      if (absl::Status status = device.clear(*allocated, **stream); !status.ok())
+        return status;
+  }
+  return (*stream)->synchronize(); // before the host writes there
 }
 
 absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
@@ -101,8 +98,9 @@ absl::Status Executor::bindPlan(exec::PlanOp plan) {
 static std::string layoutOf(mlir::ModuleOp plans) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  for (auto plan : plans.getOps<exec::PlanOp>()) {
-    os << plan.getPersistentBytes() << " " << plan.getArenaBytes() << "\n";
+  for (auto space : plans.getOps<exec::SpaceOp>())
+    os << space.getSymName() << " " << space.getBytes() << "\n";
+  for (auto plan : plans.getOps<exec::PlanOp>())
     for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
       os << op.getData();
       for (std::optional<exec::RangeAttr> range : {op.getOutput(), op.getWorkspace()})
@@ -110,16 +108,15 @@ static std::string layoutOf(mlir::ModuleOp plans) {
           os << " " << *range;
       os << "\n";
     }
-  }
   return text;
 }
 
 absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
   const std::string layout = layoutOf(plans);
   for (Communicator *communicator : groups->all())
-    for (Buffer memory : {arenaBuffer, persistentBuffer}) {
+    for (auto space : plans.getOps<exec::SpaceOp>()) { // in one order on all ranks
       absl::StatusOr<std::unique_ptr<Registration>> made =
-          communicator->registerMemory(memory, layout, {"registering memory"});
+          communicator->registerMemory(spaces[space.getSymName()], layout, {"registering memory"});
       if (!made.ok())
         return made.status();
       if (*made)
@@ -129,7 +126,7 @@ absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
 }
 
 Buffer Executor::resolve(exec::RangeAttr range) const {
-  return (range.isPersistent() ? persistentBuffer : arenaBuffer).slice(range.getOffset(), range.getBytes());
+  return space(range.getSpace()).slice(range.getOffset(), range.getBytes());
 }
 
 absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {

@@ -34,8 +34,8 @@ struct ExecutorObserver {
 
 class Executor {
 public:
-  /// `plans` is a module at the plan level; it is read here and no more. Allocates the persistent space, zeroed, and
-  /// one arena for the function that needs most. Every rank of the communicator calls this at the same point.
+  /// `plans` is a module at the plan level; it is read here and no more. Allocates its spaces, and zeroes those that
+  /// are kept. Every rank of the communicator calls this at the same point.
   ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks.
   static absl::StatusOr<std::unique_ptr<Executor>>
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
@@ -44,13 +44,13 @@ public:
   /// One run of a function; without its held ops, if the run before was of the same function and nothing was forgotten.
   /// NotFound: no such function. After an error the executor is only good for being destroyed.
   absl::Status run(const std::string &function);
-  /// To be called when the persistent space was changed from outside.
+  /// To be called when a kept space was changed from outside.
   void forgetHeld() { heldOf.clear(); }
 
   /// The bytes of a range, as the last run or the caller left them.
   Buffer resolve(exec::RangeAttr range) const;
-  Buffer persistent() const { return persistentBuffer; }
-  Buffer arena() const { return arenaBuffer; }
+  /// All of a space. Requires that the module declares it.
+  Buffer space(llvm::StringRef name) const { return spaces.lookup(name); }
 
 private:
   struct Step {
@@ -74,7 +74,7 @@ private:
 
   Device &device;
   ExecutorObserver *observer;
-  Buffer persistentBuffer, arenaBuffer;
+  llvm::StringMap<Buffer> spaces;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;

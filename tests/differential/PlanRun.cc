@@ -64,7 +64,7 @@ private:
       return bound.status();
     executor = *std::move(bound);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
-        runtime::Variables::create(*plans, device, communicator, executor->persistent());
+        runtime::Variables::create(*plans, device, communicator, executor->space(exec::kPersistentName));
     if (!made.ok())
       return made.status();
     state = *std::move(made);
@@ -84,7 +84,7 @@ private:
   /// Bytes that are NaN as f32 and as f64, so that nothing that was never written goes unseen. What the plan holds from
   /// its last run stays, if no other function ran since.
   absl::Status poison(exec::PlanOp plan) {
-    std::string bytes(executor->arena().bytes, '\xff');
+    std::string bytes(executor->space(exec::kArenaName).bytes, '\xff');
     llvm::SmallVector<exec::RangeAttr> reads, held;
     if (lastRun == plan.getSymName() && plan.getHeldOps() > 0)
       for (Operation &op : llvm::make_range(plan.getBody().front().begin(),
@@ -94,7 +94,7 @@ private:
     for (exec::RangeAttr range : held)
       if (absl::Status status = device.download(&bytes[range.getOffset()], executor->resolve(range)); !status.ok())
         return status;
-    return device.upload(executor->arena(), bytes.data());
+    return device.upload(executor->space(exec::kArenaName), bytes.data());
   }
 
   absl::Status runStep(RankWork::Step &step) {
@@ -115,8 +115,8 @@ private:
 
   /// What belongs to no member of a storage stays zero.
   absl::Status checkPadding() {
-    std::string all(executor->persistent().bytes, '\0');
-    if (absl::Status status = device.download(all.data(), executor->persistent()); !status.ok())
+    std::string all(executor->space(exec::kPersistentName).bytes, '\0');
+    if (absl::Status status = device.download(all.data(), executor->space(exec::kPersistentName)); !status.ok())
       return status;
     for (const runtime::VariableInfo &info : state->all())
       std::fill_n(all.begin() + info.offsetBytes, info.pieceElements() * bytesOf(info.type), '\0');

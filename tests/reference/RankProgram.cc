@@ -59,6 +59,12 @@ absl::Status RankProgram::step(Operation &op) {
     values[read.getResult()] = share(*shared.storages.find(rank, read.getStorage()));
     return absl::OkStatus();
   }
+  if (isa<sbp::ScopeOp>(op))
+    return absl::OkStatus();
+  if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
+    values[fence.getOutput()] = values.lookup(fence.getInput());
+    return absl::OkStatus();
+  }
   if (auto view = dyn_cast<ccl::ViewOp>(op))
     return this->view(view);
   if (auto pack = dyn_cast<ccl::PackOp>(op))

@@ -2,14 +2,15 @@
 """--cse and --canonicalize between any two passes change no plan: cleanups_test.py SPLITCAST_OPT MODEL...
 
 The order of what matters is in the IR (effects, scopes, fences), not in a comment that says which pass must not run where.
-For each model and stage, the plans of a rank with and without the two after each pass: bytes of the arenas and of what is
-persistent, inputs and outputs, and the collectives with their order, ranks, blocks and bytes.
+For each model and stage, the plans of a rank with and without the two after each pass: bytes of the spaces, inputs and
+outputs, and the collectives with their order, ranks, blocks and bytes.
 """
 import re
 import subprocess
 import sys
 
 TAIL = "exec-lower"
+SPACE = re.compile(r"exec\.space (.*)$")
 PLAN = re.compile(r"exec\.plan @(\w+) attributes \{(.*)\} \{$")
 COLLECTIVE = re.compile(r"exec\.collective (.*)$")
 RANGE = re.compile(r"<(arena|persistent), \d+, (\d+)>")
@@ -44,9 +45,11 @@ def planOf(opt, model, passes):
     lines = []
     for line in result.stdout.splitlines():
         line = line.strip()
-        if plan := PLAN.match(line):
+        if space := SPACE.match(line):
+            lines.append(f"space {space.group(1)}")
+        elif plan := PLAN.match(line):
             lines.append(f"@{plan.group(1)}")
-            for name in ("arena_bytes", "persistent_bytes", "input_types", "output_types"):
+            for name in ("input_types", "output_types"):
                 lines.append(f"  {name} = {attribute(plan.group(2), name)}")
         elif collective := COLLECTIVE.match(line):
             lines.append("  " + RANGE.sub(r"<\1, \2 bytes>", collective.group(1)))

@@ -33,7 +33,8 @@ class Painter : public runtime::ExecutorObserver {
 public:
   void watch(runtime::Executor &bound) {
     executor = &bound;
-    std::memset(bound.arena().data, kPaint, bound.arena().bytes);
+    const runtime::Buffer space = bound.space(exec::kArenaName);
+    std::memset(space.data, kPaint, space.bytes);
   }
 
   void before(mlir::Operation *op, int64_t) override {
@@ -43,10 +44,11 @@ public:
     auto launch = mlir::dyn_cast<exec::LaunchOp>(op);
     if (!mlir::isa<exec::CollectiveOp>(op))
       for (size_t number = 0; number < writes.size(); ++number)
-        if (!writes[number].isPersistent() && !(launch && llvm::is_contained(launch.getInPlace(), number)))
+        if (writes[number].getSpace() == exec::kArenaName &&
+            !(launch && llvm::is_contained(launch.getInPlace(), number)))
           std::memset(executor->resolve(writes[number]).data, kPaint, writes[number].getBytes());
-    persistent = bytesOf(executor->persistent());
-    arena = bytesOf(executor->arena());
+    persistent = bytesOf(executor->space(exec::kPersistentName));
+    arena = bytesOf(executor->space(exec::kArenaName));
   }
 
   void after(mlir::Operation *op, int64_t) override {
@@ -59,8 +61,8 @@ public:
       underWay[collective.getTicket()] = op;
     for (auto &[ticket, collective] : underWay)
       exec::rangesOf(collective, reads, writes);
-    checkOnlyTouched(op, "persistent", persistent, executor->persistent(), writes);
-    checkOnlyTouched(op, "arena", arena, executor->arena(), writes);
+    checkOnlyTouched(op, exec::kPersistentName, persistent, writes);
+    checkOnlyTouched(op, exec::kArenaName, arena, writes);
     if (auto wait = mlir::dyn_cast<exec::WaitOp>(op))
       underWay.erase(wait.getTicket());
     ++ops;
@@ -84,7 +86,7 @@ private:
 
   /// The last element of a range in the arena was written: paint is no value that comes out of this model.
   void checkWhollyWritten(mlir::Operation *op, exec::RangeAttr range) {
-    if (range.isPersistent() || range.getBytes() < 4)
+    if (range.getSpace() != exec::kArenaName || range.getBytes() < 4)
       return;
     const std::byte *end = executor->resolve(range).data + range.getBytes();
     unsigned char paint[4] = {kPaint, kPaint, kPaint, kPaint};
@@ -93,7 +95,8 @@ private:
   }
 
   void checkOnlyTouched(mlir::Operation *op, llvm::StringRef space, const std::vector<unsigned char> &was,
-                        runtime::Buffer now, llvm::ArrayRef<exec::RangeAttr> writes) {
+                        llvm::ArrayRef<exec::RangeAttr> writes) {
+    const runtime::Buffer now = executor->space(space);
     const auto *data = reinterpret_cast<const unsigned char *>(now.data);
     for (int64_t i = 0; i < now.bytes; ++i) {
       if (i % kBlock == 0)
@@ -101,7 +104,7 @@ private:
           i += kBlock; // most of it
       if (i == now.bytes || data[i] == was[i])
         continue;
-      if (space == "arena")
+      if (space == exec::kArenaName)
         highestByte = std::max(highestByte, i + 1);
       bool isDeclared = llvm::any_of(writes, [&](exec::RangeAttr range) {
         return range.getSpace() == space && range.getOffset() <= i && i < range.getEnd();
@@ -163,7 +166,8 @@ public:
     auto executor = runtime::Executor::bind(*plans, *device, *communicator, &painter);
     if (!keep(executor.status()))
       return;
-    auto variables = runtime::Variables::create(*plans, *device, *communicator, (*executor)->persistent());
+    auto variables =
+        runtime::Variables::create(*plans, *device, *communicator, (*executor)->space(exec::kPersistentName));
     if (!keep(variables.status()) || !keep((*variables)->initialize(7)))
       return;
     if (corruption.bound)
@@ -174,7 +178,7 @@ public:
       runStep(plan, **executor);
     result.errors += painter.errors;
     result.highestByte = painter.highestByte;
-    result.arenaBytes = plan.getArenaBytes();
+    result.arenaBytes = plans->lookupSymbol<exec::SpaceOp>(exec::kArenaName).getBytes();
     result.predicted = reportCommunication(plan);
   }
 
@@ -291,8 +295,8 @@ void changeCount(mlir::ModuleOp plans) {
 }
 
 void shrinkArena(mlir::ModuleOp plans) {
-  auto plan = *plans.getOps<exec::PlanOp>().begin();
-  plan.setArenaBytes(plan.getArenaBytes() - 64);
+  auto space = plans.lookupSymbol<exec::SpaceOp>(exec::kArenaName);
+  space.setBytes(space.getBytes() - 64);
 }
 
 /// Takes a wait away: of the last collective, so that no op comes between.

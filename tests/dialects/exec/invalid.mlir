@@ -1,8 +1,13 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
-// @range_c1
-// expected-error @below {{range of space 'cache'; spaces are persistent and arena}}
-func.func private @f() attributes {range = #exec.range<cache, 0, 64>}
+// @space_c1
+// expected-error @below {{'exec.space' op @arena has -1 bytes; no space has fewer than 0}}
+exec.space @arena -1 bytes
+
+// -----
+
+// @space_c1_legal
+exec.space @arena 0 bytes
 
 // -----
 
@@ -22,25 +27,46 @@ func.func private @range_c1_legal() attributes {empty = #exec.range<arena, 0, 0>
 
 // -----
 
-// @storage_c1
-// expected-error @below {{'exec.storage' op puts 'tensor<4xf32>' in #exec.range<arena, 0, 16>; the range must be persistent and as large}}
+// @storage_c3
+exec.space @arena 16 bytes
+// expected-error @below {{'exec.storage' op lies in #exec.range<arena, 0, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [] at []
 
 // -----
 
+// @storage_c3
+exec.space @persistent 28 bytes kept
+// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 16, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
+exec.storage @s : tensor<4xf32> in <persistent, 16, 16> holds [] at []
+
+// -----
+
+// @storage_c3
+// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 0, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [] at []
+
+// -----
+
+// @storage_c3_legal
+exec.space @persistent 32 bytes kept
+exec.storage @s : tensor<4xf32> in <persistent, 16, 16> holds [] at []
+
+// -----
+
 // @storage_c1
-// expected-error @below {{'exec.storage' op puts 'tensor<4xf32>' in #exec.range<persistent, 0, 12>; the range must be persistent and as large}}
+// expected-error @below {{'exec.storage' op puts 'tensor<4xf32>' in #exec.range<persistent, 0, 12>; the range must be as large}}
 exec.storage @s : tensor<4xf32> in <persistent, 0, 12> holds [] at []
 
 // -----
 
 // @storage_c1
-// expected-error @below {{'exec.storage' op puts 'f32' in #exec.range<persistent, 0, 4>; the range must be persistent and as large}}
+// expected-error @below {{'exec.storage' op puts 'f32' in #exec.range<persistent, 0, 4>; the range must be as large}}
 exec.storage @s : f32 in <persistent, 0, 4> holds [] at []
 
 // -----
 
 // @storage_c1_legal
+exec.space @persistent 8 bytes kept
 exec.storage @s : tensor<4xbf16> in <persistent, 0, 8> holds [] at []
 exec.storage @t : tensor<0xf32> in <persistent, 8, 0> holds [] at []
 
@@ -53,25 +79,39 @@ exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at []
 // -----
 
 // @storage_c2_legal
+exec.space @persistent 16 bytes kept
 exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w, @b] at [0, 3]
 
 // -----
 
-exec.plan @plan_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.clear' op uses #exec.range<cache, 0, 4>, but the module has no exec.space @cache; declare it}}
+  exec.clear <cache, 0, 4>
+}
+
+// -----
+
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.clear' op uses #exec.range<arena, 32, 64>, but the space has 64 bytes}}
   exec.clear <arena, 32, 64>
 }
 
 // -----
 
-exec.plan @plan_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.copy' op uses #exec.range<persistent, 64, 4>, but the space has 64 bytes}}
   exec.copy <persistent, 64, 4> to <arena, 0, 4>
 }
 
 // -----
 
-exec.plan @plan_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.clear <arena, 0, 64>
   exec.clear <persistent, 64, 0>
   exec.copy <persistent, 60, 4> to <arena, 0, 4>
@@ -79,23 +119,29 @@ exec.plan @plan_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is never waited for; end it with exec.wait}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
 }
 
 // -----
 
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.wait' op waits for ticket 1, which is not under way}}
   exec.wait 1
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
   // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way}}
@@ -104,8 +150,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   // expected-error @below {{'exec.collective' op takes ticket 0, which is under way}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, type = f32}
@@ -113,8 +161,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 28, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.copy <arena, 28, 4> to <arena, 32, 4>
@@ -123,8 +173,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, type = f32}
   // expected-error @below {{'exec.clear' op uses #exec.range<arena, 0, 4> while a collective is under way on #exec.range<arena, 0, 32>; wait for it first}}
   exec.clear <arena, 0, 4>
@@ -133,8 +185,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>, type = f32}
   // expected-error @below {{'exec.copy' op uses #exec.range<arena, 32, 4> while a collective is under way on #exec.range<arena, 32, 16>; wait for it first}}
   exec.copy <arena, 32, 4> to <arena, 48, 4>
@@ -143,8 +197,10 @@ exec.plan @plan_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c2_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 7 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.clear <arena, 32, 32>
   exec.wait 7
@@ -156,14 +212,18 @@ exec.plan @plan_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{'exec.plan' op holds 2 of its 1 ops; hold none to all}}
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 2 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c3 attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.clear <arena, 0, 4>
 }
 
 // -----
 
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 4> to <arena, 0, 4>
   // expected-error @below {{'exec.clear' op writes #exec.range<arena, 0, 8>, which the plan holds between runs; write elsewhere}}
   exec.clear <arena, 0, 8>
@@ -171,7 +231,9 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 4> to <arena, 0, 4>
   // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 4, 4>, which the plan holds between runs; write elsewhere}}
   exec.copy <arena, 0, 4> to <persistent, 4, 4>
@@ -179,15 +241,19 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither persistent nor written by a held op}}
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither kept nor written by a held op}}
   exec.copy <arena, 8, 4> to <arena, 0, 4>
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is under way at the end of the 1 ops that are held; wait for it among them}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -195,22 +261,28 @@ exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persi
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{'exec.plan' op has input "x" in #exec.range<arena, 4, 8>, where it holds what a held op wrote; inputs are set before every run, so give it a place of its own}}
-exec.plan @plan_c3 attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [tensor<2xf32>], input_names = ["x"], inputs = [#exec.range<arena, 4, 8>], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [tensor<2xf32>], input_names = ["x"], inputs = [#exec.range<arena, 4, 8>], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 8> to <arena, 0, 8>
 }
 
 // -----
 
 // Inputs beside what is held, and an empty one within it.
-exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [tensor<2xf32>, tensor<0xf32>], input_names = ["x", "none"], inputs = [#exec.range<arena, 8, 8>, #exec.range<arena, 4, 0>], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3_legal attributes {held_ops = 1 : i64, input_types = [tensor<2xf32>, tensor<0xf32>], input_names = ["x", "none"], inputs = [#exec.range<arena, 8, 8>, #exec.range<arena, 4, 0>], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 8> to <arena, 0, 8>
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan_c3_legal attributes {held_ops = 3 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 32> to <arena, 0, 32>
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -218,7 +290,9 @@ exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 3 : i64,
 
 // -----
 
-exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 2 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3_legal attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <persistent, 0, 4> to <arena, 0, 4>
   exec.copy <arena, 0, 4> to <arena, 4, 4>
   exec.copy <arena, 4, 4> to <arena, 8, 4>
@@ -227,95 +301,123 @@ exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 2 : i64,
 // -----
 
 // An empty range holds nothing.
-exec.plan @plan_c3_legal attributes {arena_bytes = 64 : i64, held_ops = 1 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @plan_c3_legal attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.launch @k::@k0 reads [#exec.range<arena, 8, 0>] writes [#exec.range<arena, 0, 4>]
 }
 
 // -----
 
-exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
   exec.launch @k::@k0 reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----
 
-exec.plan @launch_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op writes #exec.range<arena, 8, 16> and #exec.range<arena, 0, 16>, which overlap}}
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
 }
 
 // -----
 
-exec.plan @launch_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op has in_place = [0, 1]; these are numbers of its 1 written ranges, ascending}}
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>] {in_place = array<i64: 0, 1>}
 }
 
 // -----
 
-exec.plan @launch_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.launch' op has in_place = [1, 0]; these are numbers of its 2 written ranges, ascending}}
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>] {in_place = array<i64: 1, 0>}
 }
 
 // -----
 
-exec.plan @launch_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c2_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>] {in_place = array<i64: 0, 1>}
 }
 
 // -----
 
-exec.plan @launch_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @launch_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.launch @k::@k0 reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----
 
-exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @library_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.library' op writes #exec.range<arena, 0, 16>, which overlaps #exec.range<arena, 12, 16>, which it reads}}
   exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 12, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----
 
-exec.plan @library_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @library_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.library' op writes #exec.range<arena, 8, 16> and #exec.range<arena, 0, 16>, which overlap}}
   exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 8, 16>]
 }
 
 // -----
 
-exec.plan @library_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @library_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
 }
 
 // -----
 
-exec.plan @copy_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @copy_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 16, 12>; both have as many bytes and do not overlap}}
   exec.copy <arena, 0, 16> to <arena, 16, 12>
 }
 
 // -----
 
-exec.plan @copy_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @copy_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 12, 16>; both have as many bytes and do not overlap}}
   exec.copy <arena, 0, 16> to <arena, 12, 16>
 }
 
 // -----
 
-exec.plan @copy_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @copy_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.copy <arena, 0, 16> to <arena, 16, 16>
   exec.copy <arena, 0, 16> to <persistent, 0, 16>
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_kind_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_kind_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{collective of kind 'gossip'; kinds are all_gather, reduce_scatter, all_reduce, all_to_all}}
   exec.collective gossip "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
 }
@@ -377,7 +479,9 @@ module attributes {ccl.rank = 1 : i64} {
 
 // -----
 
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is called in @dp, but the module has no such exec.group; declare it}}
   exec.collective all_gather "w" in @dp ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -386,8 +490,10 @@ exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 // -----
 
 // A symbol of another kind.
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 func.func private @dp()
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op is called in @dp, but the module has no such exec.group; declare it}}
   exec.collective all_gather "w" in @dp ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -395,8 +501,10 @@ exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 2, 2>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -404,16 +512,20 @@ exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 1
-exec.plan @collective_c2_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c2_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 8>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op works on #exec.range<arena, 0, 28>, but its blocks have 32 bytes}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 28>, type = f32}
   exec.wait 0
@@ -421,8 +533,10 @@ exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>}
   exec.wait 0
@@ -430,8 +544,10 @@ exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 8>, data = #exec.range<arena, 0, 32>, type = f32, received = array<i64: 4, 4>}
   exec.wait 0
@@ -439,8 +555,10 @@ exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
   exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -448,8 +566,10 @@ exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op writes #exec.range<arena, 16, 16>, which overlaps #exec.range<arena, 0, 32>, which it reads}}
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 16, 16>, received = array<i64: 2, 2>}
   exec.wait 0
@@ -457,8 +577,10 @@ exec.plan @collective_c1 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2, 2>}
   exec.wait 0
   exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>}
@@ -467,8 +589,10 @@ exec.plan @collective_c1_legal attributes {arena_bytes = 64 : i64, persistent_by
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c3_legal attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c3_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 2>}
   exec.wait 0
   exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>}
@@ -477,109 +601,10 @@ exec.plan @collective_c3_legal attributes {arena_bytes = 64 : i64, persistent_by
 
 // -----
 
-// Inputs before the first op, outputs after the last, and one place for two that are live in turn.
-exec.plan @plan_c4_legal attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 0, 16>],
-  buffers = [#exec.buffer<input, 0, 16, during -1 to 0>, #exec.buffer<activation, 64, 16, during 0 to 1>, #exec.buffer<output, 0, 16, during 1 to 2>]} {
-  exec.copy <arena, 0, 16> to <arena, 64, 16>
-  exec.copy <arena, 64, 16> to <arena, 0, 16>
-}
-
-// -----
-
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<activation, 0, 16, during 0 to 0>, #exec.buffer<activation, 64, 16, during 0 to 1>]} {
-  exec.copy <arena, 0, 16> to <arena, 64, 16>
-  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
-  exec.copy <arena, 64, 16> to <arena, 0, 16>
-}
-
-// -----
-
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<activation, 0, 16, during 0 to 0>]} {
-  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 8, 12>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
-  exec.clear <arena, 8, 12>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<input, 0, 16, during 0 to 0>]} {
-  exec.clear <arena, 0, 16>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 0, 16>],
-  buffers = [#exec.buffer<output, 0, 16, during 0 to 0>]} {
-  exec.clear <arena, 0, 16>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op has #exec.buffer<activation, 60, 8, during 0 to 1> and #exec.buffer<gathered, 0, 64, during 0 to 0>, which share bytes at the same op; give each its own}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<gathered, 0, 64, during 0 to 0>, #exec.buffer<activation, 60, 8, during 0 to 1>]} {
-  exec.clear <arena, 0, 16>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op has #exec.buffer<activation, 0, 64, during 0 to 1> and #exec.buffer<gathered, 60, 8, during 0 to 0>, which share bytes at the same op; give each its own}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<gathered, 60, 8, during 0 to 0>, #exec.buffer<activation, 0, 64, during 0 to 1>]} {
-  exec.clear <arena, 0, 16>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op has #exec.buffer<gathered, 64, 65, during 0 to 0>, but its arena has 128 bytes and its ops are 0 to 0; buffers lie within, from -1 to 1}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<gathered, 64, 65, during 0 to 0>]} {
-  exec.clear <persistent, 0, 16>
-}
-
-// -----
-
-// expected-error @below {{'exec.plan' op has #exec.buffer<gathered, 64, 64, during 0 to 2>, but its arena has 128 bytes and its ops are 0 to 0; buffers lie within, from -1 to 1}}
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<gathered, 64, 64, during 0 to 2>]} {
-  exec.clear <persistent, 0, 16>
-}
-
-// -----
-
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c4 attributes {arena_bytes = 128 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
-  buffers = [#exec.buffer<gathered, 0, 32, during 0 to 0>]} {
-  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
-  // expected-error @below {{'exec.wait' op ends a collective on #exec.range<arena, 0, 32>, but #exec.buffer<gathered, 0, 32, during 0 to 0> is gone by then; let it live until the wait}}
+exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.collective' op adds elements of type 'i32'; sums over ranks are of floats}}
+  exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 16>, type = i32}
   exec.wait 0
 }
-
-// -----
-
-// @buffer_c1
-// expected-error @below {{buffer of role 'weight'; roles are input, output, activation, gathered, gradient, gradient_shard, staging, workspace}}
-module attributes {b = #exec.buffer<weight, 0, 16, during 0 to 0>} {
-}
-
-// -----
-
-// @buffer_c1
-// expected-error @below {{buffer of 16 bytes at -8; neither may be negative}}
-module attributes {b = #exec.buffer<gathered, -8, 16, during 0 to 0>} {
-}
-
-// -----
-
-// @buffer_c1
-// expected-error @below {{buffer that is live during ops 1 to 0; it ends no earlier than it begins}}
-module attributes {b = #exec.buffer<gathered, 0, 16, during 1 to 0>} {
-}
-
-// -----
-
-func.func private @buffer_c1_legal() attributes {first = #exec.buffer<gradient, 0, 64, during 0 to 0>, empty = #exec.buffer<output, 64, 0, during 2 to 3>}

@@ -3,6 +3,10 @@
 // RUN: splitcast-opt %s -mlir-print-op-generic | splitcast-opt | FileCheck-19 %s
 // RUN: splitcast-opt %s -emit-bytecode | splitcast-opt | FileCheck-19 %s
 
+// CHECK: exec.space @persistent 256 bytes kept
+exec.space @persistent 256 bytes kept
+// CHECK: exec.space @arena 256 bytes{{$}}
+exec.space @arena 256 bytes
 // CHECK: exec.group @dp ranks [0, 2] index 1
 exec.group @dp ranks [0, 2] index 1
 // CHECK: exec.group @g ranks [0, 1] index 1
@@ -13,12 +17,9 @@ exec.group @h ranks [0, 1] index 0
 // CHECK: exec.storage @layer0 : tensor<32xf32> in <persistent, 64, 128> holds [@w, @b] at [0, 24]
 exec.storage @layer0 : tensor<32xf32> in #exec.range<persistent, 64, 128> holds [@w, @b] at [0, 24]
 
-// CHECK: exec.plan @train attributes {arena_bytes = 256 : i64
-// CHECK-SAME: input_names = ["x"], input_types = [tensor<4xf32>], inputs = [#exec.range<arena, 0, 16>]
-// CHECK-SAME: output_names = ["y"], output_types = [tensor<4xf32>], outputs = [#exec.range<arena, 64, 16>]
-// CHECK-SAME: persistent_bytes = 256 : i64}
+// CHECK: exec.plan @train attributes {input_names = ["x"], input_types = [tensor<4xf32>], inputs = [#exec.range<arena, 0, 16>]
+// CHECK-SAME: output_names = ["y"], output_types = [tensor<4xf32>], outputs = [#exec.range<arena, 64, 16>]}
 exec.plan @train attributes {
-  arena_bytes = 256 : i64, persistent_bytes = 256 : i64,
   input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>],
   output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 64, 16>]} {
   // CHECK-NEXT: exec.clear <arena, 128, 64>

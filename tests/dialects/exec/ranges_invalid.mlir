@@ -2,28 +2,36 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @plan_c1
+exec.space @persistent 0 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{'exec.plan' op uses #exec.range<arena, 128, 64>, but the space has 64 bytes}}
-exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, input_types = [tensor<16xf32>], input_names = ["x"], inputs = [#exec.range<arena, 128, 64>], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan attributes {input_types = [tensor<16xf32>], input_names = ["x"], inputs = [#exec.range<arena, 128, 64>], output_types = [], output_names = [], outputs = []} {
 }
 
 // -----
 
 // @plan_c1
+exec.space @persistent 0 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{'exec.plan' op uses #exec.range<persistent, 0, 64>, but the space has 0 bytes}}
-exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, input_types = [], input_names = [], inputs = [], output_types = [tensor<16xf32>], output_names = ["y"], outputs = [#exec.range<persistent, 0, 64>]} {
+exec.plan @plan attributes {input_types = [], input_names = [], inputs = [], output_types = [tensor<16xf32>], output_names = ["y"], outputs = [#exec.range<persistent, 0, 64>]} {
 }
 
 // -----
 
 // @plan_c1
+exec.space @persistent 0 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{'exec.plan' op has 1 inputs, 0 types and 1 names of them; give one of each}}
-exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, input_types = [], input_names = ["x"], inputs = [#exec.range<arena, 0, 64>], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan attributes {input_types = [], input_names = ["x"], inputs = [#exec.range<arena, 0, 64>], output_types = [], output_names = [], outputs = []} {
 }
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 16>, but its blocks have 32 bytes}}
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 16>, received = array<i64: 4, 4>}
   exec.wait 0
@@ -31,8 +39,10 @@ exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives into #exec.range<arena, 32, 32>, but its blocks have 16 bytes}}
   exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>}
   exec.wait 0
@@ -40,8 +50,10 @@ exec.plan @collective_c3 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op receives 3 blocks among 2 ranks; give one per rank, or one number that is every rank's}}
   exec.collective all_to_all "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>, received = array<i64: 8, 0, 0>}
   exec.wait 0
@@ -49,8 +61,10 @@ exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 
 // -----
 
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
-exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   // expected-error @below {{'exec.collective' op has a block of -4 elements; it is at least 0}}
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: -4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
@@ -59,12 +73,14 @@ exec.plan @collective_c2 attributes {arena_bytes = 64 : i64, persistent_bytes = 
 // -----
 
 // The end wraps to a negative one, which is within every space: @range_c1.
+exec.space @persistent 0 bytes kept
+exec.space @arena 64 bytes
 // expected-error @below {{range of 64 bytes at 9223372036854775744 ends behind 2^63 - 1 bytes; no space is so large}}
-exec.plan @plan attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, input_types = [tensor<16xf32>], input_names = ["x"], inputs = [#exec.range<arena, 9223372036854775744, 64>], output_types = [], output_names = [], outputs = []} {
+exec.plan @plan attributes {input_types = [tensor<16xf32>], input_names = ["x"], inputs = [#exec.range<arena, 9223372036854775744, 64>], output_types = [], output_names = [], outputs = []} {
 }
 
 // -----
 
 // 2^64 elements, which wrap to none.
-// expected-error @below {{'exec.storage' op puts 'tensor<4x4611686018427387904xf32>' in #exec.range<persistent, 0, 0>; the range must be persistent and as large}}
+// expected-error @below {{'exec.storage' op puts 'tensor<4x4611686018427387904xf32>' in #exec.range<persistent, 0, 0>; the range must be as large}}
 exec.storage @storage.w : tensor<4x4611686018427387904xf32> in <persistent, 0, 0> holds [] at []

@@ -106,10 +106,12 @@ func.func @empty(%x: tensor<2x2xf32, #S0>) -> tensor<2x2xf32, #B> {
   return %1 : tensor<2x2xf32, #B>
 }
 
-// Scopes and fences are gone; names of arguments stay.
+// Scopes, fences and names of arguments stay.
 // ALL-LABEL: func.func @names
-// ALL-SAME: sbp.name = "x"
-// ALL-NEXT: return
+// ALL-SAME: %[[X:.*]]: {{.*}}sbp.name = "x"
+// ALL-NEXT: %[[T:.*]] = sbp.scope "forward"
+// ALL-NEXT: %[[F:.*]] = sbp.fence %[[X]] in %[[T]] : tensor<2xf32>
+// ALL-NEXT: return %[[F]]
 func.func @names(%x: tensor<8xf32, #S0> {sbp.name = "x"}) -> tensor<8xf32, #S0> {
   %t = sbp.scope "forward"
   %0 = sbp.fence %x in %t : tensor<8xf32, #S0>

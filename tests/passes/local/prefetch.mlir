@@ -104,3 +104,40 @@ func.func @reductions(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tenso
   %4 = nn.neg %2 : (tensor<8xf32>) -> tensor<8xf32>
   return %1, %3, %4, %0 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
 }
+
+// A fenced gather moves with its fence and scope; another name for what a reduction gives is no use of it.
+// ORDER-LABEL: func.func @fenced
+// CHECK: ccl.all_gather "one"
+// CHECK-NEXT: ccl.wait
+// CHECK-NEXT: %[[S2:.*]] = ccl.read @s2
+// CHECK-NEXT: %[[T:.*]] = sbp.scope "backward"
+// CHECK-NEXT: %[[F:.*]] = sbp.fence %[[S2]] in %[[T]]
+// CHECK-NEXT: ccl.all_gather "two" %[[F]]
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: ccl.wait
+// CHECK-NEXT: %[[U:.*]] = sbp.scope "update"
+// CHECK-NEXT: ccl.all_reduce "sum"
+// CHECK-NEXT: nn.tanh
+// CHECK-NEXT: %[[SUM:.*]] = ccl.wait
+// CHECK-NEXT: %[[VIEW:.*]] = ccl.view %[[SUM]] at 4
+// CHECK-NEXT: %[[NAME:.*]] = sbp.fence %[[VIEW]] in %[[U]]
+// CHECK-NEXT: nn.exp %[[NAME]]
+func.func @fenced() -> (tensor<8xf32>, tensor<4xf32>) {
+  %0 = ccl.read @s1 : tensor<4xf32>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %x = nn.relu %1 : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = ccl.read @s2 : tensor<4xf32>
+  %t = sbp.scope "backward"
+  %3 = sbp.fence %2 in %t : tensor<4xf32>
+  %b = ccl.all_gather "two" %3 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %u = sbp.scope "update"
+  %c = ccl.all_reduce "sum" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
+  %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  %6 = ccl.view %5 at 4 : tensor<8xf32> -> tensor<4xf32>
+  %7 = sbp.fence %6 in %u : tensor<4xf32>
+  %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
+  %z = nn.exp %7 : (tensor<4xf32>) -> tensor<4xf32>
+  return %y, %z : tensor<8xf32>, tensor<4xf32>
+}

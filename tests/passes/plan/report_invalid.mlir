@@ -8,5 +8,7 @@ module {
 // -----
 
 // @report_c1_legal
-exec.plan @f attributes {arena_bytes = 64 : i64, persistent_bytes = 64 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+exec.space @persistent 64 bytes kept
+exec.space @arena 64 bytes
+exec.plan @f attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
 }

@@ -39,7 +39,7 @@ std::string planOf(int64_t rank, const std::vector<Use> &uses) {
       calls = absl::StrCat("exec.collective all_reduce \"x\" in @g", i, " ticket 0 {blocks = array<i64: 4>, data = ",
                            "#exec.range<arena, 0, 16>, type = f32, stream = \"", stream, "\"}\nexec.wait 0\n", calls);
   }
-  return absl::StrCat(groups, "exec.plan @f attributes {arena_bytes = 64 : i64, persistent_bytes = 0 : i64, ",
+  return absl::StrCat("exec.space @arena 64 bytes\n", groups, "exec.plan @f attributes {",
                       "input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], ",
                       "outputs = []} {\n", calls, "}\n");
 }
