@@ -159,6 +159,7 @@ def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
   let description = [{
     - C1: One block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
+    - C3: Elements are floats.
   }];
 }
 
@@ -167,6 +168,7 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
   let description = [{
     - C1: One number of elements, at least 0, that every rank gives; none are `received`.
     - C2: Operand and result have one type.
+    - C3: Elements are floats.
   }];
 }
 

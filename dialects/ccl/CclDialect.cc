@@ -209,7 +209,11 @@ LogicalResult splitcast::ccl::verifyCollective(Operation *collective) {
   const CollectiveCall call = callOf(op);
   if (std::string fault = call.fault(); !fault.empty())
     return op.emitOpError() << fault;
-  return verifyTypes(op, call);
+  if (failed(verifyTypes(op, call)))
+    return failure();
+  if (Type element = op.getInput().getType().getElementType(); call.rule().adds && !isa<FloatType>(element))
+    return op.emitOpError() << "adds elements of type " << element << "; sums over ranks are of floats";
+  return success();
 }
 
 LogicalResult WaitOp::verify() {

@@ -29,9 +29,6 @@ absl::Status checkOwn(int64_t rank, int64_t numRanks, const Call &call) {
   if (llvm::any_of(call.blocks, isOutside) || llvm::any_of(call.received, isOutside))
     return invalid(
         absl::StrCat("a block has a negative number of elements, or more than the ", most, " that there are"));
-  Type element = call.input->elementType;
-  if (ruleOf(call.kind).adds && !isa<FloatType>(element))
-    return invalid(absl::StrCat("elements of ", printed(element), " are not summed; cast to a float first"));
   return absl::OkStatus();
 }
 

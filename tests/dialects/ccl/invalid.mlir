@@ -507,3 +507,39 @@ func.func @too_large(%x: tensor<4xf32>) {
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @reduce_scatter_c3(%x: tensor<8xi64>) {
+  // expected-error @below {{'ccl.reduce_scatter' op adds elements of type 'i64'; sums over ranks are of floats}}
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks 4 : tensor<8xi64> -> <tensor<4xi64>>
+  %1 = ccl.wait %0 : <tensor<4xi64>> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c3(%x: tensor<8xi32>) {
+  // expected-error @below {{'ccl.all_reduce' op adds elements of type 'i32'; sums over ranks are of floats}}
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xi32> -> <tensor<8xi32>>
+  %1 = ccl.wait %0 : <tensor<8xi32>> -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c3_legal(%x: tensor<8xbf16>, %y: tensor<8xi64>) {
+  %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks 4 : tensor<8xbf16> -> <tensor<4xbf16>>
+  %1 = ccl.wait %0 : <tensor<4xbf16>> -> tensor<4xbf16>
+  %2 = ccl.all_gather "w" %y in <"g", [0, 1], index 0> blocks 8 : tensor<8xi64> -> <tensor<16xi64>>
+  %3 = ccl.wait %2 : <tensor<16xi64>> -> tensor<16xi64>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c3_legal(%x: tensor<8xf64>) {
+  %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf64> -> <tensor<8xf64>>
+  %1 = ccl.wait %0 : <tensor<8xf64>> -> tensor<8xf64>
+  return
+}
