@@ -1,5 +1,6 @@
 // Scaled dot-product attention and its gradient.
 #include "dialects/nn/Nn.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include <limits>
 

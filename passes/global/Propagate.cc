@@ -55,8 +55,9 @@ private:
   // Choice
   //===--------------------------------------------------------------------===//
 
-  /// First as written, with the bytes of boxings as costs: what is more than elementwise gets its signatures here, and
-  /// so does the place of every sum, whatever ZeRO, its options and the transport are. Then the rest, as stored.
+  /// First as written, with the volume of boxings as their cost: what is more than elementwise gets its signatures
+  /// here, and so does the place of every sum, whatever ZeRO, its options and the transport are. Then the rest, as
+  /// stored.
   LogicalResult choose() {
     FailureOr<SignatureProblem> built = signatureProblemOf(function, placement, symbols);
     if (failed(built))

@@ -1,5 +1,7 @@
 #include "passes/global/SignatureProblem.h"
 
+#include "dialects/ccl/algebra/TransportModel.h"
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -15,6 +17,7 @@ public:
   ProblemBuilder(func::FuncOp function, sbp::PlacementAttr placement, SymbolTable &symbols)
       : function(function), symbols(symbols), broadcast(placement.getNumAxes(), sbp::Sbp::broadcast()) {
     result.asWritten.placement = result.asStored.placement = placement.toAlgebra();
+    result.asStored.cost = ccl::TransportModel().boxingCost();
   }
 
   FailureOr<SignatureProblem> build() {

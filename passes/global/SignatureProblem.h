@@ -1,8 +1,9 @@
 //===- SignatureProblem.h - A function as the solver of signatures sees it -------===//
 //
 // Tensors, the ops with a choice, and what else wants tensors in given signatures (dialects/sbp/algebra/Solver.h).
-// Twice: as the user wrote it, where an update is computed in the signature that the graph reads, and as variables are
-// stored and updated. Both have the same tensors and ops, by the same numbers.
+// Twice: as the user wrote it, where an update is computed in the signature that the graph reads, with the volume of
+// boxings as their cost; and as variables are stored and updated, with what they cost on the transport. Both have the
+// same tensors and ops, by the same numbers.
 //
 //   in the IR                          in the problem
 //   argument, read                     a tensor with a signature

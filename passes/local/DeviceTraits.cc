@@ -1,5 +1,7 @@
 #include "passes/local/DeviceTraits.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
+
 using namespace mlir;
 
 namespace splitcast {

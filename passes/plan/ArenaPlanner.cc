@@ -9,7 +9,7 @@
 // which most are passed by what they say as a whole: so thousands of buffers take far fewer steps than their square.
 #include "passes/plan/ArenaPlanner.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include <algorithm>
 #include <numeric>

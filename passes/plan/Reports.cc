@@ -151,7 +151,7 @@ CommunicationReport reportCommunication(exec::PlanOp plan) {
     std::string kind = op.getRule().name;
     std::replace(kind.begin(), kind.end(), '_', '-');
     CommunicationReport::Entry &entry = byKind[kind];
-    sbp::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
+    ccl::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
     entry.collective = kind;
     ++entry.calls;
     entry.bytesSent += traffic.bytes;

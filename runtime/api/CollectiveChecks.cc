@@ -1,6 +1,7 @@
 #include "runtime/api/CollectiveChecks.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
+#include "dialects/sbp/algebra/Signature.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -79,14 +80,14 @@ absl::Status checkReduceScatter(const Communicator &ranks, Buffer data, absl::Sp
   std::vector<int64_t> blockBytes;
   for (int64_t elements : elementsPerRank)
     blockBytes.push_back(elements * bytesOf(type));
-  return checkWorkspace(ranks, site, workspace, sbp::reduceScatterWorkspace(blockBytes, ranks.rank()), bytesOf(type));
+  return checkWorkspace(ranks, site, workspace, ccl::reduceScatterWorkspace(blockBytes, ranks.rank()), bytesOf(type));
 }
 
 absl::Status checkAllReduce(const Communicator &ranks, Buffer data, int64_t elements, ElementType type,
                             Buffer workspace, const CallSite &site) {
   if (absl::Status status = checkAddends(ranks, site, data, allReduceBlocks(ranks, elements), type); !status.ok())
     return status;
-  const int64_t needed = sbp::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank());
+  const int64_t needed = ccl::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank());
   return checkWorkspace(ranks, site, workspace, needed, bytesOf(type));
 }
 

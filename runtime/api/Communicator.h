@@ -88,15 +88,15 @@ public:
   ///              output: this rank's block, outside of data, or that block of data itself.
   ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
   ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than
-  ///              sbp::reduceScatterWorkspace, or a type that is no float.
+  ///              ccl::reduceScatterWorkspace, or a type that is no float.
   ///   Cost       each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                               Buffer output, Buffer workspace, Stream &stream,
                                               const CallSite &site) = 0;
 
   /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
-  ///   Errors     as reduceScatter, with sbp::allReduceWorkspace.
-  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to sbp::kSmallAllReduceBytes, the
+  ///   Errors     as reduceScatter, with ccl::allReduceWorkspace.
+  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to ccl::kSmallAllReduceBytes, the
   ///              whole tensor to every other rank.
   virtual absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
                                           Stream &stream, const CallSite &site) = 0;

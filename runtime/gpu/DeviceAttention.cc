@@ -1,4 +1,4 @@
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/gpu/AttentionRowsKernels.h"

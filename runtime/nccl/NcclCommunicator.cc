@@ -1,7 +1,7 @@
 #include "runtime/nccl/NcclCommunicator.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
-#include "dialects/sbp/algebra/Signature.h"
+#include "dialects/ccl/algebra/Traffic.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/CollectiveChecks.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclTreeSum.h"
@@ -145,7 +145,7 @@ public:
                                        cudaStreamOf(stream)),
                          site),
                     stream, site);
-    if (elements * bytesOf(type) <= sbp::kSmallAllReduceBytes)
+    if (elements * bytesOf(type) <= ccl::kSmallAllReduceBytes)
       return finish(sumWhole(data.slice(0, elements * bytesOf(type)), type, workspace, stream, site), stream, site);
     const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
     std::vector<int64_t> bytes;
@@ -268,19 +268,19 @@ private:
       bytes.push_back(elements * element);
     const std::vector<int64_t> starts = startsOf(bytes);
     auto chunkOf = [&](int64_t block, int64_t begin) {
-      return data.slice(starts[block] + begin, std::min(bytes[block] - begin, sbp::kChunkBytes));
+      return data.slice(starts[block] + begin, std::min(bytes[block] - begin, ccl::kChunkBytes));
     };
-    const int64_t slotBytes = std::min(bytes[rank()], sbp::kChunkBytes),
+    const int64_t slotBytes = std::min(bytes[rank()], ccl::kChunkBytes),
                   most = *std::max_element(bytes.begin(), bytes.end());
     cudaStream_t on = cudaStreamOf(stream);
-    for (int64_t begin = 0; begin < most; begin += sbp::kChunkBytes) {
+    for (int64_t begin = 0; begin < most; begin += ccl::kChunkBytes) {
       const bool hasOwn = begin < bytes[rank()];
       std::vector<Buffer> addends(size());
       absl::Status status = exchangeBlocks(site, [&](int64_t peer) {
         absl::Status sent = begin < bytes[peer] ? send(chunkOf(peer, begin), peer, on, site) : absl::OkStatus();
         if (!hasOwn)
           return sent;
-        const int64_t slot = 2 * (peer < rank() ? peer : peer - 1) + begin / sbp::kChunkBytes % 2;
+        const int64_t slot = 2 * (peer < rank() ? peer : peer - 1) + begin / ccl::kChunkBytes % 2;
         addends[peer] = slotOf(workspace, slot, slotBytes).slice(0, chunkOf(rank(), begin).bytes);
         sent.Update(receive(addends[peer], peer, on, site));
         return sent;

@@ -1,6 +1,7 @@
 #include "tests/gpu/EmulatedCalls.h"
 
 #include "dialects/nn/Nn.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/GpuProgram.h"
 #include "runtime/host/calls/Gemm.h"

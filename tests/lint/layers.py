@@ -24,7 +24,8 @@ MAY_USE = {
     "dialects/ccl": SBP | COLLECTIVES,
     "dialects/exec": SBP | COLLECTIVES,
     # ---- A level and the one above it; none knows who runs it ----
-    "passes/global": {"dialects/nn"} | SBP,
+    # What a transport takes for a boxing is a cost of signatures; collectives themselves come later.
+    "passes/global": {"dialects/nn"} | SBP | COLLECTIVES,
     "passes/local": {"passes/global", "dialects/nn", "dialects/ccl"} | SBP | COLLECTIVES,
     "passes/plan": {"passes/local"} | DIALECTS,
     # ---- How a plan is run: knows no graph and no pass ----

@@ -90,7 +90,7 @@ private:
 
   void allReduce() {
     int64_t elements = calls.front().input->numElements();
-    if (bytesOf(*calls.front().input) <= sbp::kSmallAllReduceBytes) {
+    if (bytesOf(*calls.front().input) <= ccl::kSmallAllReduceBytes) {
       for (int64_t receiver = 0; receiver < size; ++receiver)
         copyElements(sumFor(receiver, 0, elements), 0, elements, exchanged.results[receiver], 0);
       return;

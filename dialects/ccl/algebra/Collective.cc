@@ -24,19 +24,19 @@ int64_t none(const CollectiveCall &) { return 0; }
 /// By CollectiveKind.
 constexpr CollectiveRule kRules[kNumCollectiveKinds] = {
     {"all_gather", Part::OwnBlock, Part::AllBlocks, Memory::InResult, /*adds=*/false,
-     [](const CollectiveCall &call) { return sbp::allGatherTraffic(call.blockBytes(), call.index); }, none},
+     [](const CollectiveCall &call) { return allGatherTraffic(call.blockBytes(), call.index); }, none},
     {"reduce_scatter", Part::AllBlocks, Part::OwnBlock, Memory::InOperand, /*adds=*/true,
-     [](const CollectiveCall &call) { return sbp::reduceScatterTraffic(call.blockBytes(), call.index); },
-     [](const CollectiveCall &call) { return sbp::reduceScatterWorkspace(call.blockBytes(), call.index); }},
+     [](const CollectiveCall &call) { return reduceScatterTraffic(call.blockBytes(), call.index); },
+     [](const CollectiveCall &call) { return reduceScatterWorkspace(call.blockBytes(), call.index); }},
     {"all_reduce", Part::OwnBlock, Part::OwnBlock, Memory::InBoth, /*adds=*/true,
      [](const CollectiveCall &call) {
-       return sbp::allReduceTraffic(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
+       return allReduceTraffic(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
      },
      [](const CollectiveCall &call) {
-       return sbp::allReduceWorkspace(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
+       return allReduceWorkspace(call.elements(Part::OwnBlock), call.elementBytes, call.ranks, call.index);
      }},
     {"all_to_all", Part::AllBlocks, Part::Received, Memory::Apart, /*adds=*/false,
-     [](const CollectiveCall &call) { return sbp::allToAllTraffic(call.blockBytes(), call.index); }, none},
+     [](const CollectiveCall &call) { return allToAllTraffic(call.blockBytes(), call.index); }, none},
 };
 
 } // namespace

@@ -8,14 +8,14 @@
 //   all_reduce       own block    own block    InBoth      yes
 //   all_to_all       all blocks   received     Apart       no
 //
-// The blocks of an all_reduce are whole tensors. A new kind is an enumerator, a row of this table, an op of `ccl`, and
-// a method of runtime::Communicator.
+// What each sends is said in Traffic.h. The blocks of an all_reduce are whole tensors. A new kind is an enumerator, a
+// row of this table, an op of `ccl`, and a method of runtime::Communicator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_CCL_ALGEBRA_COLLECTIVE_H
 #define SPLITCAST_DIALECTS_CCL_ALGEBRA_COLLECTIVE_H
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
 
 #include <optional>
 #include <string>
@@ -48,7 +48,7 @@ struct CollectiveRule {
   Part operand, result;
   Memory memory;
   bool adds; ///< the result is a sum over the ranks: of floats, and with scratch memory for the addends
-  sbp::Traffic (*traffic)(const CollectiveCall &call);
+  Traffic (*traffic)(const CollectiveCall &call);
   int64_t (*workspaceBytes)(const CollectiveCall &call);
 };
 
@@ -83,7 +83,7 @@ struct CollectiveCall {
   std::vector<int64_t> blockBytes() const;
   std::vector<int64_t> receivedByRank() const;
   /// What this rank sends.
-  sbp::Traffic traffic() const { return rule().traffic(*this); }
+  Traffic traffic() const { return rule().traffic(*this); }
   int64_t workspaceBytes() const { return rule().workspaceBytes(*this); }
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 #include <set>
+#include <tuple>
 
 namespace splitcast::sbp {
 
@@ -23,8 +24,6 @@ const char *toString(Collective collective) {
   }
   return "";
 }
-
-int64_t alignUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 std::optional<Collective> singleStep(const Sbp &from, const Sbp &to) {
   if (from == to || to.isPartial())
@@ -89,12 +88,6 @@ NdSbp withoutTrivialAxes(NdSbp sbp, const Placement &placement) {
   return sbp;
 }
 
-/// So large that no all-reduce is small: below kSmallAllReduceBytes it sends more bytes to save a round, and must not
-/// be taken apart into two rounds for that.
-constexpr int64_t kPlanningElementBytes = kSmallAllReduceBytes + 1;
-
-int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
-
 /// Dijkstra over the signatures between two, on axes of more than one rank.
 class PlanSearch {
 public:
@@ -103,7 +96,7 @@ public:
     for (size_t axis = 0; axis < start.size(); ++axis)
       entries.push_back(entriesOf(start[axis], goal[axis]));
     best[keyOf(start)] = {};
-    queue.push({0, keyOf(start)});
+    queue.push({{}, keyOf(start)});
   }
 
   std::vector<BoxingStep> run() {
@@ -113,7 +106,7 @@ public:
       NdSbp state = stateOf(key);
       if (state == goal)
         return stepsTo(key);
-      if (cost == best[key].cost)
+      if (!(best[key].cost < cost))
         visit(key, state);
     }
     return {};
@@ -123,8 +116,15 @@ private:
   /// Per axis the number of its entry. Of plans with equal costs that through the smaller keys is found, so that the
   /// order of the entries decides.
   using Key = std::vector<int>;
+  /// Of plans with equal volumes the shortest is found.
+  struct Cost {
+    int64_t elements = 0, steps = 0;
+    bool operator<(const Cost &other) const {
+      return std::tie(elements, steps) < std::tie(other.elements, other.steps);
+    }
+  };
   struct Reached {
-    int64_t cost = 0;
+    Cost cost;
     Key before;
     BoxingStep step;
   };
@@ -178,13 +178,13 @@ private:
   }
 
   void reach(const Key &key, Key next, BoxingStep step) {
-    // Every step costs at least one unit, so that of plans with equal bytes the shortest is found.
-    int64_t cost = best[key].cost + 1;
+    Cost cost = best[key].cost;
+    ++cost.steps;
     auto known = best.find(next);
-    if (known != best.end() && known->second.cost <= cost)
+    if (known != best.end() && !(cost < known->second.cost))
       return;
-    cost += stepBytes(step, shape, kPlanningElementBytes, placement);
-    if (known != best.end() && known->second.cost <= cost)
+    cost.elements += stepVolume(step, shape, /*elementBytes=*/1, placement);
+    if (known != best.end() && !(cost < known->second.cost))
       return;
     queue.push({cost, next});
     best[std::move(next)] = {cost, key, std::move(step)};
@@ -203,7 +203,11 @@ private:
   const Placement &placement;
   std::vector<std::vector<Sbp>> entries; ///< per axis
   std::map<Key, Reached> best;
-  using Entry = std::pair<int64_t, Key>;
+  struct Entry {
+    Cost cost;
+    Key key;
+    bool operator>(const Entry &other) const { return other.cost < cost || (!(cost < other.cost) && other.key < key); }
+  };
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
 };
 
@@ -248,52 +252,6 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
   return steps;
 }
 
-Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
-  int64_t others = blocks.size() - 1;
-  return {others * blocks[rank], others * chunks(blocks[rank])};
-}
-
-Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
-  Traffic traffic;
-  for (size_t r = 0; r < blocks.size(); ++r)
-    if (static_cast<int64_t>(r) != rank)
-      traffic += {blocks[r], chunks(blocks[r])};
-  return traffic;
-}
-
-Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank) { return reduceScatterTraffic(sends, rank); }
-
-Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
-  int64_t bytes = elements * elementBytes;
-  if (bytes <= kSmallAllReduceBytes)
-    return {(ranks - 1) * bytes, bytes > 0 ? ranks - 1 : 0};
-  // A reduce-scatter sends every block but the own one, an all-gather the own one to every other rank. The blocks have
-  // two sizes: the first elements % ranks have one element more.
-  int64_t own = pieceOf(elements, ranks, rank).count * elementBytes;
-  int64_t longer = elements % ranks, shortBytes = elements / ranks * elementBytes;
-  int64_t messages = longer * chunks(shortBytes + elementBytes) + (ranks - longer) * chunks(shortBytes);
-  return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
-}
-
-namespace {
-
-int64_t workspace(int64_t ranks, int64_t ownBytes) {
-  return 2 * (ranks - 1) * alignUp(std::min(ownBytes, kChunkBytes), kAlignmentBytes);
-}
-
-} // namespace
-
-int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank) {
-  return workspace(blocks.size(), blocks[rank]);
-}
-
-int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
-  int64_t bytes = elements * elementBytes;
-  if (bytes <= kSmallAllReduceBytes)
-    return (ranks - 1) * alignUp(bytes, kAlignmentBytes);
-  return workspace(ranks, pieceOf(elements, ranks, rank).count * elementBytes);
-}
-
 namespace {
 
 /// Elements of an all-to-all that the rank keeps.
@@ -307,23 +265,25 @@ int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement
   return kept;
 }
 
-/// Bytes that the rank at `at` sends.
-int64_t stepBytesAt(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement,
-                    const std::vector<int64_t> &at) {
-  int64_t ranks = placement.axes[step.axis].size;
+/// Elements that the rank at `at` sends.
+int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
+                     const std::vector<int64_t> &at) {
+  const int64_t ranks = placement.axes[step.axis].size;
   auto elementsOf = [&](const NdSbp &sbp) { return numElements(localShape(shape, sbp, placement, at)); };
-  int64_t before = elementsOf(step.from);
+  const int64_t before = elementsOf(step.from);
   switch (step.collective) {
   case Collective::Slice:
     return 0;
   case Collective::AllGather:
-    return before * (ranks - 1) * elementBytes;
-  case Collective::AllReduce: // see allReduceBytes
-    return 0;
+    return before * (ranks - 1);
+  case Collective::AllReduce: { // reduces its piece, and sends that to all others
+    const int64_t own = pieceOf(before, ranks, at[step.axis]).count;
+    return before - own + own * (ranks - 1);
+  }
   case Collective::ReduceScatter:
-    return (before - elementsOf(step.to)) * elementBytes;
+    return before - elementsOf(step.to);
   case Collective::AllToAll:
-    return (before - keptElements(step, shape, placement, at)) * elementBytes;
+    return before - keptElements(step, shape, placement, at);
   }
   return 0;
 }
@@ -355,23 +315,6 @@ std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, co
   }
 }
 
-/// The extents that a dimension has on some rank: each axis that splits it cuts each extent that the earlier ones left
-/// into two. Without units these are two in the end, with them no more than twice as many for each such axis.
-std::set<int64_t> extentsOf(int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
-  std::set<int64_t> extents = {shape[dim]};
-  for (size_t axis = 0; axis < sbp.size(); ++axis) {
-    if (!sbp[axis].splitsSameDimAs(Sbp::split(dim)))
-      continue;
-    const int64_t ranks = placement.axes[axis].size;
-    std::set<int64_t> pieces;
-    for (int64_t extent : extents)
-      for (int64_t coordinate : {int64_t{0}, ranks - 1})
-        pieces.insert(pieceOf(extent, ranks, coordinate, sbp[axis].unit).count);
-    extents = std::move(pieces);
-  }
-  return extents;
-}
-
 /// The most elements along a dimension that a rank of the step's axis sends when it is cut otherwise. Between two
 /// coordinates at which neither piece changes its size, the one piece moves past the other: a rank keeps the least of
 /// its own at one of the two. And as the pieces may happen to be equal, a rank with more need not send more.
@@ -381,7 +324,7 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
   NdSbp whole = step.from;
   whole[step.axis] = Sbp::broadcast();
   int64_t most = 0;
-  for (int64_t extent : extentsOf(from.dim, shape, whole, placement)) {
+  for (int64_t extent : boxExtents(from.dim, shape, whole, placement)) {
     const int64_t longerBefore = numLonger(extent, from, ranks), longerAfter = numLonger(extent, to, ranks);
     for (int64_t coordinate : {int64_t{0}, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1}) {
       if (coordinate < 0)
@@ -393,30 +336,11 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
   return most;
 }
 
-/// A small all-reduce may send more than a larger one, so that any mixture of longer and shorter pieces may be the one
-/// that sends the most.
-int64_t allReduceBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
-  std::set<int64_t> counts = {1};
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    std::set<int64_t> products;
-    for (int64_t extent : extentsOf(dim, shape, step.from, placement))
-      for (int64_t count : counts)
-        products.insert(count * extent);
-    counts = std::move(products);
-  }
-  int64_t most = 0;
-  for (int64_t elements : counts)
-    most = std::max(most, allReduceTraffic(elements, elementBytes, placement.axes[step.axis].size, 0).bytes);
-  return most;
-}
-
 } // namespace
 
-int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
+int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
   if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
     return 0;
-  if (step.collective == Collective::AllReduce)
-    return allReduceBytes(step, shape, elementBytes, placement);
   // Along the other axes coordinate 0 has the longest pieces, and who holds more sends no less.
   std::vector<int64_t> at(placement.axes.size(), 0);
   if (step.from[step.axis].splitsSameDimAs(step.to[step.axis])) {
@@ -427,16 +351,16 @@ int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementByt
   int64_t most = 0;
   for (int64_t coordinate : busiestAlong(step, shape, placement)) {
     at[step.axis] = coordinate;
-    most = std::max(most, stepBytesAt(step, shape, elementBytes, placement, at));
+    most = std::max(most, sentElements(step, shape, placement, at));
   }
-  return most;
+  return most * elementBytes;
 }
 
-int64_t boxingBytes(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
-                    const Placement &placement) {
+int64_t boxingVolume(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                     const Placement &placement) {
   int64_t bytes = 0;
   for (const BoxingStep &step : planBoxing(shape, from, to, placement))
-    bytes += stepBytes(step, shape, elementBytes, placement);
+    bytes += stepVolume(step, shape, elementBytes, placement);
   return bytes;
 }
 

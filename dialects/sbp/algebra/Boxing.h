@@ -12,11 +12,13 @@
 //
 // S(i) stands for every unit: S(0) to S(0 by 6) is an all-to-all.
 //
-// On several axes a boxing is a sequence of such steps, one axis at a time, found by search for the fewest bytes. A
+// On several axes a boxing is a sequence of such steps, one axis at a time, found by search for the least volume. A
 // step along an axis may split or join a dimension only while no later axis splits it too, and only while no other axis
 // has a flat split: pieces are nested in the order of the axes, flat ones innermost.
 //
-// Bytes are those of the algorithms in runtime/host, which are those of any algorithm that sends no byte twice.
+// The volume of a step is what its busiest rank sends by an algorithm that sends nothing twice to one rank; of an
+// all-reduce, that of a reduce-scatter and an all-gather. What a transport sends and what it costs there is said in
+// dialects/ccl/algebra: no plan depends on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_BOXING_H
@@ -24,6 +26,7 @@
 
 #include "dialects/sbp/algebra/Signature.h"
 
+#include <functional>
 #include <optional>
 
 namespace splitcast::sbp {
@@ -45,49 +48,20 @@ std::optional<Collective> singleStep(const Sbp &from, const Sbp &to);
 /// Whether a boxing exists: `to` is P only where `from` is P too.
 bool isLegalBoxing(const NdSbp &from, const NdSbp &to);
 
-/// The cheapest sequence of steps, empty when nothing is to be done. Axes of size 1 cost nothing and need no step.
-/// Requires isLegalBoxing.
+/// The sequence of steps with the least volume, and of these the shortest; empty when nothing is to be done. Axes of
+/// size 1 cost nothing and need no step. Requires isLegalBoxing.
 std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement);
 
-/// What one rank puts on the wire in one collective.
-struct Traffic {
-  int64_t bytes = 0;
-  int64_t messages = 0;
-  Traffic &operator+=(const Traffic &other) {
-    bytes += other.bytes;
-    messages += other.messages;
-    return *this;
-  }
-};
+/// Bytes of the step's volume: of what a rank sends, the largest over all ranks.
+int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement);
 
-/// Messages of a large block are cut at this size, so that what is received still lies in the cache when it is added.
-inline constexpr int64_t kChunkBytes = 1 << 20;
-/// An all-reduce of at most so many bytes sends the whole tensor to every rank, in one round instead of two.
-inline constexpr int64_t kSmallAllReduceBytes = 4096;
-/// Every buffer, slot and chunk starts at a multiple of this: a cache line, and a vector of AVX-512.
-inline constexpr int64_t kAlignmentBytes = 64;
+/// Sum of stepVolume over the plan.
+int64_t boxingVolume(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                     const Placement &placement);
 
-/// Rank `rank` of blocks.size() ranks; blocks[r] is the bytes that rank r holds (before an all-gather) or keeps (after
-/// a reduce-scatter). Empty blocks send no message.
-Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank);
-Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank);
-/// `elements` of `elementBytes` each, cut by pieceOf when they are many.
-Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank);
-/// sends[r]: the bytes for rank r.
-Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank);
-
-/// Bytes of scratch memory that the receiver of addends needs: two chunks from each other rank.
-int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank);
-int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank);
-
-/// Bytes that a rank sends for the step, the largest over all ranks.
-int64_t stepBytes(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement);
-
-/// Sum of stepBytes over the plan.
-int64_t boxingBytes(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
-                    const Placement &placement);
-
-int64_t alignUp(int64_t value, int64_t alignment);
+/// What the boxing of a tensor costs; 0 or more, in a unit of the model's choice. boxingVolume is one.
+using BoxingCost = std::function<int64_t(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                                         const Placement &placement)>;
 
 } // namespace splitcast::sbp
 

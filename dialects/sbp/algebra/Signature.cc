@@ -199,6 +199,35 @@ int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &pl
   return numElements(extents(localBox(shape, sbp, placement, std::vector<int64_t>(placement.axes.size(), 0))));
 }
 
+// Each axis that splits the dimension cuts each extent that the earlier ones left into two. Without units these are two
+// in the end, with them no more than twice as many for each such axis.
+std::set<int64_t> boxExtents(int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
+  std::set<int64_t> lengths = {shape[dim]};
+  for (size_t axis = 0; axis < sbp.size(); ++axis) {
+    if (!sbp[axis].splitsSameDimAs(Sbp::split(dim)))
+      continue;
+    const int64_t ranks = placement.axes[axis].size;
+    std::set<int64_t> pieces;
+    for (int64_t length : lengths)
+      for (int64_t coordinate : {int64_t{0}, ranks - 1})
+        pieces.insert(pieceOf(length, ranks, coordinate, sbp[axis].unit).count);
+    lengths = std::move(pieces);
+  }
+  return lengths;
+}
+
+std::set<int64_t> boxSizes(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
+  std::set<int64_t> sizes = {1};
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    std::set<int64_t> products;
+    for (int64_t extent : boxExtents(dim, shape, sbp, placement))
+      for (int64_t size : sizes)
+        products.insert(size * extent);
+    sizes = std::move(products);
+  }
+  return sizes;
+}
+
 std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                         const std::vector<int64_t> &coordinates) {
   std::vector<Interval> box = localBox(shape, sbp, placement, coordinates);

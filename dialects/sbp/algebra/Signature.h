@@ -27,6 +27,7 @@
 #define SPLITCAST_DIALECTS_SBP_ALGEBRA_SIGNATURE_H
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -166,6 +167,10 @@ std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Place
 
 /// The largest number of elements that any rank's box has.
 int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &placement);
+
+/// The extents that a dimension has in the boxes, and the numbers of elements of these, each once.
+std::set<int64_t> boxExtents(int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement);
+std::set<int64_t> boxSizes(const Shape &shape, const NdSbp &sbp, const Placement &placement);
 
 /// `count` elements from `logical` on (row-major order of the whole tensor) lie from `local` on in the rank's piece.
 struct Run {

@@ -1,4 +1,4 @@
-//===- Sizes.h - Sizes by checked arithmetic -------------------------------===//
+//===- Sizes.h - Sizes by checked arithmetic, and their alignment ----------===//
 //
 // Elements and bytes are counted in int64_t. A size that follows from what a user wrote is computed here, by those that
 // verify, and is nothing when it is more than 2^63 - 1. What they let pass needs no check again: a rank's piece is no
@@ -32,6 +32,12 @@ inline std::optional<int64_t> checkedAlignUp(int64_t value, int64_t alignment) {
   std::optional<int64_t> most = checkedSum(value, alignment - 1);
   return most ? std::optional(*most / alignment * alignment) : std::nullopt;
 }
+
+/// The same of a value that is known to be no larger than memory.
+inline int64_t alignUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+/// Every buffer, slot and chunk starts at a multiple of this: a cache line, and a vector of AVX-512.
+inline constexpr int64_t kAlignmentBytes = 64;
 
 /// Bytes of a tensor whose extents are not negative. A dimension of extent 0 makes a tensor empty, but not small: the
 /// strides of the others are computed too. So it counts as 1 for what is too large.

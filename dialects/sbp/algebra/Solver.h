@@ -26,7 +26,6 @@
 #include "dialects/sbp/algebra/Boxing.h"
 #include "dialects/sbp/algebra/Factors.h"
 
-#include <functional>
 #include <optional>
 
 namespace splitcast::sbp {
@@ -75,10 +74,6 @@ struct Demand {
   NdSbp orAs;   ///< a tensor that has this signature need not have the wanted one. Empty: it must.
 };
 
-/// What the boxing of a tensor costs; 0 or more, in a unit of the model's choice. Sums saturate at 2^63 - 1.
-using BoxingCost = std::function<int64_t(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
-                                         const Placement &placement)>;
-
 /// Requires: a placement of at least one axis; ops in topological order; each tensor is given, the same as another, or
 /// the result of one op, and no two of these; signatures have an entry per axis, fit the shapes and have no idle units.
 struct Problem {
@@ -86,7 +81,7 @@ struct Problem {
   std::vector<TensorInfo> tensors;
   std::vector<SignatureOp> ops;
   std::vector<Demand> demands;
-  BoxingCost cost = boxingBytes; ///< bytes that the busiest rank sends
+  BoxingCost cost = boxingVolume; ///< nominal: no transport's
   /// False: `solve` takes no row by which a rank runs more iterations of the op's loops than by the walk's. The score
   /// counts boxings, not what is computed; to gather a batch and compute all of it on each rank, which then need not
   /// sum gradients, would often be its least.

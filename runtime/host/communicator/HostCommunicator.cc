@@ -1,6 +1,7 @@
 #include "runtime/host/communicator/HostCommunicator.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/CollectiveChecks.h"
 #include "runtime/host/communicator/HostCommunicatorQueue.h"
 
@@ -93,7 +94,7 @@ void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, ab
   for (int64_t distance = 1; distance < size(); ++distance)
     lanes.push_back(Lane::send(peer(distance), tag, blockOf(data, blocks, elementBytes, peer(distance))));
   int64_t blockBytes = blocks[rank()] * elementBytes;
-  int64_t slotBytes = sbp::alignUp(std::min(blockBytes, sbp::kChunkBytes), sbp::kAlignmentBytes);
+  int64_t slotBytes = sbp::alignUp(std::min(blockBytes, ccl::kChunkBytes), sbp::kAlignmentBytes);
   int64_t peerBytes = Lane::kSlots * slotBytes;
   for (int64_t distance = 1; distance < size(); ++distance) {
     Buffer slots = workspace.slice((distance - 1) * peerBytes, peerBytes);
@@ -140,7 +141,7 @@ absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements,
     return status;
   const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
   const int64_t bytes = elements * bytesOf(type);
-  if (bytes <= sbp::kSmallAllReduceBytes)
+  if (bytes <= ccl::kSmallAllReduceBytes)
     return queue->start(smallAllReduce(data.slice(0, bytes), type, workspace, site));
   std::vector<Lane> lanes;
   addScatterLanes(lanes, data, blocks, bytesOf(type), workspace);

@@ -1,7 +1,7 @@
 //===- HostCommunicator.h - Collectives on host memory over messages -------===//
 //
 // Implements Communicator.h over Transport.h. Bytes, messages and workspace are exactly those of
-// dialects/sbp/algebra/Boxing.h.
+// dialects/ccl/algebra/Traffic.h.
 //
 // Nothing goes on in the background: collectives go on while an event of this communicator, or of one that shares its
 // root (see split), is waited for, and a little at every start. Every reduction needs its data and workspace aligned to

@@ -1,6 +1,6 @@
 #include "runtime/host/communicator/HostCommunicatorOps.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
 #include "runtime/host/communicator/TreeSum.h"
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 /// few enough that a transport's queues stay short.
 constexpr size_t kWindowMessages = 64;
 
-int64_t chunksOf(int64_t bytes) { return (bytes + sbp::kChunkBytes - 1) / sbp::kChunkBytes; }
+int64_t chunksOf(int64_t bytes) { return (bytes + ccl::kChunkBytes - 1) / ccl::kChunkBytes; }
 
 } // namespace
 
@@ -54,9 +54,9 @@ Lane Lane::signal(bool receives, int64_t peer, int tag) {
 }
 
 Buffer Lane::chunk(int64_t index) const {
-  int64_t begin = index * sbp::kChunkBytes;
+  int64_t begin = index * ccl::kChunkBytes;
   int64_t offset = slotBytes > 0 ? index % kSlots * slotBytes : begin;
-  return {data + offset, std::min(bytes - begin, sbp::kChunkBytes)};
+  return {data + offset, std::min(bytes - begin, ccl::kChunkBytes)};
 }
 
 absl::StatusOr<bool> Lane::advance(Transport &transport) {
@@ -167,8 +167,8 @@ bool ReductionOperation::nextChunkIsHere() const {
 }
 
 void ReductionOperation::sumNextChunk() {
-  int64_t begin = summed * sbp::kChunkBytes;
-  Buffer out = reduction.sum.slice(begin, std::min(reduction.block.bytes - begin, sbp::kChunkBytes));
+  int64_t begin = summed * ccl::kChunkBytes;
+  Buffer out = reduction.sum.slice(begin, std::min(reduction.block.bytes - begin, ccl::kChunkBytes));
   addends[reduction.rank] = reduction.block.data + begin;
   for (int64_t peer = 0; peer < peers; ++peer)
     addends[lane(Addends, peer).peer()] = lane(Addends, peer).chunk(summed).data;

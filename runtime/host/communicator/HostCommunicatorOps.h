@@ -27,7 +27,7 @@ namespace splitcast::runtime {
 /// them start with the same one.
 inline int64_t peerAt(int64_t rank, int64_t distance, int64_t size) { return (rank + distance) % size; }
 
-/// A block on its way to or from one peer, in chunks of sbp::kChunkBytes. Borrows the block.
+/// A block on its way to or from one peer, in chunks of ccl::kChunkBytes. Borrows the block.
 class Lane {
 public:
   static Lane send(int64_t peer, int tag, Buffer block);

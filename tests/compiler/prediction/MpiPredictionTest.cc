@@ -138,10 +138,10 @@ private:
   }
 
   static absl::Status runStep(Session &session, const std::string &function) {
-    const sbp::Traffic was = runtime::sentOverMpi();
+    const ccl::Traffic was = runtime::sentOverMpi();
     if (absl::Status status = session.run(function); !status.ok())
       return status;
-    const sbp::Traffic now = runtime::sentOverMpi();
+    const ccl::Traffic now = runtime::sentOverMpi();
     int64_t bytes = now.bytes - was.bytes, messages = now.messages - was.messages;
     for (const CommunicationReport::Entry &entry : session.communicationReport(function).entries) {
       bytes -= entry.bytesSent;

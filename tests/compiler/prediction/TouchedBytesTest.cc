@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "passes/plan/Reports.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/Variables.h"

@@ -1,7 +1,7 @@
 // Arenas against the definition: the largest buffers first, each at the lowest place that is free while it lives.
 #include "passes/plan/ArenaPlanner.h"
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

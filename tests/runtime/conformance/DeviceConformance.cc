@@ -43,7 +43,7 @@ public:
     EXPECT_TRUE(staged.ok()) << staged.status();
     return staged.ok() ? *std::move(staged) : nullptr;
   }
-  std::optional<sbp::Traffic> sent() const override { return std::nullopt; }
+  std::optional<ccl::Traffic> sent() const override { return std::nullopt; }
 
 private:
   Launch &launch;

@@ -85,7 +85,7 @@ CONFORMANCE(WrongCallsChangeNothing) {
     CONFORM_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     CONFORM(contains(status, "here: ") && contains(status, text));
   };
-  const std::optional<sbp::Traffic> before = context.sent();
+  const std::optional<ccl::Traffic> before = context.sent();
   invalid(reduceScatter(good, tooFew, ElementType::F32, roomy), "one per rank");
   invalid(reduceScatter(good, negative, ElementType::F32, roomy), "block of -1");
   invalid(reduceScatter(good.slice(0, size * 400 - 1), even, ElementType::F32, roomy), "less than its blocks");
@@ -100,9 +100,9 @@ CONFORMANCE(WrongCallsChangeNothing) {
   uneven[rank] -= 1;
   invalid(communicator->allToAll(good, bytes, roomy, uneven, stream, {"here"}).status(), "for itself");
   if (size > 1) {
-    Buffer tooSmall = roomy.slice(0, sbp::reduceScatterWorkspace(bytes, rank) - 1);
+    Buffer tooSmall = roomy.slice(0, ccl::reduceScatterWorkspace(bytes, rank) - 1);
     invalid(reduceScatter(good, even, ElementType::F32, tooSmall), "the workspace has");
-    Buffer smallest = roomy.slice(0, sbp::allReduceWorkspace(100, 4, size, rank) - 1);
+    Buffer smallest = roomy.slice(0, ccl::allReduceWorkspace(100, 4, size, rank) - 1);
     invalid(communicator->allReduce(good, 100, ElementType::F32, smallest, stream, {"here"}).status(),
             "the workspace has");
   }

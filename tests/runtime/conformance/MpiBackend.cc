@@ -31,7 +31,7 @@ public:
   int64_t rank() const override { return runtime.rank(); }
   int64_t size() const override { return runtime.size(); }
   std::unique_ptr<Transport> createTransport() override { return *runtime.createTransport(); }
-  std::optional<sbp::Traffic> sent() const override { return sentOverMpi(); }
+  std::optional<ccl::Traffic> sent() const override { return sentOverMpi(); }
 
 private:
   MpiRuntime &runtime;

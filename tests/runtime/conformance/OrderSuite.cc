@@ -16,7 +16,7 @@ class StartedAllReduce {
 public:
   StartedAllReduce(RankContext &context, Communicator &communicator, int64_t elements, int64_t salt = 0)
       : elements(elements), size(communicator.size()), salt(salt), data(elements * 4),
-        workspace(sbp::allReduceWorkspace(elements, 4, communicator.size(), communicator.rank())) {
+        workspace(ccl::allReduceWorkspace(elements, 4, communicator.size(), communicator.rank())) {
     for (int64_t i = 0; i < elements; ++i)
       data.as<float>()[i] = integerAt(communicator.rank(), i + salt);
     event = communicator.allReduce(data.buffer(), elements, ElementType::F32, workspace.buffer(), stream,
@@ -41,7 +41,7 @@ private:
 
 using StartedAllReduces = std::vector<std::unique_ptr<StartedAllReduce>>;
 
-constexpr int64_t kChunkFloats = sbp::kChunkBytes / 4;
+constexpr int64_t kChunkFloats = ccl::kChunkBytes / 4;
 
 } // namespace
 
@@ -132,7 +132,7 @@ CONFORMANCE(Barrier) {
 CONFORMANCE(Exchange) {
   auto communicator = createCommunicator(context);
   auto textOf = [](int64_t rank, int64_t length) { return std::string(length, static_cast<char>('a' + rank)); };
-  for (int64_t scale : {int64_t{0}, int64_t{1}, sbp::kChunkBytes}) {
+  for (int64_t scale : {int64_t{0}, int64_t{1}, ccl::kChunkBytes}) {
     auto all = communicator->exchange(textOf(context.rank(), context.rank() * scale), {"exchange"});
     CONFORM_EQ(all.status(), absl::OkStatus());
     if (!all.ok())

@@ -8,7 +8,7 @@
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 
 #include <functional>
@@ -31,7 +31,7 @@ public:
     return createHostCommunicator(createTransport(), options);
   }
   /// What this rank has sent so far, measured as near to the wire as the backend can; nothing, where it cannot.
-  virtual std::optional<sbp::Traffic> sent() const = 0;
+  virtual std::optional<ccl::Traffic> sent() const = 0;
   /// Makes this rank look dead to all others.
   virtual void die() {}
 

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_SUITESUPPORT_H
 
+#include "dialects/sbp/algebra/Sizes.h"
 #include "tests/runtime/conformance/NullStream.h"
 #include "tests/runtime/conformance/Registry.h"
 
@@ -20,8 +21,8 @@ inline std::unique_ptr<Communicator> createCommunicator(RankContext &context,
 }
 
 /// Whether this rank has sent so much since `before`; true where the backend cannot count.
-inline bool hasSent(const RankContext &context, const std::optional<sbp::Traffic> &before, sbp::Traffic expected) {
-  const std::optional<sbp::Traffic> now = context.sent();
+inline bool hasSent(const RankContext &context, const std::optional<ccl::Traffic> &before, ccl::Traffic expected) {
+  const std::optional<ccl::Traffic> now = context.sent();
   return !now ||
          (now->bytes - before->bytes == expected.bytes && now->messages - before->messages == expected.messages);
 }
@@ -71,7 +72,7 @@ inline std::vector<Blocks> blockPatterns(int64_t size, int64_t elementBytes) {
     patterns[2][rank] = rank % 2 * 100;
     patterns[3][rank] = rank == size - 1 ? 1000 : 0;
   }
-  const int64_t chunk = sbp::kChunkBytes / elementBytes;
+  const int64_t chunk = ccl::kChunkBytes / elementBytes;
   const Blocks around = {chunk + 1, chunk, 2 * chunk + 3, chunk - 1, 3 * chunk};
   for (size_t shift = 0; shift < around.size(); shift += 3) {
     patterns.push_back({});

@@ -16,8 +16,8 @@ public:
   int64_t rank() const override { return job.rank(); }
   int64_t size() const override { return job.size(); }
   std::unique_ptr<Transport> createTransport() override { return *job.createTransport(); }
-  std::optional<sbp::Traffic> sent() const override {
-    return sbp::Traffic{job.mesh().sentBytes(), job.mesh().sentMessages()};
+  std::optional<ccl::Traffic> sent() const override {
+    return ccl::Traffic{job.mesh().sentBytes(), job.mesh().sentMessages()};
   }
   void die() override { job.mesh().disconnect(); }
 

@@ -20,9 +20,9 @@ public:
       all.push_back(rank);
     return *root->split(all);
   }
-  std::optional<sbp::Traffic> sent() const override {
+  std::optional<ccl::Traffic> sent() const override {
     TransportCounters counters = countersOf(*root);
-    return sbp::Traffic{counters.sentBytes, counters.sentMessages};
+    return ccl::Traffic{counters.sentBytes, counters.sentMessages};
   }
   void die() override { markLost(*root, rank()); }
 

@@ -27,9 +27,9 @@ CONFORMANCE(AllGather) {
     int64_t begin = beginOf(blocks, context.rank());
     for (int64_t i = 0; i < blocks[context.rank()]; ++i)
       data.as<int8_t>()[begin + i] = integerAt(context.rank(), begin + i);
-    const std::optional<sbp::Traffic> before = context.sent();
+    const std::optional<ccl::Traffic> before = context.sent();
     finish(context, communicator->allGather(data.buffer(), blocks, stream, {"all-gather"}));
-    CONFORM(hasSent(context, before, sbp::allGatherTraffic(blocks, context.rank())));
+    CONFORM(hasSent(context, before, ccl::allGatherTraffic(blocks, context.rank())));
     for (int64_t r = 0; r < context.size(); ++r)
       CONFORM_EQ(firstWrong(
                      blocks[r], [&](int64_t i) { return data.as<int8_t>()[beginOf(blocks, r) + i]; },
@@ -43,16 +43,16 @@ template <typename T> static void reduceScatterOf(RankContext &context, bool inP
   auto communicator = createCommunicator(context);
   for (const Blocks &blocks : blockPatterns(context.size(), sizeof(T))) {
     const Blocks bytes = times(blocks, sizeof(T));
-    GuardedBuffer data(total(bytes)), workspace(sbp::reduceScatterWorkspace(bytes, context.rank()));
+    GuardedBuffer data(total(bytes)), workspace(ccl::reduceScatterWorkspace(bytes, context.rank()));
     for (int64_t i = 0; i < total(blocks); ++i)
       data.as<T>()[i] = integerAt(context.rank(), i);
-    const std::optional<sbp::Traffic> before = context.sent();
+    const std::optional<ccl::Traffic> before = context.sent();
     int64_t begin = beginOf(blocks, context.rank()), own = bytes[context.rank()];
     GuardedBuffer elsewhere(own);
     Buffer output = inPlace ? data.buffer().slice(begin * sizeof(T), own) : elsewhere.buffer();
     finish(context, communicator->reduceScatter(data.buffer(), blocks, elementType<T>(), output, workspace.buffer(),
                                                 stream, {"reduce-scatter"}));
-    CONFORM(hasSent(context, before, sbp::reduceScatterTraffic(bytes, context.rank())));
+    CONFORM(hasSent(context, before, ccl::reduceScatterTraffic(bytes, context.rank())));
     const T *sums = reinterpret_cast<const T *>(output.data);
     CONFORM_EQ(firstWrong(
                    blocks[context.rank()], [&](int64_t i) { return sums[i]; },
@@ -72,17 +72,17 @@ CONFORMANCE(ReduceScatterElsewhere) { reduceScatterOf<float>(context, /*inPlace=
 
 template <typename T> static void allReduceOf(RankContext &context) {
   auto communicator = createCommunicator(context);
-  const int64_t small = sbp::kSmallAllReduceBytes / sizeof(T), chunk = sbp::kChunkBytes / sizeof(T);
+  const int64_t small = ccl::kSmallAllReduceBytes / sizeof(T), chunk = ccl::kChunkBytes / sizeof(T);
   for (int64_t elements : {int64_t{0}, int64_t{1}, small - 1, small, small + 1, chunk + 1, chunk * context.size(),
                            (2 * chunk + 1) * context.size() + 1}) {
     GuardedBuffer data(elements * sizeof(T));
-    GuardedBuffer workspace(sbp::allReduceWorkspace(elements, sizeof(T), context.size(), context.rank()));
+    GuardedBuffer workspace(ccl::allReduceWorkspace(elements, sizeof(T), context.size(), context.rank()));
     for (int64_t i = 0; i < elements; ++i)
       data.as<T>()[i] = integerAt(context.rank(), i);
-    const std::optional<sbp::Traffic> before = context.sent();
+    const std::optional<ccl::Traffic> before = context.sent();
     finish(context, communicator->allReduce(data.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
                                             {"all-reduce"}));
-    CONFORM(hasSent(context, before, sbp::allReduceTraffic(elements, sizeof(T), context.size(), context.rank())));
+    CONFORM(hasSent(context, before, ccl::allReduceTraffic(elements, sizeof(T), context.size(), context.rank())));
     CONFORM_EQ(firstWrong(
                    elements, [&](int64_t i) { return data.as<T>()[i]; },
                    [&](int64_t i) { return T(integerSum(context.size(), i)); }),
@@ -105,7 +105,7 @@ template <typename T> static void roundedOnce(RankContext &context) {
   const int64_t elements = 5, size = context.size();
   const double coarse = std::ldexp(1.0, T::kBits);
   GuardedBuffer data(elements * sizeof(T));
-  GuardedBuffer workspace(sbp::allReduceWorkspace(elements, sizeof(T), size, context.rank()));
+  GuardedBuffer workspace(ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank()));
   std::fill_n(data.as<T>(), elements, T(context.rank() == 0 ? coarse : 1));
   finish(context, communicator->allReduce(data.buffer(), elements, elementType<T>(), workspace.buffer(), stream,
                                           {"all-reduce"}));
@@ -121,7 +121,7 @@ CONFORMANCE(SumsOfF16AreRoundedOnce) { roundedOnce<F16>(context); }
 CONFORMANCE(AllToAll) {
   auto communicator = createCommunicator(context);
   const int64_t size = context.size(), rank = context.rank();
-  for (int64_t scale : {int64_t{1}, int64_t{1000}, sbp::kChunkBytes - 1}) {
+  for (int64_t scale : {int64_t{1}, int64_t{1000}, ccl::kChunkBytes - 1}) {
     auto bytesFrom = [&](int64_t from, int64_t to) { return (from + 2 * to) % 3 * scale; };
     auto valueAt = [](int64_t from, int64_t to, int64_t i) { return integerAt(3 * from + to, i); };
     Blocks sends, receives;
@@ -133,9 +133,9 @@ CONFORMANCE(AllToAll) {
     for (int64_t r = 0; r < size; ++r)
       for (int64_t i = 0; i < sends[r]; ++i)
         input.as<int8_t>()[beginOf(sends, r) + i] = valueAt(rank, r, i);
-    const std::optional<sbp::Traffic> before = context.sent();
+    const std::optional<ccl::Traffic> before = context.sent();
     finish(context, communicator->allToAll(input.buffer(), sends, output.buffer(), receives, stream, {"all-to-all"}));
-    CONFORM(hasSent(context, before, sbp::allToAllTraffic(sends, rank)));
+    CONFORM(hasSent(context, before, ccl::allToAllTraffic(sends, rank)));
     for (int64_t r = 0; r < size; ++r)
       CONFORM_EQ(firstWrong(
                      receives[r], [&](int64_t i) { return output.as<int8_t>()[beginOf(receives, r) + i]; },
@@ -157,13 +157,13 @@ template <typename T> static void treeOrderOf(RankContext &context) {
   auto communicator = createCommunicator(context);
   const int64_t size = context.size();
   int64_t differs = 0;
-  for (int64_t elements : {int64_t{300}, sbp::kChunkBytes / int64_t{sizeof(T)} + 1000}) {
+  for (int64_t elements : {int64_t{300}, ccl::kChunkBytes / int64_t{sizeof(T)} + 1000}) {
     Blocks blocks;
     for (int64_t r = 0; r < size; ++r)
       blocks.push_back(sbp::pieceOf(elements, size, r).count);
     GuardedBuffer reduced(elements * sizeof(T)), scattered(elements * sizeof(T));
-    GuardedBuffer workspace(std::max(sbp::reduceScatterWorkspace(times(blocks, sizeof(T)), context.rank()),
-                                     sbp::allReduceWorkspace(elements, sizeof(T), size, context.rank())));
+    GuardedBuffer workspace(std::max(ccl::reduceScatterWorkspace(times(blocks, sizeof(T)), context.rank()),
+                                     ccl::allReduceWorkspace(elements, sizeof(T), size, context.rank())));
     for (int64_t i = 0; i < elements; ++i)
       reduced.as<T>()[i] = scattered.as<T>()[i] = static_cast<T>(roughAt(context.rank(), i));
     finish(context, communicator->allReduce(reduced.buffer(), elements, elementType<T>(), workspace.buffer(), stream,

@@ -5,7 +5,8 @@
 // Prints the best of 20 of each collective, over 100 MB in all.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/mpi/MpiRuntime.h"
 #include "tests/runtime/conformance/NullStream.h"
@@ -67,7 +68,7 @@ int main() {
     bytes.push_back(elements.back() * 4);
   }
   Buffer data = allocate(kElements * 4), other = allocate(kElements * 4);
-  Buffer workspace = allocate(sbp::reduceScatterWorkspace(bytes, rank));
+  Buffer workspace = allocate(ccl::reduceScatterWorkspace(bytes, rank));
   NullStream stream;
   measure(*communicator, "all-gather", [&] { return communicator->allGather(data, bytes, stream, {"all-gather"}); });
   measure(*communicator, "reduce-scatter", [&] {

@@ -4,13 +4,13 @@
 
 namespace {
 
-splitcast::sbp::Traffic sent;
+splitcast::ccl::Traffic sent;
 int64_t others = 0;
 
 } // namespace
 
 namespace splitcast::runtime {
-sbp::Traffic sentOverMpi() { return sent; }
+ccl::Traffic sentOverMpi() { return sent; }
 int64_t otherMpiCalls() { return others; }
 } // namespace splitcast::runtime
 

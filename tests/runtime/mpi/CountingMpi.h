@@ -7,12 +7,12 @@
 #ifndef SPLITCAST_TESTS_RUNTIME_MPI_COUNTINGMPI_H
 #define SPLITCAST_TESTS_RUNTIME_MPI_COUNTINGMPI_H
 
-#include "dialects/sbp/algebra/Boxing.h"
+#include "dialects/ccl/algebra/Traffic.h"
 
 namespace splitcast::runtime {
 
 /// Bytes and messages given to MPI_Isend by this process so far.
-sbp::Traffic sentOverMpi();
+ccl::Traffic sentOverMpi();
 /// Calls of MPI_Send and of MPI's own collectives so far, save those that make communicators.
 int64_t otherMpiCalls();
 

@@ -38,8 +38,8 @@ void report(const std::string &directory, const std::string &name, int64_t rank,
 
 absl::Status waitFor(const absl::StatusOr<Event> &event) { return event.ok() ? (*event)->wait() : event.status(); }
 
-std::string difference(const char *what, const sbp::Traffic &before, const sbp::Traffic &expected) {
-  sbp::Traffic after = sentOverMpi();
+std::string difference(const char *what, const ccl::Traffic &before, const ccl::Traffic &expected) {
+  ccl::Traffic after = sentOverMpi();
   int64_t bytes = after.bytes - before.bytes, messages = after.messages - before.messages;
   if (bytes == expected.bytes && messages == expected.messages)
     return "";
@@ -58,23 +58,23 @@ std::string compareTraffic(Communicator &c) {
   std::vector<std::byte> data(1 << 24), other(1 << 24), workspace(1 << 24);
   Buffer in{data.data(), 1 << 24}, out{other.data(), 1 << 24}, work{workspace.data(), 1 << 24};
   std::string wrong;
-  auto compare = [&](const char *what, const sbp::Traffic &expected, const auto &start) {
-    sbp::Traffic before = sentOverMpi();
+  auto compare = [&](const char *what, const ccl::Traffic &expected, const auto &start) {
+    ccl::Traffic before = sentOverMpi();
     absl::Status status = waitFor(start());
     wrong += status.ok() ? difference(what, before, expected) : std::string(status.message()) + "\n";
   };
-  compare("all-gather", sbp::allGatherTraffic(bytes, rank), [&] { return c.allGather(in, bytes, stream, {"g"}); });
-  compare("reduce-scatter", sbp::reduceScatterTraffic(bytes, rank),
+  compare("all-gather", ccl::allGatherTraffic(bytes, rank), [&] { return c.allGather(in, bytes, stream, {"g"}); });
+  compare("reduce-scatter", ccl::reduceScatterTraffic(bytes, rank),
           [&] { return c.reduceScatter(in, elements, ElementType::F32, out, work, stream, {"s"}); });
   for (int64_t count : {1000, 1'000'001})
-    compare("all-reduce", sbp::allReduceTraffic(count, 4, size, rank),
+    compare("all-reduce", ccl::allReduceTraffic(count, 4, size, rank),
             [&] { return c.allReduce(in, count, ElementType::F32, work, stream, {"r"}); });
   std::vector<int64_t> sends, receives;
   for (int64_t r = 0; r < size; ++r) {
     sends.push_back(700'000 * (rank + r));
     receives.push_back(700'000 * (r + rank));
   }
-  compare("all-to-all", sbp::allToAllTraffic(sends, rank),
+  compare("all-to-all", ccl::allToAllTraffic(sends, rank),
           [&] { return c.allToAll(in, sends, out, receives, stream, {"a"}); });
   return wrong;
 }

@@ -1,4 +1,5 @@
 // Which signatures an op may have: derived rows against the numbers that ranks compute on their pieces.
+#include "dialects/sbp/algebra/Sizes.h"
 #include "tests/dialects/sbp/algebra/NumericOps.h"
 #include "tests/dialects/sbp/algebra/Reference.h"
 

@@ -1,4 +1,5 @@
 // Where elements lie, for all shapes up to rank 3 with extents 0..5 on small meshes and all signatures there.
+#include "dialects/sbp/algebra/Sizes.h"
 #include "tests/dialects/sbp/algebra/Reference.h"
 
 #include "gtest/gtest.h"

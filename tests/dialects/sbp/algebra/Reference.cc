@@ -231,28 +231,33 @@ bool Simulator::isTensor(const Values &values, const NdSbp &sbp, const NdSbp &or
   return true;
 }
 
-int64_t Simulator::sentBytes(const BoxingStep &step, int64_t position) {
+int64_t Simulator::sentElements(const BoxingStep &step, int64_t position) {
   const std::vector<int64_t> &mine = held(step.from, position);
   std::vector<int64_t> group = placement.groupAlong(step.axis, position);
-  int64_t ranks = group.size(), rank = placement.coordinates(position)[step.axis], bytes = 0;
+  int64_t ranks = group.size(), rank = placement.coordinates(position)[step.axis], sent = 0;
   if (step.collective == Collective::Slice)
     return 0;
-  if (step.collective == Collective::AllReduce)
-    return allReduceTraffic(mine.size(), 1, ranks, rank).bytes;
+  if (step.collective == Collective::AllReduce) {
+    // What the rank adds up it then sends to all others; of the rest each element goes to the rank that adds it up.
+    const Interval own = pieceOf(mine.size(), ranks, rank);
+    for (int64_t i = 0; i < static_cast<int64_t>(mine.size()); ++i)
+      sent += overlap(own, {i, 1}).count > 0 ? ranks - 1 : 1;
+    return sent;
+  }
   std::vector<bool> has(numElements(shape));
   for (int64_t element : mine)
     has[element] = true;
   // To each other rank, what it needs of what this one has: for a gather all, for a scatter of addends its piece.
   for (int64_t other : group)
     for (int64_t element : held(step.to, other))
-      bytes += other != position && has[element];
-  return bytes;
+      sent += other != position && has[element];
+  return sent;
 }
 
-int64_t Simulator::mostSentBytes(const BoxingStep &step) {
+int64_t Simulator::mostSent(const BoxingStep &step) {
   int64_t most = 0;
   for (int64_t position = 0; position < placement.numPositions(); ++position)
-    most = std::max(most, sentBytes(step, position));
+    most = std::max(most, sentElements(step, position));
   return most;
 }
 

@@ -62,13 +62,13 @@ public:
   /// Whether `values` are those of the tensor that scatter(origin) dealt out, in the layout `sbp`.
   bool isTensor(const Values &values, const NdSbp &sbp, const NdSbp &origin);
 
-  /// Bytes that the busiest position sends in the step, at one byte per element.
-  int64_t mostSentBytes(const BoxingStep &step);
+  /// Elements that the busiest position sends in the step.
+  int64_t mostSent(const BoxingStep &step);
 
   const std::vector<int64_t> &held(const NdSbp &sbp, int64_t position);
 
 private:
-  int64_t sentBytes(const BoxingStep &step, int64_t position);
+  int64_t sentElements(const BoxingStep &step, int64_t position);
 
   Shape shape;
   Placement placement;

@@ -39,5 +39,14 @@ TEST(Sizes, Bytes) {
   EXPECT_EQ(checkedBytes({int64_t{1} << 62, 0, 4}, 1), std::nullopt);
 }
 
+TEST(AlignUpTest, SmallestMultipleNotBelow) {
+  for (int64_t alignment : {1, 3, 64})
+    for (int64_t value = 0; value < 200; ++value) {
+      int64_t aligned = alignUp(value, alignment);
+      EXPECT_EQ(aligned % alignment, 0);
+      EXPECT_TRUE(aligned >= value && aligned < value + alignment);
+    }
+}
+
 } // namespace
 } // namespace splitcast::sbp

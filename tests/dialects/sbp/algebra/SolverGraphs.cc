@@ -1,5 +1,6 @@
 #include "tests/dialects/sbp/algebra/SolverGraphs.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
 #include "tests/dialects/sbp/algebra/Reference.h"
 
 #include <algorithm>
@@ -547,6 +548,23 @@ Score plainScore(const Problem &problem, const Assignment &assignment) {
     use(demand.tensor, wanted);
   }
   return score;
+}
+
+std::string sumsOf(const Problem &problem, const Assignment &assignment) {
+  std::string text;
+  for (size_t op = 0; op < problem.ops.size(); ++op) {
+    std::vector<NdSbp> row = assignment.ops[op].row.operands;
+    row.insert(row.end(), assignment.ops[op].row.results.begin(), assignment.ops[op].row.results.end());
+    text += std::to_string(op) + ":";
+    for (const NdSbp &sbp : row)
+      if (!isElementwise(problem.ops[op].spec))
+        text += " " + toString(sbp);
+      else
+        for (const Sbp &entry : sbp)
+          text += entry.isPartial() ? "P" : "-";
+    text += "\n";
+  }
+  return text;
 }
 
 std::string describe(const Problem &problem, const Assignment &assignment) {

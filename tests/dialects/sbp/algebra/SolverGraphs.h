@@ -75,6 +75,9 @@ std::string findIllegal(const Problem &problem, const Assignment &assignment);
 /// The score by its definition, from the assignment's signatures.
 Score plainScore(const Problem &problem, const Assignment &assignment);
 
+/// What the bits depend on: the rows of ops that are more than elementwise, and where the others have P.
+std::string sumsOf(const Problem &problem, const Assignment &assignment);
+
 /// For messages: an op per line, with the signatures of its operands and results.
 std::string describe(const Problem &problem, const Assignment &assignment);
 

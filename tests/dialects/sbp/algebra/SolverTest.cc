@@ -174,32 +174,12 @@ TEST(SolverTest, RunnersUpCostWhatTheySay) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-bool isPartial(const Sbp &entry) { return entry.isPartial(); }
-
-/// What the bits depend on: the rows of ops that are more than elementwise, and where the others have P.
-std::string sumsOf(const Problem &problem, const Assignment &assignment) {
-  std::string text;
-  for (size_t op = 0; op < problem.ops.size(); ++op) {
-    std::vector<NdSbp> row = assignment.ops[op].row.operands;
-    row.insert(row.end(), assignment.ops[op].row.results.begin(), assignment.ops[op].row.results.end());
-    text += std::to_string(op) + ":";
-    for (const NdSbp &sbp : row)
-      if (!isElementwise(problem.ops[op].spec))
-        text += " " + toString(sbp);
-      else
-        for (const Sbp &entry : sbp)
-          text += isPartial(entry) ? "P" : "-";
-    text += "\n";
-  }
-  return text;
-}
-
 /// 20 us for each step that sends anything, and 1 ns for 10 bytes.
 int64_t slowToStart(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
                     const Placement &placement) {
   int64_t picoseconds = 0;
   for (const BoxingStep &step : planBoxing(shape, from, to, placement))
-    if (int64_t bytes = stepBytes(step, shape, elementBytes, placement); bytes > 0)
+    if (int64_t bytes = stepVolume(step, shape, elementBytes, placement); bytes > 0)
       picoseconds += 20000000 + 100 * bytes;
   return picoseconds;
 }
@@ -212,7 +192,7 @@ TEST(SolverPhasesTest, SumsDoNotDependOnUpdatesOrTransport) {
       const Problem logical = trainingStep(3, mesh);
       const std::string expected = sumsOf(logical, chooser(logical).assignment);
       for (const Sbp &update : {b, s0, s1, slot})
-        for (const BoxingCost &cost : {BoxingCost(boxingBytes), BoxingCost(slowToStart)}) {
+        for (const BoxingCost &cost : {BoxingCost(boxingVolume), BoxingCost(slowToStart)}) {
           Problem stored = trainingStep(3, mesh, update);
           stored.cost = cost;
           Phases phases = solveInPhases(logical, stored, chooser);

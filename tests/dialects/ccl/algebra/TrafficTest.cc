@@ -1,11 +1,13 @@
 // What the collectives send, rank by rank, against totals that any algorithm of their kind must have.
-#include "tests/dialects/sbp/algebra/Reference.h"
+#include "dialects/ccl/algebra/Traffic.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "gtest/gtest.h"
 
 #include <numeric>
 
-namespace splitcast::sbp {
+namespace splitcast::ccl {
 namespace {
 
 const std::vector<std::vector<int64_t>> kBlocks = {{7},
@@ -89,7 +91,7 @@ TEST(TrafficTest, LargeAllReduceIsItsTwoHalves) {
   int64_t elements = 1'000'003;
   std::vector<int64_t> blocks;
   for (int64_t rank = 0; rank < 3; ++rank)
-    blocks.push_back(pieceOf(elements, 3, rank).count * 4);
+    blocks.push_back(sbp::pieceOf(elements, 3, rank).count * 4);
   for (int64_t rank = 0; rank < 3; ++rank) {
     Traffic halves = reduceScatterTraffic(blocks, rank);
     halves += allGatherTraffic(blocks, rank);
@@ -121,14 +123,12 @@ TEST(WorkspaceTest, AllReduceOnBothSidesOfTheBound) {
         << row.elements << " " << row.ranks;
 }
 
-TEST(AlignUpTest, SmallestMultipleNotBelow) {
-  for (int64_t alignment : {1, 3, 64})
-    for (int64_t value = 0; value < 200; ++value) {
-      int64_t aligned = alignUp(value, alignment);
-      EXPECT_EQ(aligned % alignment, 0);
-      EXPECT_TRUE(aligned >= value && aligned < value + alignment);
-    }
+// What follows would not end if anything looked at the ranks one by one.
+TEST(GrowthTest, RanksOfAnAllReduceCostNothing) {
+  constexpr int64_t kRanks = int64_t{1} << 40;
+  EXPECT_EQ(allReduceTraffic(5 * kRanks, 1, kRanks, 0).messages, 2 * (kRanks - 1));
+  EXPECT_EQ(allReduceWorkspace(5 * kRanks, 1, kRanks, 0), 2 * (kRanks - 1) * sbp::kAlignmentBytes);
 }
 
 } // namespace
-} // namespace splitcast::sbp
+} // namespace splitcast::ccl

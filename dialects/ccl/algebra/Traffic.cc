@@ -1,0 +1,57 @@
+#include "dialects/ccl/algebra/Traffic.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
+
+#include <algorithm>
+
+namespace splitcast::ccl {
+
+namespace {
+
+int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
+
+int64_t workspace(int64_t ranks, int64_t ownBytes) {
+  return 2 * (ranks - 1) * sbp::alignUp(std::min(ownBytes, kChunkBytes), sbp::kAlignmentBytes);
+}
+
+} // namespace
+
+Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
+  int64_t others = blocks.size() - 1;
+  return {others * blocks[rank], others * chunks(blocks[rank])};
+}
+
+Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank) {
+  Traffic traffic;
+  for (size_t r = 0; r < blocks.size(); ++r)
+    if (static_cast<int64_t>(r) != rank)
+      traffic += {blocks[r], chunks(blocks[r])};
+  return traffic;
+}
+
+Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank) { return reduceScatterTraffic(sends, rank); }
+
+Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank, int64_t smallBytes) {
+  int64_t bytes = elements * elementBytes;
+  if (bytes <= smallBytes)
+    return {(ranks - 1) * bytes, bytes > 0 ? ranks - 1 : 0};
+  // A reduce-scatter sends every block but the own one, an all-gather the own one to every other rank. The blocks have
+  // two sizes: the first elements % ranks have one element more.
+  int64_t own = sbp::pieceOf(elements, ranks, rank).count * elementBytes;
+  int64_t longer = elements % ranks, shortBytes = elements / ranks * elementBytes;
+  int64_t messages = longer * chunks(shortBytes + elementBytes) + (ranks - longer) * chunks(shortBytes);
+  return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
+}
+
+int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank) {
+  return workspace(blocks.size(), blocks[rank]);
+}
+
+int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank) {
+  int64_t bytes = elements * elementBytes;
+  if (bytes <= kSmallAllReduceBytes)
+    return (ranks - 1) * sbp::alignUp(bytes, sbp::kAlignmentBytes);
+  return workspace(ranks, sbp::pieceOf(elements, ranks, rank).count * elementBytes);
+}
+
+} // namespace splitcast::ccl
