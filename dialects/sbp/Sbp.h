@@ -23,6 +23,11 @@
 
 namespace splitcast::sbp {
 
+/// What part of a training step is for; in the order in which they end.
+enum class Phase { Forward, Backward, Update };
+/// "forward", "backward", "update"
+mlir::StringRef nameOf(Phase phase);
+
 /// What variables' values live in.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   mlir::StringRef getName() final { return "sbp.variable"; }

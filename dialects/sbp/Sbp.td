@@ -158,10 +158,9 @@ def Sbp_ScopeOp : Sbp_Op<"scope", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     - C1: The phase is "forward", "backward" or "update".
     - C2: A variable that is named exists.
   }];
-  let arguments = (ins StrAttr:$phase, OptionalAttr<StrAttr>:$group, OptionalAttr<FlatSymbolRefAttr>:$variable);
+  let arguments = (ins Sbp_PhaseAttr:$phase, OptionalAttr<StrAttr>:$group, OptionalAttr<FlatSymbolRefAttr>:$variable);
   let results = (outs Res<Sbp_TokenType, "", [MemAlloc<Sbp_ScopeResource>]>:$token);
-  let assemblyFormat = "$phase (`group` $group^)? (`of` $variable^)? attr-dict";
-  let hasVerifier = 1;
+  let assemblyFormat = "custom<Phase>($phase) (`group` $group^)? (`of` $variable^)? attr-dict";
 }
 
 def Sbp_FenceOp : Sbp_Op<"fence", [Pure, AllTypesMatch<["input", "output"]>,

@@ -157,7 +157,7 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 //===----------------------------------------------------------------------===//
 
 Sbp EntryAttr::toAlgebra() const {
-  Sbp sbp{static_cast<Sbp::Kind>(getKind()), getDim(), {}, getUnit()};
+  Sbp sbp{getKind(), getDim(), {}, getUnit()};
   if (getSlot())
     sbp.slot = {getSlot().getBucket().str(), getSlot().getOffset(), getSlot().getTotal()};
   return sbp;
@@ -167,7 +167,7 @@ EntryAttr EntryAttr::fromAlgebra(MLIRContext *context, const Sbp &sbp) {
   SlotAttr slot;
   if (sbp.isFlat())
     slot = SlotAttr::get(context, StringAttr::get(context, sbp.slot.bucket), sbp.slot.offset, sbp.slot.total);
-  return get(context, static_cast<int64_t>(sbp.kind), sbp.dim, sbp.unit, slot);
+  return get(context, sbp.kind, sbp.dim, sbp.unit, slot);
 }
 
 void EntryAttr::print(AsmPrinter &printer) const {
@@ -214,7 +214,7 @@ static EntryAttr parseSplit(AsmParser &parser) {
   if (parseSlotBody(parser, bucket, offset, total) || parser.parseRParen())
     return {};
   SlotAttr slot = parser.getChecked<SlotAttr>(loc, context, bucket, offset, total);
-  return slot ? EntryAttr::get(context, static_cast<int64_t>(Sbp::Kind::FlatSplit), -1, 1, slot) : EntryAttr();
+  return slot ? EntryAttr::get(context, Sbp::Kind::FlatSplit, -1, 1, slot) : EntryAttr();
 }
 
 Attribute EntryAttr::parse(AsmParser &parser, Type) {

@@ -58,8 +58,7 @@ def Sbp_SlotAttr : Sbp_Attr<"Slot", "slot"> {
 
 def Sbp_EntryAttr : Sbp_Attr<"Entry", "entry"> {
   let summary = "How a tensor lies along one axis; printed as part of #sbp.nd only";
-  // kind: 0 split along `dim` by `unit`, 1 split as a slot, 2 broadcast, 3 partial.
-  let parameters = (ins "int64_t":$kind, "int64_t":$dim, "int64_t":$unit,
+  let parameters = (ins "::splitcast::sbp::Sbp::Kind":$kind, "int64_t":$dim, "int64_t":$unit,
                     OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
@@ -100,6 +99,12 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
 }
 
 // Initializers hold no data: each rank makes or reads only its own pieces.
+
+def Sbp_PhaseAttr : Sbp_Attr<"Phase", "phase"> {
+  let summary = "Which phase of the step it is; sbp.scope prints its name";
+  let parameters = (ins "::splitcast::sbp::Phase":$value);
+  let hasCustomAssemblyFormat = 1;
+}
 
 def Sbp_ConstantInitAttr : Sbp_Attr<"ConstantInit", "constant"> {
   let summary = "Every element has this value";

@@ -7,6 +7,48 @@
 using namespace mlir;
 using namespace splitcast::sbp;
 
+//===----------------------------------------------------------------------===//
+// Phases of scopes: "backward"
+//===----------------------------------------------------------------------===//
+
+StringRef splitcast::sbp::nameOf(Phase phase) {
+  switch (phase) {
+  case Phase::Forward:
+    return "forward";
+  case Phase::Backward:
+    return "backward";
+  case Phase::Update:
+    return "update";
+  }
+  return "";
+}
+
+static ParseResult parsePhase(AsmParser &parser, PhaseAttr &phase) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  for (Phase known : {Phase::Forward, Phase::Backward, Phase::Update})
+    if (name == nameOf(known)) {
+      phase = PhaseAttr::get(parser.getContext(), known);
+      return success();
+    }
+  return parser.emitError(loc) << "has phase \"" << name << "\"; phases are \"forward\", \"backward\" and \"update\"";
+}
+
+static void printPhase(OpAsmPrinter &printer, Operation *, PhaseAttr phase) {
+  printer << '"' << nameOf(phase.getValue()) << '"';
+}
+
+Attribute PhaseAttr::parse(AsmParser &parser, Type) {
+  PhaseAttr phase;
+  if (parser.parseLess() || parsePhase(parser, phase) || parser.parseGreater())
+    return {};
+  return phase;
+}
+
+void PhaseAttr::print(AsmPrinter &printer) const { printer << "<\"" << nameOf(getValue()) << "\">"; }
+
 #define GET_OP_CLASSES
 #include "dialects/sbp/SbpOps.cpp.inc"
 
@@ -223,12 +265,6 @@ void BoxingOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 //===----------------------------------------------------------------------===//
 // Scopes and fences
 //===----------------------------------------------------------------------===//
-
-LogicalResult ScopeOp::verify() {
-  if (!llvm::is_contained({"forward", "backward", "update"}, getPhase()))
-    return emitOpError() << "has phase \"" << getPhase() << "\"; phases are \"forward\", \"backward\" and \"update\"";
-  return success();
-}
 
 LogicalResult ScopeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getVariable() && !symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr()))

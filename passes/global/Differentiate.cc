@@ -104,7 +104,8 @@ private:
 
   void seed() {
     Location loc = minimize.getLoc();
-    Value scope = builder.create<sbp::ScopeOp>(loc, builder.getStringAttr("backward"), nullptr, nullptr);
+    Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Backward),
+                                               nullptr, nullptr);
     Value one = nn::splat(builder, loc, minimize.getLoss().getType(), 1.0);
     gradients[minimize.getLoss()] = builder.create<sbp::FenceOp>(loc, one, scope);
   }
@@ -147,7 +148,8 @@ private:
       if (!sum)
         continue;
       Location loc = minimize.getLoc();
-      Value scope = builder.create<sbp::ScopeOp>(loc, builder.getStringAttr("update"), nullptr, variable);
+      Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
+                                                 nullptr, variable);
       builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer());
     }
   }

@@ -15,11 +15,7 @@ namespace splitcast {
 
 namespace {
 
-enum class Phase { Forward, Backward, Update };
-
-const char *nameOf(Phase phase) {
-  return phase == Phase::Forward ? "forward" : phase == Phase::Backward ? "backward" : "update";
-}
+using sbp::Phase;
 
 sbp::Wanted::Kind wantedIn(Phase phase) {
   return phase == Phase::Forward    ? sbp::Wanted::Kind::Forward
@@ -48,9 +44,7 @@ private:
       Phase phase = Phase::Forward;
       if (auto fence = dyn_cast<sbp::FenceOp>(op))
         if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-          phase = scope.getPhase() == "update"     ? Phase::Update
-                  : scope.getPhase() == "backward" ? Phase::Backward
-                                                   : Phase::Forward;
+          phase = scope.getPhase().getValue();
       for (Value operand : op.getOperands())
         if (Operation *producer = operand.getDefiningOp())
           phase = std::max(phase, phases.lookup(producer));
@@ -146,7 +140,7 @@ private:
     Value &scope = scopes[{phase, group}];
     if (!scope) {
       OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
-      scope = builder.create<sbp::ScopeOp>(function.getLoc(), builder.getStringAttr(nameOf(phase)),
+      scope = builder.create<sbp::ScopeOp>(function.getLoc(), sbp::PhaseAttr::get(builder.getContext(), phase),
                                            builder.getStringAttr(group.name), nullptr);
     }
     return scope;

@@ -302,7 +302,7 @@ private:
     auto scope = token.getDefiningOp<sbp::ScopeOp>();
     if (!scope || !scope.getVariable())
       return token;
-    Value &joined = scopes[{scope.getPhase().str(), bucket}];
+    Value &joined = scopes[{scope.getPhase().getValue(), bucket}];
     if (!joined)
       joined = builder.create<sbp::ScopeOp>(scope.getLoc(), scope.getPhaseAttr(), builder.getStringAttr(bucket),
                                             FlatSymbolRefAttr());
@@ -317,7 +317,7 @@ private:
   DenseMap<Value, Home> homes;                   ///< of members of whole ranges
   DenseMap<const RangeStorage *, Value> current; ///< what lies in a storage, until it is assigned
   std::map<OpKey, Operation *> made;
-  std::map<std::pair<std::string, std::string>, Value> scopes; ///< by phase and bucket
+  std::map<std::pair<sbp::Phase, std::string>, Value> scopes; ///< by phase and bucket
   SmallVector<Operation *> replaced;
 };
 

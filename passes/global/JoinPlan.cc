@@ -158,7 +158,7 @@ std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
     os << (entry.isPartial() ? "|P" : "|");
   if (auto fence = boxing.getInput().getDefiningOp<sbp::FenceOp>())
     if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-      os << "|" << scope.getPhase() << "|" << scope.getGroup().value_or("");
+      os << "|" << nameOf(scope.getPhase().getValue()) << "|" << scope.getGroup().value_or("");
   return Kind{nullptr, text};
 }
 

@@ -218,7 +218,7 @@ private:
     std::string phase;
     while (auto fence = value.getDefiningOp<sbp::FenceOp>()) {
       if (auto of = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-        phase = (" " + of.getPhase()).str();
+        phase = (" " + nameOf(of.getPhase().getValue())).str();
       value = fence.getInput();
     }
     if (sbp::SlotAttr slot = op.getBucketAttr())

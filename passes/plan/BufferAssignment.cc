@@ -47,7 +47,7 @@ bool worksIn(ccl::Memory memory, Operation *op) {
 
 bool isUpdate(sbp::FenceOp fence) {
   auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
-  return scope && scope.getPhase() == "update";
+  return scope && scope.getPhase().getValue() == sbp::Phase::Update;
 }
 
 /// Whether a value is, by one of its names, in the scope of an update: so a gradient. Looks through a pack at its first

@@ -66,9 +66,10 @@ void FunctionBuilder::fenceByHand() {
   std::optional<Known> x = any([](const Known &known) { return known.bound <= kLargestBound; });
   if (!x)
     return;
-  StringRef phase = random.pick(std::vector<StringRef>{"forward", "backward", "update"});
+  auto phase = sbp::PhaseAttr::get(b.getContext(), random.pick(std::vector<sbp::Phase>{
+                                                       sbp::Phase::Forward, sbp::Phase::Backward, sbp::Phase::Update}));
   auto group = random.chance(50) ? b.getStringAttr("by_hand") : StringAttr();
-  Value scope = b.create<sbp::ScopeOp>(b.getUnknownLoc(), b.getStringAttr(phase), group, FlatSymbolRefAttr());
+  Value scope = b.create<sbp::ScopeOp>(b.getUnknownLoc(), phase, group, FlatSymbolRefAttr());
   Value fenced = b.create<sbp::FenceOp>(b.getUnknownLoc(), x->value, scope);
   returned.push_back(make<nn::ScaleOp>(fenced, 0.5));
   model.features.insert(Feature::UserFence);
@@ -83,8 +84,8 @@ void FunctionBuilder::updateByHand() {
   if (shape.empty() || isHalf(element))
     return;
   auto type = RankedTensorType::get(shape, element);
-  Value scope = b.create<sbp::ScopeOp>(b.getUnknownLoc(), b.getStringAttr("update"), StringAttr(),
-                                       FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+  Value scope = b.create<sbp::ScopeOp>(b.getUnknownLoc(), sbp::PhaseAttr::get(b.getContext(), sbp::Phase::Update),
+                                       StringAttr(), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   Value value = b.create<sbp::FenceOp>(b.getUnknownLoc(),
                                        b.create<sbp::ReadOp>(b.getUnknownLoc(), type, variable.getSymName()), scope);
   SmallVector<int64_t> dims(shape.size());

@@ -289,7 +289,7 @@ func.func @boxing_c3_legal(%v: tensor<4xf32>) {
 // -----
 
 func.func @scope_c1() {
-  // expected-error @below {{'sbp.scope' op has phase "sideways"; phases are "forward", "backward" and "update"}}
+  // expected-error @below {{custom op 'sbp.scope' has phase "sideways"; phases are "forward", "backward" and "update"}}
   %0 = sbp.scope "sideways"
   return
 }
