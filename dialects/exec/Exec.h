@@ -3,6 +3,7 @@
 #define SPLITCAST_DIALECTS_EXEC_EXEC_H
 
 #include "dialects/ccl/algebra/Collective.h"
+#include "dialects/exec/AttentionWorkspace.h"
 #include "dialects/exec/Role.h"
 #include "dialects/sbp/Sbp.h"
 

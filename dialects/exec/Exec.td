@@ -78,6 +78,7 @@ class Exec_CallAttr<string name, string mnem> : AttrDef<Exec_Dialect, name, [Lib
     ::llvm::StringRef getCallName() const;
     ::std::vector<int64_t> getOperandBytes() const;
   }];
+  code noWorkspace = "::std::optional<int64_t> getWorkspace() const { return 0; }";
   let extraClassDeclaration = common;
 }
 
@@ -100,7 +101,7 @@ def Exec_MatmulAttr : Exec_CallAttr<"Matmul", "matmul"> {
   let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$products, "int64_t":$m, "int64_t":$n, "int64_t":$k,
                     DefaultValuedParameter<"bool", "false">:$transpose_a, DefaultValuedParameter<"bool", "false">:$transpose_b,
                     "::mlir::Type":$type);
-  let extraClassDeclaration = common # [{
+  let extraClassDeclaration = common # noWorkspace # [{
     /// The same on elements of another type.
     MatmulAttr withType(::mlir::Type type) const;
   }];
@@ -114,11 +115,13 @@ def Exec_AttentionAttr : Exec_CallAttr<"Attention", "attention"> {
     are the output, or the gradients of query, key and value.
     - C1: Sizes are at least 0, and so is a workspace; the scale is an f64; the type is f16, bf16, f32 or f64, that of a mask i32 or
       i64; bytes of each operand are at most 2^63 - 1.
+    - C2: So is all that a device needs for the scores [samples, heads, positions, keys] (`AttentionWorkspace.h`).
   }];
   let parameters = (ins DefaultValuedParameter<"bool", "false">:$gradient, "int64_t":$samples, "int64_t":$positions, "int64_t":$keys,
                     "int64_t":$heads, "int64_t":$width, Exec_F64:$scale, DefaultValuedParameter<"bool", "false">:$causal,
                     "::mlir::Type":$type, OptionalParameter<"::mlir::Type">:$mask_type, Exec_Workspace:$workspace);
   let extraClassDeclaration = common # [{
+    AttentionExtents getExtents() const;
     AttentionAttr withWorkspace(int64_t bytes) const;
     /// The same on elements of another type, with no workspace.
     AttentionAttr withType(::mlir::Type type) const;
@@ -144,6 +147,7 @@ def Exec_CheckIndicesAttr : Exec_CallAttr<"CheckIndices", "check_indices"> {
     - C1: Sizes are at least 0; the type is i32 or i64; bytes of the indices are at most 2^63 - 1.
   }];
   let parameters = (ins "int64_t":$count, "int64_t":$places, "::mlir::Type":$type, Exec_Workspace:$ignored, StringRefParameter<"">:$what);
+  let extraClassDeclaration = common # noWorkspace;
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,7 +159,7 @@ def Exec_SpaceOp : Exec_Op<"space", [Symbol]> {
   let description = [{
     ```mlir
     exec.space @persistent 256 bytes kept
-    exec.space @arena 256 bytes
+    exec.space @arena 1024 bytes
     ```
     What lies in a space that is `kept` outlives a run: variables, which all functions of the module share. Any other holds nothing
     between runs, but for what a plan's `held_ops` made; it is as large as the function that needs most of it.
@@ -239,6 +243,8 @@ def Exec_LibraryOp : Exec_Op<"library"> {
     `call` says which, and how: an attribute such as `#exec.matmul<...>`. Its operands are read, its results written, and behind these a
     workspace, if it has one.
     - C1: A written range overlaps no other.
+    - C2: Ranges have the bytes that the call says, one for each operand and result; behind them lies a workspace, where the call says how
+      large one is, and may lie one, where it does not say.
   }];
   let arguments = (ins LibraryCallAttrInterface:$call, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
                    DefaultValuedStrAttr<StrAttr, "compute">:$stream);

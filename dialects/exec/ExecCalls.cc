@@ -61,6 +61,14 @@ public:
     return result;
   }
 
+  LogicalResult scores(const AttentionExtents &attention) {
+    if (isGood() && !isAddressable(attention))
+      fail() << "scores of " << attention.samples << " x " << attention.heads << " x " << attention.positions << " x "
+             << attention.keys << " elements, for which a device needs more than " << sbp::kMostBytesText
+             << "; use more ranks, or smaller tensors";
+    return result;
+  }
+
 private:
   bool isGood() const { return succeeded(result); }
   InFlightDiagnostic fail() {
@@ -140,7 +148,15 @@ LogicalResult AttentionAttr::verify(function_ref<InFlightDiagnostic()> emitError
       .floats("type", type);
   if (maskType)
     verifier.indices("mask_type", maskType);
-  return verifier.operands(operandsOfAttention(gradient, samples, positions, keys, heads, width, type, maskType));
+  if (failed(verifier.operands(operandsOfAttention(gradient, samples, positions, keys, heads, width, type, maskType))))
+    return failure();
+  return verifier.scores(
+      {gradient, maskType != nullptr, samples, positions, keys, heads, width, sbp::elementBytes(type)});
+}
+
+AttentionExtents AttentionAttr::getExtents() const {
+  return {getGradient(), getMaskType() != nullptr,    getSamples(), getPositions(), getKeys(), getHeads(),
+          getWidth(),    sbp::elementBytes(getType())};
 }
 
 StringRef AttentionAttr::getCallName() const { return getGradient() ? "attention_grad" : "attention"; }

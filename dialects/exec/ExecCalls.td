@@ -19,6 +19,8 @@ def LibraryCallAttrInterface : AttrInterface<"LibraryCallAttrInterface"> {
     InterfaceMethod<"The type of the elements that it computes with.", "::mlir::Type", "getType">,
     InterfaceMethod<"Bytes of each operand, inputs first, without the workspace.", "::std::vector<int64_t>",
                     "getOperandBytes">,
+    InterfaceMethod<"Bytes of the workspace behind these, 0: none; nothing: what does the call on the host knows.",
+                    "::std::optional<int64_t>", "getWorkspace">,
   ];
 }
 

@@ -149,7 +149,30 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-LogicalResult LibraryOp::verify() { return verifyDistinct(*this); }
+LogicalResult LibraryOp::verify() {
+  if (failed(verifyDistinct(*this)))
+    return failure();
+  SmallVector<int64_t> found;
+  for (ArrayAttr ranges : {getReads(), getWrites()})
+    for (auto range : ranges.getAsRange<RangeAttr>())
+      found.push_back(range.getBytes());
+  const std::vector<int64_t> operands = getCall().getOperandBytes();
+  const std::optional<int64_t> workspace = getCall().getWorkspace();
+  const ArrayRef<int64_t> behind = ArrayRef(found).drop_front(std::min(operands.size(), found.size()));
+  const bool hasWorkspace = !workspace        ? behind.size() <= 1
+                            : *workspace == 0 ? behind.empty()
+                                              : behind == ArrayRef(*workspace);
+  if (ArrayRef(found).take_front(operands.size()) == ArrayRef(operands) && hasWorkspace)
+    return success();
+  InFlightDiagnostic error = emitOpError()
+                             << "has ranges of [" << found << "] bytes, but the operands of its call have ["
+                             << ArrayRef(operands) << "]";
+  if (!workspace)
+    error << ", and may have a workspace behind them";
+  else if (*workspace > 0)
+    error << ", and a workspace of " << *workspace << " behind them";
+  return error << "; give each its range";
+}
 
 LogicalResult CopyOp::verify() {
   if (getFrom().getBytes() != getTo().getBytes() || getFrom().overlaps(getTo()))

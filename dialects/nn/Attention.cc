@@ -23,6 +23,14 @@ template <typename OpT> LogicalResult verifyOperands(OpT op) {
     return op.emitOpError() << "takes query " << query << ", key " << key << " and value " << value
                             << "; they have dimensions samples, positions, heads, width and one element type, key and "
                                "value one shape, and the query their samples, heads and width";
+  // Of the gradient, which needs more: a function that can be run can be trained.
+  const exec::AttentionExtents extents{/*isGradient=*/true, op.getMask() != nullptr, query.getDimSize(0),
+                                       query.getDimSize(1), key.getDimSize(1),       query.getDimSize(2),
+                                       query.getDimSize(3), sbp::elementBytes(query)};
+  if (!exec::isAddressable(extents))
+    return op.emitOpError() << "takes query " << query << " and key " << key
+                            << ", for whose scores a device needs more than " << sbp::kMostBytesText
+                            << "; make them smaller";
   if (!op.getMask())
     return success();
   ArrayRef<int64_t> mask = cast<RankedTensorType>(op.getMask().getType()).getShape();
@@ -180,15 +188,14 @@ private:
 
 using B = AttentionBuilder;
 
-template <typename OpT> LibraryCall libraryCall(OpT op, bool isGradient) {
+template <typename OpT> std::optional<LibraryCall> libraryCall(OpT op, bool isGradient) {
   RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType();
   Type mask = op.getMask() ? cast<RankedTensorType>(op.getMask().getType()).getElementType() : Type();
   auto call = exec::AttentionAttr::get(op.getContext(), isGradient, query.getDimSize(0), query.getDimSize(1),
                                        key.getDimSize(1), query.getDimSize(2), query.getDimSize(3), op.getScaleAttr(),
                                        op.getCausal(), query.getElementType(), mask, std::nullopt);
-  // Two rows of scores per position of a block: the library's own block is smaller or equal.
-  int64_t bytes = 2 * kAttentionBlock * key.getDimSize(1) * sbp::elementBytes(query);
-  return {call, sbp::alignUp(bytes, sbp::kAlignmentBytes)};
+  const std::optional<int64_t> workspace = exec::hostAttentionWorkspace(call.getExtents());
+  return workspace ? std::optional(LibraryCall{call, *workspace}) : std::nullopt;
 }
 
 /// Multiplications and additions of one product over all that is seen.

@@ -15,9 +15,6 @@
 
 namespace splitcast::nn {
 
-/// Positions that a library's attention works on at once, at most: its workspace holds two rows of scores for each.
-inline constexpr int64_t kAttentionBlock = 64;
-
 /// A call of a vendor library, as a plan has it. Operands are the op's, then its results, then `workspaceBytes` of
 /// memory that it may use as it likes, unless they are 0.
 struct LibraryCall {

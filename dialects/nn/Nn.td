@@ -393,6 +393,7 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library]> {
     - C1: Query, key and value have four dimensions and one element type; key and value have one shape; the query has their
       samples, heads and width.
     - C2: A mask has the key's samples and keys.
+    - C3: All that a device needs for the scores [samples, heads, positions, keys], in the gradient too, is at most 2^63 - 1 bytes.
   }];
   let arguments = (ins Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value, Optional<Nn_IndexTensor>:$mask,
                        F64Attr:$scale, UnitAttr:$causal);
@@ -407,6 +408,7 @@ def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library]> {
     With p = softmax(scale q k^T) and dp = g v^T: dv = p^T g, ds = p (dp - sum over keys of p dp) scale, dq = ds k, dk = ds^T q.
     - C1: As nn.attention's; the gradient has the query's shape.
     - C2: As nn.attention's.
+    - C3: As nn.attention's.
   }];
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
                        Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);

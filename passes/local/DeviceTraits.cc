@@ -1,7 +1,5 @@
 #include "passes/local/DeviceTraits.h"
 
-#include "dialects/sbp/algebra/Sizes.h"
-
 using namespace mlir;
 
 namespace splitcast {
@@ -26,38 +24,24 @@ std::optional<LibraryCall> onCpu(LibraryCall call) {
 // "cuda"
 //===----------------------------------------------------------------------===//
 
-/// What cuDNN's flash attention takes on all GPUs that have it.
-bool isFlashAttention(exec::AttentionAttr call) {
-  constexpr int64_t kWidths = 8, kWidest = 128;
-  return call.getType().getIntOrFloatBitWidth() == 16 && !call.getMaskType() && call.getWidth() % kWidths == 0 &&
-         call.getWidth() <= kWidest && call.getPositions() * call.getKeys() > 1;
-}
-
-/// cuDNN's own, and for the gradient what the forward graph leaves for the backward one: the output, and two floats per
-/// row. cuDNN's is a small float per score (positions rounded up to 64, keys to 128): measured, not documented.
-int64_t flashWorkspace(exec::AttentionAttr call) {
-  constexpr int64_t kSmallFloat = 2, kFloat = 4, kBase = int64_t{1} << 16;
-  if (!call.getGradient())
-    return kBase;
-  const int64_t heads = call.getSamples() * call.getHeads(), rows = heads * call.getPositions();
-  const int64_t scores = heads * llvm::alignTo(call.getPositions(), 64) * llvm::alignTo(call.getKeys(), 128);
-  return kBase + sbp::alignUp(rows * call.getWidth() * kSmallFloat, sbp::kAlignmentBytes) +
-         2 * sbp::alignUp(rows * kFloat, sbp::kAlignmentBytes) + scores * kSmallFloat;
-}
-
-/// The scores of a sample, and for the gradient theirs.
-int64_t scoresWorkspace(exec::AttentionAttr call) {
-  const int64_t scores = sbp::alignUp(
-      call.getHeads() * call.getPositions() * call.getKeys() * sbp::elementBytes(call.getType()), sbp::kAlignmentBytes);
-  return call.getGradient() ? 2 * scores : scores;
-}
-
 template <typename Attr> LibraryCall withWorkspace(Attr call, int64_t bytes) {
   return {call.withWorkspace(bytes), bytes};
 }
 
 /// Whether an operand, and with it one of the sizes, is empty.
 bool isEmpty(const LibraryCall &call) { return llvm::is_contained(call.call.getOperandBytes(), 0); }
+
+std::optional<LibraryCall> attentionOnCuda(const LibraryCall &call, exec::AttentionAttr attention) {
+  const exec::AttentionExtents extents = attention.getExtents();
+  std::optional<int64_t> workspace;
+  if (exec::isFlashAttention(extents)) {
+    if (std::optional<exec::FlashAttentionLayout> layout = exec::flashAttentionLayout(extents))
+      workspace = layout->total;
+  } else if (!isOfSmallFloats(call)) {
+    workspace = exec::deviceAttentionWorkspace(extents);
+  }
+  return workspace ? std::optional(withWorkspace(attention, *workspace)) : std::nullopt;
+}
 
 /// Calls that CUDA's libraries or runtime/gpu/DeviceCalls.h have.
 std::optional<LibraryCall> onCuda(LibraryCall call) {
@@ -68,13 +52,7 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
   if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call); gradient && !isOfSmallFloats(call))
     return withWorkspace(gradient, 0);
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);
-  if (!attention)
-    return std::nullopt;
-  if (isFlashAttention(attention))
-    return withWorkspace(attention, flashWorkspace(attention));
-  if (isOfSmallFloats(call))
-    return std::nullopt;
-  return withWorkspace(attention, scoresWorkspace(attention));
+  return attention ? attentionOnCuda(call, attention) : std::nullopt;
 }
 
 } // namespace

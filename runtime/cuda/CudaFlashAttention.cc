@@ -2,7 +2,8 @@
 //
 // "attention" and "attention_grad", as runtime/host/calls/LibraryAttention.cc, of bf16 and f16, with no mask but the
 // causal one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the
-// configuration is what the compiler gave the call; what a GPU wants beyond that is allocated here.
+// configuration is what the compiler gave the call, by dialects/exec/AttentionWorkspace.h; what a GPU wants beyond
+// that is allocated here.
 //
 // The gradient runs the forward graph again, for the statistics of the rows: an op has what its operands say.
 //
@@ -23,10 +24,6 @@
 
 namespace splitcast::runtime {
 namespace {
-
-constexpr int64_t kAlignment = 256;
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Memory of the device that one stream's calls share: the largest that was asked for so far. A call keeps what it got,
 /// since graphs may hold its address.
@@ -70,6 +67,10 @@ struct Plans {
     return plans = made;
   }
 
+  int64_t workspaceBytes() const {
+    return std::max(forward->workspaceBytes(), backward ? backward->workspaceBytes() : 0);
+  }
+
 private:
   absl::Status create(const AttentionSizes &sizes, bool isGradient) {
     auto graph = std::make_unique<CudnnGraph>();
@@ -90,25 +91,10 @@ private:
   }
 };
 
-/// Of one call: where things lie in its workspace.
-struct Layout {
-  int64_t output = 0, statistics = 0, delta = 0, library = 0, total = 0;
-
-  Layout(const AttentionSizes &sizes, const Plans &plans) {
-    if (plans.backward) {
-      const int64_t rows = sizes.samples * sizes.heads * sizes.positions;
-      statistics = aligned(rows * sizes.width * 2);
-      delta = statistics + aligned(rows * 4);
-      library = delta + aligned(rows * 4);
-    }
-    total = library + std::max(plans.forward->workspaceBytes(), plans.backward ? plans.backward->workspaceBytes() : 0);
-  }
-};
-
 class CudaAttention : public Launchable {
 public:
-  CudaAttention(const std::string &name, std::shared_ptr<Plans> plans, const Layout &layout, double scale,
-                std::vector<int64_t> argumentBytes, std::shared_ptr<Scratch> more)
+  CudaAttention(const std::string &name, std::shared_ptr<Plans> plans, const exec::FlashAttentionLayout &layout,
+                double scale, std::vector<int64_t> argumentBytes, std::shared_ptr<Scratch> more)
       : what(absl::StrCat("library call '", name, "'")), plans(std::move(plans)), layout(layout),
         scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), more(std::move(more)) {}
 
@@ -119,8 +105,8 @@ public:
     cudaStream_t on = cudaStreamOf(stream);
     if (!plans->backward)
       return forward(buffers[0], buffers[1], buffers[2], buffers[3].data, nullptr, scratch + layout.library, on);
-    absl::Status status = forward(buffers[1], buffers[2], buffers[3], scratch + layout.output,
-                                  scratch + layout.statistics, scratch + layout.library, on);
+    absl::Status status =
+        forward(buffers[1], buffers[2], buffers[3], scratch, scratch + layout.statistics, scratch + layout.library, on);
     return status.ok() ? backward(buffers, scratch, on) : status;
   }
 
@@ -144,7 +130,7 @@ private:
                                  {u.query, buffers[1].data},
                                  {u.key, buffers[2].data},
                                  {u.value, buffers[3].data},
-                                 {u.output, scratch + layout.output},
+                                 {u.output, scratch},
                                  {u.statistics, scratch + layout.statistics},
                                  {u.delta, scratch + layout.delta},
                                  {u.queryGradient, buffers[4].data},
@@ -158,7 +144,7 @@ private:
 
   const std::string what;
   const std::shared_ptr<Plans> plans;
-  const Layout layout;
+  const exec::FlashAttentionLayout layout;
   const float scale, one = 1, lowest = -std::numeric_limits<float>::infinity();
   const std::vector<int64_t> argumentBytes;
   const std::shared_ptr<Scratch> more; ///< instead of a workspace that is too small
@@ -183,14 +169,19 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
         absl::StrCat("library call '", name, "' works on bf16 and f16, not ", nameOf(type)));
   if (call.getMaskType())
     return absl::UnimplementedError(absl::StrCat("library call '", name, "' has no mask but the causal one"));
+  const std::optional<exec::FlashAttentionLayout> layout = exec::flashAttentionLayout(call.getExtents());
+  if (!layout || workspace < layout->total)
+    return absl::InvalidArgumentError(absl::StrCat("library call '", name, "' has a workspace of ", workspace,
+                                                   " bytes; give it ",
+                                                   layout ? absl::StrCat(layout->total) : "more than can be counted"));
   sizes.type = type == ElementType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient);
   if (!plans.ok())
     return absl::Status(plans.status().code(), absl::StrCat("library call '", name, "': ", plans.status().message()));
-  const Layout layout(sizes, **plans);
+  const int64_t used = layout->library + (*plans)->workspaceBytes();
   std::shared_ptr<Scratch> scratch;
-  if (layout.total > workspace) {
-    absl::StatusOr<std::shared_ptr<Scratch>> more = Scratch::get(layout.total);
+  if (used > workspace) {
+    absl::StatusOr<std::shared_ptr<Scratch>> more = Scratch::get(used);
     if (!more.ok())
       return more.status();
     scratch = *std::move(more);
@@ -198,7 +189,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
   std::vector<int64_t> bytes = call.getOperandBytes();
   if (workspace > 0)
     bytes.push_back(workspace);
-  return std::make_unique<CudaAttention>(name, *plans, layout, call.getScale().getValueAsDouble(), std::move(bytes),
+  return std::make_unique<CudaAttention>(name, *plans, *layout, call.getScale().getValueAsDouble(), std::move(bytes),
                                          std::move(scratch));
 }
 

@@ -1,9 +1,9 @@
-#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/gpu/AttentionRowsKernels.h"
 #include "runtime/gpu/DeviceCalls.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 #include <optional>
@@ -14,9 +14,9 @@ namespace {
 
 struct Sizes {
   int64_t samples, positions, keys, heads, width, element;
+  int64_t toNextScores;
 
   int64_t scoreBytes() const { return heads * positions * keys * element; }
-  int64_t toNextScores() const { return sbp::alignUp(scoreBytes(), sbp::kAlignmentBytes); }
   int64_t queryBytes() const { return positions * heads * width * element; } ///< of one sample
   int64_t keyBytes() const { return keys * heads * width * element; }
 };
@@ -86,7 +86,7 @@ private:
   std::byte *query(Buffer buffer, int64_t sample) const { return buffer.data + sample * sizes.queryBytes(); }
   std::byte *key(Buffer buffer, int64_t sample) const { return buffer.data + sample * sizes.keyBytes(); }
   Buffer scores(absl::Span<const Buffer> buffers, int64_t number) const {
-    return buffers.back().slice(number * sizes.toNextScores(), sizes.scoreBytes());
+    return buffers.back().slice(number * sizes.toNextScores, sizes.scoreBytes());
   }
 
   /// Of the sample's queries and keys, into the first scores.
@@ -147,22 +147,26 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   rows.scale = call.getScale().getValueAsDouble();
   rows.isCausal = call.getCausal();
   rows.type = *elementTypeOf(call.getType());
-  const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(),
-                    call.getHeads(),   call.getWidth(),     bytesOf(rows.type)};
   const int64_t workspace = call.getWorkspace().value_or(0);
   const std::string what = absl::StrCat("library call '", std::string(call.getCallName()), "'");
-  if (workspace < (isGradient ? 2 : 1) * sizes.toNextScores() || sizes.samples * sizes.scoreBytes() * sizes.width == 0)
-    return absl::InvalidArgumentError(absl::StrCat(what, ": a workspace of ", workspace,
-                                                   " bytes is too small, or something is empty; the scores of a sample "
-                                                   "have ",
-                                                   sizes.scoreBytes()));
+  const exec::AttentionExtents extents = call.getExtents();
+  const std::optional<int64_t> needed = exec::deviceAttentionWorkspace(extents),
+                               scores = exec::sampleScoresBytes(extents);
+  if (!needed || !scores || workspace < *needed)
+    return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; give it ",
+                                                   needed ? absl::StrCat(*needed) : "more than can be counted"));
+  const std::vector<int64_t> operandBytes = call.getOperandBytes();
+  if (absl::c_linear_search(operandBytes, 0))
+    return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave it out of the plan"));
+  const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(), call.getHeads(),
+                    call.getWidth(),   bytesOf(rows.type),  *scores};
   int64_t maskBytes = 0;
   if (call.getMaskType()) {
     const ElementType mask = *elementTypeOf(call.getMaskType());
     maskBytes = sizes.keys * bytesOf(mask);
     rows.maskType = nameOf(mask);
   }
-  std::vector<int64_t> bytes = call.getOperandBytes();
+  std::vector<int64_t> bytes = operandBytes;
   bytes.push_back(workspace);
   auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
   if (absl::Status status = made->prepare(rows, isGradient, services); !status.ok())

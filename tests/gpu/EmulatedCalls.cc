@@ -1,7 +1,6 @@
 #include "tests/gpu/EmulatedCalls.h"
 
 #include "dialects/nn/Nn.h"
-#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/GpuProgram.h"
 #include "runtime/host/calls/Gemm.h"
@@ -182,7 +181,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
     onHost = attention.withType(wide);
     inputs = attention.getGradient() ? 4 : 3;
     outputs = attention.getGradient() ? 3 : 1;
-    hostWorkspace = sbp::alignUp(2 * nn::kAttentionBlock * attention.getKeys() * kFloatBytes, sbp::kAlignmentBytes);
+    hostWorkspace = exec::hostAttentionWorkspace(attention.withType(wide).getExtents()).value_or(0);
   } else {
     return absl::UnimplementedError(
         absl::StrCat("a GPU has no call '", std::string(call.getCallName()), "' of small floats"));

@@ -27,7 +27,6 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr int64_t kBlock = 64; ///< positions
 constexpr char kForward[] = "attention", kGradient[] = "attention_grad";
 
 struct Sizes {
@@ -72,8 +71,8 @@ public:
         std::fill(sum, sum + sizes.samples * sizes.keys * sizes.stride(), Float(0));
     for (int64_t sample = 0; sample < sizes.samples; ++sample)
       for (int64_t head = 0; head < sizes.heads; ++head)
-        for (int64_t begin = 0; begin < sizes.positions && status.ok(); begin += kBlock)
-          status = compute(sample, head, begin, std::min(begin + kBlock, sizes.positions));
+        for (int64_t begin = 0; begin < sizes.positions && status.ok(); begin += exec::kAttentionBlock)
+          status = compute(sample, head, begin, std::min(begin + exec::kAttentionBlock, sizes.positions));
     return status;
   }
 
@@ -90,7 +89,7 @@ private:
     keyGrad = isGradient ? floats() : nullptr;
     valueGrad = isGradient ? floats() : nullptr;
     weights = sizes.keys > 0 ? floats() : nullptr;
-    slopes = weights + kBlock * sizes.keys;
+    slopes = weights + exec::kAttentionBlock * sizes.keys;
   }
 
   absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end) {
@@ -166,8 +165,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
     sizes.mask = elementTypeOf(call.getMaskType());
   const ElementType type = *elementTypeOf(call.getType());
   std::vector<int64_t> bytes = call.getOperandBytes();
-  if (sizes.keys > 0)
-    bytes.push_back(2 * kBlock * sizes.keys * bytesOf(type));
+  if (const int64_t workspace = exec::hostAttentionWorkspace(call.getExtents()).value_or(0); workspace > 0)
+    bytes.push_back(workspace);
   if (type == ElementType::F32)
     return std::make_unique<Attention<float>>(name, sizes, call.getGradient(), bytes, options.threads);
   if (type == ElementType::F64)

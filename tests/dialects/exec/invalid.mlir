@@ -379,10 +379,76 @@ exec.plan @library_c1 attributes {input_types = [], input_names = [], inputs = [
 
 // -----
 
-exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @library_c1_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 4>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 0, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, type = f32> reads [#exec.range<arena, 16, 16>, #exec.range<arena, 20, 16>] writes [#exec.range<arena, 0, 16>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 24, 16] bytes, but the operands of its call have [16, 24, 24]; give each its range}}
+  exec.library #exec.matmul<m = 2, n = 3, k = 2, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 24>] writes [#exec.range<arena, 40, 16>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 24] bytes, but the operands of its call have [16, 24, 24]; give each its range}}
+  exec.library #exec.matmul<m = 2, n = 3, k = 2, type = f32> reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 16, 24>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 24, 24, 64] bytes, but the operands of its call have [16, 24, 24]; give each its range}}
+  exec.library #exec.matmul<m = 2, n = 3, k = 2, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 24>] writes [#exec.range<arena, 40, 24>, #exec.range<arena, 64, 64>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 16, 16, 16] bytes, but the operands of its call have [16, 16, 16, 16], and a workspace of 64 behind them; give each its range}}
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32, workspace = 64> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 16, 16, 16, 128] bytes, but the operands of its call have [16, 16, 16, 16], and a workspace of 64 behind them; give each its range}}
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32, workspace = 64> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>, #exec.range<arena, 64, 128>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 16, 16, 16, 64] bytes, but the operands of its call have [16, 16, 16, 16]; give each its range}}
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32, workspace = 0> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>, #exec.range<arena, 64, 64>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.library' op has ranges of [16, 16, 16, 16, 64, 64] bytes, but the operands of its call have [16, 16, 16, 16], and may have a workspace behind them; give each its range}}
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>, #exec.range<arena, 64, 64>, #exec.range<arena, 128, 64>]
+}
+
+// -----
+
+exec.space @arena 1024 bytes
+exec.plan @library_c2_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.library #exec.matmul<m = 2, n = 3, k = 2, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 24>] writes [#exec.range<arena, 40, 24>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32, workspace = 64> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>, #exec.range<arena, 64, 64>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32, workspace = 0> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 2, heads = 1, width = 2, scale = 0.5, type = f32> reads [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>, #exec.range<arena, 32, 16>] writes [#exec.range<arena, 48, 16>, #exec.range<arena, 64, 256>]
 }
 
 // -----

@@ -100,6 +100,29 @@ func.func private @attention_c1_legal() attributes {call0 = #exec.attention<samp
 
 // -----
 
+// @attention_c2
+// expected-error @below {{call of 'attention' has scores of 1 x 1 x 1099511627776 x 1099511627776 elements, for which a device needs more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 1099511627776, keys = 1099511627776, heads = 1, width = 1, scale = 0.5, type = f32>}
+
+// -----
+
+// @attention_c2
+// expected-error @below {{call of 'attention' has scores of 1 x 1 x 1 x 72057594037927936 elements, for which a device needs more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 1, keys = 72057594037927936, heads = 1, width = 1, scale = 0.5, type = bf16>}
+
+// -----
+
+// Only what the gradient needs is too large: keys are rounded up to 128.
+// @attention_c2
+// expected-error @below {{call of 'attention_grad' has scores of 35184372088832 x 1 x 1024 x 1 elements, for which a device needs more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.attention<gradient = true, samples = 35184372088832, positions = 1024, keys = 1, heads = 1, width = 8, scale = 0.5, type = bf16>}
+
+// -----
+
+func.func private @attention_c2_legal() attributes {call = #exec.attention<samples = 35184372088832, positions = 1024, keys = 1, heads = 1, width = 8, scale = 0.5, type = bf16>}
+
+// -----
+
 // @embedding_grad_c1
 // expected-error @below {{call of 'embedding_grad' has rows = -2; it is at least 0}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = -2, vocabulary = 3, width = 4, type = f32, index_type = i64>}

@@ -5,8 +5,8 @@
 
 // CHECK: exec.space @persistent 256 bytes kept
 exec.space @persistent 256 bytes kept
-// CHECK: exec.space @arena 256 bytes{{$}}
-exec.space @arena 256 bytes
+// CHECK: exec.space @arena 1024 bytes{{$}}
+exec.space @arena 1024 bytes
 // CHECK: exec.group @dp ranks [0, 2] index 1
 exec.group @dp ranks [0, 2] index 1
 // CHECK: exec.group @g ranks [0, 1] index 1
@@ -28,18 +28,18 @@ exec.plan @train attributes {
   exec.copy <persistent, 64, 64> to <arena, 128, 64>
   // CHECK-NEXT: exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]{{$}}
   exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 5.000000e-01, type = bf16> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16> reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 1.000000e-01, causal = true, type = f32, mask_type = i32, workspace = 64> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.1, causal = true, type = f32, mask_type = i32, workspace = 64> reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [] writes [#exec.range<arena, 64, 16>]
-  // CHECK-NEXT: exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [] writes [#exec.range<arena, 64, 16>]
-  exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [#exec.range<persistent, 0, 16>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 64, 16>]
+  exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [#exec.range<persistent, 0, 16>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 64, 16>]
+  // CHECK-NEXT: exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 5.000000e-01, type = bf16> reads [#exec.range<persistent, 0, 80>, #exec.range<persistent, 0, 120>, #exec.range<persistent, 0, 120>] writes [#exec.range<arena, 64, 80>]
+  exec.library #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = bf16> reads [#exec.range<persistent, 0, 80>, #exec.range<persistent, 0, 120>, #exec.range<persistent, 0, 120>] writes [#exec.range<arena, 64, 80>]
+  // CHECK-NEXT: exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 1.000000e-01, causal = true, type = f32, mask_type = i32, workspace = 64> reads [#exec.range<persistent, 0, 160>, #exec.range<persistent, 0, 160>, #exec.range<persistent, 0, 240>, #exec.range<persistent, 0, 240>, #exec.range<persistent, 0, 12>] writes [#exec.range<arena, 64, 160>, #exec.range<arena, 224, 240>, #exec.range<arena, 464, 240>, #exec.range<arena, 704, 64>]
+  exec.library #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.1, causal = true, type = f32, mask_type = i32, workspace = 64> reads [#exec.range<persistent, 0, 160>, #exec.range<persistent, 0, 160>, #exec.range<persistent, 0, 240>, #exec.range<persistent, 0, 240>, #exec.range<persistent, 0, 12>] writes [#exec.range<arena, 64, 160>, #exec.range<arena, 224, 240>, #exec.range<arena, 464, 240>, #exec.range<arena, 704, 64>]
+  // CHECK-NEXT: exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [#exec.range<persistent, 0, 32>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 64, 48>]
+  exec.library #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, workspace = 0> reads [#exec.range<persistent, 0, 32>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 64, 48>]
+  // CHECK-NEXT: exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [#exec.range<persistent, 0, 16>] writes []
+  exec.library #exec.check_indices<count = 4, places = 5, type = i32, ignored = -100, what = "nn.softmax_cross_entropy"> reads [#exec.range<persistent, 0, 16>] writes []
+  // CHECK-NEXT: exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [#exec.range<persistent, 0, 72>, #exec.range<persistent, 0, 144>] writes [#exec.range<arena, 64, 48>]
+  exec.library #exec.matmul<products = 3, m = 1, n = 2, k = 3, transpose_a = true, type = f64> reads [#exec.range<persistent, 0, 72>, #exec.range<persistent, 0, 144>] writes [#exec.range<arena, 64, 48>]
   // CHECK-NEXT: exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
   // CHECK-NEXT: exec.wait 0{{$}}

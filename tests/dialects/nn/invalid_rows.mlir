@@ -305,6 +305,21 @@ func.func @attention_c2_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, 
 
 // -----
 
+func.func @attention_c3(%x: tensor<1x1099511627776x1x1xf32>) {
+  // expected-error @below {{'nn.attention' op takes query 'tensor<1x1099511627776x1x1xf32>' and key 'tensor<1x1099511627776x1x1xf32>', for whose scores a device needs more than 2^63 - 1 bytes; make them smaller}}
+  %0 = nn.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>) -> tensor<1x1099511627776x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3_legal(%x: tensor<1x1099511627776x1x1xf32>, %k: tensor<1x1024x1x1xf32>) {
+  %0 = nn.attention %x, %k, %k {scale = 0.5 : f64} : (tensor<1x1099511627776x1x1xf32>, tensor<1x1024x1x1xf32>, tensor<1x1024x1x1xf32>) -> tensor<1x1099511627776x1x1xf32>
+  return
+}
+
+// -----
+
 func.func @attention_grad_c1(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>) {
   // expected-error @below {{'nn.attention_grad' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0:3 = nn.attention_grad %q, %q, %k, %v {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>)
@@ -332,6 +347,21 @@ func.func @attention_grad_c1(%x: tensor<4xf32, #B>) {
 
 func.func @attention_grad_c1_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>) {
   %0:3 = nn.attention_grad %q, %q, %k, %k {causal, scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c3(%x: tensor<1x1099511627776x1x1xf32>) {
+  // expected-error @below {{'nn.attention_grad' op takes query 'tensor<1x1099511627776x1x1xf32>' and key 'tensor<1x1099511627776x1x1xf32>', for whose scores a device needs more than 2^63 - 1 bytes; make them smaller}}
+  %0:3 = nn.attention_grad %x, %x, %x, %x {scale = 0.5 : f64} : (tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>) -> (tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c3_legal(%x: tensor<1x1099511627776x1x1xf32>, %k: tensor<1x1024x1x1xf32>) {
+  %0:3 = nn.attention_grad %x, %x, %k, %k {scale = 0.5 : f64} : (tensor<1x1099511627776x1x1xf32>, tensor<1x1099511627776x1x1xf32>, tensor<1x1024x1x1xf32>, tensor<1x1024x1x1xf32>) -> (tensor<1x1099511627776x1x1xf32>, tensor<1x1024x1x1xf32>, tensor<1x1024x1x1xf32>)
   return
 }
 

@@ -1,0 +1,63 @@
+#include "dialects/exec/AttentionWorkspace.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
+
+namespace splitcast::exec {
+
+namespace {
+
+std::optional<int64_t> alignedBytes(const sbp::Shape &shape, int64_t elementBytes) {
+  std::optional<int64_t> bytes = sbp::checkedBytes(shape, elementBytes);
+  return bytes ? sbp::checkedAlignUp(*bytes, sbp::kAlignmentBytes) : std::nullopt;
+}
+
+std::optional<int64_t> sum(std::optional<int64_t> a, std::optional<int64_t> b) {
+  return a && b ? sbp::checkedSum(*a, *b) : std::nullopt;
+}
+
+} // namespace
+
+bool isAddressable(const AttentionExtents &call) {
+  return hostAttentionWorkspace(call) && deviceAttentionWorkspace(call) && flashAttentionLayout(call);
+}
+
+std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call) {
+  return alignedBytes({2 * kAttentionBlock, call.keys}, call.elementBytes);
+}
+
+std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call) {
+  return alignedBytes({call.heads, call.positions, call.keys}, call.elementBytes);
+}
+
+std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call) {
+  const std::optional<int64_t> scores = sampleScoresBytes(call);
+  return call.isGradient ? sum(scores, scores) : scores;
+}
+
+bool isFlashAttention(const AttentionExtents &call) {
+  constexpr int64_t kSmallFloat = 2, kWidths = 8, kWidest = 128;
+  return call.elementBytes == kSmallFloat && !call.hasMask && call.width % kWidths == 0 && call.width <= kWidest &&
+         (call.positions > 1 || call.keys > 1);
+}
+
+/// cuDNN's own is, for the gradient, a small float per score (positions rounded up to 64, keys to 128): measured, not
+/// documented.
+std::optional<FlashAttentionLayout> flashAttentionLayout(const AttentionExtents &call) {
+  constexpr int64_t kSmallFloat = 2, kFloat = 4, kBase = int64_t{1} << 16, kPositions = 64, kKeys = 128;
+  if (!call.isGradient)
+    return FlashAttentionLayout{0, 0, 0, kBase};
+  const std::optional<int64_t> positions = sbp::checkedAlignUp(call.positions, kPositions),
+                               keys = sbp::checkedAlignUp(call.keys, kKeys);
+  if (!positions || !keys)
+    return std::nullopt;
+  const std::optional<int64_t> statistics =
+                                   alignedBytes({call.samples, call.heads, call.positions, call.width}, kSmallFloat),
+                               floats = alignedBytes({call.samples, call.heads, call.positions}, kFloat),
+                               delta = sum(statistics, floats), library = sum(delta, floats),
+                               total =
+                                   sum(sum(library, kBase),
+                                       sbp::checkedBytes({call.samples, call.heads, *positions, *keys}, kSmallFloat));
+  return total ? std::optional(FlashAttentionLayout{*statistics, *delta, *library, *total}) : std::nullopt;
+}
+
+} // namespace splitcast::exec
