@@ -259,6 +259,10 @@ public:
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     return info.ok() ? state->readPieces(**info, data) : info.status();
   }
+  absl::Status readPart(const std::string &name, const sbp::Interval &elements, void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->readPart(**info, elements, data) : info.status();
+  }
   absl::Status writePieces(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     executor->forgetHeld();

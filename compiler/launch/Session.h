@@ -89,6 +89,9 @@ public:
   /// This rank's pieces, in their local order. Every rank calls writePieces. NotFound: no such variable.
   virtual absl::Status readPieces(const std::string &name, void *data) = 0;
   virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
+  /// Only these elements of the pieces: who goes through all of them in parts never holds a variable twice.
+  ///   Errors  OutOfRange: the pieces have fewer.
+  virtual absl::Status readPart(const std::string &name, const sbp::Interval &elements, void *data) = 0;
 
   /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it
   /// all.

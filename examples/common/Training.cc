@@ -12,6 +12,9 @@
 
 namespace splitcast {
 
+/// What is read of a variable at a time, so that summing it takes no memory that grows with it.
+static constexpr int64_t kPartElements = 1 << 18;
+
 void TrainingFlags::addTo(Flags &flags) {
   flags.addInteger("steps", &steps, 0, 1'000'000'000, "how many");
   flags.addZero(&zero);
@@ -183,15 +186,16 @@ absl::Status Training::finish() {
 static absl::Status addPieces(Session &session, const Session::Variable &variable, ExactSum &sum) {
   if (!variable.ownsPieces)
     return absl::OkStatus();
-  int64_t elements = 0;
+  std::vector<float> values(kPartElements);
   for (const sbp::Run &piece : variable.pieces)
-    elements = std::max(elements, piece.local + piece.count);
-  std::vector<float> values(elements);
-  if (absl::Status status = session.readPieces(variable.name, values.data()); !status.ok())
-    return status;
-  for (const sbp::Run &piece : variable.pieces)
-    for (int64_t i = 0; i < piece.count; ++i)
-      sum.add(values[piece.local + i]);
+    for (int64_t done = 0; done < piece.count; done += kPartElements) {
+      const int64_t count = std::min(kPartElements, piece.count - done);
+      if (absl::Status status = session.readPart(variable.name, {piece.local + done, count}, values.data());
+          !status.ok())
+        return status;
+      for (int64_t i = 0; i < count; ++i)
+        sum.add(values[i]);
+    }
   return absl::OkStatus();
 }
 

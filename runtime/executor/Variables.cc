@@ -83,6 +83,17 @@ absl::Status Variables::readPieces(const VariableInfo &variable, void *data) {
   return piece.bytes ? device.download(data, piece) : absl::OkStatus();
 }
 
+absl::Status Variables::readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data) {
+  if (elements.begin < 0 || elements.count < 0 || elements.begin > variable.pieceElements() - elements.count)
+    return absl::OutOfRangeError(absl::StrCat("variable @", variable.name, ": elements ", elements.begin, " to ",
+                                              elements.begin + elements.count, " are wanted, but this rank has ",
+                                              variable.pieceElements(), "; read what lies in its pieces"));
+  const int64_t bytes = bytesOf(variable.type);
+  return elements.count > 0
+             ? device.download(data, pieceOf(variable).slice(elements.begin * bytes, elements.count * bytes))
+             : absl::OkStatus();
+}
+
 absl::Status Variables::writePieces(const VariableInfo &variable, const void *data) {
   Buffer piece = pieceOf(variable);
   return piece.bytes ? device.upload(piece, data) : absl::OkStatus();

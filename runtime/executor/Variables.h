@@ -54,6 +54,8 @@ public:
   absl::Status initialize(uint64_t seed);
 
   absl::Status readPieces(const VariableInfo &variable, void *data);
+  /// Only these elements of the rank's pieces, in their local order.
+  absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
   absl::Status writePieces(const VariableInfo &variable, const void *data);
   /// Whole variables; see Session.
   absl::Status readWhole(const VariableInfo &variable, void *data);
