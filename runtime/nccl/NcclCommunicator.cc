@@ -254,9 +254,10 @@ private:
     return status;
   }
 
-  /// The slot of a peer in the workspace: `slots` of `bytes` each, aligned.
-  static Buffer slotOf(Buffer workspace, int64_t slot, int64_t bytes) {
-    return workspace.slice(slot * sbp::alignUp(bytes, sbp::kAlignmentBytes), bytes);
+  /// What a peer has of the workspace, of which each other rank has `bytes`, aligned.
+  Buffer partOf(Buffer workspace, int64_t peer, int64_t bytes) const {
+    const int64_t part = peer < rank() ? peer : peer - 1;
+    return workspace.slice(part * sbp::alignUp(bytes, sbp::kAlignmentBytes), bytes);
   }
 
   /// Every rank sends its addends of each block, chunk by chunk, to the block's owner, which adds them.
@@ -270,8 +271,7 @@ private:
     auto chunkOf = [&](int64_t block, int64_t begin) {
       return data.slice(starts[block] + begin, std::min(bytes[block] - begin, ccl::kChunkBytes));
     };
-    const int64_t slotBytes = std::min(bytes[rank()], ccl::kChunkBytes),
-                  most = *std::max_element(bytes.begin(), bytes.end());
+    const int64_t most = *std::max_element(bytes.begin(), bytes.end());
     cudaStream_t on = cudaStreamOf(stream);
     for (int64_t begin = 0; begin < most; begin += ccl::kChunkBytes) {
       const bool hasOwn = begin < bytes[rank()];
@@ -280,8 +280,8 @@ private:
         absl::Status sent = begin < bytes[peer] ? send(chunkOf(peer, begin), peer, on, site) : absl::OkStatus();
         if (!hasOwn)
           return sent;
-        const int64_t slot = 2 * (peer < rank() ? peer : peer - 1) + begin / ccl::kChunkBytes % 2;
-        addends[peer] = slotOf(workspace, slot, slotBytes).slice(0, chunkOf(rank(), begin).bytes);
+        addends[peer] = partOf(workspace, peer, ccl::addendBytes(bytes[rank()]))
+                            .slice(begin % (2 * ccl::kChunkBytes), chunkOf(rank(), begin).bytes);
         sent.Update(receive(addends[peer], peer, on, site));
         return sent;
       });
@@ -303,7 +303,7 @@ private:
     std::vector<Buffer> addends(size());
     addends[rank()] = data;
     absl::Status status = exchangeBlocks(site, [&](int64_t peer) {
-      addends[peer] = slotOf(workspace, peer < rank() ? peer : peer - 1, data.bytes);
+      addends[peer] = partOf(workspace, peer, data.bytes);
       absl::Status sent = send(data, peer, on, site);
       sent.Update(receive(addends[peer], peer, on, site));
       return sent;

@@ -11,7 +11,7 @@ namespace {
 int64_t chunks(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
 int64_t workspace(int64_t ranks, int64_t ownBytes) {
-  return 2 * (ranks - 1) * sbp::alignUp(std::min(ownBytes, kChunkBytes), sbp::kAlignmentBytes);
+  return (ranks - 1) * sbp::alignUp(addendBytes(ownBytes), sbp::kAlignmentBytes);
 }
 
 } // namespace
@@ -42,6 +42,8 @@ Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, 
   int64_t messages = longer * chunks(shortBytes + elementBytes) + (ranks - longer) * chunks(shortBytes);
   return {bytes - own + (ranks - 1) * own, messages - chunks(own) + (ranks - 1) * chunks(own)};
 }
+
+int64_t addendBytes(int64_t ownBytes) { return std::min(ownBytes, 2 * kChunkBytes); }
 
 int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank) {
   return workspace(blocks.size(), blocks[rank]);

@@ -45,7 +45,10 @@ Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, 
 /// sends[r]: the bytes for rank r.
 Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank);
 
-/// Bytes of scratch memory that the receiver of addends needs: two chunks from each other rank.
+/// Bytes in which the addends of one other rank wait for a sum of `ownBytes`: all of them, or two chunks in turns,
+/// where there are more.
+int64_t addendBytes(int64_t ownBytes);
+/// Bytes of scratch memory that the receiver of addends needs: addendBytes for each other rank, aligned.
 int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank);
 int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank);
 

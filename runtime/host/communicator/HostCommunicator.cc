@@ -94,8 +94,7 @@ void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, ab
   for (int64_t distance = 1; distance < size(); ++distance)
     lanes.push_back(Lane::send(peer(distance), tag, blockOf(data, blocks, elementBytes, peer(distance))));
   int64_t blockBytes = blocks[rank()] * elementBytes;
-  int64_t slotBytes = sbp::alignUp(std::min(blockBytes, ccl::kChunkBytes), sbp::kAlignmentBytes);
-  int64_t peerBytes = Lane::kSlots * slotBytes;
+  int64_t peerBytes = sbp::alignUp(ccl::addendBytes(blockBytes), sbp::kAlignmentBytes);
   for (int64_t distance = 1; distance < size(); ++distance) {
     Buffer slots = workspace.slice((distance - 1) * peerBytes, peerBytes);
     lanes.push_back(Lane::receiveIntoSlots(peer(distance), tag, slots, blockBytes));

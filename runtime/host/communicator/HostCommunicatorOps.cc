@@ -41,7 +41,7 @@ Lane Lane::send(int64_t peer, int tag, Buffer block) {
 
 Lane Lane::receiveIntoSlots(int64_t peer, int tag, Buffer slots, int64_t bytes) {
   Lane lane = receive(peer, tag, {slots.data, bytes});
-  lane.slotBytes = slots.bytes / kSlots;
+  lane.usesSlots = true;
   lane.allowed = std::min(lane.chunks, kSlots);
   return lane;
 }
@@ -55,7 +55,7 @@ Lane Lane::signal(bool receives, int64_t peer, int tag) {
 
 Buffer Lane::chunk(int64_t index) const {
   int64_t begin = index * ccl::kChunkBytes;
-  int64_t offset = slotBytes > 0 ? index % kSlots * slotBytes : begin;
+  int64_t offset = usesSlots ? index % kSlots * ccl::kChunkBytes : begin;
   return {data + offset, std::min(bytes - begin, ccl::kChunkBytes)};
 }
 

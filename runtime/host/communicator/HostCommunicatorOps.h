@@ -32,7 +32,8 @@ class Lane {
 public:
   static Lane send(int64_t peer, int tag, Buffer block);
   static Lane receive(int64_t peer, int tag, Buffer block);
-  /// Receives a block of `bytes`, chunk k into slot k % kSlots; each slot has slots.bytes / kSlots bytes.
+  /// Receives a block of `bytes`, chunk k into slot k % kSlots; slots lie in a row, each of a chunk's size, and have
+  /// ccl::addendBytes(bytes).
   static Lane receiveIntoSlots(int64_t peer, int tag, Buffer slots, int64_t bytes);
   /// One message with no contents, either way.
   static Lane signal(bool receives, int64_t peer, int tag);
@@ -62,7 +63,7 @@ private:
   int tag = 0;
   std::byte *data = nullptr;
   int64_t bytes = 0;
-  int64_t slotBytes = 0; ///< 0: chunks lie in a row
+  bool usesSlots = false; ///< else chunks lie in a row
   int64_t chunks = 0;
   int64_t allowed = 0;
   int64_t postedChunks = 0, doneChunks = 0;
