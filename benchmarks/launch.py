@@ -10,9 +10,11 @@ def fail(message):
     sys.exit(f"{script}: error: {message}")
 
 
-def run(command, suffices=lambda text: False):
+def run(command, suffices=lambda text: False, withErrors=False):
     """What it prints; ends this program when it fails, unless what it has printed suffices."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if withErrors:
+        result.stdout += result.stderr
     if result.returncode != 0 and not suffices(result.stdout):
         fail(f"{' '.join(command)} ended with {result.returncode}:\n{result.stdout}{result.stderr}")
     if result.returncode != 0:

@@ -12,21 +12,26 @@ using namespace splitcast;
 
 namespace {
 
-constexpr int64_t kInputs = 256, kHidden = 128, kClasses = 10, kBatch = 128, kPredicted = 1000;
+constexpr int64_t kInputs = 256, kClasses = 10, kBatch = 128, kPredicted = 1000;
 /// The step whose batch is predicted: no training comes so far.
 constexpr int64_t kUnseenStep = 2'000'000'000;
 
-Tensor logits(const Tensor &x) { return linear(relu(linear(x, "fc1", kHidden)), "fc2", kClasses); }
+struct ClassifierFlags {
+  int64_t hidden = 128;
+  TrainingFlags training;
+};
 
-void build(Graph &graph) {
+Tensor logits(const Tensor &x, int64_t hidden) { return linear(relu(linear(x, "fc1", hidden)), "fc2", kClasses); }
+
+void build(Graph &graph, int64_t hidden) {
   graph.function("train");
   Tensor x = graph.input("x", ElementType::F32, {kBatch, kInputs}, split(0));
   Tensor labels = graph.input("labels", ElementType::I64, {kBatch}, split(0));
-  Tensor loss = mean(softmaxCrossEntropy(logits(x), labels));
+  Tensor loss = mean(softmaxCrossEntropy(logits(x, hidden), labels));
   graph.minimize(loss, Sgd{1e-3});
   graph.output("loss", loss);
   graph.function("predict");
-  graph.output("logits", logits(graph.input("x", ElementType::F32, {kPredicted, kInputs}, split(0))));
+  graph.output("logits", logits(graph.input("x", ElementType::F32, {kPredicted, kInputs}, split(0)), hidden));
 }
 
 /// Sample `index` of all that there are, by number: a center, chosen at random, and noise around it.
@@ -104,12 +109,12 @@ absl::Status predict(Training &training, const Samples &samples) {
   return absl::OkStatus();
 }
 
-absl::Status run(const TrainingFlags &flags, Launch &launch) {
+absl::Status run(const ClassifierFlags &flags, Launch &launch) {
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
-  build(graph);
-  Samples samples(flags.seed);
+  build(graph, flags.hidden);
+  Samples samples(flags.training.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+      flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
         return samples.makeBatch(input, step, rows, to);
       });
   if (!training.ok())
@@ -126,8 +131,10 @@ absl::Status run(const TrainingFlags &flags, Launch &launch) {
 } // namespace
 
 int main(int argc, char **argv) {
-  TrainingFlags training;
+  ClassifierFlags classifier;
   Flags flags("classifier", "[flags]\nTrains a classifier on points around ten centers, and predicts with it.");
-  training.addTo(flags);
-  return launchMain(flags, argc, argv, training.launch, [&](Launch &launch) { return run(training, launch); });
+  flags.addInteger("hidden", &classifier.hidden, 1, 1'000'000, "outputs of the first layer");
+  classifier.training.addTo(flags);
+  return launchMain(flags, argc, argv, classifier.training.launch,
+                    [&](Launch &launch) { return run(classifier, launch); });
 }

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Compares the peak memory that is predicted of the examples, and of modules with large inputs, with what the system counts.
+
+    python3 benchmarks/memory.py [--only=MODEL] [--stages=0,1,2,3] [--ranks=2,3]
+
+Run from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks tensors are split one by
+one, on other numbers by bucket; batches do not divide by 3. Each model runs as a user runs it, small and large: what the
+high-water mark of each rank's process rises by from the one to the other is held against what the predicted peak of that rank
+rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The prediction is splitcast-opt's,
+of the module that the program itself wrote, and rank 0's must be what its --report says.
+
+Prints a table, and exits 1 when what a rank has less what was predicted is below LEAST_MB or above MOST_MB.
+"""
+import argparse
+import os
+import re
+import sys
+import tempfile
+
+from launch import fail, mpirun, run, runMeasured
+
+# Pages of libraries that one run of a program touches and another does not.
+LEAST_MB = -3
+# While a product is computed oneDNN copies an operand in parts, of at most 15.9 MB per thread, which shows where all products
+# are large, in gpt; the rest is the C library's, and the plan's own text. A twentieth of any of these peaks is more.
+MOST_MB = 7
+MOST_MB_OF_GPT = 16
+# What oneDNN frees, the C library keeps some of for the next product, which is nobody's buffer; unless it is told this.
+GIVE_BACK = ["-x", "MALLOC_MMAP_THRESHOLD_=1048576"]
+
+SMALL_TEXT = "--text=/usr/share/common-licenses/GPL-3"
+# Each program with what makes it large, and what makes it small with as many ops.
+EXAMPLES = {
+    "recipe": (["--layers=10", "--width=2000"], ["--layers=10", "--width=16"]),
+    "classifier": (["--hidden=100000"], ["--hidden=16"]),
+    "text_model": ([SMALL_TEXT, "--batch=100", "--window=50", "--width=100", "--hidden=8000"],
+                   [SMALL_TEXT, "--batch=100", "--window=5", "--width=8", "--hidden=16"]),
+    "gpt": ([SMALL_TEXT, "--batch=7", "--layers=4", "--width=768", "--heads=12", "--context=128", "--sample=3"],
+            [SMALL_TEXT, "--batch=7", "--layers=4", "--width=24", "--heads=12", "--context=16", "--sample=3"]),
+}
+# Inputs by name: rows, columns, small columns. The second lies on 3 ranks as 334, 333 and 333 rows, and nothing reads @unused.
+INPUTS = {
+    "inputs": {"x": (4096, 4096, 16), "y": (4096, 12288, 16)},
+    "inputs_unused": {"x": (1000, 50000, 16), "unused": (1000, 16800, 16)},
+}
+
+
+def parseArguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", default="bazel-bin")
+    parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="one model; all without it")
+    parser.add_argument("--stages", default="0,1,2,3")
+    parser.add_argument("--ranks", default="2,3")
+    return parser.parse_args()
+
+
+class Setting:
+    """Where and how a model runs: programs, ranks, ZeRO."""
+
+    def __init__(self, arguments, directory, ranks, stage):
+        self.bin, self.directory, self.ranks, self.stage = arguments.bin, directory, ranks, stage
+        self.zero = f"stage={stage},strategy={'tensor' if ranks == 2 else 'bucket'}"
+
+    def flags(self, steps):
+        return [f"--steps={steps}", f"--enable-zero={self.zero}", "--threads=1", "--report",
+                f"--kernel-cache={self.directory}/kernels"]
+
+    def predicted(self, module, rank):
+        """The peak in MB."""
+        text = run([f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={self.zero.replace(',', ' ')}",
+                    f"--sbp-localize=rank={rank}", "--local-pipeline", "--exec-lower", "--exec-report", "-o", "/dev/null"],
+                   withErrors=True)
+        peaks = set(re.findall(r"^  peak +([0-9.]+) MB$", text, re.MULTILINE))
+        if len(peaks) != 1:
+            fail(f"rank {rank} of {module}: expected one peak for all functions, found {sorted(peaks)}")
+        return float(peaks.pop())
+
+    def measure(self, command, module, steps):
+        """(predicted, measured) of each rank in MB, of a run whose kernels an earlier one has compiled."""
+        launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK
+        run(launcher + command + self.flags(0))
+        text, measured = runMeasured(launcher, command + self.flags(steps))
+        predicted = [self.predicted(module, rank) for rank in range(self.ranks)]
+        if (said := re.search(r"predicted peak ([0-9.]+) MB", text)[1]) != f"{predicted[0]:.3f}":
+            fail(f"rank 0 of {module}: --report says {said} MB, splitcast-opt {predicted[0]:.3f} MB")
+        return list(zip(predicted, measured))
+
+
+def measureExample(setting, name):
+    """What the large one has more than the small one, of each rank: (predicted, measured)."""
+    module = f"{setting.directory}/{name}.mlir"
+    command = [f"{setting.bin}/examples/{name}/{name}", f"--write-mlir={module}"]
+    large, small = (setting.measure(command + flags, module, 2) for flags in EXAMPLES[name])
+    return large, [(a[0] - b[0], a[1] - b[1]) for a, b in zip(large, small)]
+
+
+def inputModule(name, ranks, isLarge):
+    columns = {what: sizes[1] if isLarge else sizes[2] for what, sizes in INPUTS[name].items()}
+    rows = next(iter(INPUTS[name].values()))[0]
+    text = [f'#p = #sbp.placement<"cpu", [dp = {ranks}]>', "#S0 = #sbp.nd<#p, [S(0)]>",
+            f"sbp.variable @w : tensor<{columns['x']}x8xf32, #sbp.nd<#p, [B]>> init #sbp.constant<0.5>"]
+    values = [f'%{what}: tensor<{rows}x{count}xf32, #S0> {{sbp.name = "{what}"}}' for what, count in columns.items()]
+    results = "%l, %s" if "y" in columns else "%l"
+    text += [f"func.func @train({', '.join(values)}) -> ({', '.join('tensor<f32>' for _ in results.split(','))}) {{",
+             f"  %w = sbp.read @w : tensor<{columns['x']}x8xf32>",
+             f"  %h = nn.matmul %x, %w : (tensor<{rows}x{columns['x']}xf32, #S0>, tensor<{columns['x']}x8xf32>) -> "
+             f"tensor<{rows}x8xf32>",
+             f"  %l = nn.reduce_sum %h {{dims = array<i64: 0, 1>}} : (tensor<{rows}x8xf32>) -> tensor<f32>"]
+    if "y" in columns:
+        text.append(f"  %s = nn.reduce_sum %y {{dims = array<i64: 0, 1>}} : (tensor<{rows}x{columns['y']}xf32, #S0>) -> "
+                    "tensor<f32>")
+    text += ["  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>",
+             f"  return {results} : {', '.join('tensor<f32>' for _ in results.split(','))}", "}"]
+    return "\n".join(text) + "\n"
+
+
+def writeZeros(path, shape):
+    """A .npy file of f32."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+        file.truncate(file.tell() + 4 * shape[0] * shape[1] * shape[2])
+
+
+def measureInputs(setting, name):
+    both = []
+    for isLarge in (True, False):
+        module = f"{setting.directory}/{name}.mlir"
+        with open(module, "w", encoding="utf-8") as file:
+            file.write(inputModule(name, setting.ranks, isLarge))
+        command = [f"{setting.bin}/compiler/tools/splitcast-run", module]
+        for what, (rows, large, small) in INPUTS[name].items():
+            path = f"{setting.directory}/{what}.npy"
+            writeZeros(path, (1, rows, large if isLarge else small))
+            command.append(f"--input={what}={path}")
+        both.append(setting.measure(command, module, 1))
+    return both[0], [(a[0] - b[0], a[1] - b[1]) for a, b in zip(*both)]
+
+
+def main():
+    arguments = parseArguments()
+    wrong = []
+    print("| model | ranks | stage | predicted peak, MB | counted | counted less predicted |\n|---|---|---|---|---|---|")
+    for name in [arguments.only] if arguments.only else [*EXAMPLES, *INPUTS]:
+        for ranks in map(int, arguments.ranks.split(",")):
+            for stage in map(int, arguments.stages.split(",")):
+                with tempfile.TemporaryDirectory() as directory:
+                    setting = Setting(arguments, directory, ranks, stage)
+                    large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
+                # The peak itself, and the same with what the small model shows beside its own peak taken off.
+                most = MOST_MB_OF_GPT if name == "gpt" else MOST_MB
+                more = [measured - predicted for predicted, measured in rises]
+                row = [", ".join(f"{predicted:,.1f}" for predicted, _ in large),
+                       ", ".join(f"{predicted + extra:,.1f}" for (predicted, _), extra in zip(large, more)),
+                       ", ".join(f"{extra:+.1f}" for extra in more)]
+                print(f"| {name} | {ranks} | {stage} | {' | '.join(row)} |", flush=True)
+                wrong += [f"{name} on {ranks} ranks at stage {stage}: rank {rank} has {extra:+.1f} MB, where {LEAST_MB} to {most:+} "
+                          "are allowed; look for what is held and not reported, or reported and not held"
+                          for rank, extra in enumerate(more) if not LEAST_MB <= extra <= most]
+    for text in wrong:
+        print(f"memory: error: {text}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
