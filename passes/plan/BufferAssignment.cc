@@ -50,28 +50,37 @@ bool isUpdate(sbp::FenceOp fence) {
   return scope && scope.getPhase().getValue() == sbp::Phase::Update;
 }
 
-/// Whether a value is, by one of its names, in the scope of an update: so a gradient. Looks through a pack at its first
-/// member, as all are of one bucket.
+/// Whether the op only moves elements, as what cuts and joins pieces of a boxing does, alone or in a kernel.
+bool onlyMoves(Operation *op) {
+  if (auto fusion = dyn_cast<nn::FusionOp>(op))
+    return llvm::all_of(fusion.getBody().front().without_terminator(),
+                        [](Operation &inner) { return onlyMoves(&inner); });
+  return isa<nn::SliceOp, nn::ConcatOp, nn::TransposeOp, nn::ReshapeOp>(op);
+}
+
+/// Whether the op moves a value or sums it over ranks, and computes nothing of it: a value is a gradient before and
+/// after it. Of a pack all members are of one bucket.
+bool isOnTheWay(Operation *op) {
+  return aliasedBy(op) || isa<ccl::PackOp, ccl::WaitOp, ccl::CollectiveOpInterface>(op) || onlyMoves(op);
+}
+
+/// Whether a value comes from the scope of an update, so that it is a gradient.
 bool isOfUpdate(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
+  for (Operation *op = value.getDefiningOp(); op && isOnTheWay(op); op = op->getOperand(0).getDefiningOp())
     if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && isUpdate(fence))
       return true;
-    if (!aliasedBy(op) && !isa<ccl::PackOp>(op))
-      return false;
-    value = op->getOperand(0);
-  }
   return false;
 }
 
-/// Whether `value` gets such a name.
+/// Whether it goes there.
 bool goesToUpdate(Value value) {
   SmallVector<Value> open = {value};
   while (!open.empty())
     for (Operation *user : open.pop_back_val().getUsers()) {
       if (auto fence = dyn_cast<sbp::FenceOp>(user); fence && isUpdate(fence))
         return true;
-      if (aliasedBy(user))
-        open.push_back(user->getResult(0));
+      if (isOnTheWay(user))
+        llvm::append_range(open, user->getResults());
     }
   return false;
 }
@@ -318,9 +327,11 @@ bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value ro
   if (storageIsRead(target, writer, root, assign))
     return false;
   int64_t lastUse = -1;
-  if (auto ofRoot = uses.find(root); ofRoot != uses.end())
-    for (const Use &use : ofRoot->second)
-      lastUse = std::max(lastUse, indexOf(use.op));
+  if (auto known = neededUntil.find(root); known != neededUntil.end())
+    lastUse = known->second;
+  auto assigned = assigns.find(buffers[target.buffer].storage);
+  if (assigned != assigns.end() && anyWithin(assigned->second, (assign ? end : begin) + 1, lastUse + 1))
+    return false;                                  // another assignment overwrites it while it is needed
   auto writes = storageWrites.find(target.buffer); // made there later: until then this value is needed no more
   return writes == storageWrites.end() ||
          !writes->second.any(target.offset, target.offset + target.bytes, [&](const Write &other) {

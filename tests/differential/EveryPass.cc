@@ -210,7 +210,7 @@ absl::StatusOr<LevelOutcomes> checkEveryPass(ModuleOp source, const Experiment &
   return EveryPassCheck(source, experiment, configuration, options).run();
 }
 
-absl::StatusOr<bool> isExactInF32(ModuleOp source, const Experiment &experiment) {
+absl::StatusOr<bool> isSameInF32(ModuleOp source, const Experiment &experiment, Agreement agreement, double tolerance) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
   for (const char *name : {"nn-differentiate", "nn-expand-optimizers"})
     if (absl::Status status = runPass(*module, name); !status.ok())
@@ -219,7 +219,7 @@ absl::StatusOr<bool> isExactInF32(ModuleOp source, const Experiment &experiment)
   absl::StatusOr<Outcome> wide = runGlobal(*module, experiment, reference::Precision::F64);
   if (!rounded.ok())
     return rounded.status();
-  return wide.ok() && compare(*wide, *rounded, Agreement::Values).ok();
+  return wide.ok() && compare(*wide, *rounded, agreement, tolerance).ok();
 }
 
 } // namespace splitcast::differential

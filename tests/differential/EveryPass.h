@@ -43,9 +43,10 @@ struct LevelOutcomes {
 absl::StatusOr<LevelOutcomes> checkEveryPass(mlir::ModuleOp source, const Experiment &experiment,
                                              const Configuration &configuration, const EveryPassOptions &options);
 
-/// Whether every sum in `source` that its experiment does is exact: the interpreter gives the same numbers in f32 and
-/// f64.
-absl::StatusOr<bool> isExactInF32(mlir::ModuleOp source, const Experiment &experiment);
+/// Whether the interpreter's numbers in f32 are those in f64, to the agreement. With Agreement::Values, every sum that
+/// the experiment does is exact.
+absl::StatusOr<bool> isSameInF32(mlir::ModuleOp source, const Experiment &experiment, Agreement agreement,
+                                 double tolerance = kTolerance);
 
 } // namespace splitcast::differential
 

@@ -44,8 +44,15 @@ void FunctionBuilder::countIntegers() {
   Value one = b.create<nn::ConstantOp>(b.getUnknownLoc(), type, b.getF64FloatAttr(random.between(1, 3)));
   Value after = b.create<nn::AddOp>(b.getUnknownLoc(), before, one);
   b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), after);
-  returned.push_back(random.chance(50) ? before : after);
   model.features.insert(Feature::IntegerVariable);
+  if (random.chance(40)) { // and overwritten, while what it had been given is still needed
+    Value other = make<nn::ReshapeOp>(type, addInput(shape, type.getElementType(), -3, 3)); // boxed as it has to be
+    b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), other);
+    returned.push_back(after);
+    model.features.insert(Feature::AssignedTwice);
+    return;
+  }
+  returned.push_back(random.chance(50) ? before : after);
 }
 
 void FunctionBuilder::addEmpty() {

@@ -16,6 +16,8 @@ namespace splitcast::property {
 
 namespace {
 
+using differential::Agreement;
+
 /// The calls before the second that updates by a gradient.
 differential::Experiment upToSecondStep(ModuleOp module, differential::Experiment experiment) {
   auto minimizes = [&](const differential::Call &call) {
@@ -24,7 +26,8 @@ differential::Experiment upToSecondStep(ModuleOp module, differential::Experimen
   };
   auto &calls = experiment.calls;
   auto first = llvm::find_if(calls, minimizes);
-  calls.erase(std::find_if(std::next(first), calls.end(), minimizes), calls.end());
+  if (first != calls.end())
+    calls.erase(std::find_if(std::next(first), calls.end(), minimizes), calls.end());
   return experiment;
 }
 
@@ -46,14 +49,23 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
   differential::Experiment oneStep = upToSecondStep(*module, graph.experiment);
   if (isAdam) // what it updates is not exact for those who read it
     oneStep.calls.resize(1);
-  absl::StatusOr<bool> exact = differential::isExactInF32(*module, isAdam ? oneStep : graph.experiment);
+  absl::StatusOr<bool> exact =
+      differential::isSameInF32(*module, isAdam ? oneStep : graph.experiment, Agreement::Values);
   if (!isAdam && exact.ok() && !*exact) // fewer bits: try one step
-    exact = differential::isExactInF32(*module, oneStep);
+    exact = differential::isSameInF32(*module, oneStep, Agreement::Values);
   else if (!isAdam)
     return exact;
   if (exact.ok() && *exact)
     graph.experiment = std::move(oneStep);
   return exact;
+}
+
+/// Whether levels that add in other orders can be compared after all calls. A second step may blow up the rounding of
+/// the first: a sum whose addends nearly cancel, with a large learning rate, say. Seen in the oracle's own rounding.
+absl::StatusOr<bool> staysNear(const GeneratedGraph &graph) {
+  constexpr double kShare = 0.125; // of the tolerance
+  return differential::isSameInF32(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), graph.experiment,
+                                   Agreement::Close, kShare * differential::kTolerance);
 }
 
 class GraphCheck {
@@ -76,6 +88,13 @@ private:
     if (!exact.ok())
       return exact.status();
     result.isExact = *exact;
+    if (!*exact && graph.isOfIntegers) {
+      absl::StatusOr<bool> isNear = staysNear(graph);
+      if (!isNear.ok())
+        return isNear.status();
+      if (!*isNear)
+        graph.experiment = upToSecondStep(*graph.module, std::move(graph.experiment));
+    }
     for (const Refusal &refusal : graph.refusals)
       if (absl::Status status = checkRefusal(refusal); !status.ok())
         return status;

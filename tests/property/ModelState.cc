@@ -87,24 +87,33 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
 }
 
 const std::vector<Feature> &allFeatures() {
-  static const std::vector<Feature> all = {
-      Feature::CopyOfVariable, Feature::CopyBetweenBuckets, Feature::CopyOfState,     Feature::IntegerVariable,
-      Feature::EmptyTensor,    Feature::UnusedInput,        Feature::UserFence,       Feature::UserUpdate,
-      Feature::TwoSteps,       Feature::TwoFunctions,       Feature::TwoAdams,        Feature::RepeatedCalls,
-      Feature::PartOfPart,     Feature::StateOfOther,       Feature::PartialArgument, Feature::EqualRoles,
-      Feature::OwnPolicies};
+  static const std::vector<Feature> all = {Feature::CopyOfVariable,  Feature::CopyBetweenBuckets, Feature::CopyOfState,
+                                           Feature::IntegerVariable, Feature::AssignedTwice,      Feature::EmptyTensor,
+                                           Feature::UnusedInput,     Feature::UserFence,          Feature::UserUpdate,
+                                           Feature::TwoSteps,        Feature::TwoFunctions,       Feature::TwoAdams,
+                                           Feature::RepeatedCalls,   Feature::PartOfPart,         Feature::StateOfOther,
+                                           Feature::PartialArgument, Feature::EqualRoles,         Feature::OwnPolicies};
   return all;
 }
 
 const char *toString(Feature feature) {
-  static const char *names[] = {"copy of a variable", "copy between buckets",
-                                "copy of state",      "integer variable",
-                                "empty tensor",       "unused input",
-                                "user's fence",       "user's update",
-                                "two steps",          "two functions that train",
-                                "two Adams",          "repeated calls",
-                                "part of a part",     "state of another shape",
-                                "argument that is P", "two states of one role",
+  static const char *names[] = {"copy of a variable",
+                                "copy between buckets",
+                                "copy of state",
+                                "integer variable",
+                                "assigned twice",
+                                "empty tensor",
+                                "unused input",
+                                "user's fence",
+                                "user's update",
+                                "two steps",
+                                "two functions that train",
+                                "two Adams",
+                                "repeated calls",
+                                "part of a part",
+                                "state of another shape",
+                                "argument that is P",
+                                "two states of one role",
                                 "own policies"};
   return names[static_cast<int>(feature)];
 }

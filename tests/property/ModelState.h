@@ -18,6 +18,7 @@ enum class Feature {
   CopyBetweenBuckets, ///< of these, one to a variable of another layer
   CopyOfState,        ///< from or to a variable that is state of another
   IntegerVariable,    ///< read, counted up and assigned
+  AssignedTwice,      ///< likewise, and then again by another value, while the first is still needed
   EmptyTensor,        ///< an extent is 0
   UnusedInput,
   UserFence,       ///< in any phase
