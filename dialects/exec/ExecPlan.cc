@@ -26,6 +26,17 @@ public:
     intervals[begin] = end;
   }
 
+  /// All bytes of a range; an empty one has none to miss.
+  bool contains(RangeAttr range) const {
+    auto known = ends.find(range.getSpace());
+    if (range.getBytes() == 0)
+      return true;
+    if (known == ends.end())
+      return false;
+    auto next = known->second.upper_bound(range.getOffset());
+    return next != known->second.begin() && std::prev(next)->second >= range.getEnd();
+  }
+
   bool overlaps(RangeAttr range) const {
     auto known = ends.find(range.getSpace());
     if (known == ends.end() || range.getBytes() == 0)
@@ -108,11 +119,14 @@ private:
           return op.emitOpError() << "writes " << range << ", which the plan holds between runs; write elsewhere";
       if (!isHeld)
         continue;
-      llvm::for_each(writes, [&](RangeAttr range) { held.add(range); });
+      if (auto launch = dyn_cast<LaunchOp>(op))
+        for (int64_t number : launch.getInPlace())
+          reads.push_back(writes[number]);
       for (RangeAttr range : reads)
-        if (!spaces.keeps(range) && range.getBytes() > 0 && !held.overlaps(range))
+        if (!spaces.keeps(range) && !held.contains(range))
           return op.emitOpError() << "is held, but reads " << range
-                                  << ", which is neither kept nor written by a held op";
+                                  << ", which is neither kept nor written by an earlier held op";
+      llvm::for_each(writes, [&](RangeAttr range) { held.add(range); });
     }
     for (auto [range, name] : llvm::zip(plan.getInputs().getAsRange<RangeAttr>(), plan.getInputNames()))
       if (held.overlaps(range))

@@ -78,7 +78,10 @@ static ParseResult parseRowAxis(AsmParser &parser, SmallVectorImpl<RowAxis> &row
 Attribute RowAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<RowAxis> rows;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] { return parseRowAxis(parser, rows); }))
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalGreater()) &&
+      (parser.parseCommaSeparatedList([&] { return parseRowAxis(parser, rows); }) || parser.parseGreater()))
     return {};
   if (failed(RowAttr::verify([&] { return parser.emitError(loc); }, rows)))
     return {};

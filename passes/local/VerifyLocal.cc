@@ -50,8 +50,11 @@ LogicalResult splitcast::verifyLocal(func::FuncOp function) {
   for (Operation &op : function.getBody().front())
     if (failed(verifyOp(&op)))
       return failure();
-  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
+  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes())) {
+    if (!isa<RankedTensorType>(type))
+      return function.emitOpError() << "takes or returns " << type << "; take and return tensors";
     if (sbp::signatureOf(type))
       return function.emitOpError() << "has a tensor with a signature; run 'sbp-localize'";
+  }
   return success();
 }

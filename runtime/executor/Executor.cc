@@ -146,6 +146,9 @@ absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
 
 absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
   if (auto launch = mlir::dyn_cast<exec::LaunchOp>(op)) {
+    if (!kernels)
+      return absl::InvalidArgumentError(absl::StrCat("the plan launches @", launch.getKernel().getLeafReference().str(),
+                                                     ", but its module has no kernels; lower it with 'exec-lower'"));
     absl::StatusOr<std::unique_ptr<Launchable>> kernel = kernels->kernel(launch.getKernel().getLeafReference().str());
     if (!kernel.ok())
       return kernel.status();

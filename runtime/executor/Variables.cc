@@ -53,7 +53,11 @@ int64_t VariableInfo::pieceElements() const { return pieces.empty() ? 0 : pieces
 absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plans, Device &device,
                                                              Communicator &communicator, Buffer persistent) {
   std::unique_ptr<Variables> result(new Variables(device, communicator, persistent));
-  for (auto storage : plans.getOps<exec::StorageOp>())
+  for (auto storage : plans.getOps<exec::StorageOp>()) {
+    if (storage.getRange().getSpace() != exec::kPersistentName)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the plan has storage @", storage.getSymName().str(), " in space @", storage.getRange().getSpace().str(),
+          ", but variables lie in @", exec::kPersistentName, "; put it there"));
     for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
       auto op = plans.lookupSymbol<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
       int64_t at = storage.getRange().getOffset() + offset * sbp::elementBytes(op.getType());
@@ -62,6 +66,7 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
         return info.status();
       result->variables.push_back(std::move(*info));
     }
+  }
   std::sort(result->variables.begin(), result->variables.end(),
             [](const VariableInfo &a, const VariableInfo &b) { return a.name < b.name; });
   return result;

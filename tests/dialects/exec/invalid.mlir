@@ -244,8 +244,26 @@ exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither kept nor written by a held op}}
+  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither kept nor written by an earlier held op}}
   exec.copy <arena, 8, 4> to <arena, 0, 4>
+}
+
+// -----
+
+// Written in part, and read besides being written.
+exec.space @arena 64 bytes
+exec.plan @plan_c3 attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.clear <arena, 0, 4>
+  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 0, 16>, which is neither kept nor written by an earlier held op}}
+  exec.copy <arena, 0, 16> to <arena, 32, 16>
+}
+
+// -----
+
+exec.space @arena 64 bytes
+exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  // expected-error @below {{'exec.launch' op is held, but reads #exec.range<arena, 0, 16>, which is neither kept nor written by an earlier held op}}
+  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>] {in_place = array<i64: 0>}
 }
 
 // -----

@@ -59,3 +59,10 @@ func.func @verify_local_c3_legal(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{'func.func' op takes or returns '!sbp.token'; take and return tensors}}
+func.func @verify_local_tokens(%t: !sbp.token) {
+  return
+}

@@ -315,9 +315,9 @@ TEST_F(SimulatorTest, NamesTheRankOfAnError) {
               testing::StartsWith("rank 1: input 0 of @f is tensor<2xf32>"));
   EXPECT_FALSE(run({good, good}, {x}).ok());
   EXPECT_FALSE(Simulator::create({}).ok());
-  std::string boxing = "func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {\n%t = sbp.scope \"update\"\n"
-                       "%y = sbp.fence %x in %t : tensor<1xf32>\nreturn %y : tensor<1xf32>\n}";
-  EXPECT_THAT(messageOf({good, boxing}, {x, x}), testing::StartsWith("rank 1: 'sbp.scope' at loc("));
+  std::string global = "sbp.variable @w : tensor<1xf32>\nfunc.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {\n"
+                       "%y = sbp.read @w : tensor<1xf32>\nreturn %y : tensor<1xf32>\n}";
+  EXPECT_THAT(messageOf({good, global}, {x, x}), testing::StartsWith("rank 1: 'sbp.read' at loc("));
 }
 
 } // namespace
