@@ -60,12 +60,21 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
   return exact;
 }
 
-/// Whether levels that add in other orders can be compared after all calls. A second step may blow up the rounding of
-/// the first: a sum whose addends nearly cancel, with a large learning rate, say. Seen in the oracle's own rounding.
-absl::StatusOr<bool> staysNear(const GeneratedGraph &graph) {
-  constexpr double kShare = 0.125; // of the tolerance
-  return differential::isSameInF32(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), graph.experiment,
-                                   Agreement::Close, kShare * differential::kTolerance);
+/// How near levels that add in other orders can be: eight times as far apart as the oracle's own numbers in f32 and
+/// f64, and no nearer than kTolerance. Thousands of nearly equal addends, or a second step after a large one, are
+/// rounded so.
+absl::StatusOr<double> roundingOf(const GeneratedGraph &graph) {
+  constexpr double kShare = 0.125, kMost = 1e-3;
+  auto &module = const_cast<OwningOpRef<ModuleOp> &>(graph.module);
+  for (double tolerance = differential::kTolerance; tolerance < kMost; tolerance *= 10) {
+    absl::StatusOr<bool> isNear =
+        differential::isSameInF32(*module, graph.experiment, Agreement::Close, kShare * tolerance);
+    if (!isNear.ok())
+      return isNear.status();
+    if (*isNear)
+      return tolerance;
+  }
+  return kMost;
 }
 
 class GraphCheck {
@@ -88,12 +97,15 @@ private:
     if (!exact.ok())
       return exact.status();
     result.isExact = *exact;
-    if (!*exact && graph.isOfIntegers) {
-      absl::StatusOr<bool> isNear = staysNear(graph);
-      if (!isNear.ok())
-        return isNear.status();
-      if (!*isNear)
+    if (!*exact) {
+      absl::StatusOr<double> found = roundingOf(graph);
+      if (found.ok() && *found > differential::kTolerance) {
         graph.experiment = upToSecondStep(*graph.module, std::move(graph.experiment));
+        found = roundingOf(graph);
+      }
+      if (!found.ok())
+        return found.status();
+      rounding = *found;
     }
     for (const Refusal &refusal : graph.refusals)
       if (absl::Status status = checkRefusal(refusal); !status.ok())
@@ -131,7 +143,7 @@ private:
     differential::EveryPassOptions every;
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
-    every.tolerance = std::max(every.tolerance, graph.halfRounding);
+    every.tolerance = std::max({every.tolerance, graph.halfRounding, rounding});
     // Before what the configuration says. Quotients know one step, and no variable that is assigned by hand.
     every.checksGradients = isFirst && graph.isPlainModel();
     every.checksUpdates = isFirst;
@@ -158,6 +170,7 @@ private:
   std::unique_ptr<MLIRContext> context;
   GeneratedGraph graph;
   GraphCheckResult result;
+  double rounding = 0; ///< of a graph that is not exact
 };
 
 } // namespace
