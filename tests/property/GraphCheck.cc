@@ -16,8 +16,6 @@ namespace splitcast::property {
 
 namespace {
 
-using differential::Agreement;
-
 /// The calls before the second that updates by a gradient.
 differential::Experiment upToSecondStep(ModuleOp module, differential::Experiment experiment) {
   auto minimizes = [&](const differential::Call &call) {
@@ -49,32 +47,14 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
   differential::Experiment oneStep = upToSecondStep(*module, graph.experiment);
   if (isAdam) // what it updates is not exact for those who read it
     oneStep.calls.resize(1);
-  absl::StatusOr<bool> exact =
-      differential::isSameInF32(*module, isAdam ? oneStep : graph.experiment, Agreement::Values);
+  absl::StatusOr<bool> exact = differential::isExactInF32(*module, isAdam ? oneStep : graph.experiment);
   if (!isAdam && exact.ok() && !*exact) // fewer bits: try one step
-    exact = differential::isSameInF32(*module, oneStep, Agreement::Values);
+    exact = differential::isExactInF32(*module, oneStep);
   else if (!isAdam)
     return exact;
   if (exact.ok() && *exact)
     graph.experiment = std::move(oneStep);
   return exact;
-}
-
-/// How near levels that add in other orders can be: eight times as far apart as the oracle's own numbers in f32 and
-/// f64, and no nearer than kTolerance. Thousands of nearly equal addends, or a second step after a large one, are
-/// rounded so.
-absl::StatusOr<double> roundingOf(const GeneratedGraph &graph) {
-  constexpr double kShare = 0.125, kMost = 1e-3;
-  auto &module = const_cast<OwningOpRef<ModuleOp> &>(graph.module);
-  for (double tolerance = differential::kTolerance; tolerance < kMost; tolerance *= 10) {
-    absl::StatusOr<bool> isNear =
-        differential::isSameInF32(*module, graph.experiment, Agreement::Close, kShare * tolerance);
-    if (!isNear.ok())
-      return isNear.status();
-    if (*isNear)
-      return tolerance;
-  }
-  return kMost;
 }
 
 class GraphCheck {
@@ -97,16 +77,6 @@ private:
     if (!exact.ok())
       return exact.status();
     result.isExact = *exact;
-    if (!*exact) {
-      absl::StatusOr<double> found = roundingOf(graph);
-      if (found.ok() && *found > differential::kTolerance) {
-        graph.experiment = upToSecondStep(*graph.module, std::move(graph.experiment));
-        found = roundingOf(graph);
-      }
-      if (!found.ok())
-        return found.status();
-      rounding = *found;
-    }
     for (const Refusal &refusal : graph.refusals)
       if (absl::Status status = checkRefusal(refusal); !status.ok())
         return status;
@@ -143,7 +113,7 @@ private:
     differential::EveryPassOptions every;
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
-    every.tolerance = std::max({every.tolerance, graph.halfRounding, rounding});
+    every.tolerance = std::max(every.tolerance, graph.halfRounding);
     // Before what the configuration says. Quotients know one step, and no variable that is assigned by hand.
     every.checksGradients = isFirst && graph.isPlainModel();
     every.checksUpdates = isFirst;
@@ -170,7 +140,6 @@ private:
   std::unique_ptr<MLIRContext> context;
   GeneratedGraph graph;
   GraphCheckResult result;
-  double rounding = 0; ///< of a graph that is not exact
 };
 
 } // namespace

@@ -37,7 +37,7 @@ struct Refusal {
 struct GeneratedGraph {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   differential::Experiment experiment;
-  /// Only ops whose results are exact on small integers were used. Whether f32 holds them is for isSameInF32 to say.
+  /// Only ops whose results are exact on small integers were used. Whether f32 holds them is for isExactInF32 to say.
   bool isOfIntegers = false;
   /// Of the smallest floats in it, the share of a number that rounding may change; 0 where there are none smaller than
   /// f32.
