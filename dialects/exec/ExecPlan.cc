@@ -49,6 +49,43 @@ private:
   DenseMap<StringAttr, std::map<int64_t, int64_t>> ends; ///< by space, then by begin
 };
 
+/// How many ranges there are on each byte of the spaces: where a count begins to hold, up to the next.
+class ByteCounts {
+public:
+  void add(RangeAttr range, int64_t count) {
+    if (range.getBytes() == 0)
+      return;
+    std::map<int64_t, int64_t> &ofSpace = counts.try_emplace(range.getSpace(), Counts{{-1, 0}}).first->second;
+    const auto begin = beginAt(ofSpace, range.getOffset()), end = beginAt(ofSpace, range.getEnd());
+    for (auto at = begin; at != end; ++at)
+      at->second += count;
+    for (auto at : {begin, end})
+      if (std::prev(at)->second == at->second)
+        ofSpace.erase(at);
+  }
+
+  bool overlaps(RangeAttr range) const {
+    auto known = counts.find(range.getSpace());
+    if (known == counts.end() || range.getBytes() == 0)
+      return false;
+    auto at = std::prev(known->second.upper_bound(range.getOffset()));
+    for (; at != known->second.end() && at->first < range.getEnd(); ++at)
+      if (at->second > 0)
+        return true;
+    return false;
+  }
+
+private:
+  using Counts = std::map<int64_t, int64_t>;
+
+  static Counts::iterator beginAt(Counts &ofSpace, int64_t byte) {
+    auto after = ofSpace.upper_bound(byte);
+    return ofSpace.emplace_hint(after, byte, std::prev(after)->second);
+  }
+
+  DenseMap<StringAttr, Counts> counts;
+};
+
 /// Follows the collectives under way through a plan.
 class PlanVerifier {
 public:
@@ -86,20 +123,26 @@ private:
   }
 
   LogicalResult verifyUnderWay(Operation *op) {
-    SmallVector<RangeAttr> reads, writes, busyReads, busyWrites;
+    SmallVector<RangeAttr> reads, writes;
     rangesOf(op, reads, writes);
+    for (RangeAttr range : reads)
+      if (busyWrites.overlaps(range))
+        return emitClash(op, range, /*isWrite=*/false);
+    for (RangeAttr range : writes)
+      if (busyWrites.overlaps(range) || busyReads.overlaps(range))
+        return emitClash(op, range, /*isWrite=*/true);
+    return success();
+  }
+
+  LogicalResult emitClash(Operation *op, RangeAttr range, bool isWrite) {
+    SmallVector<RangeAttr> reads, busy;
     for (auto &[ticket, collective] : underWay)
-      rangesOf(collective, busyReads, busyWrites);
-    auto clash = [&](ArrayRef<RangeAttr> mine, ArrayRef<RangeAttr> busy) -> LogicalResult {
-      for (RangeAttr range : mine)
-        for (RangeAttr other : busy)
-          if (range.overlaps(other))
-            return op->emitOpError() << "uses " << range << " while a collective is under way on " << other
-                                     << "; wait for it first";
-      return success();
-    };
-    return success(succeeded(clash(reads, busyWrites)) && succeeded(clash(writes, busyWrites)) &&
-                   succeeded(clash(writes, busyReads)));
+      rangesOf(collective, reads, busy);
+    if (isWrite)
+      llvm::append_range(busy, reads);
+    const RangeAttr *other = llvm::find_if(busy, [&](RangeAttr other) { return range.overlaps(other); });
+    return op->emitOpError() << "uses " << range << " while a collective is under way on " << *other
+                             << "; wait for it first";
   }
 
   LogicalResult verifyHeld() {
@@ -140,16 +183,30 @@ private:
     if (auto collective = dyn_cast<CollectiveOp>(op)) {
       if (!underWay.try_emplace(collective.getTicket(), collective).second)
         return op->emitOpError() << "takes ticket " << collective.getTicket() << ", which is under way";
+      count(collective, 1);
     } else if (auto wait = dyn_cast<WaitOp>(op)) {
-      if (!underWay.erase(wait.getTicket()))
+      auto ended = underWay.find(wait.getTicket());
+      if (ended == underWay.end())
         return op->emitOpError() << "waits for ticket " << wait.getTicket() << ", which is not under way";
+      count(ended->second, -1);
+      underWay.erase(ended);
     }
     return success();
+  }
+
+  void count(CollectiveOp collective, int64_t times) {
+    SmallVector<RangeAttr> reads, writes;
+    rangesOf(collective, reads, writes);
+    for (RangeAttr range : reads)
+      busyReads.add(range, times);
+    for (RangeAttr range : writes)
+      busyWrites.add(range, times);
   }
 
   PlanOp plan;
   const Spaces &spaces;
   std::map<int64_t, CollectiveOp> underWay;
+  ByteCounts busyReads, busyWrites; ///< of what is under way
 };
 
 } // namespace

@@ -45,54 +45,6 @@ bool worksIn(ccl::Memory memory, Operation *op) {
   return collective && ruleOf(collective.getKind()).memory == memory;
 }
 
-bool isUpdate(sbp::FenceOp fence) {
-  auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
-  return scope && scope.getPhase().getValue() == sbp::Phase::Update;
-}
-
-/// Whether the op only moves elements, as what cuts and joins pieces of a boxing does, alone or in a kernel.
-bool onlyMoves(Operation *op) {
-  if (auto fusion = dyn_cast<nn::FusionOp>(op))
-    return llvm::all_of(fusion.getBody().front().without_terminator(),
-                        [](Operation &inner) { return onlyMoves(&inner); });
-  return isa<nn::SliceOp, nn::ConcatOp, nn::TransposeOp, nn::ReshapeOp>(op);
-}
-
-/// Whether the op moves a value or sums it over ranks, and computes nothing of it: a value is a gradient before and
-/// after it. Of a pack all members are of one bucket.
-bool isOnTheWay(Operation *op) {
-  return aliasedBy(op) || isa<ccl::PackOp, ccl::WaitOp, ccl::CollectiveOpInterface>(op) || onlyMoves(op);
-}
-
-/// Whether a value comes from the scope of an update, so that it is a gradient.
-bool isOfUpdate(Value value) {
-  for (Operation *op = value.getDefiningOp(); op && isOnTheWay(op); op = op->getOperand(0).getDefiningOp())
-    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && isUpdate(fence))
-      return true;
-  return false;
-}
-
-/// Whether it goes there.
-bool goesToUpdate(Value value) {
-  SmallVector<Value> open = {value};
-  while (!open.empty())
-    for (Operation *user : open.pop_back_val().getUsers()) {
-      if (auto fence = dyn_cast<sbp::FenceOp>(user); fence && isUpdate(fence))
-        return true;
-      if (isOnTheWay(user))
-        llvm::append_range(open, user->getResults());
-    }
-  return false;
-}
-
-/// What made a value, for people: a fusion's by the op within.
-StringRef ownerOf(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (auto fusion = dyn_cast<nn::FusionOp>(op))
-    op = fusion.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
-  return op ? op->getName().getStringRef() : "";
-}
-
 bool adds(Operation *op) {
   auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
   return collective && ruleOf(collective.getKind()).adds;
@@ -100,18 +52,8 @@ bool adds(Operation *op) {
 
 } // namespace
 
-StringAttr nameOfInput(func::FuncOp function, unsigned number) {
-  auto name = function.getArgAttrOfType<StringAttr>(number, "sbp.name");
-  return name ? name : StringAttr::get(function.getContext(), "arg" + std::to_string(number));
-}
-
-StringAttr nameOfOutput(func::FuncOp function, unsigned number) {
-  auto name = function.getResultAttrOfType<StringAttr>(number, "sbp.name");
-  return name ? name : StringAttr::get(function.getContext(), "result" + std::to_string(number));
-}
-
 BufferAssignment::BufferAssignment(func::FuncOp function)
-    : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())) {
+    : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())), roles(function.getBody().front()) {
   Block &block = function.getBody().front();
   auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
   int64_t heldOps = held ? held.getInt() : 0;
@@ -247,7 +189,7 @@ void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
   const ccl::CollectiveCall call = callOf(op);
   Value operand = op.getInput(), result = op.getPending();
   auto placeResult = [&](int64_t bytes) {
-    Place place{newBuffer(bytes, roleOf(op), op.getWhat()), 0, bytes};
+    Place place{newBuffer(bytes, roles.of(op), op.getWhat()), 0, bytes};
     return data[op] = places[result] = place;
   };
   switch (call.rule().memory) {
@@ -264,18 +206,6 @@ void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
     placeResult(bytesOf(result));
     return;
   }
-}
-
-/// What is gathered of a storage, or for one, is of variables; what is summed for an update is gradients.
-exec::Role BufferAssignment::roleOf(ccl::CollectiveOpInterface op) const {
-  if (adds(op))
-    return isOfUpdate(op.getInput()) || goesToUpdate(waitOf(op).getResult()) ? exec::Role::Gradient
-                                                                             : exec::Role::Activation;
-  auto known = uses.find(op.getPending());
-  const bool isAssigned =
-      known != uses.end() && llvm::any_of(known->second, [](const Use &use) { return isa<ccl::AssignOp>(use.op); });
-  const bool isStored = isa_and_nonnull<ccl::ReadOp>(rootOf(op.getInput()).first.getDefiningOp());
-  return isAssigned || isStored ? exec::Role::Gathered : exec::Role::Activation;
 }
 
 Operation *BufferAssignment::writerOf(Value root) const { return root.getDefiningOp(); }
@@ -421,7 +351,7 @@ void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
       }
       auto wait = dyn_cast<ccl::WaitOp>(op); // of a block of a sum
       auto sum = wait ? wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>() : ccl::CollectiveOpInterface();
-      const bool isShard = sum && roleOf(sum) == exec::Role::Gradient;
+      const bool isShard = sum && roles.of(sum) == exec::Role::Gradient;
       places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation,
                                   sum ? sum.getWhat() : ownerOf(result)),
                         0, bytesOf(result)};

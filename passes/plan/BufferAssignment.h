@@ -14,6 +14,7 @@
 #include "dialects/nn/Nn.h"
 #include "passes/local/DeviceTraits.h"
 #include "passes/plan/ArenaPlanner.h"
+#include "passes/plan/BufferRoles.h"
 #include "passes/plan/KernelForm.h"
 #include "passes/plan/RangeIndex.h"
 
@@ -43,10 +44,6 @@ struct Buffer {
   ArenaBuffer arena;
   bool mayBeOverwritten = false; ///< made for one value, in whose place others may be made when nothing needs it
 };
-
-/// By which users know an argument or a result: its `sbp.name`, or its number.
-mlir::StringAttr nameOfInput(mlir::func::FuncOp function, unsigned number);
-mlir::StringAttr nameOfOutput(mlir::func::FuncOp function, unsigned number);
 
 class BufferAssignment {
 public:
@@ -87,7 +84,6 @@ private:
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
   void placeWanted(ccl::CollectiveOpInterface op);
-  exec::Role roleOf(ccl::CollectiveOpInterface op) const;
   void placeRest(mlir::Block &block, int64_t heldOps);
   void computeLifetimes(mlir::Block &block, int64_t heldOps);
   void extendCollective(ccl::CollectiveOpInterface op);
@@ -120,6 +116,7 @@ private:
   };
 
   const DeviceTraits traits;
+  const BufferRoles roles;
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots

@@ -49,7 +49,7 @@ void checkPlan(const std::vector<ArenaBuffer> &planned, int64_t total) {
 }
 
 ArenaBuffer bufferOf(int64_t bytes, int64_t begin, int64_t end) {
-  return {bytes, begin, end, exec::Role::Activation, 0};
+  return {bytes, begin, end, exec::Role::Activation, 0, ""};
 }
 
 /// So many buffers that they are kept in several blocks.

@@ -1,0 +1,89 @@
+#include "passes/plan/BufferRoles.h"
+
+#include "dialects/nn/Nn.h"
+#include "passes/local/Aliases.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+namespace {
+
+bool isOfUpdate(Operation &op) {
+  auto fence = dyn_cast<sbp::FenceOp>(op);
+  auto scope = fence ? fence.getScope().getDefiningOp<sbp::ScopeOp>() : sbp::ScopeOp();
+  return scope && scope.getPhase().getValue() == sbp::Phase::Update;
+}
+
+/// Whether the op only moves elements, as what cuts and joins pieces of a boxing does, alone or in a kernel.
+bool onlyMoves(Operation *op) {
+  if (auto fusion = dyn_cast<nn::FusionOp>(op))
+    return llvm::all_of(fusion.getBody().front().without_terminator(),
+                        [](Operation &inner) { return onlyMoves(&inner); });
+  return isa<nn::SliceOp, nn::ConcatOp, nn::TransposeOp, nn::ReshapeOp>(op);
+}
+
+/// Whether the op moves a value or sums it over ranks, and computes nothing of it: a value is a gradient before and
+/// after it. Of a pack all members are of one bucket.
+bool isOnTheWay(Operation *op) {
+  return aliasedBy(op) || isa<ccl::PackOp, ccl::WaitOp, ccl::CollectiveOpInterface>(op) || onlyMoves(op);
+}
+
+/// Whether what an op makes, or looks at, lies in a storage.
+bool isRead(Value value) {
+  while (Value aliased = aliasedBy(value.getDefiningOp()))
+    value = aliased;
+  return isa_and_nonnull<ccl::ReadOp>(value.getDefiningOp());
+}
+
+/// Whether what is gathered is assigned to a storage, all of it or a part.
+bool isAssigned(ccl::CollectiveOpInterface op) {
+  SmallVector<Value> open = {waitOf(op).getResult()};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<ccl::AssignOp>(user))
+        return true;
+      if (aliasedBy(user))
+        open.push_back(user->getResult(0));
+    }
+  return false;
+}
+
+} // namespace
+
+StringAttr nameOfInput(func::FuncOp function, unsigned number) {
+  auto name = function.getArgAttrOfType<StringAttr>(number, "sbp.name");
+  return name ? name : StringAttr::get(function.getContext(), "arg" + std::to_string(number));
+}
+
+StringAttr nameOfOutput(func::FuncOp function, unsigned number) {
+  auto name = function.getResultAttrOfType<StringAttr>(number, "sbp.name");
+  return name ? name : StringAttr::get(function.getContext(), "result" + std::to_string(number));
+}
+
+StringRef ownerOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto fusion = dyn_cast<nn::FusionOp>(op))
+    op = fusion.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
+  return op ? op->getName().getStringRef() : "";
+}
+
+BufferRoles::BufferRoles(Block &block) {
+  for (Operation &op : block)
+    if (isOfUpdate(op) || (isOnTheWay(&op) && ofUpdates.contains(op.getOperand(0))))
+      ofUpdates.insert(op.result_begin(), op.result_end());
+  for (Operation &op : llvm::reverse(block)) {
+    const bool isWanted = llvm::any_of(op.getResults(), [&](Value result) { return forUpdates.contains(result); });
+    if (isOfUpdate(op) || (isWanted && isOnTheWay(&op)))
+      forUpdates.insert(op.operand_begin(), op.operand_end());
+  }
+}
+
+exec::Role BufferRoles::of(ccl::CollectiveOpInterface op) const {
+  if (ruleOf(op.getKind()).adds)
+    return ofUpdates.contains(op.getInput()) || forUpdates.contains(waitOf(op).getResult()) ? exec::Role::Gradient
+                                                                                            : exec::Role::Activation;
+  return isAssigned(op) || isRead(op.getInput()) ? exec::Role::Gathered : exec::Role::Activation;
+}
+
+} // namespace splitcast
