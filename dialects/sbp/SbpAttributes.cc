@@ -99,6 +99,7 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
 
 Placement PlacementAttr::toAlgebra() const {
   Placement placement{getDeviceKind().str(), {}, getRanks().vec()};
+  placement.axes.reserve(getNumAxes());
   for (auto [name, size] : llvm::zip(getAxisNames(), getAxisSizes()))
     placement.axes.push_back({name.str(), size});
   return placement;
@@ -295,18 +296,18 @@ static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Pla
 
 LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                      function_ref<InFlightDiagnostic()> emitError) const {
-  NdSbp sbp = toAlgebra();
-  for (auto [axis, entry] : llvm::enumerate(sbp))
-    if (entry.isSplit() && entry.dim >= static_cast<int64_t>(shape.size()))
-      return emitError() << "signature " << toString(sbp) << " splits dimension " << entry.dim << " on axis '"
-                         << getPlacement().getAxisNames()[axis].getValue() << "', but the tensor has " << shape.size()
-                         << " dimensions; split one of these";
+  for (auto [axis, entry] : llvm::enumerate(getEntries()))
+    if (entry.getKind() == Sbp::Kind::Split && entry.getDim() >= static_cast<int64_t>(shape.size()))
+      return emitError() << "signature " << toString(toAlgebra()) << " splits dimension " << entry.getDim()
+                         << " on axis '" << getPlacement().getAxisNames()[axis].getValue() << "', but the tensor has "
+                         << shape.size() << " dimensions; split one of these";
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return emitError() << "a global tensor has a static shape";
   if (!checkedBytes(shape.vec(), elementBytes(elementType)))
     return emitError() << RankedTensorType::get(shape, elementType) << " has more than " << kMostBytesText
                        << "; make it smaller";
-  if (failed(verifyUnits(sbp, shape.vec(), getPlacement().toAlgebra(), emitError)))
+  if (llvm::any_of(getEntries(), [](EntryAttr entry) { return entry.getUnit() != 1; }) &&
+      failed(verifyUnits(toAlgebra(), shape.vec(), getPlacement().toAlgebra(), emitError)))
     return failure();
   for (EntryAttr entry : getEntries())
     if (SlotAttr slot = entry.getSlot())
@@ -330,6 +331,7 @@ LogicalResult splitcast::sbp::verifyRoom(SlotAttr slot, ArrayRef<int64_t> shape,
 
 NdSbp NdAttr::toAlgebra() const {
   NdSbp sbp;
+  sbp.reserve(getEntries().size());
   for (EntryAttr entry : getEntries())
     sbp.push_back(entry.toAlgebra());
   return sbp;
@@ -337,8 +339,10 @@ NdSbp NdAttr::toAlgebra() const {
 
 NdAttr NdAttr::get(PlacementAttr placement, const NdSbp &sbp) {
   SmallVector<EntryAttr> entries;
-  for (const Sbp &entry : sbp)
-    entries.push_back(EntryAttr::fromAlgebra(placement.getContext(), entry));
+  for (size_t axis = 0; axis < sbp.size(); ++axis) // most axes are as the one before
+    entries.push_back(axis > 0 && sbp[axis] == sbp[axis - 1]
+                          ? entries.back()
+                          : EntryAttr::fromAlgebra(placement.getContext(), sbp[axis]));
   return get(placement.getContext(), placement, entries);
 }
 
@@ -347,16 +351,16 @@ NdAttr NdAttr::broadcast(PlacementAttr placement) {
 }
 
 bool NdAttr::isBroadcast() const {
-  return llvm::all_of(toAlgebra(), [](const Sbp &sbp) { return sbp.isBroadcast(); });
+  return llvm::all_of(getEntries(), [](EntryAttr entry) { return entry.getKind() == Sbp::Kind::Broadcast; });
 }
 
 bool NdAttr::hasPartial() const {
-  return llvm::any_of(toAlgebra(), [](const Sbp &sbp) { return sbp.isPartial(); });
+  return llvm::any_of(getEntries(), [](EntryAttr entry) { return entry.getKind() == Sbp::Kind::Partial; });
 }
 
 std::optional<Slot> NdAttr::getFlatSlot() const {
-  for (const Sbp &sbp : toAlgebra())
-    if (sbp.isFlat())
-      return sbp.slot;
+  for (EntryAttr entry : getEntries())
+    if (entry.getSlot())
+      return entry.toAlgebra().slot;
   return std::nullopt;
 }

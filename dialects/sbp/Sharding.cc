@@ -28,7 +28,7 @@ void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
     for (Value operand : tensorOperands(producer)) {
       NdAttr signature = signatureOf(operand);
       bool isThere = signature && signature.getPlacement() == signatureOf(value).getPlacement();
-      if (isThere && signature.toAlgebra()[axis].isPartial())
+      if (isThere && signature.getEntries()[axis].getKind() == Sbp::Kind::Partial)
         source = operand;
     }
     if (!source) {
@@ -44,13 +44,16 @@ void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
 struct AxisCheck {
   Operation *op;
   const LoopSpec &spec;
-  Placement placement;
+  PlacementAttr placement;
   int64_t axis;
   std::vector<Sbp> operands, results;
 
+  StringRef axisName() const { return placement.getAxisNames()[axis].getValue(); }
+  int64_t axisSize() const { return placement.getAxisSizes()[axis]; }
+
   InFlightDiagnostic emitHead() const {
-    return op->emitOpError() << "has signatures " << describe(operands, results) << " on axis \""
-                             << placement.axes[axis].name << "\", which it cannot have";
+    return op->emitOpError() << "has signatures " << describe(operands, results) << " on axis \"" << axisName()
+                             << "\", which it cannot have";
   }
 
   /// P in an operand that no row takes as P: the commonest mistake, with the way out.
@@ -60,9 +63,8 @@ struct AxisCheck {
       auto takesPartial = [&](const OpSignature &row) { return row.operands[i].isPartial(); };
       if (!operands[i].isPartial() || llvm::any_of(rows, takesPartial))
         continue;
-      InFlightDiagnostic diag = op->emitOpError()
-                                << "operand " << i << " is P on axis \"" << placement.axes[axis].name << "\"; '"
-                                << op->getName() << "' is not linear in it and takes S or B";
+      InFlightDiagnostic diag = op->emitOpError() << "operand " << i << " is P on axis \"" << axisName() << "\"; '"
+                                                  << op->getName() << "' is not linear in it and takes S or B";
       noteOriginOfPartial(diag, values[i], axis);
       diag.attachNote(op->getLoc()) << "box it to B or S first, or let 'sbp-propagate' choose";
       return true;
@@ -71,7 +73,7 @@ struct AxisCheck {
   }
 
   LogicalResult report() const {
-    std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size, operands, results);
+    std::vector<OpSignature> rows = deriveSignatures(spec, axisSize(), operands, results);
     if (reportPartialOperand(rows))
       return failure();
     InFlightDiagnostic diag = emitHead();
@@ -83,14 +85,6 @@ struct AxisCheck {
     return diag;
   }
 };
-
-/// The splits of this axis leave smaller loops for the next one.
-void shrinkFactors(LoopSpec &spec, const std::vector<Sbp> &operands, const std::vector<Sbp> &results,
-                   int64_t axisSize) {
-  for (const OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
-    if (row.factor >= 0 && row.operands == operands && row.results == results)
-      return splitLoops(spec, row, axisSize);
-}
 
 } // namespace
 
@@ -111,24 +105,21 @@ LogicalResult splitcast::sbp::verifySharding(Operation *op) {
   if (!placement)
     return success();
   LoopSpec spec = cast<ShardingOpInterface>(op).getLoopSpec();
-  std::vector<NdSbp> ofOperands, ofResults;
-  for (Value value : operands)
-    ofOperands.push_back(signatureOf(value).toAlgebra());
-  for (Value value : op->getResults())
-    ofResults.push_back(signatureOf(value).toAlgebra());
+  auto ofOperands = llvm::map_to_vector(operands, [](Value value) { return signatureOf(value); });
+  auto ofResults = llvm::map_to_vector(op->getResults(), [](Value value) { return signatureOf(value); });
   for (int64_t axis = 0; axis < placement.getNumAxes(); ++axis) {
-    auto isWhole = [&](const NdSbp &signature) { return signature[axis].isBroadcast(); };
+    auto isWhole = [&](NdAttr signature) { return signature.getEntries()[axis].getKind() == Sbp::Kind::Broadcast; };
     if (llvm::all_of(ofOperands, isWhole) && llvm::all_of(ofResults, isWhole))
       continue; // always legal
-    AxisCheck check{op, spec, placement.toAlgebra(), axis, {}, {}};
-    for (const NdSbp &signature : ofOperands)
-      check.operands.push_back(signature[axis]);
-    for (const NdSbp &signature : ofResults)
-      check.results.push_back(signature[axis]);
-    int64_t axisSize = placement.getAxisSizes()[axis];
-    if (!isLegal(spec, axisSize, check.operands, check.results))
+    AxisCheck check{op, spec, placement, axis, {}, {}};
+    for (NdAttr signature : ofOperands)
+      check.operands.push_back(signature.getEntries()[axis].toAlgebra());
+    for (NdAttr signature : ofResults)
+      check.results.push_back(signature.getEntries()[axis].toAlgebra());
+    std::optional<OpSignature> row = rowOf(spec, check.axisSize(), check.operands, check.results);
+    if (!row)
       return check.report();
-    shrinkFactors(spec, check.operands, check.results, axisSize);
+    splitLoops(spec, *row, check.axisSize()); // the splits of this axis leave smaller loops for the next one
   }
   return success();
 }

@@ -102,17 +102,19 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
                                           const std::vector<Sbp> &results) {
   OpSignature replicated{broadcasts(spec.operands.size()), broadcasts(spec.results.size()),
                          OpSignature::Reason::Replicated, -1};
-  std::vector<OpSignature> rows = {replicated};
+  std::vector<OpSignature> rows;
+  rows.reserve(1 + spec.factors.size() + spec.linear.size());
+  rows.push_back(replicated);
   for (size_t factor = 0; factor < spec.factors.size(); ++factor)
     if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, 1))
-      rows.push_back(*row);
+      rows.push_back(*std::move(row));
   FactorUnits units;
   addUnits(spec, spec.operands, operands, units);
   addUnits(spec, spec.results, results, units);
   for (auto [factor, unit] : units)
     if (unit != 1)
       if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, unit))
-        rows.push_back(*row);
+        rows.push_back(*std::move(row));
   for (const LinearSet &set : spec.linear) {
     OpSignature row = replicated;
     row.reason = OpSignature::Reason::Linear;
@@ -121,7 +123,7 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
     for (size_t result = 0; result < row.results.size(); ++result)
       if (set.results.empty() || std::count(set.results.begin(), set.results.end(), static_cast<int>(result)))
         row.results[result] = Sbp::partial();
-    rows.push_back(row);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -155,16 +157,23 @@ OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
   return row;
 }
 
+std::optional<OpSignature> rowOf(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
+                                 const std::vector<Sbp> &results) {
+  auto matches = [&](const OpSignature &row) { return row.operands == operands && row.results == results; };
+  for (OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
+    if (matches(row))
+      return std::move(row);
+  for (const Sbp &entry : results)
+    if (entry.isFlat()) {
+      OpSignature row = flatSignature(spec, entry.slot);
+      return matches(row) ? std::optional(row) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
 bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
              const std::vector<Sbp> &results) {
-  auto matches = [&](const OpSignature &row) { return row.operands == operands && row.results == results; };
-  for (const OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
-    if (matches(row))
-      return true;
-  for (const Sbp &entry : results)
-    if (entry.isFlat())
-      return matches(flatSignature(spec, entry.slot));
-  return false;
+  return rowOf(spec, axisSize, operands, results).has_value();
 }
 
 } // namespace splitcast::sbp

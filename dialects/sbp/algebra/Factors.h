@@ -35,6 +35,8 @@
 
 #include "dialects/sbp/algebra/Signature.h"
 
+#include <optional>
+
 namespace splitcast::sbp {
 
 enum class FactorKind {
@@ -93,7 +95,10 @@ void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize);
 /// not.
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot);
 
-/// Whether entries, operands first, are one of the rows above.
+/// The one of the rows above that has these entries; nothing when they are not legal.
+std::optional<OpSignature> rowOf(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
+                                 const std::vector<Sbp> &results);
+/// Whether there is one.
 bool isLegal(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands, const std::vector<Sbp> &results);
 
 } // namespace splitcast::sbp

@@ -104,8 +104,10 @@ private:
 
   /// As keepsSlots for each operand, of the axes up to this one.
   bool keepsSlotsSoFar(const OpSignature &row, size_t axis) const {
+    auto isFlat = [](const Sbp &entry) { return entry.isFlat(); };
     for (size_t i = 0; i < current.size(); ++i) {
-      if (current[i].empty())
+      const auto end = current[i].empty() ? current[i].begin() : current[i].begin() + axis + 1;
+      if (std::none_of(current[i].begin(), end, isFlat)) // has none to keep
         continue;
       NdSbp from(current[i].begin(), current[i].begin() + axis + 1), to(wanted[i].begin(), wanted[i].begin() + axis);
       to.push_back(row.operands[i]);
@@ -140,6 +142,9 @@ private:
   bool addOperand(size_t i, const Sbp &entry, size_t axis, AxisCost &cost) {
     if (current[i].empty()) // free, in whatever signature, but never as addends
       return !entry.isPartial();
+    auto hasUnit = [](const Sbp &later) { return later.unit > 1; };
+    if (current[i][axis] == entry && std::none_of(current[i].begin() + axis + 1, current[i].end(), hasUnit))
+      return true;
     const int tensor = each.operands[i];
     const Shape &shape = tables.problem.tensors[tensor].shape;
     NdSbp from = wanted[i];
