@@ -70,7 +70,7 @@ StringRef ownerOf(Value value) {
 
 BufferRoles::BufferRoles(Block &block) {
   for (Operation &op : block)
-    if (isOfUpdate(op) || (isOnTheWay(&op) && ofUpdates.contains(op.getOperand(0))))
+    if (isOfUpdate(op) || (op.getNumOperands() > 0 && isOnTheWay(&op) && ofUpdates.contains(op.getOperand(0))))
       ofUpdates.insert(op.result_begin(), op.result_end());
   for (Operation &op : llvm::reverse(block)) {
     const bool isWanted = llvm::any_of(op.getResults(), [&](Value result) { return forUpdates.contains(result); });

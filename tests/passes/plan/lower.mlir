@@ -222,3 +222,11 @@ func.func @computed_places(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}, %
   %2 = nn.embedding %1, %i : (tensor<4x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// What nothing is packed into is zero.
+// CHECK: exec.plan @empty_pack
+// CHECK-NEXT: exec.clear <arena, 0, 16>
+func.func @empty_pack() -> (tensor<4xf32> {ccl.global = tensor<4xf32>}) {
+  %0 = ccl.pack at [] : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
