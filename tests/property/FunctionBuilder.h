@@ -77,6 +77,8 @@ private:
   void countIntegers();
   void addEmpty();
   void fenceByHand();
+  void rowsOfProduct();
+  void useWhileMoved();
   void updateByHand();
 
   bool leadsOn(mlir::Operation *op);

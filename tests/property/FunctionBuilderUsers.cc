@@ -11,7 +11,8 @@ void FunctionBuilder::addFeatures(int64_t count) {
   using Maker = void (FunctionBuilder::*)();
   static const std::vector<Maker> makers = {&FunctionBuilder::copyVariable,  &FunctionBuilder::copyVariable,
                                             &FunctionBuilder::countIntegers, &FunctionBuilder::addEmpty,
-                                            &FunctionBuilder::fenceByHand,   &FunctionBuilder::updateByHand};
+                                            &FunctionBuilder::fenceByHand,   &FunctionBuilder::updateByHand,
+                                            &FunctionBuilder::rowsOfProduct, &FunctionBuilder::useWhileMoved};
   for (; count > 0; --count)
     (this->*random.pick(makers))();
   if (random.chance(40)) {
@@ -80,6 +81,33 @@ void FunctionBuilder::fenceByHand() {
   Value fenced = b.create<sbp::FenceOp>(b.getUnknownLoc(), x->value, scope);
   returned.push_back(make<nn::ScaleOp>(fenced, 0.5));
   model.features.insert(Feature::UserFence);
+}
+
+/// Of a product that nothing else needs, by way of another kernel's worth: what is stored over it reads other rows.
+void FunctionBuilder::rowsOfProduct() {
+  const int64_t rows = model.extent(2, 6);
+  Value factor = readVariable({rows, model.extent(1, 4)}, b.getF32Type()).value;
+  Value table = b.create<nn::ReluOp>(b.getUnknownLoc(), make<nn::MatmulOp>(factor, factor, false, true));
+  returned.push_back(make<nn::EmbeddingOp>(table, addInput({rows}, b.getI64Type(), 0, rows - 1)));
+  model.features.insert(Feature::ComputedPlaces);
+}
+
+/// A product of rows, split by its columns, and a kernel that may be stored over it.
+void FunctionBuilder::useWhileMoved() {
+  auto boxed = [&](Value value, int64_t dim) {
+    sbp::NdSbp signature(model.placement.getNumAxes(), sbp::Sbp::broadcast());
+    signature.front() = sbp::Sbp::split(dim);
+    Type type = sbp::withSignature(value.getType(), sbp::NdAttr::get(model.placement, signature));
+    return b.create<sbp::BoxingOp>(b.getUnknownLoc(), type, value, nullptr);
+  };
+  const int64_t features = model.extent(1, 5);
+  Value rows = boxed(addInput({model.extent(2, 7), features}, b.getF32Type(), -2, 2), 0);
+  Value factor = readVariable({features, model.extent(2, 6)}, b.getF32Type()).value;
+  Value product = b.create<nn::MatmulOp>(b.getUnknownLoc(), rows, factor, false, false);
+  Value moved = boxed(product, 1);
+  returned.push_back(make<nn::ReluOp>(product));
+  returned.push_back(moved);
+  model.features.insert(Feature::UsedWhileMoved);
 }
 
 /// In the update of a variable, which is assigned or not: elementwise, transposed by the identity, beside addends; and

@@ -87,12 +87,12 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
 }
 
 const std::vector<Feature> &allFeatures() {
-  static const std::vector<Feature> all = {Feature::CopyOfVariable,  Feature::CopyBetweenBuckets, Feature::CopyOfState,
-                                           Feature::IntegerVariable, Feature::AssignedTwice,      Feature::EmptyTensor,
-                                           Feature::UnusedInput,     Feature::UserFence,          Feature::UserUpdate,
-                                           Feature::TwoSteps,        Feature::TwoFunctions,       Feature::TwoAdams,
-                                           Feature::RepeatedCalls,   Feature::PartOfPart,         Feature::StateOfOther,
-                                           Feature::PartialArgument, Feature::EqualRoles,         Feature::OwnPolicies};
+  static const std::vector<Feature> all = {
+      Feature::CopyOfVariable, Feature::CopyBetweenBuckets, Feature::CopyOfState,   Feature::IntegerVariable,
+      Feature::AssignedTwice,  Feature::EmptyTensor,        Feature::UnusedInput,   Feature::UserFence,
+      Feature::ComputedPlaces, Feature::UsedWhileMoved,     Feature::UserUpdate,    Feature::TwoSteps,
+      Feature::TwoFunctions,   Feature::TwoAdams,           Feature::RepeatedCalls, Feature::PartOfPart,
+      Feature::StateOfOther,   Feature::PartialArgument,    Feature::EqualRoles,    Feature::OwnPolicies};
   return all;
 }
 
@@ -105,6 +105,8 @@ const char *toString(Feature feature) {
                                 "empty tensor",
                                 "unused input",
                                 "user's fence",
+                                "computed places",
+                                "used while moved",
                                 "user's update",
                                 "two steps",
                                 "two functions that train",

@@ -22,6 +22,8 @@ enum class Feature {
   EmptyTensor,        ///< an extent is 0
   UnusedInput,
   UserFence,       ///< in any phase
+  ComputedPlaces,  ///< rows of what a product gave, at computed places, as many as there are
+  UsedWhileMoved,  ///< by a kernel, while ranks exchange it
   UserUpdate,      ///< in the update of a variable: what is made of it is used beside addends and summed
   TwoSteps,        ///< two nn.minimize in a function, the second on what the first has updated
   TwoFunctions,    ///< that train, one after the other
