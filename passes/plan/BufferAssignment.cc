@@ -384,12 +384,16 @@ void BufferAssignment::extend(Place place, int64_t index) {
   arena.end = std::max(arena.end, index);
 }
 
-/// What the leading ops of a function make keeps its place to the function's end.
+/// What the leading ops of a function write keeps its place to the function's end.
 void BufferAssignment::holdFirst(Block &block, int64_t ops) {
-  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops)))
+  const int64_t end = indexOf(block.getTerminator());
+  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops))) {
     for (Value result : op.getResults())
       if (isTensor(result))
-        extend(placeOf(result), indexOf(block.getTerminator()));
+        extend(placeOf(result), end);
+    if (std::optional<Place> workspace = workspaceOf(&op))
+      extend(*workspace, end);
+  }
 }
 
 void BufferAssignment::addLibraryWorkspace(Operation *op) {

@@ -28,6 +28,8 @@ public:
   void useUpdated(int64_t ops);
   /// What users write besides a model, of which nothing that is minimized depends (FunctionBuilderUsers.cc).
   void addFeatures(int64_t count);
+  /// Something that ranks exchange while a kernel uses it, made of an input, or of what is stored.
+  void useWhileMoved(bool ofVariable);
   /// A second step, on what the first has updated.
   void minimizeAgain(mlir::Attribute optimizer);
   /// Returns some values; the function is complete.
@@ -78,7 +80,7 @@ private:
   void addEmpty();
   void fenceByHand();
   void rowsOfProduct();
-  void useWhileMoved();
+  void useInputWhileMoved() { useWhileMoved(/*ofVariable=*/false); }
   void updateByHand();
 
   bool leadsOn(mlir::Operation *op);

@@ -12,7 +12,7 @@ void FunctionBuilder::addFeatures(int64_t count) {
   static const std::vector<Maker> makers = {&FunctionBuilder::copyVariable,  &FunctionBuilder::copyVariable,
                                             &FunctionBuilder::countIntegers, &FunctionBuilder::addEmpty,
                                             &FunctionBuilder::fenceByHand,   &FunctionBuilder::updateByHand,
-                                            &FunctionBuilder::rowsOfProduct, &FunctionBuilder::useWhileMoved};
+                                            &FunctionBuilder::rowsOfProduct, &FunctionBuilder::useInputWhileMoved};
   for (; count > 0; --count)
     (this->*random.pick(makers))();
   if (random.chance(40)) {
@@ -47,7 +47,8 @@ void FunctionBuilder::countIntegers() {
   b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), after);
   model.features.insert(Feature::IntegerVariable);
   if (random.chance(40)) { // and overwritten, while what it had been given is still needed
-    Value other = make<nn::ReshapeOp>(type, addInput(shape, type.getElementType(), -3, 3)); // boxed as it has to be
+    Value other =          // without a signature of its own: boxed as it has to be
+        b.create<nn::ReshapeOp>(b.getUnknownLoc(), type, addInput(shape, type.getElementType(), -3, 3));
     b.create<sbp::AssignOp>(b.getUnknownLoc(), variable.getSymName(), other);
     returned.push_back(after);
     model.features.insert(Feature::AssignedTwice);
@@ -92,21 +93,21 @@ void FunctionBuilder::rowsOfProduct() {
   model.features.insert(Feature::ComputedPlaces);
 }
 
-/// A product of rows, split by its columns, and a kernel that may be stored over it.
-void FunctionBuilder::useWhileMoved() {
+/// Rows of a product, which are split by columns, and a kernel that may be stored over them. Where the rows are a
+/// variable's, a function that runs again may keep what is moved.
+void FunctionBuilder::useWhileMoved(bool ofVariable) {
   auto boxed = [&](Value value, int64_t dim) {
     sbp::NdSbp signature(model.placement.getNumAxes(), sbp::Sbp::broadcast());
     signature.front() = sbp::Sbp::split(dim);
     Type type = sbp::withSignature(value.getType(), sbp::NdAttr::get(model.placement, signature));
     return b.create<sbp::BoxingOp>(b.getUnknownLoc(), type, value, nullptr);
   };
-  const int64_t features = model.extent(1, 5);
-  Value rows = boxed(addInput({model.extent(2, 7), features}, b.getF32Type(), -2, 2), 0);
-  Value factor = readVariable({features, model.extent(2, 6)}, b.getF32Type()).value;
-  Value product = b.create<nn::MatmulOp>(b.getUnknownLoc(), rows, factor, false, false);
-  Value moved = boxed(product, 1);
+  const sbp::Shape shape = {model.extent(2, 7), model.extent(1, 5)};
+  Value rows = ofVariable ? readVariable(shape, b.getF32Type()).value : addInput(shape, b.getF32Type(), -2, 2);
+  Value factor = readVariable({shape.back(), model.extent(2, 6)}, b.getF32Type()).value;
+  Value product = b.create<nn::MatmulOp>(b.getUnknownLoc(), boxed(rows, 0), factor, false, false);
+  returned.push_back(boxed(product, 1));
   returned.push_back(make<nn::ReluOp>(product));
-  returned.push_back(moved);
   model.features.insert(Feature::UsedWhileMoved);
 }
 

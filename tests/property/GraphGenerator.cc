@@ -189,6 +189,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   if (random.chance(traits.ofUsers ? 60 : 30)) {
     FunctionBuilder evaluate(model, "evaluate", graph.isOfIntegers);
     evaluate.build(random.between(1, 5));
+    if (traits.ofUsers && random.chance(50))
+      evaluate.useWhileMoved(/*ofVariable=*/true);
     evaluate.finish();
     calls.push_back(evaluate.call());
     if (traits.ofUsers) {

@@ -66,7 +66,7 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
   if (random.chance(40)) {
     sbp::VariableOp owner = source.getStateOf() || random.chance(50) ? known() : source;
     const bool isAlike = sbp::shapeOf(owner.getType()) == shape;
-    if ((isAlike || random.chance(50)) && !owner.getStateOf()) {
+    if ((isAlike || random.chance(90)) && !owner.getStateOf()) {
       sbp::VariableOp made = create(owner.getSymName().str() + ".copy" + number, shape, element, false);
       if (isAlike)
         made.setType(random.chance(80) ? sbp::withSignature(made.getType(), sbp::signatureOf(owner.getType()))
