@@ -13,6 +13,7 @@
 #define SPLITCAST_DIALECTS_EXEC_EXEC_TD
 
 include "dialects/exec/ExecCalls.td"
+include "dialects/sbp/SbpInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpBase.td"
@@ -201,7 +202,8 @@ def Exec_GroupOp : Exec_Op<"group", [Symbol]> {
 }
 
 def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
-                                  DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                                  DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                  DeclareOpInterfaceMethods<RunnableOpInterface>]> {
   let summary = "The plan of one function";
   let description = [{
     Inputs and outputs are ranges too, with their global types.

@@ -211,6 +211,14 @@ private:
 
 } // namespace
 
+static SmallVector<Type> typesOf(ArrayAttr types) {
+  return llvm::map_to_vector(types.getAsRange<TypeAttr>(), [](TypeAttr type) { return type.getValue(); });
+}
+
+SmallVector<Type> PlanOp::getRunInputs() { return typesOf(getInputTypes()); }
+
+SmallVector<Type> PlanOp::getRunResults() { return typesOf(getOutputTypes()); }
+
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &) {
   const Spaces spaces((*this)->getParentOfType<ModuleOp>());
   return success(succeeded(PlanVerifier(*this, spaces).run()) && succeeded(verifyBuffers(*this, spaces)));

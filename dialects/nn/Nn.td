@@ -20,7 +20,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NnInterfaces.td"
 include "dialects/nn/OptimizerInterface.td"
-include "dialects/sbp/ShardingInterface.td"
+include "dialects/sbp/SbpInterfaces.td"
 include "dialects/sbp/SbpBase.td"
 
 def Nn_Dialect : Dialect {

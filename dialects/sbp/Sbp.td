@@ -15,7 +15,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/sbp/SbpBase.td"
-include "dialects/sbp/ShardingInterface.td"
+include "dialects/sbp/SbpInterfaces.td"
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -275,6 +275,53 @@ def Sbp_BucketMemberOp : Sbp_Op<"bucket_member", [Pure, DeclareOpInterfaceMethod
   let arguments = (ins Sbp_GlobalTensor:$range, I64Attr:$offset, FlatSymbolRefAttr:$bucket);
   let results = (outs Sbp_GlobalTensor:$result);
   let assemblyFormat = "$range `at` $offset `of` $bucket attr-dict `:` type($range) `->` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+def Sbp_ScheduleOp : Sbp_Op<"schedule", [Symbol, HasParent<"::mlir::ModuleOp">, SingleBlock, NoTerminator,
+                                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A step of several runs of functions, each with a part of the step's inputs";
+  let description = [{
+    Functions stay straight; a schedule says in which order they run, and how often. Between its runs, values are variables. From
+    tests/dialects/sbp/schedules.mlir, where @train takes and gives what a function would, in three micro-batches of 4 rows:
+    ```mlir
+    sbp.schedule @train of 3 {
+      sbp.run @train.micro from 0 to 2 takes [0] cut [0]
+      sbp.run @train.last from 2 to 3 takes [0] cut [0] gives [0] joined [-1]
+    }
+    ```
+    Its input and result number i are those that its runs take and give as i.
+    - C1: There is at least one micro-batch and one run, and nothing else in it.
+    - C2: Inputs are numbered from 0 without a gap, and so are results.
+    - C3: All runs take an input alike: of the same type, and cut along the same dimension or not at all.
+    - C4: A result that is joined is given by runs of one type, one of them for each micro-batch; any other by one run, which runs
+      once.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$micro_batches);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `of` $micro_batches $body attr-dict";
+}
+
+def Sbp_RunOp : Sbp_Op<"run", [HasParent<"ScheduleOp">]> {
+  let summary = "Runs a function for the micro-batches from `begin` to before `end`";
+  let description = [{
+    Argument i of the function is input `takes[i]` of the schedule: of an input that is cut along a dimension, as `cuts[i]` says, micro-batch m
+    is part m of as many equal ones; one with -1 is whole. A function that is `numbered` takes m as its last argument. Result i is result `gives[i]` of the
+    schedule; what is joined along a dimension, as `joins[i]` says, is part m of it.
+    - C1: The function exists.
+    - C2: begin is at least 0 and less than end, which is at most the schedule's micro-batches.
+    - C3: `takes` and `cuts` have an entry for each argument, but for the number, an i64 scalar; `gives` and `joins` for each result.
+    - C4: What is cut or joined has the dimension, and in all micro-batches together at most 2^63 - 1 bytes.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$begin, I64Attr:$end, DenseI64ArrayAttr:$takes,
+                   DenseI64ArrayAttr:$cuts, UnitAttr:$numbered, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$gives,
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$joins);
+  let assemblyFormat = [{
+    $function `from` $begin `to` $end `takes` $takes `cut` $cuts (`numbered` $numbered^)? (`gives` $gives^ `joined` $joins)? attr-dict
+  }];
 }
 
 #endif // SPLITCAST_DIALECTS_SBP_SBP_TD

@@ -36,6 +36,33 @@ def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
 
+def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
+  let summary = "Makes a schedule of micro-batches of each function that updates by a gradient";
+  let description = [{
+    Functions of one micro-batch take its part of each input that ranks split along the axis; what of them is summed over the batch is
+    accumulated in variables, gradients beside the variable that they are for, as its state of role `accumulated`. Updates, assignments
+    and results belong to the last run. What needs a sum over the batch before the next loss (the number of labels that count) is a loop of its
+    own. After 'nn-expand-optimizers', before 'sbp-zero-storage'. Before and after, `micro-batches=3` (from
+    tests/passes/global/split_steps_example.mlir):
+    ```mlir
+    func.func @train(%x: tensor<12x4xf32, #S0_>) -> tensor<f32> {                   // before
+    sbp.schedule @train of 3 {                                                      // after
+      sbp.run @train.first from 0 to 1 takes [0] cut [0]
+      sbp.run @train.next from 1 to 2 takes [0] cut [0]
+      sbp.run @train.last from 2 to 3 takes [0] cut [0] gives [0] joined [-1]
+    }
+    ```
+    - C1: There is at least one micro-batch, and their number divides what they cut; the axis is one of the placement.
+    - C2: No op needs a micro-batch's part of what is there for all, or of all what is computed for each.
+    - C3: No micro-batch needs what the step assigns, nor where it lies in the batch (nn.dropout).
+  }];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1", "How many">,
+    Option<"axis", "axis", "std::string", "\"\"", "Whose splits of the arguments are cut; the first when not said">,
+  ];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect", "mlir::func::FuncDialect"];
+}
+
 def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
   let summary = "Stores variables split along one axis (ZeRO 1, 2, 3)";
   let description = [{

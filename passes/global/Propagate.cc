@@ -246,16 +246,8 @@ private:
   /// The signature of operand `index` when the result of an elementwise or broadcasting op has this one.
   sbp::NdAttr operandSignature(const sbp::LoopSpec &spec, size_t index, sbp::NdAttr result) {
     sbp::NdSbp entries = result.toAlgebra();
-    const sbp::TensorFactors &operand = spec.operands[index], &loops = spec.results.front();
-    for (sbp::Sbp &entry : entries) {
-      if (entry.isFlat() && operand.empty())
-        entry = sbp::Sbp::broadcast();
-      if (!entry.isSplit())
-        continue;
-      auto carries = [&](const std::vector<int> &dim) { return dim == loops[entry.dim]; };
-      auto at = llvm::find_if(operand, carries);
-      entry = at == operand.end() ? sbp::Sbp::broadcast() : sbp::Sbp::split(at - operand.begin(), entry.unit);
-    }
+    for (sbp::Sbp &entry : entries)
+      entry = sbp::operandOfElementwise(spec, index, entry);
     return sbp::NdAttr::get(placement, entries);
   }
 

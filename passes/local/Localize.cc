@@ -263,7 +263,7 @@ LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &ran
   target->setAttr("ccl.ranks", builder.getI64IntegerAttr(rank.placement.numPositions()));
   Storages storages(global, rank);
   for (Operation &op : global.getOps())
-    if (isa<sbp::VariableOp, sbp::BucketOp>(op))
+    if (isa<sbp::VariableOp, sbp::BucketOp, sbp::ScheduleOp>(op))
       builder.clone(op);
   storages.emit(builder, rank);
   const SymbolTable symbols(global);

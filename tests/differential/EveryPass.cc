@@ -85,7 +85,14 @@ private:
     if (!baseline)
       return setBaseline(**parsed);
     absl::StatusOr<Outcome> outcome = runGlobal(**parsed, experiment);
-    return outcome.ok() ? compare(outcomes.global, *outcome, Agreement::Bits) : outcome.status();
+    if (!outcome.ok())
+      return outcome.status();
+    if (holds<sbp::ScheduleOp>(before) || !holds<sbp::ScheduleOp>(after))
+      return compare(outcomes.global, *outcome, Agreement::Bits);
+    // Micro-batches are added up in their order, which is another than that of the batch; from here on it stays.
+    absl::Status status = compareWithGlobal(*outcome);
+    wide.reset();
+    return status.ok() ? setBaseline(**parsed) : status;
   }
 
   //===--------------------------------------------------------------------===//

@@ -129,5 +129,30 @@ TEST_F(EveryPassOfFixedCasesTest, ManyRanks) {
 /// Weights that are read for each half: gradients with two contributions.
 TEST_F(EveryPassOfFixedCasesTest, MicroBatches) { check(microBatches(4)); }
 
+/// Steps that are schedules: nearly what the step in one gives, and of all stages and strategies the same bits. With
+/// rows that no number of ranks divides, and fewer than ranks.
+TEST_F(EveryPassOfFixedCasesTest, Schedules) {
+  const std::vector<std::pair<Case, int64_t>> schedules = {
+      {mlp(3), 2}, {mlp(3), 4}, {mlp(4), 8}, {languageModel(3), 5}, {tensorParallelMlp(), 4}, {microBatches(3), 2}};
+  for (const auto &[of, count] : schedules) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+    ASSERT_TRUE(module);
+    const Experiment experiment{randomSteps(*module, of, 2), randomVariables(*module)};
+    EveryPassOptions options;
+    options.objectCacheDir = testing::TempDir() + "/objects";
+    std::optional<LevelOutcomes> first;
+    for (Configuration configuration : allConfigurations()) {
+      configuration.microBatches = count;
+      options.cleansBetween = configuration.strategy == sbp::Strategy::Tensor;
+      absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, configuration, options);
+      ASSERT_TRUE(outcomes.ok()) << of.name << ": " << outcomes.status();
+      if (first)
+        expectSame(*first, *outcomes, configuration, options.cleansBetween);
+      else
+        first = *std::move(outcomes);
+    }
+  }
+}
+
 } // namespace
 } // namespace splitcast::differential

@@ -1,6 +1,8 @@
-// Comparison, and the two levels that the reference runs. Plans: PlanRun.cc.
+// Comparison, schedules, and the two levels that the reference runs. Plans: PlanRun.cc.
 #include "tests/differential/Oracle.h"
 
+#include "tests/differential/PlanRun.h"
+#include "tests/differential/Schedules.h"
 #include "tests/differential/Signatures.h"
 #include "tests/reference/GlobalInterpreter.h"
 #include "tests/reference/Layout.h"
@@ -86,7 +88,10 @@ absl::Status initialize(sbp::VariableOp variable, Tensor &tensor) {
 
 } // namespace
 
-absl::StatusOr<Outcome> runGlobal(ModuleOp module, const Experiment &experiment, reference::Precision precision) {
+namespace {
+
+absl::StatusOr<Outcome> runGlobalFunctions(ModuleOp module, const Experiment &experiment,
+                                           reference::Precision precision) {
   reference::InterpreterOptions options;
   options.precision = precision;
   options.initializer = initialize;
@@ -104,6 +109,29 @@ absl::StatusOr<Outcome> runGlobal(ModuleOp module, const Experiment &experiment,
   }
   outcome.variables = interpreter->variables();
   return outcome;
+}
+
+/// The experiment, by what runs the calls of functions.
+template <typename Runner>
+absl::StatusOr<Outcome> runScheduled(ModuleOp module, const Experiment &experiment, Runner run) {
+  absl::StatusOr<ScheduledCalls> calls = ScheduledCalls::of(module, experiment);
+  if (!calls.ok())
+    return calls.status();
+  absl::StatusOr<Outcome> outcome = run(calls->experiment);
+  if (!outcome.ok())
+    return outcome.status();
+  absl::StatusOr<std::vector<std::vector<Tensor>>> results = calls->join(std::move(outcome->results));
+  if (!results.ok())
+    return results.status();
+  outcome->results = *std::move(results);
+  return outcome;
+}
+
+} // namespace
+
+absl::StatusOr<Outcome> runGlobal(ModuleOp module, const Experiment &experiment, reference::Precision precision) {
+  return runScheduled(module, experiment,
+                      [&](const Experiment &calls) { return runGlobalFunctions(module, calls, precision); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,9 +182,7 @@ absl::StatusOr<std::vector<Tensor>> runCall(reference::Simulator &simulator, Mod
   return assembleResults(*signature, *results);
 }
 
-} // namespace
-
-absl::StatusOr<Outcome> runLocal(ArrayRef<ModuleOp> modules, const Experiment &experiment) {
+absl::StatusOr<Outcome> runLocalFunctions(ArrayRef<ModuleOp> modules, const Experiment &experiment) {
   absl::StatusOr<reference::Simulator> simulator = reference::Simulator::create(modules.vec());
   if (!simulator.ok())
     return simulator.status();
@@ -182,6 +208,19 @@ absl::StatusOr<Outcome> runLocal(ArrayRef<ModuleOp> modules, const Experiment &e
     return variables.status();
   outcome.variables = *std::move(variables);
   return outcome;
+}
+
+} // namespace
+
+absl::StatusOr<Outcome> runLocal(ArrayRef<ModuleOp> modules, const Experiment &experiment) {
+  return runScheduled(modules.front(), experiment,
+                      [&](const Experiment &calls) { return runLocalFunctions(modules, calls); });
+}
+
+absl::StatusOr<Outcome> runPlans(ArrayRef<ModuleOp> modules, const Experiment &experiment,
+                                 const std::string &objectCacheDir) {
+  return runScheduled(modules.front(), experiment,
+                      [&](const Experiment &calls) { return runPlanFunctions(modules, calls, objectCacheDir); });
 }
 
 } // namespace splitcast::differential

@@ -90,7 +90,9 @@ private:
 } // namespace
 
 std::string Configuration::text() const {
-  return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis, ownPolicies ? "" : " (own policies dropped)");
+  return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis,
+                      microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches") : "",
+                      ownPolicies ? "" : " (own policies dropped)");
 }
 
 sbp::ZeroOptions Configuration::zero() const {
@@ -108,7 +110,12 @@ void dropPolicies(ModuleOp module) {
 }
 
 std::vector<std::string> globalPasses(const Configuration &configuration) {
-  return splitPipeline([&](OpPassManager &manager) { buildGlobalPipeline(manager, configuration.zero()); });
+  std::vector<std::string> passes =
+      splitPipeline([&](OpPassManager &manager) { buildGlobalPipeline(manager, configuration.zero()); });
+  if (configuration.microBatches > 1)
+    passes.insert(std::next(llvm::find(passes, "nn-expand-optimizers")),
+                  absl::StrCat("sbp-split-steps{micro-batches=", configuration.microBatches, "}"));
+  return passes;
 }
 
 std::vector<std::string> localPasses(const Configuration &configuration) {

@@ -22,6 +22,7 @@ struct Configuration {
   std::string axis;
   sbp::Keep keep = sbp::Keep::Last;
   int64_t prefetch = 1;
+  int64_t microBatches = 1;
   bool ownPolicies = true; ///< what the module's variables and groups say holds; else it is dropped before
 
   /// As splitcast-run takes it.

@@ -1,6 +1,6 @@
 // The plan level: one thread per rank, each with a context, an executor and a communicator of its own, so that ranks
 // share nothing but messages, as processes do.
-#include "tests/differential/Oracle.h"
+#include "tests/differential/PlanRun.h"
 
 #include "compiler/Pipelines.h"
 #include "dialects/exec/Exec.h"
@@ -226,8 +226,8 @@ absl::StatusOr<Outcome> outcomeOf(const std::vector<RankWork> &works, ModuleOp p
 
 } // namespace
 
-absl::StatusOr<Outcome> runPlans(ArrayRef<ModuleOp> modules, const Experiment &experiment,
-                                 const std::string &objectCacheDir) {
+absl::StatusOr<Outcome> runPlanFunctions(ArrayRef<ModuleOp> modules, const Experiment &experiment,
+                                         const std::string &objectCacheDir) {
   absl::StatusOr<std::vector<RankWork>> works = workOf(modules, experiment);
   if (!works.ok())
     return works.status();

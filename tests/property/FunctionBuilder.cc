@@ -9,6 +9,8 @@ namespace splitcast::property {
 FunctionBuilder::FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers)
     : model(model), random(model.random), b(model.module->getContext()), ofIntegers(ofIntegers),
       batch(model.extent(1, 9)) {
+  if (model.splitsBatch())
+    batch += batch % 2;
   b.setInsertionPointToEnd(model.module->getBody());
   function = b.create<func::FuncOp>(b.getUnknownLoc(), name, b.getFunctionType({}, {}));
   b.setInsertionPointToEnd(function.addEntryBlock());
@@ -50,6 +52,12 @@ std::optional<FunctionBuilder::Known> FunctionBuilder::anyOf(int64_t rank) {
 
 Value FunctionBuilder::addInput(const sbp::Shape &shape, Type element, int64_t low, int64_t high) {
   RankedTensorType type = model.typed(shape, element, 60);
+  if (model.splitsBatch()) { // as models for training do
+    sbp::NdSbp signature(model.placement.getNumAxes(), sbp::Sbp::broadcast());
+    if (!shape.empty() && shape.front() > 0 && shape.front() % batch == 0)
+      signature.front() = sbp::Sbp::split(0);
+    type = sbp::withSignature(type, sbp::NdAttr::get(model.placement, signature));
+  }
   Value value = function.getBody().front().addArgument(type, b.getUnknownLoc());
   inputs.push_back({value, low, high});
   return value;

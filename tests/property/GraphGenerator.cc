@@ -97,6 +97,7 @@ Traits randomTraits(uint64_t seed, MLIRContext &context) {
     traits.halves = random.pick(std::vector<std::vector<Type>>{{bf16}, {f16}, {bf16, f16}});
   }
   traits.ofUsers = random.chance(45);
+  traits.splitsBatch = random.chance(25);
   return traits;
 }
 
@@ -164,6 +165,28 @@ void addRefusals(Random &random, ModelState &model, GeneratedGraph &graph) {
   }
 }
 
+/// In as many micro-batches as divide its inputs, where its step can be made of some.
+void splitSteps(Random &random, GeneratedGraph &graph) {
+  std::vector<int64_t> counts = {2, 3, 4, 5};
+  while (!counts.empty()) {
+    const int64_t count = random.pick(counts);
+    llvm::erase(counts, count);
+    std::vector<differential::Configuration> split = graph.configurations;
+    for (differential::Configuration &configuration : split)
+      configuration.microBatches = count;
+    OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph.module->clone());
+    absl::Status status;
+    for (const std::string &pass : differential::globalPasses(split.front()))
+      if (status.ok() && module->getOps<sbp::ScheduleOp>().empty())
+        status = differential::runPass(*module, pass);
+    if (status.ok() && !module->getOps<sbp::ScheduleOp>().empty()) {
+      graph.configurations = std::move(split);
+      graph.features.insert(toString(Feature::MicroBatches));
+      return;
+    }
+  }
+}
+
 GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &context) {
   Random random(seed);
   ModelState model(random, traits, context);
@@ -211,6 +234,9 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   graph.module = std::move(model.module);
   for (Feature feature : model.features)
     graph.features.insert(toString(feature));
+  Random steps(seed ^ 0xa0761d6478bd642f);
+  if (traits.splitsBatch || steps.chance(20))
+    splitSteps(steps, graph);
   return graph;
 }
 
@@ -278,7 +304,7 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
       return graph;
     next.percentSplit -= kLessSplit;
   }
-  return generate(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers}, context);
+  return generate(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
 }
 
 } // namespace splitcast::property

@@ -92,7 +92,8 @@ const std::vector<Feature> &allFeatures() {
       Feature::AssignedTwice,  Feature::EmptyTensor,        Feature::UnusedInput,   Feature::UserFence,
       Feature::ComputedPlaces, Feature::UsedWhileMoved,     Feature::UserUpdate,    Feature::TwoSteps,
       Feature::TwoFunctions,   Feature::TwoAdams,           Feature::RepeatedCalls, Feature::PartOfPart,
-      Feature::StateOfOther,   Feature::PartialArgument,    Feature::EqualRoles,    Feature::OwnPolicies};
+      Feature::StateOfOther,   Feature::PartialArgument,    Feature::EqualRoles,    Feature::MicroBatches,
+      Feature::OwnPolicies};
   return all;
 }
 
@@ -116,6 +117,7 @@ const char *toString(Feature feature) {
                                 "state of another shape",
                                 "argument that is P",
                                 "two states of one role",
+                                "several micro-batches",
                                 "own policies"};
   return names[static_cast<int>(feature)];
 }

@@ -33,6 +33,7 @@ enum class Feature {
   StateOfOther,    ///< state of another shape than its parameter
   PartialArgument, ///< in a copy of the graph, which must be refused
   EqualRoles,      ///< likewise, of two states of a variable
+  MicroBatches,    ///< the step is a schedule
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);
@@ -44,6 +45,7 @@ struct Traits {
   std::vector<mlir::Type> halves; ///< bf16, f16 or both, besides f32 and f64
   int percentSplit = 60;          ///< of a signature's entries
   bool ofUsers = false;           ///< with features
+  bool splitsBatch = false;       ///< inputs are split by rows or whole, and their rows an even number
 };
 
 /// Its module, placement, variables and their values.
@@ -69,6 +71,7 @@ public:
 
   void startLayer() { ++layer; }
 
+  bool splitsBatch() const { return traits.splitsBatch; }
   bool hasHalves() const { return !traits.halves.empty(); }
   bool hasSquares() const { return !traits.extents.empty(); }
   /// low to high, both included; or one of those that shapes are made of.

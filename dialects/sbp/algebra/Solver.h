@@ -201,6 +201,10 @@ int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const P
 /// one by one, in any order, with the same bits however they are split.
 bool isElementwise(const LoopSpec &spec);
 
+/// The entry along an axis of operand `index` of such an op when its first result has `result` there: for what is made
+/// as its use wants it. Requires: no P.
+Sbp operandOfElementwise(const LoopSpec &spec, size_t index, const Sbp &result);
+
 } // namespace splitcast::sbp
 
 #endif // SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVER_H

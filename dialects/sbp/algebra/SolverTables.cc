@@ -37,6 +37,16 @@ bool isElementwise(const LoopSpec &spec) {
   return std::all_of(first.begin(), first.end(), [](const std::vector<int> &dim) { return dim.size() == 1; });
 }
 
+Sbp operandOfElementwise(const LoopSpec &spec, size_t index, const Sbp &result) {
+  const TensorFactors &operand = spec.operands[index], &loops = spec.results.front();
+  if (result.isFlat() && operand.empty())
+    return Sbp::broadcast();
+  if (!result.isSplit())
+    return result;
+  const auto at = std::find(operand.begin(), operand.end(), loops[result.dim]);
+  return at == operand.end() ? Sbp::broadcast() : Sbp::split(at - operand.begin(), result.unit);
+}
+
 int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const Placement &placement) {
   int64_t slotRanks = 1;
   for (size_t axis = 0; axis < axes.size(); ++axis) {

@@ -1,6 +1,6 @@
-//===- ShardingInterface.td - How an op states its signatures ---------------===//
-#ifndef SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD
-#define SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD
+//===- SbpInterfaces.td - What ops of other dialects say of themselves -------===//
+#ifndef SPLITCAST_DIALECTS_SBP_SBPINTERFACES_TD
+#define SPLITCAST_DIALECTS_SBP_SBPINTERFACES_TD
 
 include "mlir/IR/OpBase.td"
 
@@ -20,4 +20,15 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
   let verify = "return ::splitcast::sbp::verifySharding($_op);";
 }
 
-#endif // SPLITCAST_DIALECTS_SBP_SHARDINGINTERFACE_TD
+def RunnableOpInterface : OpInterface<"RunnableOpInterface"> {
+  let description = [{
+    What a schedule may run when functions are something else than func.func: their plans.
+  }];
+  let cppNamespace = "::splitcast::sbp";
+  let methods = [
+    InterfaceMethod<"Types of the arguments.", "::llvm::SmallVector<::mlir::Type>", "getRunInputs", (ins)>,
+    InterfaceMethod<"Types of the results.", "::llvm::SmallVector<::mlir::Type>", "getRunResults", (ins)>,
+  ];
+}
+
+#endif // SPLITCAST_DIALECTS_SBP_SBPINTERFACES_TD

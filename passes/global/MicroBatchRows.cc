@@ -1,0 +1,163 @@
+#include "passes/global/MicroBatchRows.h"
+
+#include "dialects/sbp/algebra/Solver.h"
+#include "passes/global/SignatureProblem.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+
+/// What is not there for a micro-batch alone costs what nobody would pay, so that it is chosen only where nothing else
+/// is legal, and then refused.
+static int64_t costOf(const sbp::Shape &, int64_t, const sbp::NdSbp &from, const sbp::NdSbp &to,
+                      const sbp::Placement &) {
+  constexpr int64_t kSum = 1, kNotThere = int64_t{1} << 32;
+  if (from == to)
+    return 0;
+  return from.front().isPartial() && to.front().isBroadcast() ? kSum : kNotThere;
+}
+
+/// States the function as a problem for the solver, and reads its answer.
+class MicroBatchProblem {
+public:
+  MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis)
+      : function(function), microBatches(microBatches), axis(axis) {
+    problem.placement = {"", {{"micro-batches", microBatches}}, {}};
+    problem.cost = costOf;
+  }
+
+  FailureOr<MicroBatchRows> solve() {
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      if (failed(addArgument(argument)))
+        return failure();
+    for (Operation &op : body.without_terminator())
+      add(&op);
+    const sbp::Solution solution = sbp::walk(problem);
+    if (solution.failure)
+      return ops[solution.failure->op]->emitOpError()
+             << "has no row for which its operands are a micro-batch's, or all of them";
+    for (auto [value, number] : numbers) {
+      const sbp::NdSbp &seen = solution.assignment.tensors[number];
+      rows.ofValues[value] = seen.empty() ? std::nullopt : std::optional(seen.front());
+    }
+    for (Operation &op : body)
+      if (failed(follow(&op, solution)))
+        return failure();
+    return std::move(rows);
+  }
+
+private:
+  LogicalResult addArgument(BlockArgument argument) {
+    sbp::NdAttr signature = sbp::signatureOf(argument);
+    sbp::Sbp entry = signature ? signature.getEntries()[axis].toAlgebra() : sbp::Sbp::broadcast();
+    if (!entry.isSplit())
+      entry = sbp::Sbp::broadcast();
+    const sbp::Shape shape = sbp::shapeOf(argument.getType());
+    if (entry.isSplit() && shape[entry.dim] % microBatches != 0)
+      return function.emitOpError() << "@" << function.getSymName() << " takes argument " << argument.getArgNumber()
+                                    << " with " << shape[entry.dim] << " elements along dimension " << entry.dim
+                                    << ", which " << microBatches
+                                    << " micro-batches do not divide; choose a divisor of " << shape[entry.dim];
+    addTensor(argument, {entry.isSplit() ? sbp::Sbp::split(entry.dim) : entry});
+    return success();
+  }
+
+  void add(Operation *op) {
+    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && updateScopeOf(fence))
+      return addTensor(fence.getOutput(), {sbp::Sbp::broadcast()});
+    if (isa<sbp::FenceOp, sbp::BoxingOp>(op)) {
+      addTensor(op->getResult(0), {});
+      problem.tensors.back().sameAs = numbers.lookup(op->getOperand(0));
+      return;
+    }
+    if (isa<sbp::ReadOp>(op))
+      return addTensor(op->getResult(0), {sbp::Sbp::broadcast()});
+    auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
+    if (!sharded)
+      return;
+    sbp::SignatureOp node;
+    node.spec = sharded.getLoopSpec();
+    for (Value operand : sbp::tensorOperands(op))
+      node.operands.push_back(numbers.lookup(operand));
+    for (Value result : op->getResults()) {
+      node.results.push_back(static_cast<int>(problem.tensors.size()));
+      addTensor(result, {});
+    }
+    ops.push_back(op);
+    problem.ops.push_back(std::move(node));
+  }
+
+  void addTensor(Value value, const sbp::NdSbp &given) {
+    numbers[value] = static_cast<int>(problem.tensors.size());
+    problem.tensors.push_back({sbp::shapeOf(value.getType()), sbp::elementBytes(value.getType()), given});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The answer
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult follow(Operation *op, const sbp::Solution &solution) {
+    const sbp::OpChoice *choice = nullptr;
+    if (next < ops.size() && ops[next] == op)
+      choice = &solution.assignment.ops[next++];
+    int64_t level = 0;
+    size_t index = 0;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      sbp::Sbp &wanted = rows.ofUses[&operand] = wantedBy(operand, choice, index++);
+      const std::optional<sbp::Sbp> made = rows.made(operand.get());
+      if (made && *made != wanted && !rows.isSum(operand))
+        return refuse(operand, *made, wanted);
+      level = std::max(level, rows.level(operand.get()) + rows.isSum(operand));
+    }
+    for (Value result : op->getResults())
+      rows.levels[result] = level;
+    return success();
+  }
+
+  sbp::Sbp wantedBy(OpOperand &operand, const sbp::OpChoice *choice, size_t index) {
+    sbp::Sbp whole = sbp::Sbp::broadcast();
+    if (choice) // of a free op: as its result is wanted, which users say
+      return choice->isFree ? rows.made(operand.get()).value_or(whole) : choice->row.operands[index].front();
+    Operation *user = operand.getOwner();
+    auto fence = dyn_cast<sbp::FenceOp>(user);
+    if (isa<sbp::AssignOp>(user) || (fence && updateScopeOf(fence)))
+      return whole;
+    const sbp::Sbp made = rows.made(operand.get()).value_or(whole);
+    return isa<func::ReturnOp>(user) && made.isPartial() ? whole : made;
+  }
+
+  LogicalResult refuse(OpOperand &operand, const sbp::Sbp &made, const sbp::Sbp &wanted) {
+    InFlightDiagnostic diag = operand.getOwner()->emitOpError();
+    if (made.isBroadcast())
+      diag << "takes part of operand " << operand.getOperandNumber()
+           << " for each micro-batch, but all of it is there at once";
+    else
+      diag << "needs operand " << operand.getOperandNumber() << " of all micro-batches at once, which are computed one "
+           << "after the other";
+    return diag << " (it is " << toString(made) << " along micro-batches, and wanted as " << toString(wanted)
+                << "); compute the step in one, or let ranks split the input that it comes from otherwise";
+  }
+
+  func::FuncOp function;
+  const int64_t microBatches, axis;
+  sbp::Problem problem;
+  llvm::MapVector<Value, int> numbers;
+  SmallVector<Operation *> ops; ///< of the problem
+  size_t next = 0;              ///< of these, to follow
+  MicroBatchRows rows;
+};
+
+} // namespace splitcast
+
+bool MicroBatchRows::isSum(OpOperand &use) const {
+  const std::optional<sbp::Sbp> from = made(use.get());
+  return from && from->isPartial() && wanted(use).isBroadcast();
+}
+
+FailureOr<MicroBatchRows> MicroBatchRows::of(func::FuncOp function, int64_t microBatches, int64_t axis) {
+  return MicroBatchProblem(function, microBatches, axis).solve();
+}

@@ -1,0 +1,477 @@
+// A step in micro-batches: functions of a part of its inputs, and a schedule that runs them one after the other.
+//
+//   1. MicroBatchRows.h says what of a function is a micro-batch's (S), an addend of each (P), or the same for all (B).
+//   2. Where a sum over micro-batches is wanted, a loop over all of them ends, and what needs it comes behind. Each sum
+//      has a variable: the first run of the loop assigns its addend, the next ones add theirs.
+//   3. A loop becomes functions for its first run and the next ones, with what these need and nothing else: what an
+//      earlier loop made of a micro-batch is made again. Of the last loop the last run is a function of its own. It has
+//      all that comes behind: updates, assignments, results. So reductions and updates overlap with its backward.
+//
+//   before   func.func @train(%x: tensor<12x4xf32, #S0>) { %g = <backward of %x>  %gf = sbp.fence %g in %update ... }
+//   after    sbp.variable @w.accumulated ... state_of @w role "accumulated"
+//            func.func @train.first(%x: tensor<4x4xf32, #S0>) { %g = ...  sbp.assign @w.accumulated, (fence %g) }
+//            func.func @train.next ... { %g = ...  sbp.assign @w.accumulated, (fence @w.accumulated) + (fence %g) }
+//            func.func @train.last ... { %g = ...  %gf = (fence @w.accumulated) + (fence %g) ... }
+//            sbp.schedule @train of 3 { sbp.run @train.first from 0 to 1 takes [0] cut [0] ... }
+//
+// An accumulator is state of its variable. So it lies as the gradient does where the variable is updated, whatever the
+// stage, and in one range with the others of its bucket.
+#include "passes/global/MicroBatchRows.h"
+#include "passes/global/Passes.h"
+
+#include "dialects/sbp/algebra/Solver.h"
+#include "passes/global/SignatureProblem.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_SPLITSTEPSPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// A value that is summed over micro-batches: for an update, or for any other use.
+struct Sum {
+  Value addend;
+  sbp::FenceOp fence; ///< of the update; null: of no update
+  int64_t level = 0;  ///< of the loop that it ends
+  sbp::VariableOp accumulator;
+};
+
+/// The sums of a function, with their accumulators.
+class Sums {
+public:
+  Sums(func::FuncOp function, const MicroBatchRows &rows, SymbolTable &symbols)
+      : function(function), rows(rows), symbols(symbols) {
+    for (Operation &op : function.getBody().front())
+      for (OpOperand &use : op.getOpOperands())
+        if (isa<RankedTensorType>(use.get().getType()) && rows.isSum(use))
+          add(use);
+    loops = countLoops();
+  }
+
+  /// Up to the last sum, or the last result that is a part for each micro-batch.
+  int64_t numLoops() const { return loops; }
+  const Sum &of(OpOperand &use) const { return all[numbers.lookup(keyOf(use))]; }
+  ArrayRef<Sum> sums() const { return all; }
+
+private:
+  using Key = std::pair<Value, Operation *>;
+
+  static Key keyOf(OpOperand &use) {
+    auto fence = dyn_cast<sbp::FenceOp>(use.getOwner());
+    return {use.get(), fence && updateScopeOf(fence) ? fence.getOperation() : nullptr};
+  }
+
+  int64_t countLoops() {
+    int64_t count = 0;
+    for (const Sum &sum : all)
+      count = std::max(count, sum.level + 1);
+    for (Value result : function.getBody().front().getTerminator()->getOperands())
+      if (const std::optional<sbp::Sbp> entry = rows.made(result); entry && entry->isSplit())
+        count = std::max(count, rows.level(result) + 1);
+    return count;
+  }
+
+  void add(OpOperand &use) {
+    const Key key = keyOf(use);
+    if (!numbers.try_emplace(key, all.size()).second)
+      return;
+    Sum sum{use.get(), cast_or_null<sbp::FenceOp>(key.second), rows.level(use.get()), {}};
+    sum.accumulator = sum.fence ? stateOf(sum.fence) : variableFor(sum.addend);
+    all.push_back(sum);
+  }
+
+  /// Several updates of a variable have an accumulator each.
+  sbp::VariableOp stateOf(sbp::FenceOp fence) {
+    auto variable = symbols.lookup<sbp::VariableOp>(*updateScopeOf(fence).getVariable());
+    std::string role = "accumulated";
+    if (int64_t number = updates[variable]++)
+      role += std::to_string(number);
+    const std::string name = (variable.getSymName() + "." + role).str();
+    if (auto known = symbols.lookup<sbp::VariableOp>(name); known && known.getStateOf() == variable.getSymName())
+      return known; // of another function's step
+    sbp::VariableOp made = create(variable, name, variable.getType(), variable.getGroupOrPrefix());
+    made.setStateOf(variable.getSymName());
+    made.setRole(role);
+    return made;
+  }
+
+  sbp::VariableOp variableFor(Value addend) {
+    const std::string name = (function.getSymName() + ".sum").str() + std::to_string(all.size());
+    sbp::VariableOp made = create(function, name, nn::undecided(addend.getType()), function.getSymName());
+    made.setFrozen(true);
+    return made;
+  }
+
+  sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
+    OpBuilder b(beside->getContext());
+    isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
+    auto zero = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(0.0));
+    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, zero, group);
+    symbols.insert(made);
+    return made;
+  }
+
+  func::FuncOp function;
+  const MicroBatchRows &rows;
+  SymbolTable &symbols;
+  SmallVector<Sum> all;
+  int64_t loops = 0;
+  DenseMap<Key, size_t> numbers;
+  DenseMap<Operation *, int64_t> updates; ///< of a variable, so far
+};
+
+/// The type of what is `entry` along micro-batches, for one of them.
+RankedTensorType partOf(Type type, const sbp::Sbp &entry, int64_t microBatches) {
+  auto whole = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(whole.getShape());
+  if (entry.isSplit())
+    shape[entry.dim] /= microBatches;
+  return RankedTensorType::get(shape, whole.getElementType(), whole.getEncoding());
+}
+
+/// Which runs of a loop a function is for.
+enum class Part { First, Next, Last };
+
+/// Builds the function of a part of a loop.
+class PartBuilder {
+public:
+  PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, int64_t microBatches, int64_t level,
+              Part part)
+      : step(step), rows(rows), sums(sums), microBatches(microBatches), level(level), part(part),
+        isLastLoop(level + 1 == sums.numLoops()), b(step) {
+    for (const Sum &sum : sums.sums())
+      if (!sum.fence && sum.level == level)
+        ended[sum.addend] = &sum;
+  }
+
+  FailureOr<func::FuncOp> build(StringRef name) {
+    mark();
+    if (part != Part::Last && failed(verifyReads()))
+      return failure();
+    SmallVector<Type> inputs;
+    for (BlockArgument argument : step.getArguments())
+      if (needed.contains(argument)) {
+        taken.push_back(argument.getArgNumber());
+        inputs.push_back(typeOf(argument));
+      }
+    made = b.create<func::FuncOp>(step.getLoc(), name, b.getFunctionType(inputs, {}));
+    made.setVisibility(step.getVisibility());
+    Block *body = made.addEntryBlock();
+    for (auto [to, number] : llvm::enumerate(taken)) {
+      values[step.getArgument(number)] = body->getArgument(to);
+      if (DictionaryAttr attributes = step.getArgAttrDict(number))
+        made.setArgAttrs(to, attributes);
+    }
+    b.setInsertionPointToEnd(body);
+    for (Operation &op : step.getBody().front())
+      emit(&op);
+    return made;
+  }
+
+  /// The run of what was built.
+  void addRun(OpBuilder &at, int64_t begin, int64_t end) {
+    auto dims = [](ArrayRef<int64_t> numbers, auto entryOf) {
+      return llvm::map_to_vector(numbers, [&](int64_t number) {
+        const std::optional<sbp::Sbp> entry = entryOf(number);
+        return entry && entry->isSplit() ? entry->dim : int64_t{-1};
+      });
+    };
+    Operation *terminator = step.getBody().front().getTerminator();
+    auto cuts = dims(taken, [&](int64_t number) { return rows.made(step.getArgument(number)); });
+    auto joins = dims(given, [&](int64_t number) { return rows.made(terminator->getOperand(number)); });
+    at.create<sbp::RunOp>(step.getLoc(), made.getSymName(), begin, end, taken, cuts, /*numbered=*/false, given, joins);
+  }
+
+private:
+  using Free = std::pair<Value, int64_t>; ///< what is made from nothing, as a part along a dimension, or whole (-1)
+
+  RankedTensorType typeOf(Value value) const {
+    return partOf(value.getType(), rows.made(value).value_or(sbp::Sbp::broadcast()), microBatches);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What is needed, from the end to the beginning
+  //===--------------------------------------------------------------------===//
+
+  void mark() {
+    if (part != Part::Last)
+      for (Sum sum : sums.sums())
+        if (sum.level == level)
+          needed.insert(sum.fence ? sum.fence.getOutput() : sum.addend);
+    for (Operation &op : llvm::reverse(step.getBody().front())) {
+      if (auto end = dyn_cast<func::ReturnOp>(op))
+        markResults(end);
+      else if (isa<sbp::AssignOp>(op) && part == Part::Last)
+        want(op.getOpOperand(0));
+      else if (isNeeded(&op))
+        markOperands(&op);
+    }
+  }
+
+  /// A result that is a part for each micro-batch is given by all runs of the last loop, any other by its last.
+  void markResults(func::ReturnOp end) {
+    for (OpOperand &use : end->getOpOperands()) {
+      const std::optional<sbp::Sbp> entry = rows.made(use.get());
+      if (!isLastLoop || (part != Part::Last && !(entry && entry->isSplit())))
+        continue;
+      given.push_back(use.getOperandNumber());
+      want(use);
+    }
+  }
+
+  bool isNeeded(Operation *op) const {
+    return llvm::any_of(op->getResults(), [&](Value v) { return needed.contains(v) || freeWanted.contains(v); });
+  }
+
+  void markOperands(Operation *op) {
+    if (op->getNumResults() != 1 || rows.made(op->getResult(0)) || !isa<sbp::ShardingOpInterface>(op)) {
+      for (OpOperand &use : op->getOpOperands())
+        isa<RankedTensorType>(use.get().getType()) ? want(use) : void(needed.insert(use.get()));
+      return;
+    }
+    for (int64_t dim : SmallVector<int64_t>(freeWanted.lookup(op->getResult(0)).getArrayRef()))
+      for (Value operand : op->getOperands())
+        rows.made(operand) ? void(needed.insert(operand))
+                           : void(freeWanted[operand].insert(operandDim(op, operand, dim)));
+  }
+
+  void want(OpOperand &use) {
+    if (rows.isSum(use)) {
+      if (isTotal(use))
+        needed.insert(use.get());
+    } else if (rows.made(use.get()) || !isa<RankedTensorType>(use.get().getType())) {
+      needed.insert(use.get());
+    } else {
+      freeWanted[use.get()].insert(rows.wanted(use).dim);
+    }
+  }
+
+  /// Whether this run has the last addend of the sum; another sum is that of an earlier loop.
+  bool isTotal(OpOperand &use) const { return sums.of(use).level == level; }
+
+  static int64_t operandDim(Operation *op, Value operand, int64_t dim) {
+    if (dim < 0)
+      return -1;
+    const size_t index = llvm::find(op->getOperands(), operand) - op->operand_begin();
+    return sbp::operandOfElementwise(cast<sbp::ShardingOpInterface>(op).getLoopSpec(), index, sbp::Sbp::split(dim)).dim;
+  }
+
+  /// What is assigned is so in the last run, behind all that the others read.
+  LogicalResult verifyReads() {
+    llvm::StringMap<Operation *> assigned;
+    for (Operation &op : step.getBody().front()) {
+      if (auto assign = dyn_cast<sbp::AssignOp>(op))
+        assigned[assign.getVariable()] = &op;
+      auto read = dyn_cast<sbp::ReadOp>(op);
+      if (!read || !assigned.contains(read.getVariable()) || !needed.contains(read.getResult()))
+        continue;
+      InFlightDiagnostic diag = read.emitOpError()
+                                << "@" << read.getVariable()
+                                << ", as it was assigned, for each micro-batch, but it is assigned behind the last; "
+                                   "read it before, or compute the step in one";
+      diag.attachNote(assigned[read.getVariable()]->getLoc()) << "assigned here";
+      return diag;
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The ops
+  //===--------------------------------------------------------------------===//
+
+  void emit(Operation *op) {
+    if (auto end = dyn_cast<func::ReturnOp>(op))
+      return emitReturn(end);
+    if (auto fence = dyn_cast<sbp::FenceOp>(op);
+        fence && needed.contains(fence.getOutput()) && rows.isSum(fence->getOpOperand(0)))
+      return emitFencedSum(fence);
+    if (isa<sbp::AssignOp>(op) ? part == Part::Last : needsClone(op))
+      clone(op);
+    for (Value result : op->getResults())
+      if (freeWanted.contains(result) && !rows.made(result))
+        for (int64_t dim : freeWanted.lookup(result))
+          emitFree(op, dim);
+    for (Value result : op->getResults())
+      if (const Sum *sum = ended.lookup(result); sum && needed.contains(result))
+        totals[result] = accumulate(*sum, values.lookup(result), {});
+  }
+
+  bool needsClone(Operation *op) const {
+    return llvm::any_of(op->getResults(), [&](Value v) { return needed.contains(v); });
+  }
+
+  void clone(Operation *op) {
+    OperationState state(op->getLoc(), op->getName(),
+                         llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return valueOf(use); }),
+                         llvm::map_to_vector(op->getResults(),
+                                             [&](Value v) -> Type {
+                                               return isa<RankedTensorType>(v.getType()) ? Type(typeOf(v))
+                                                                                         : v.getType();
+                                             }),
+                         op->getAttrs());
+    Operation *copy = b.create(state);
+    for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+      values[from] = to;
+  }
+
+  void emitFree(Operation *op, int64_t dim) {
+    const sbp::Sbp entry = dim < 0 ? sbp::Sbp::broadcast() : sbp::Sbp::split(dim);
+    auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+      return rows.made(operand) ? values.lookup(operand) : freeValues.at({operand, operandDim(op, operand, dim)});
+    });
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         {partOf(op->getResult(0).getType(), entry, microBatches)}, op->getAttrs());
+    freeValues[{op->getResult(0), dim}] = b.create(state)->getResult(0);
+  }
+
+  Value valueOf(OpOperand &use) {
+    Value value = use.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      return values.lookup(value);
+    if (rows.isSum(use))
+      return isTotal(use) ? totals.lookup(value) : read(sums.of(use));
+    return rows.made(value) ? values.lookup(value) : freeValues.at({value, rows.wanted(use).dim});
+  }
+
+  Value read(const Sum &sum) {
+    sbp::VariableOp variable = sum.accumulator;
+    return b.create<sbp::ReadOp>(step.getLoc(), nn::undecided(variable.getType()), variable.getSymName());
+  }
+
+  /// What the sum is with this run's addend; the next run reads it. `scope`: of the update, or null.
+  Value accumulate(const Sum &sum, Value addend, Value scope) {
+    sbp::VariableOp variable = sum.accumulator;
+    Location loc = sum.addend.getLoc();
+    auto fenced = [&](Value value) { return scope ? Value(b.create<sbp::FenceOp>(loc, value, scope)) : value; };
+    Value total = fenced(addend);
+    if (part != Part::First)
+      total = b.create<nn::AddOp>(loc, fenced(read(sum)), total);
+    if (part != Part::Last)
+      b.create<sbp::AssignOp>(loc, FlatSymbolRefAttr::get(variable.getSymNameAttr()), total);
+    return total;
+  }
+
+  void emitFencedSum(sbp::FenceOp fence) {
+    OpOperand &use = fence->getOpOperand(0);
+    Value scope = values.lookup(fence.getScope());
+    if (isTotal(use))
+      values[fence.getOutput()] = accumulate(sums.of(use), values.lookup(fence.getInput()), scope);
+    else
+      values[fence.getOutput()] = b.create<sbp::FenceOp>(fence.getLoc(), read(sums.of(use)), scope);
+  }
+
+  void emitReturn(func::ReturnOp end) {
+    SmallVector<Value> results;
+    SmallVector<Type> types;
+    for (int64_t number : given) {
+      OpOperand &use = end->getOpOperand(number);
+      results.push_back(valueOf(use));
+      const sbp::Sbp entry = rows.made(use.get()).value_or(sbp::Sbp::broadcast());
+      types.push_back(partOf(step.getResultTypes()[number], entry, microBatches));
+    }
+    b.create<func::ReturnOp>(end.getLoc(), results);
+    made.setFunctionType(b.getFunctionType(made.getArgumentTypes(), types));
+    for (auto [to, number] : llvm::enumerate(given))
+      if (DictionaryAttr attributes = step.getResultAttrDict(number))
+        made.setResultAttrs(to, attributes);
+  }
+
+  func::FuncOp step, made;
+  const MicroBatchRows &rows;
+  const Sums &sums;
+  const int64_t microBatches, level;
+  const Part part;
+  const bool isLastLoop;
+  OpBuilder b;
+  DenseSet<Value> needed; ///< scopes too
+  DenseMap<Value, llvm::SmallSetVector<int64_t, 2>>
+      freeWanted;                     ///< of what is made from nothing: along which dimensions
+  DenseMap<Value, const Sum *> ended; ///< sums of no update that this loop ends, by addend
+  DenseMap<Value, Value> values, totals;
+  SmallVector<int64_t> taken, given; ///< numbers of the step's arguments and results
+  DenseMap<Free, Value> freeValues;
+};
+
+struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
+  using SplitStepsPassBase::SplitStepsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(verifyModule(module)) || microBatches == 1)
+      return microBatches == 1 ? void() : signalPassFailure();
+    sbp::PlacementAttr placement = sbp::placementOf(module);
+    const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
+    if (microBatches < 1 || axisIndex < 0) {
+      module.emitError() << "'sbp-split-steps' got micro-batches=" << microBatches.getValue() << " axis=" << axis
+                         << "; there is at least one micro-batch, and the axis is one of the placement";
+      return signalPassFailure();
+    }
+    if (!placement)
+      return;
+    SymbolTable symbols(module);
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (updates(function) && failed(split(function, axisIndex, symbols)))
+        return signalPassFailure();
+  }
+
+  static bool updates(func::FuncOp function) {
+    return !function.isExternal() && function.getBody().hasOneBlock() &&
+           llvm::any_of(function.getBody().front().getOps<sbp::FenceOp>(),
+                        [](sbp::FenceOp fence) { return updateScopeOf(fence); });
+  }
+
+  /// Where an element lies in the batch would have to be told for each micro-batch.
+  static LogicalResult verifyPlaced(func::FuncOp function, const MicroBatchRows &rows) {
+    for (Operation &op : function.getBody().front())
+      if (const auto entry = isa<nn::PlacedOpInterface>(op) ? rows.made(op.getResult(0)) : std::nullopt;
+          entry && entry->isSplit())
+        return op.emitOpError()
+               << "depends on where in the batch an element lies, which a micro-batch does not know yet; "
+                  "compute the step in one";
+    return success();
+  }
+
+  LogicalResult split(func::FuncOp function, int64_t axisIndex, SymbolTable &symbols) {
+    FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, microBatches, axisIndex);
+    if (failed(rows) || failed(verifyPlaced(function, *rows)))
+      return failure();
+    const Sums sums(function, *rows, symbols);
+    if (sums.numLoops() == 0)
+      return success(); // nothing of it depends on the batch
+    OpBuilder b(function);
+    b.setInsertionPointAfter(function);
+    auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), function.getSymName(), nullptr, microBatches);
+    OpBuilder runs = OpBuilder::atBlockBegin(&schedule.getBody().emplaceBlock());
+    for (int64_t level = 0; level < sums.numLoops(); ++level) {
+      const bool isLastLoop = level + 1 == sums.numLoops();
+      const int64_t rest = isLastLoop ? microBatches - 1 : microBatches;
+      const std::string prefix =
+          (function.getSymName() + (isLastLoop ? "." : ".sums" + std::to_string(level) + ".")).str();
+      auto add = [&](Part part, StringRef name, int64_t begin, int64_t end) -> LogicalResult {
+        if (begin == end)
+          return success();
+        PartBuilder builder(function, *rows, sums, microBatches, level, part);
+        FailureOr<func::FuncOp> made = builder.build(prefix + name.str());
+        if (failed(made))
+          return failure();
+        symbols.insert(*made);
+        builder.addRun(runs, begin, end);
+        return success();
+      };
+      if (failed(add(Part::First, "first", 0, 1)) || failed(add(Part::Next, "next", 1, rest)) ||
+          (isLastLoop && failed(add(Part::Last, "last", rest, microBatches))))
+        return failure();
+    }
+    symbols.remove(function);
+    function.erase();
+    return success();
+  }
+};
+
+} // namespace

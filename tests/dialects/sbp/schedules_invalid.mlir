@@ -1,0 +1,325 @@
+// What a schedule is refused for, and what is just legal.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics -o /dev/null
+
+// @schedule_c1
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+// expected-error @below {{'sbp.schedule' op @s has 0 micro-batches and 1 runs; it has at least one of each}}
+sbp.schedule @s of 0 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @schedule_c1
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+// expected-error @below {{'sbp.schedule' op @s has 1 micro-batches and 0 runs; it has at least one of each}}
+sbp.schedule @s of 1 {
+}
+
+// -----
+
+// @schedule_c1
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+  // expected-error @below {{'sbp.scope' op stands in @s, which holds sbp.run only}}
+  sbp.scope "forward"
+}
+
+// -----
+
+// @schedule_c1_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @schedule_c2
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op names input 1 of the schedule, but none names 0; number them from 0 without a gap}}
+  sbp.run @f from 0 to 1 takes [1] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @schedule_c2
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op names result 2 of the schedule, but none names 0; number them from 0 without a gap}}
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [2] joined [-1]
+}
+
+// -----
+
+// @schedule_c2_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [1] cut [-1] gives [1] joined [-1]
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @schedule_c3
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @g(%x: tensor<2xf32>) {
+  return
+}
+func.func @h(%x: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<2xf32>' along dimension -1, and another run as 'tensor<4xf32>' along -1; all have it alike}}
+  sbp.run @g from 0 to 1 takes [0] cut [-1]
+}
+
+// -----
+
+// @schedule_c3
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @g(%x: tensor<2xf32>) {
+  return
+}
+func.func @h(%x: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<4xf32>' along dimension 0, and another run as 'tensor<4xf32>' along -1; all have it alike}}
+  sbp.run @h from 0 to 1 takes [0] cut [0]
+}
+
+// -----
+
+// @schedule_c3_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @g(%x: tensor<2xf32>) {
+  return
+}
+func.func @h(%x: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+  sbp.run @h from 0 to 1 takes [0] cut [-1]
+}
+
+// -----
+
+// @schedule_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op gives result 0, which is not joined, more than once}}
+  sbp.run @f from 0 to 2 takes [0] cut [0] gives [0] joined [-1]
+}
+
+// -----
+
+// @schedule_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+// expected-error @below {{'sbp.schedule' op @s is given result 0 for 1 of 2 micro-batches; give it for each}}
+sbp.schedule @s of 2 {
+  sbp.run @f from 0 to 1 takes [0] cut [0] gives [0] joined [0]
+}
+
+// -----
+
+// @schedule_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  sbp.run @f from 0 to 2 takes [0] cut [0] gives [0] joined [0]
+  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 1 on, where those from 2 on are missing; give each once}}
+  sbp.run @f from 1 to 2 takes [0] cut [0] gives [0] joined [0]
+}
+
+// -----
+
+// @schedule_c4_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  sbp.run @f from 1 to 2 takes [0] cut [0] gives [0] joined [0]
+  sbp.run @f from 0 to 1 takes [0] cut [0] gives [0] joined [0]
+}
+
+// -----
+
+// @run_c1
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op runs @no, which the module does not have; name a function}}
+  sbp.run @no from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c1
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.variable @v : tensor<4xf32>
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op runs @v, which the module does not have; name a function}}
+  sbp.run @v from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c1_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c2
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 3 {
+  // expected-error @below {{'sbp.run' op runs from -1 to 1 of 3 micro-batches; give a part of them that is not empty}}
+  sbp.run @f from -1 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c2
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 3 {
+  // expected-error @below {{'sbp.run' op runs from 1 to 1 of 3 micro-batches; give a part of them that is not empty}}
+  sbp.run @f from 1 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c2
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 3 {
+  // expected-error @below {{'sbp.run' op runs from 1 to 4 of 3 micro-batches; give a part of them that is not empty}}
+  sbp.run @f from 1 to 4 takes [0] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c2_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 3 {
+  sbp.run @f from 0 to 3 takes [0] cut [-1] gives [0] joined [0]
+}
+
+// -----
+
+// @run_c3
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op takes 2 and says how 1 are cut, but @f takes 1; give a number for each}}
+  sbp.run @f from 0 to 1 takes [0, 1] cut [-1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c3
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op gives 0 and says how 0 are joined, but @f gives 1; give a number for each}}
+  sbp.run @f from 0 to 1 takes [0] cut [-1]
+}
+
+// -----
+
+// @run_c3
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op is numbered, but @f takes no i64 scalar as its last argument; add one}}
+  sbp.run @f from 0 to 1 takes [] cut [] numbered gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c3_legal
+func.func @f(%x: tensor<4xf32>, %m: tensor<i64>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1] numbered gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op takes 'tensor<4xf32>' cut along dimension 1; give a dimension of it, or -1 for all of it}}
+  sbp.run @f from 0 to 1 takes [0] cut [1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 576460752303423488 {
+  // expected-error @below {{'sbp.run' op takes 'tensor<4xf32>', which in 576460752303423488 micro-batches is more than 2^63 - 1 bytes; make it smaller}}
+  sbp.run @f from 0 to 1 takes [0] cut [0] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c4_legal
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 576460752303423487 {
+  sbp.run @f from 0 to 1 takes [0] cut [0] gives [0] joined [-1]
+}

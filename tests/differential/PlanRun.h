@@ -1,0 +1,15 @@
+//===- PlanRun.h - Runs plans, function by function --------------------------------===//
+#ifndef SPLITCAST_TESTS_DIFFERENTIAL_PLANRUN_H
+#define SPLITCAST_TESTS_DIFFERENTIAL_PLANRUN_H
+
+#include "tests/differential/Oracle.h"
+
+namespace splitcast::differential {
+
+/// As runPlans, of calls that are no schedules.
+absl::StatusOr<Outcome> runPlanFunctions(llvm::ArrayRef<mlir::ModuleOp> modules, const Experiment &experiment,
+                                         const std::string &objectCacheDir);
+
+} // namespace splitcast::differential
+
+#endif // SPLITCAST_TESTS_DIFFERENTIAL_PLANRUN_H

@@ -1,0 +1,104 @@
+// What a step cannot be split for, and what is just legal.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics -o /dev/null -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=3"
+
+// @split_steps_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+// expected-error @below {{'func.func' op @train takes argument 0 with 10 elements along dimension 0, which 3 micro-batches do not divide; choose a divisor of 10}}
+func.func @train(%x: tensor<10x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<10x4xf32, #S0>, tensor<4x2xf32>) -> tensor<10x2xf32>
+  %z = nn.relu %y : (tensor<10x2xf32>) -> tensor<10x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<10x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c1_legal, @split_steps_c2_legal, @split_steps_c3_legal
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %z = nn.relu %y : (tensor<12x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c2: of all rows at once.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %yt = nn.transpose %y {permutation = array<i64: 1, 0>} : (tensor<12x2xf32>) -> tensor<2x12xf32>
+  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once, which are computed one after the other (it is S(1) along micro-batches, and wanted as S(0)); compute the step in one, or let ranks split the input that it comes from otherwise}}
+  %st = nn.softmax %yt : (tensor<2x12xf32>) -> tensor<2x12xf32>
+  %z = nn.transpose %st {permutation = array<i64: 1, 0>} : (tensor<2x12xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c2: a row of a variable for each row of the batch.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+sbp.variable @b : tensor<12x2xf32> frozen
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %b = sbp.read @b : tensor<12x2xf32>
+  // expected-error @below {{'nn.add' op takes part of operand 1 for each micro-batch, but all of it is there at once (it is B along micro-batches, and wanted as S(0)); compute the step in one, or let ranks split the input that it comes from otherwise}}
+  %z = nn.add %y, %b : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c3: what a row gives when the step has been made.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<12x2xf32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %z = nn.relu %y : (tensor<12x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  // expected-note @below {{assigned here}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  // expected-error @below {{'sbp.read' op @w, as it was assigned, for each micro-batch, but it is assigned behind the last; read it before, or compute the step in one}}
+  %v = sbp.read @w : tensor<4x2xf32>
+  %after = nn.matmul %x, %v : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  return %after : tensor<12x2xf32>
+}
+
+// -----
+
+// @split_steps_c3
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+sbp.variable @key : tensor<i64> frozen
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %k = sbp.read @key : tensor<i64>
+  // expected-error @below {{'nn.dropout' op depends on where in the batch an element lies, which a micro-batch does not know yet; compute the step in one}}
+  %z = nn.dropout %y, %k {rate = 0.5 : f64} : (tensor<12x2xf32>, tensor<i64>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
