@@ -186,11 +186,30 @@ func.func @train(%x: tensor<6x23xf32, #S1>, %y: tensor<14x12xf32, #S0>) -> tenso
   return %loss : tensor<f32>
 })";
 
+/// 12 rows. What divides the loss is known when all rows have been seen; %z is returned row by row.
+constexpr const char *kMaskedMean = R"(
+#p = #sbp.placement<"cpu", [dp = RANKS]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32> init #sbp.normal<mean = 0.0, stddev = 0.5>
+func.func @train(%x: tensor<12x4xf32, #S0>, %mask: tensor<12x2xf32, #S0>) -> (tensor<f32>, tensor<12x2xf32>) {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %positive = nn.relu %mask : (tensor<12x2xf32, #S0>) -> tensor<12x2xf32>
+  %m = nn.shift %positive {value = 1.0 : f64} : (tensor<12x2xf32>) -> tensor<12x2xf32>
+  %z = nn.mul %y, %m : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x2xf32>
+  %sum = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  %count = nn.reduce_sum %m {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  %loss = nn.div %sum, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.1, beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8>
+  return %loss, %z : tensor<f32>, tensor<12x2xf32>
+})";
+
 } // namespace
 
 Case mlp(int64_t ranks) { return {"mlp", onRanks(kMlp, ranks), 0}; }
 Case classifier(int64_t ranks) { return {"classifier", onRanks(kClassifier, ranks), 9}; }
 Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageModel, ranks), 30}; }
+Case maskedMean(int64_t ranks) { return {"masked mean", onRanks(kMaskedMean, ranks), 0}; }
 Case manyRanks() { return {"many ranks", kManyRanks, 0}; }
 Case tensorParallelMlp() { return {"tensor-parallel mlp", kTensorParallel, 0}; }
 Case tensorParallelMlpInPairs() {

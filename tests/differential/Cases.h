@@ -20,6 +20,8 @@ Case mlp(int64_t ranks);
 Case classifier(int64_t ranks);
 /// Embedding, reshape, linear, GELU, linear, cross-entropy per byte, AdamW.
 Case languageModel(int64_t ranks);
+/// A linear layer whose loss is divided by a sum over the batch of 12; returns its rows, too.
+Case maskedMean(int64_t ranks);
 /// On [dp = 10], where pieces are cut and joined many at a time: sums, gathers and exchanges of columns, ragged, empty
 /// and in units.
 Case manyRanks();

@@ -133,7 +133,8 @@ TEST_F(EveryPassOfFixedCasesTest, MicroBatches) { check(microBatches(4)); }
 /// rows that no number of ranks divides, and fewer than ranks.
 TEST_F(EveryPassOfFixedCasesTest, Schedules) {
   const std::vector<std::pair<Case, int64_t>> schedules = {
-      {mlp(3), 2}, {mlp(3), 4}, {mlp(4), 8}, {languageModel(3), 5}, {tensorParallelMlp(), 4}, {microBatches(3), 2}};
+      {mlp(3), 2},        {mlp(3), 4},         {mlp(4), 8}, {languageModel(3), 5}, {tensorParallelMlp(), 4},
+      {maskedMean(3), 4}, {microBatches(3), 2}};
   for (const auto &[of, count] : schedules) {
     mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
     ASSERT_TRUE(module);
