@@ -129,10 +129,17 @@ private:
 /// The type of what is `entry` along micro-batches, for one of them.
 RankedTensorType partOf(Type type, const sbp::Sbp &entry, int64_t microBatches) {
   auto whole = cast<RankedTensorType>(type);
+  if (!entry.isSplit())
+    return whole;
   SmallVector<int64_t> shape(whole.getShape());
-  if (entry.isSplit())
-    shape[entry.dim] /= microBatches;
-  return RankedTensorType::get(shape, whole.getElementType(), whole.getEncoding());
+  shape[entry.dim] /= microBatches;
+  auto part = RankedTensorType::get(shape, whole.getElementType());
+  sbp::NdAttr signature = sbp::signatureOf(type);
+  if (!signature)
+    return part;
+  const sbp::Placement placement = signature.getPlacement().toAlgebra();
+  sbp::NdSbp fitted = sbp::withUnitsFitted(sbp::shapeOf(part), signature.toAlgebra(), placement);
+  return sbp::withSignature(part, sbp::NdAttr::get(signature.getPlacement(), fitted));
 }
 
 /// Which runs of a loop a function is for.
@@ -155,8 +162,8 @@ public:
     if (part != Part::Last && failed(verifyReads()))
       return failure();
     SmallVector<Type> inputs;
-    for (BlockArgument argument : step.getArguments())
-      if (needed.contains(argument)) {
+    for (BlockArgument argument : step.getArguments()) // the last run has those that nobody needs, too
+      if (needed.contains(argument) || (isLastLoop && part == Part::Last)) {
         taken.push_back(argument.getArgNumber());
         inputs.push_back(typeOf(argument));
       }

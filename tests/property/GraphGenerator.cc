@@ -165,6 +165,14 @@ void addRefusals(Random &random, ModelState &model, GeneratedGraph &graph) {
   }
 }
 
+/// Whether a variable that `split` has and `whole` has not holds bf16 or f16. Each micro-batch then rounds its addend,
+/// and no bound for one op holds, as where ranks add halves (below).
+bool sumsHalvesOverMicroBatches(ModuleOp whole, ModuleOp split) {
+  return llvm::any_of(split.getOps<sbp::VariableOp>(), [&](sbp::VariableOp variable) {
+    return !whole.lookupSymbol(variable.getSymName()) && isHalf(getElementTypeOrSelf(variable.getType()));
+  });
+}
+
 /// In as many micro-batches as divide its inputs, where its step can be made of some.
 void splitSteps(Random &random, GeneratedGraph &graph) {
   std::vector<int64_t> counts = {2, 3, 4, 5};
@@ -179,7 +187,8 @@ void splitSteps(Random &random, GeneratedGraph &graph) {
     for (const std::string &pass : differential::globalPasses(split.front()))
       if (status.ok() && module->getOps<sbp::ScheduleOp>().empty())
         status = differential::runPass(*module, pass);
-    if (status.ok() && !module->getOps<sbp::ScheduleOp>().empty()) {
+    if (status.ok() && !module->getOps<sbp::ScheduleOp>().empty() &&
+        !sumsHalvesOverMicroBatches(*graph.module, *module)) {
       graph.configurations = std::move(split);
       graph.features.insert(toString(Feature::MicroBatches));
       return;
@@ -235,7 +244,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   for (Feature feature : model.features)
     graph.features.insert(toString(feature));
   Random steps(seed ^ 0xa0761d6478bd642f);
-  if (traits.splitsBatch || steps.chance(20))
+  if (traits.splitsBatch || steps.chance(60))
     splitSteps(steps, graph);
   return graph;
 }
@@ -283,8 +292,6 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 
 } // namespace
 
-/// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
-/// until one sums none over ranks, each split less than the one before.
 bool GeneratedGraph::isPlainModel() const {
   static const std::set<std::string> plain = {toString(Feature::OwnPolicies),     toString(Feature::TwoFunctions),
                                               toString(Feature::TwoAdams),        toString(Feature::PartOfPart),
@@ -292,9 +299,23 @@ bool GeneratedGraph::isPlainModel() const {
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 
+constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;
+
+/// Steps of half the graphs whose inputs are split by rows need all rows at once somewhere. A few are drawn until one
+/// does not.
+GeneratedGraph generateOf(uint64_t seed, const Traits &traits, MLIRContext &context) {
+  constexpr int kAttempts = 4;
+  GeneratedGraph graph = generate(seed, traits, context);
+  for (uint64_t attempt = 1; traits.splitsBatch && attempt < kAttempts; ++attempt)
+    if (!graph.features.count(toString(Feature::MicroBatches)))
+      graph = generate(seed + attempt * kNextSeed, traits, context);
+  return graph;
+}
+
+/// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
+/// until one sums none over ranks, each split less than the one before.
 GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
   constexpr int kAttempts = 13, kLessSplit = 5;
-  constexpr uint64_t kNextSeed = 0x632be59bd9b4e019;
   const Traits traits = randomTraits(seed, context);
   Traits next = traits;
   for (uint64_t attempt = 0; !traits.halves.empty() && attempt < kAttempts; ++attempt) {
@@ -304,7 +325,7 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
       return graph;
     next.percentSplit -= kLessSplit;
   }
-  return generate(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
+  return generateOf(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
 }
 
 } // namespace splitcast::property

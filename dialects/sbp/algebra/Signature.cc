@@ -105,6 +105,13 @@ NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement
   return sbp;
 }
 
+NdSbp withUnitsFitted(const Shape &shape, NdSbp sbp, const Placement &placement) {
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (sbp[axis].isSplit())
+      sbp[axis].unit = std::gcd(sbp[axis].unit, grainBefore(axis, sbp[axis].dim, shape, sbp, placement).elements);
+  return withoutIdleUnits(shape, std::move(sbp), placement);
+}
+
 SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index) {
   int64_t chunk = slot.total / parts;
   int64_t begin = std::max(slot.offset, index * chunk);

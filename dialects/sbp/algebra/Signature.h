@@ -148,6 +148,10 @@ bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement);
 /// The same layout with each unit that makes no difference as 1.
 NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement);
 
+/// As of a tensor of another shape, where a unit may no longer divide what it splits: the most of it that does stays
+/// together.
+NdSbp withUnitsFitted(const Shape &shape, NdSbp sbp, const Placement &placement);
+
 /// The part of a slot's `elements` that lies in chunk `index` of `parts` equal chunks of the bucket.
 struct SlotPiece {
   int64_t elementBegin = 0; ///< first element of the variable's own flat order

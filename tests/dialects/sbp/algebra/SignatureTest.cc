@@ -206,6 +206,22 @@ TEST(GrainTest, UnitsThatStayMakeADifference) {
     }
 }
 
+TEST(UnitsTest, ThatAreFittedAreTheLargestThatFit) {
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2}, {3}, {2, 2}, {3, 2}}) {
+    const Placement placement = meshOf(mesh);
+    for (int64_t extent : {0, 1, 2, 3, 4, 6, 12})
+      for (const NdSbp &sbp : allSignatures(mesh.size(), entriesWithUnits({12}, /*withPartial=*/true))) {
+        const NdSbp fitted = withUnitsFitted({extent}, sbp, placement);
+        EXPECT_TRUE(unitsFit({extent}, fitted, placement)) << describe({extent}, placement, sbp);
+        EXPECT_EQ(withoutIdleUnits({extent}, fitted, placement), fitted) << describe({extent}, placement, sbp);
+        if (unitsFit({extent}, sbp, placement))
+          EXPECT_EQ(fitted, withoutIdleUnits({extent}, sbp, placement)) << describe({extent}, placement, sbp);
+        if (const int64_t most = std::gcd(sbp.front().unit, extent); sbp.front().isSplit() && extent > 0)
+          EXPECT_EQ(fitted.front().unit, extent / most % mesh.front() == 0 ? 1 : most);
+      }
+  }
+}
+
 TEST(SlotPieceTest, ChunksOfABucketCoverTheSlot) {
   for (int64_t parts = 1; parts <= 4; ++parts)
     for (int64_t total = parts; total <= 5 * parts; total += parts)

@@ -1,0 +1,37 @@
+// What micro-batches do to inputs that nothing needs, and to units that are longer than a micro-batch.
+// RUN: splitcast-opt %s -split-input-file -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=2" | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+#B_ = #sbp.nd<#p, [B]>
+sbp.variable @w : tensor<4x2xf32>
+// The last run takes what the step does, so that callers give what they gave.
+// CHECK: func.func @unused.first(%{{.*}}: tensor<6x4xf32, #S0_>) {
+// CHECK: func.func @unused.last(%{{.*}}: tensor<3x4xf32, #S0_>, %{{.*}}: tensor<6x4xf32, #S0_>, %{{.*}}: tensor<5xf32, #B>) -> tensor<f32>
+// CHECK: sbp.schedule @unused of 2 {
+// CHECK-NEXT: sbp.run @unused.first from 0 to 1 takes [1] cut [0]
+// CHECK-NEXT: sbp.run @unused.last from 1 to 2 takes [0, 1, 2] cut [0, 0, -1] gives [0] joined [-1]
+func.func @unused(%a: tensor<6x4xf32, #S0_>, %x: tensor<12x4xf32, #S0_>, %b: tensor<5xf32, #B_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0_>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// What is longer than a micro-batch keeps the most together that divides it: of 6 in a row, 3 where there are 3.
+#q = #sbp.placement<"cpu", [dp = 3]>
+#S0by4_ = #sbp.nd<#q, [S(0 by 4)]>
+#S0by5_ = #sbp.nd<#q, [S(0 by 5)]>
+#S0by6_ = #sbp.nd<#q, [S(0 by 6)]>
+sbp.variable @w : tensor<4x2xf32>
+// CHECK: func.func @units.last(%{{.*}}: tensor<4x4xf32, #S0by4_>, %{{.*}}: tensor<5x4xf32, #S0by5_>, %{{.*}}: tensor<3x4xf32, #S0by3_>, %{{.*}}: tensor<12x4xf32, #S0by6_>) -> tensor<f32>
+func.func @units(%x: tensor<8x4xf32, #S0by4_>, %a: tensor<10x4xf32, #S0by5_>, %b: tensor<6x4xf32, #sbp.nd<#q, [S(0 by 6)]>>, %c: tensor<24x4xf32, #S0by6_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0by4_>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<8x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
