@@ -19,6 +19,12 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   // Updates as elementwise ops, with their state as variables: from here on nothing knows what an optimizer is.
   manager.addPass(createExpandOptimizersPass());
 
+  // Micro-batches, before anything lies anywhere: their functions and accumulators are like a user's from here on.
+  SplitStepsPassOptions steps;
+  steps.microBatches = options.accumulate;
+  steps.axis = options.axis;
+  manager.addPass(createSplitStepsPass(steps));
+
   //--- Where variables lie ------------------------------------------------------------------------------------------//
   // Storage only; before any signature is chosen, since updates are computed where gradient and state lie.
   manager.addPass(createZeroStoragePass(options));

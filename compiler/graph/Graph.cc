@@ -347,7 +347,7 @@ static Attribute optimizerAttr(GraphBuilder &b, const Optimizer &optimizer) {
                             b.number(adamW.epsilon), b.number(adamW.weightDecay));
 }
 
-void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, Caller at) {
+void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {
   if (!loss.graph) {
     GraphBuilder(*state, "minimize", at).fail("has a loss that no graph made; pass the result of a call");
     return;
@@ -361,6 +361,10 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, Caller at) 
                                "'; add the losses and minimize their sum"));
   else
     function.isMinimized = builder->append<nn::MinimizeOp>(loss.value, optimizerAttr(*builder, optimizer));
+  if (options.accumulate < 1)
+    builder->fail(absl::StrCat("is to be computed in ", options.accumulate, " micro-batches; there is at least one"));
+  else if (options.accumulate > 1)
+    function.op->setAttr(sbp::kMicroBatchesName, state->builder.getI64IntegerAttr(options.accumulate));
 }
 
 void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {

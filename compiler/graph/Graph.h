@@ -143,6 +143,12 @@ struct AdamW {
 };
 using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
 
+struct StepOptions {
+  /// Micro-batches that the step is computed in, one after the other, whose gradients are added up: a divisor of what
+  /// the first axis (or that of ZeRO) splits of the inputs. The session's inputs and outputs stay those of the step.
+  int64_t accumulate = 1;
+};
+
 //===----------------------------------------------------------------------===//
 // Graph
 //===----------------------------------------------------------------------===//
@@ -194,7 +200,8 @@ public:
 
   /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once
   /// per function.
-  void minimize(const Tensor &loss, const Optimizer &optimizer, Caller at = Caller::here());
+  void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {},
+                Caller at = Caller::here());
 
   void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
 

@@ -16,7 +16,7 @@ std::string typeText(const sbp::Shape &shape, runtime::ElementType type) {
   return absl::StrCat(absl::StrJoin(shape, "x"), shape.empty() ? "" : " ", runtime::nameOf(type));
 }
 
-sbp::Shape boxShape(const std::vector<sbp::Interval> &box) {
+sbp::Shape boxShape(const sbp::Box &box) {
   sbp::Shape shape;
   for (const sbp::Interval &interval : box)
     shape.push_back(interval.count);
@@ -67,7 +67,7 @@ namespace {
 /// The rows of a box in a tensor, in row-major order: equally many elements each, which lie in a row in both.
 class BoxRows {
 public:
-  BoxRows(const sbp::Shape &shape, const std::vector<sbp::Interval> &box)
+  BoxRows(const sbp::Shape &shape, const sbp::Box &box)
       : shape(shape), box(box), elements(sbp::numElements(boxShape(box))) {
     // Dimensions from `inner` on are whole: they make one row with the dimension before.
     size_t inner = shape.size();
@@ -79,6 +79,7 @@ public:
   }
 
   int64_t size() const { return elements == 0 ? 0 : elements / rowElements; }
+  int64_t numElements() const { return elements; }
 
   sbp::Run operator[](int64_t row) const {
     const int64_t local = row * rowElements;
@@ -106,28 +107,40 @@ public:
 
 private:
   const sbp::Shape &shape;
-  const std::vector<sbp::Interval> &box;
+  const sbp::Box &box;
   int64_t elements, rowElements = 1;
 };
 
 } // namespace
 
-absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
+absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Box> &boxes,
                         const std::function<absl::Status(const sbp::Run &)> &visit) {
-  return forEachRowWithin(shape, box, 0, sbp::numElements(shape), visit);
+  return forEachRowWithin(shape, boxes, 0, sbp::numElements(shape), visit);
 }
 
-absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Interval> &box, int64_t begin,
-                              int64_t count, const std::function<absl::Status(const sbp::Run &)> &visit) {
-  const BoxRows rows(shape, box);
+/// Of one box, whose elements begin at `local`.
+static absl::Status forEachRowOf(const BoxRows &rows, int64_t local, int64_t begin, int64_t count,
+                                 const std::function<absl::Status(const sbp::Run &)> &visit) {
   for (int64_t i = rows.firstBeyond(begin); i < rows.size(); ++i) {
     const sbp::Run row = rows[i];
     const int64_t before = std::max<int64_t>(0, begin - row.logical);
     const int64_t end = std::min(row.count, begin + count - row.logical);
     if (end <= before)
       break;
-    if (absl::Status status = visit({row.logical + before, row.local + before, end - before}); !status.ok())
+    if (absl::Status status = visit({row.logical + before, local + row.local + before, end - before}); !status.ok())
       return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Box> &boxes, int64_t begin, int64_t count,
+                              const std::function<absl::Status(const sbp::Run &)> &visit) {
+  int64_t local = 0;
+  for (const sbp::Box &box : boxes) {
+    const BoxRows rows(shape, box);
+    if (absl::Status status = forEachRowOf(rows, local, begin, count, visit); !status.ok())
+      return status;
+    local += rows.numElements();
   }
   return absl::OkStatus();
 }
@@ -185,7 +198,7 @@ absl::Status StepInputs::feed(Session &session, int64_t step) {
     absl::StatusOr<absl::Span<std::byte>> piece = session.inputPiece(function, i);
     if (!piece.ok())
       return piece.status();
-    absl::Status status = forEachRow(input.info.shape, input.info.box, [&](const sbp::Run &row) {
+    absl::Status status = forEachRow(input.info.shape, input.info.boxes, [&](const sbp::Run &row) {
       return input.file.read(stepBegin + row.logical, row.count, piece->data() + row.local * elementBytes);
     });
     if (!status.ok())
@@ -227,45 +240,51 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
   return result;
 }
 
-/// A box as text, and back.
-static std::string boxText(const std::vector<sbp::Interval> &box) {
-  return absl::StrJoin(box, ",", [](std::string *out, const sbp::Interval &interval) {
-    absl::StrAppend(out, interval.begin, "+", interval.count);
+/// Boxes as text, and back: "0+4,0+8;12+4,0+8".
+static std::string boxesText(const std::vector<sbp::Box> &boxes) {
+  return absl::StrJoin(boxes, ";", [](std::string *all, const sbp::Box &box) {
+    absl::StrAppend(all, absl::StrJoin(box, ",", [](std::string *out, const sbp::Interval &interval) {
+                      absl::StrAppend(out, interval.begin, "+", interval.count);
+                    }));
   });
 }
 
-static std::vector<sbp::Interval> parseBox(const std::string &text) {
-  std::vector<sbp::Interval> box;
-  for (absl::string_view word : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    std::pair<absl::string_view, absl::string_view> ends = absl::StrSplit(word, absl::MaxSplits('+', 1));
-    sbp::Interval interval;
-    if (absl::SimpleAtoi(ends.first, &interval.begin) && absl::SimpleAtoi(ends.second, &interval.count))
-      box.push_back(interval);
+static std::vector<sbp::Box> parseBoxes(const std::string &text) {
+  std::vector<sbp::Box> boxes;
+  for (absl::string_view part : absl::StrSplit(text, ';')) {
+    sbp::Box &box = boxes.emplace_back();
+    for (absl::string_view word : absl::StrSplit(part, ',', absl::SkipEmpty())) {
+      std::pair<absl::string_view, absl::string_view> ends = absl::StrSplit(word, absl::MaxSplits('+', 1));
+      sbp::Interval interval;
+      if (absl::SimpleAtoi(ends.first, &interval.begin) && absl::SimpleAtoi(ends.second, &interval.count))
+        box.push_back(interval);
+    }
   }
-  return box;
+  return boxes;
 }
 
 absl::Status StepOutputs::shareBoxes(Output &output, runtime::Communicator &communicator) {
   absl::StatusOr<std::vector<std::string>> all =
-      communicator.exchange(boxText(output.info.box), {"pieces of output " + output.info.name});
+      communicator.exchange(boxesText(output.info.boxes), {"pieces of output " + output.info.name});
   if (!all.ok())
     return all.status();
   std::set<std::string> seen;
   for (const std::string &text : *all)
-    output.boxes.push_back(seen.insert(text).second ? std::make_optional(parseBox(text)) : std::nullopt);
+    output.boxes.push_back(seen.insert(text).second ? std::make_optional(parseBoxes(text)) : std::nullopt);
   return absl::OkStatus();
 }
 
-bool StepOutputs::isElsewhere(const Output &output) {
-  return std::any_of(output.boxes.begin() + 1, output.boxes.end(), [](const auto &box) { return box.has_value(); });
+bool StepOutputs::isScattered(const Output &output) {
+  return output.info.boxes.size() > 1 ||
+         std::any_of(output.boxes.begin() + 1, output.boxes.end(), [](const auto &boxes) { return boxes.has_value(); });
 }
 
 /// Puts what a rank sent, its elements among [begin, begin + count) of the tensor, to their places in `part`.
-static absl::Status place(const TensorInfo &info, const std::vector<sbp::Interval> &box, int64_t begin, int64_t count,
+static absl::Status place(const TensorInfo &info, const std::vector<sbp::Box> &boxes, int64_t begin, int64_t count,
                           const std::string &sent, std::vector<char> &part) {
   const int64_t elementBytes = runtime::bytesOf(info.type);
   int64_t at = 0; // beyond the end of what was sent, if it is too short
-  absl::Status status = forEachRowWithin(info.shape, box, begin, count, [&](const sbp::Run &row) {
+  absl::Status status = forEachRowWithin(info.shape, boxes, begin, count, [&](const sbp::Run &row) {
     const int64_t bytes = row.count * elementBytes;
     if (at + bytes <= static_cast<int64_t>(sent.size()))
       std::memcpy(part.data() + (row.logical - begin) * elementBytes, sent.data() + at, bytes);
@@ -288,8 +307,8 @@ absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> pie
     const int64_t count = std::min(most, elements - begin);
     std::string mine;
     absl::Status status;
-    if (const auto &box = output.boxes[communicator.rank()])
-      status = forEachRowWithin(info.shape, *box, begin, count, [&](const sbp::Run &row) {
+    if (const auto &boxes = output.boxes[communicator.rank()])
+      status = forEachRowWithin(info.shape, *boxes, begin, count, [&](const sbp::Run &row) {
         mine.append(reinterpret_cast<const char *>(piece.data()) + row.local * elementBytes, row.count * elementBytes);
         return absl::OkStatus();
       });
@@ -310,8 +329,8 @@ absl::Status StepOutputs::write(Session &session, runtime::Communicator &communi
   for (Output &output : outputs) {
     absl::StatusOr<absl::Span<const std::byte>> piece = session.outputPiece(function, output.index);
     absl::Status status = piece.status();
-    // Where rank 0 has all of it, nothing is sent.
-    if (status.ok() && isElsewhere(output))
+    // Where rank 0 has all of it in a row, nothing is sent.
+    if (status.ok() && isScattered(output))
       status = gather(output, *piece, communicator);
     else if (status.ok() && output.writer)
       status = output.writer->append(1, piece->data());

@@ -20,14 +20,15 @@ struct NamedFile {
   std::string name, path;
 };
 
-/// Calls `visit` for every row of `box` in a tensor of this shape, in row-major order: `count` elements that lie in a
-/// row both in the tensor, from `logical` on, and in the box, from `local` on. Stops at the first error.
-absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Interval> &box,
+/// Calls `visit` for every row of each box in a tensor of this shape, in row-major order: `count` elements that lie in
+/// a row both in the tensor, from `logical` on, and in the boxes one after the other, from `local` on. Stops at the
+/// first error.
+absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Box> &boxes,
                         const std::function<absl::Status(const sbp::Run &)> &visit);
 
 /// Likewise, only what lies among elements [begin, begin + count) of the tensor.
-absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Interval> &box, int64_t begin,
-                              int64_t count, const std::function<absl::Status(const sbp::Run &)> &visit);
+absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Box> &boxes, int64_t begin, int64_t count,
+                              const std::function<absl::Status(const sbp::Run &)> &visit);
 
 /// "the inputs are 'x' (4x8 f32), 'y' (4 i64)", for messages.
 std::string listTensors(const std::vector<TensorInfo> &tensors);
@@ -76,13 +77,13 @@ private:
   struct Output {
     size_t index = 0;
     TensorInfo info;
-    std::vector<std::optional<std::vector<sbp::Interval>>>
-        boxes;                                ///< of every rank; none where an earlier one has the same
+    /// Of every rank; none where an earlier one has the same.
+    std::vector<std::optional<std::vector<sbp::Box>>> boxes;
     std::optional<runtime::NpyWriter> writer; ///< of rank 0
   };
   static absl::Status shareBoxes(Output &output, runtime::Communicator &communicator);
   absl::Status gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator) const;
-  static bool isElsewhere(const Output &output);
+  static bool isScattered(const Output &output);
 
   std::string function;
   int64_t partBytes = 0;

@@ -71,12 +71,20 @@ void Flags::addZero(sbp::ZeroOptions *options) {
       absl::StrCat("what ZeRO splits over the ranks; without the flag stage=", options->policy.stage(), ", with it:");
   for (const sbp::OptionInfo &info : sbp::zeroOptionInfos())
     absl::StrAppend(&help, "\n", std::string(kHelpColumn, ' '), info.name, ": ", info.help);
-  addParsed("enable-zero", "OPTION=VALUE,...", help, false, [options](const std::string &text) {
+  addParsed("enable-zero", "OPTION=VALUE,...", help, false, [this, options](const std::string &text) {
     if (text.empty())
       return invalid("it must be OPTION=VALUE,..., such as stage=2");
+    const int64_t accumulate = options->accumulate;
     std::optional<std::string> error = sbp::parseEnableZero(text, options);
+    if (isGiven("accumulate"))
+      options->accumulate = accumulate;
     return error ? invalid(*error) : absl::OkStatus();
   });
+  addParsed("accumulate", "K", "as accumulate=K of --enable-zero, with or without it; this one counts", false,
+            [options](const std::string &text) {
+              std::optional<std::string> error = sbp::setZeroOption("accumulate", text, options);
+              return error ? invalid("it must be a number from 1 on") : absl::OkStatus();
+            });
 }
 
 void Flags::addPositional(const std::string &valueName, std::string *value) {

@@ -19,7 +19,9 @@ std::string memoryText(const MemoryReport &memory) {
     arena = absl::StrCat("of another function; this one's ", mb(memory.functionArenaBytes), ": ", arena);
   return absl::StrCat("predicted peak ", megabytes(memory.peakBytes()), " = persistent ", mb(memory.persistentBytes),
                       " (parameters ", mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState),
-                      ", other ", mb(memory.otherState), ") + arena ", mb(memory.arenaBytes), " (", arena,
+                      ", other ", mb(memory.otherState),
+                      memory.accumulators > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulators)) : "",
+                      ") + arena ", mb(memory.arenaBytes), " (", arena,
                       memory.deviceIsHost ? ") + inputs and outputs " : "); on the host inputs and outputs ",
                       mb(memory.interfaceBytes));
 }
@@ -28,7 +30,9 @@ std::string groupsText(const MemoryReport &memory) {
   std::string text;
   for (const GroupMemory &group : memory.groups)
     absl::StrAppend(&text, "group ", group.name, ": parameters ", megabytes(group.parameters), ", optimizer state ",
-                    megabytes(group.optimizerState), "; ", sbp::toString(group.policy), "\n");
+                    megabytes(group.optimizerState),
+                    group.accumulators > 0 ? absl::StrCat(", accumulators ", megabytes(group.accumulators)) : "", "; ",
+                    sbp::toString(group.policy), "\n");
   return text;
 }
 

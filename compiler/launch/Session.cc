@@ -1,6 +1,6 @@
 #include "compiler/launch/Session.h"
 
-#include "dialects/exec/Exec.h"
+#include "dialects/exec/EntryPoints.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/StoredType.h"
 #include "runtime/executor/Variables.h"
@@ -120,7 +120,7 @@ struct Staging {
 };
 
 struct Function {
-  exec::PlanOp plan;
+  exec::EntryPoint point;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Staging> inputData, outputData;
 };
@@ -171,8 +171,8 @@ public:
     if (!made.ok())
       return made.status();
     state = std::move(*made);
-    for (auto plan : plans->getOps<exec::PlanOp>())
-      if (absl::Status status = addFunction(plan); !status.ok())
+    for (const exec::EntryPoint &point : exec::entryPointsOf(*plans))
+      if (absl::Status status = addFunction(point); !status.ok())
         return status;
     absl::Status status = state->initialize(options.seed);
     endPhase(seconds.variables);
@@ -226,23 +226,13 @@ public:
   }
 
   absl::Status run(const std::string &name) override {
-    absl::StatusOr<const Function *> found = find(name);
-    if (!found.ok())
-      return found.status();
-    Function &function = byName[name];
-    exec::PlanOp plan = function.plan;
-    for (auto [range, data] : llvm::zip(plan.getInputs().getAsRange<exec::RangeAttr>(), function.inputData))
-      if (absl::Status status =
-              data.bytes == 0 ? absl::OkStatus() : device.upload(executor->resolve(range), data.data.get());
-          !status.ok())
-        return status;
-    if (absl::Status status = executor->run(name); !status.ok())
-      return status;
-    for (auto [range, data] : llvm::zip(plan.getOutputs().getAsRange<exec::RangeAttr>(), function.outputData))
-      if (absl::Status status =
-              data.bytes == 0 ? absl::OkStatus() : device.download(data.data.get(), executor->resolve(range));
-          !status.ok())
-        return status;
+    absl::StatusOr<const Function *> function = find(name);
+    if (!function.ok())
+      return function.status();
+    for (const exec::EntryRun &run : (*function)->point.runs)
+      for (int64_t microBatch = run.begin; microBatch < run.end; ++microBatch)
+        if (absl::Status status = runPlan(**function, run, microBatch); !status.ok())
+          return status;
     return absl::OkStatus();
   }
 
@@ -251,7 +241,8 @@ public:
   std::vector<Variable> variables() const override {
     std::vector<Variable> result;
     for (const runtime::VariableInfo &info : state->all())
-      result.push_back({info.name, info.type, info.shape, info.pieces, info.ownsPieces});
+      if (!info.isCarried)
+        result.push_back({info.name, info.type, info.shape, info.pieces, info.ownsPieces});
     return result;
   }
 
@@ -287,11 +278,11 @@ public:
 
   MemoryReport memoryReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
-    return function.ok() ? reportMemory(*plans, (*function)->plan) : MemoryReport();
+    return function.ok() ? reportMemory(*plans, (*function)->point) : MemoryReport();
   }
   CommunicationReport communicationReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
-    return function.ok() ? reportCommunication((*function)->plan) : CommunicationReport();
+    return function.ok() ? reportCommunication((*function)->point) : CommunicationReport();
   }
   ModuleOp plan() override { return *plans; }
 
@@ -314,50 +305,80 @@ private:
     return absl::MakeSpan(pieces[index].data.get(), pieces[index].bytes);
   }
 
-  absl::StatusOr<TensorInfo> describe(Attribute typeAttr, Attribute name, exec::RangeAttr range) {
-    auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
-    absl::StatusOr<runtime::ElementType> element = runtime::storedTypeOf(type);
+  absl::StatusOr<TensorInfo> describe(const exec::EntryTensor &tensor) {
+    absl::StatusOr<runtime::ElementType> element = runtime::storedTypeOf(tensor.type);
     if (!element.ok())
       return element.status();
-    sbp::NdAttr signature = sbp::signatureOf(type);
+    sbp::NdAttr signature = sbp::signatureOf(tensor.type);
     sbp::Placement placement = signature.getPlacement().toAlgebra();
     int64_t position = 0;
     for (int64_t p = 0; p < placement.numPositions(); ++p)
       if ((placement.ranks.empty() ? p : placement.ranks[p]) == communicator.rank())
         position = p;
-    std::vector<int64_t> at = placement.coordinates(position);
-    sbp::NdSbp sbp = signature.toAlgebra();
-    return TensorInfo{cast<StringAttr>(name).str(),
-                      *element,
-                      sbp::shapeOf(type),
-                      sbp::localShape(sbp::shapeOf(type), sbp, placement, at),
-                      sbp::localBox(sbp::shapeOf(type), sbp, placement, at),
-                      range.getBytes()};
+    sbp::Shape shape = sbp::shapeOf(tensor.type);
+    const sbp::Box box = sbp::localBox(shape, signature.toAlgebra(), placement, placement.coordinates(position));
+    std::vector<sbp::Box> boxes(tensor.parts, box);
+    if (tensor.dim >= 0)
+      for (int64_t part = 0; part < tensor.parts; ++part)
+        boxes[part][tensor.dim].begin += part * shape[tensor.dim];
+    if (tensor.dim >= 0)
+      shape[tensor.dim] *= tensor.parts;
+    return TensorInfo{tensor.name.str(), *element, shape, std::move(boxes), tensor.bytes()};
   }
 
-  absl::Status addFunction(exec::PlanOp plan) {
-    Function &function = byName[plan.getSymName().str()];
-    function.plan = plan;
-    auto add = [&](ArrayAttr types, ArrayAttr names, ArrayAttr ranges, std::vector<TensorInfo> &infos,
-                   std::vector<Staging> &data) -> absl::Status {
-      for (auto [type, name, range] : llvm::zip(types, names, ranges.getAsRange<exec::RangeAttr>())) {
-        absl::StatusOr<TensorInfo> info = describe(type, name, range);
-        if (!info.ok())
-          return info.status();
-        absl::StatusOr<Staging> staging = Staging::create(device, info->localBytes);
-        if (!staging.ok())
-          return staging.status();
-        data.push_back(*std::move(staging));
-        infos.push_back(std::move(*info));
-      }
-      return absl::OkStatus();
-    };
+  absl::Status addTensors(ArrayRef<exec::EntryTensor> tensors, std::vector<TensorInfo> &infos,
+                          std::vector<Staging> &data) {
+    for (const exec::EntryTensor &tensor : tensors) {
+      absl::StatusOr<TensorInfo> info = describe(tensor);
+      if (!info.ok())
+        return info.status();
+      absl::StatusOr<Staging> staging = Staging::create(device, info->localBytes);
+      if (!staging.ok())
+        return staging.status();
+      data.push_back(*std::move(staging));
+      infos.push_back(std::move(*info));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status addFunction(const exec::EntryPoint &point) {
+    Function &function = byName[point.name.str()];
+    function.point = point;
+    absl::Status status = addTensors(point.inputs, function.inputs, function.inputData);
+    return status.ok() ? addTensors(point.outputs, function.outputs, function.outputData) : status;
+  }
+
+  //--- Runs ---------------------------------------------------------------------------------------------------------//
+
+  /// Calls `move` with each range of a plan and the bytes of the entry point that are its, of this micro-batch.
+  using Move = llvm::function_ref<absl::Status(runtime::Buffer range, std::byte *piece)>;
+  absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<exec::EntryTensor> tensors,
+                            const std::vector<Staging> &pieces, int64_t microBatch, Move move) const {
+    for (auto [index, number] : llvm::enumerate(numbers)) {
+      const exec::EntryTensor &tensor = tensors[number];
+      if (tensor.partBytes == 0)
+        continue;
+      std::byte *piece = pieces[number].data.get() + (tensor.dim < 0 ? 0 : microBatch * tensor.partBytes);
+      if (absl::Status status = move(executor->resolve(cast<exec::RangeAttr>(ranges[index])), piece); !status.ok())
+        return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status runPlan(const Function &function, const exec::EntryRun &run, int64_t microBatch) {
+    exec::PlanOp plan = run.plan;
+    const exec::EntryPoint &point = function.point;
     absl::Status status =
-        add(plan.getInputTypes(), plan.getInputNames(), plan.getInputs(), function.inputs, function.inputData);
+        forEachPiece(plan.getInputs(), run.inputs, point.inputs, function.inputData, microBatch,
+                     [&](runtime::Buffer range, std::byte *piece) { return device.upload(range, piece); });
+    if (status.ok() && run.numbered)
+      status = device.upload(executor->resolve(cast<exec::RangeAttr>(plan.getInputs().getValue().back())), &microBatch);
     if (status.ok())
-      status =
-          add(plan.getOutputTypes(), plan.getOutputNames(), plan.getOutputs(), function.outputs, function.outputData);
-    return status;
+      status = executor->run(plan.getSymName().str());
+    return status.ok()
+               ? forEachPiece(plan.getOutputs(), run.outputs, point.outputs, function.outputData, microBatch,
+                              [&](runtime::Buffer range, std::byte *piece) { return device.download(piece, range); })
+               : status;
   }
 
   runtime::Device &device;

@@ -38,10 +38,13 @@ struct SessionOptions {
 struct TensorInfo {
   std::string name; ///< `sbp.name` of the argument or result; else "arg0", "result0" and so on
   runtime::ElementType type;
-  sbp::Shape shape;               ///< global
-  sbp::Shape localShape;          ///< of this rank's piece
-  std::vector<sbp::Interval> box; ///< which elements of `shape` these are, per dimension
+  sbp::Shape shape; ///< global
+  /// Which elements of `shape` the piece has: those of a box, row-major, one box after the other. One, or one for each
+  /// micro-batch where these are cut (each rank has a part of every micro-batch); all of one extent.
+  std::vector<sbp::Box> boxes;
   int64_t localBytes = 0;
+
+  int64_t localElements() const { return localBytes / runtime::bytesOf(type); }
 };
 
 class Session {
@@ -59,12 +62,13 @@ public:
 
   //--- Functions ----------------------------------------------------------------------------------------------------//
 
+  /// What can be run: functions, and schedules, whose own functions are not among them.
   virtual std::vector<std::string> functions() const = 0;
   virtual absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &function) const = 0;
   virtual absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &function) const = 0;
 
-  /// Where this rank's piece of an input (localBytes, row-major) is to be written; it stays there for all runs until it
-  /// is written again. Lives as long as the session.
+  /// Where this rank's piece of an input (localBytes; see TensorInfo::boxes) is to be written; it stays there for all
+  /// runs until it is written again. Lives as long as the session.
   virtual absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &function, size_t index) = 0;
   /// One step.
   virtual absl::Status run(const std::string &function) = 0;
@@ -84,6 +88,7 @@ public:
     std::vector<sbp::Run> pieces; ///< of this rank
     bool ownsPieces = true;       ///< whether this rank is the one that writes them to a file
   };
+  /// All but what is carried from one micro-batch to the next.
   virtual std::vector<Variable> variables() const = 0;
 
   /// This rank's pieces, in their local order. Every rank calls writePieces. NotFound: no such variable.

@@ -44,8 +44,8 @@ std::pair<Word, Word> halves(OpBuilder &b, Location l, Value number) {
 } // namespace
 
 void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input, Value key, double rate) {
-  build(builder, state, undecided(input.getType()), input, key, builder.getF64FloatAttr(rate), DenseI64ArrayAttr(),
-        DenseI64ArrayAttr());
+  build(builder, state, undecided(input.getType()), input, key, /*from=*/Value(), builder.getF64FloatAttr(rate),
+        DenseI64ArrayAttr(), DenseI64ArrayAttr());
 }
 
 sbp::LoopSpec DropoutOp::getLoopSpec() {
@@ -54,6 +54,8 @@ sbp::LoopSpec DropoutOp::getLoopSpec() {
   for (int64_t extent : getInput().getType().getShape())
     dims.push_back({spec.addFactor(extent)});
   spec.operands = {dims, {}};
+  if (getFrom())
+    spec.operands.push_back({});
   spec.results = {dims};
   spec.linear = {{{0}, {}}};
   return spec;
@@ -66,6 +68,9 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &typ
     return emitOpError() << "has rate " << rate << "; it is a probability, at least 0 and below 1";
   if (key.getRank() != 0 || !key.getElementType().isInteger(64))
     return emitOpError() << "has key " << key << "; it is one i64, tensor<i64>";
+  if (RankedTensorType from = getFrom() ? undecided(getFrom().getType()) : key;
+      from.getRank() != 0 || !from.getElementType().isInteger(64))
+    return emitOpError() << "counts from " << from << "; it is one i64, tensor<i64>";
   ArrayRef<int64_t> shape = getGlobalShape().value_or(type.getShape());
   SmallVector<int64_t> zeros(type.getRank(), 0);
   ArrayRef<int64_t> offsets = getOffsets().value_or(zeros);
@@ -90,6 +95,19 @@ void DropoutOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShap
   setGlobalShape(globalShape);
 }
 
+void DropoutOp::setPart(OpBuilder &builder, Value number, int64_t dim) {
+  RankedTensorType type = getInput().getType();
+  int64_t elements = type.getDimSize(dim);
+  for (int64_t extent : getGlobalShape().value_or(type.getShape()).drop_front(dim + 1))
+    elements *= extent;
+  Value each =
+      builder.create<ConstantOp>(getLoc(), number.getType(), builder.getF64FloatAttr(static_cast<double>(elements)));
+  Value from = builder.create<MulOp>(getLoc(), number, each);
+  if (Value before = getFrom())
+    from = builder.create<AddOp>(getLoc(), before, from);
+  getFromMutable().assign(from);
+}
+
 SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RankedTensorType type = undecided(getInput().getType());
   int64_t rank = type.getRank();
@@ -108,7 +126,10 @@ SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange opera
       index = b.create<arith::AddIOp>(l, outer, here);
     }
     auto [keyLow, keyHigh] = halves(b, l, x[1]);
-    auto [low, high] = halves(b, l, b.create<arith::IndexCastOp>(l, b.getI64Type(), index));
+    Value number = b.create<arith::IndexCastOp>(l, b.getI64Type(), index);
+    if (getFrom())
+      number = b.create<arith::AddIOp>(l, number, x[2]);
+    auto [low, high] = halves(b, l, number);
     Word first = ((keyLow + keyLow.constant(0x9e3779b9U)).mixed() ^ keyHigh).mixed();
     Word second = (first + keyLow.constant(0x85ebca6bU)).mixed();
     Word random = ((low ^ first).mixed() + second + high.mixed()).mixed();
@@ -118,13 +139,18 @@ SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange opera
     return b.create<arith::SelectOp>(l, isKept, scaled, scalarConstant(b, l, x[0].getType(), 0.0));
   };
   SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
-  return {buildGeneric(builder, getLoc(), type, operands, {identity, scalar, identity}, parallel, std::nullopt, body)};
+  SmallVector<AffineMap> maps = {identity, scalar};
+  if (getFrom())
+    maps.push_back(scalar);
+  maps.push_back(identity);
+  return {buildGeneric(builder, getLoc(), type, operands, maps, parallel, std::nullopt, body)};
 }
 
 int64_t DropoutOp::getFlops() { return sbp::numElements(sbp::shapeOf(getInput().getType())); }
 
 SmallVector<Value> DropoutOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  return {b.create<DropoutOp>(getLoc(), undecided(getInput().getType()), g[0], getKey(), getRateAttr(),
-                              getOffsetsAttr(), getGlobalShapeAttr()),
-          Value()};
+  SmallVector<Value> gradients(getNumOperands()); // keys have none
+  gradients.front() = b.create<DropoutOp>(getLoc(), undecided(getInput().getType()), g[0], getKey(), getFrom(),
+                                          getRateAttr(), getOffsetsAttr(), getGlobalShapeAttr());
+  return gradients;
 }

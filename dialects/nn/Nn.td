@@ -425,12 +425,14 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
     Which elements are dropped depends on the key and on the element's index in the *global* tensor only (its gradient uses the
     same op), so it is the same however the tensor is split, and whether or not the op is computed twice. The key is an operand
     that differs for each step and each op.
-    `offsets` and `global_shape` are set by 'sbp-localize': where the piece begins, and in which shape.
+    `offsets` and `global_shape` are set by 'sbp-localize': where the piece begins, and in which shape. `from`, which
+    'sbp-split-steps' sets, is added to the index: of a micro-batch, what is before it in the batch.
     - C1: 0 <= rate < 1.
     - C2: The key is one i64.
-    - C3: `offsets` and `global_shape`, if there, have an entry per dimension, and the operand lies within.
+    - C3: `from`, if there, is one i64.
+    - C4: `offsets` and `global_shape`, if there, have an entry per dimension, and the operand lies within.
   }];
-  let arguments = (ins Nn_FloatTensor:$input, Nn_IndexTensor:$key, F64Attr:$rate, OptionalAttr<DenseI64ArrayAttr>:$offsets,
+  let arguments = (ins Nn_FloatTensor:$input, Nn_IndexTensor:$key, Optional<Nn_IndexTensor>:$from, F64Attr:$rate, OptionalAttr<DenseI64ArrayAttr>:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$global_shape);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$key, "double":$rate)>];

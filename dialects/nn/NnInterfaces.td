@@ -55,6 +55,10 @@ def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
     InterfaceMethod<[{
       Makes the op, whose types are a rank's piece, compute the piece that begins at `offsets` of a tensor of `globalShape`.
     }], "void", "setPlace", (ins "::llvm::ArrayRef<int64_t>":$offsets, "::llvm::ArrayRef<int64_t>":$globalShape)>,
+    InterfaceMethod<[{
+      Makes the op, which has its place, compute the part `number` of the tensor: parts of its own extent lie one after the
+      other along dimension `dim`. The number, an i64, is known when it runs: that of a micro-batch.
+    }], "void", "setPart", (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$number, "int64_t":$dim)>,
   ];
 }
 

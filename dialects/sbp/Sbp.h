@@ -28,6 +28,9 @@ enum class Phase { Forward, Backward, Update };
 /// "forward", "backward", "update"
 mlir::StringRef nameOf(Phase phase);
 
+/// Attribute of a function that updates by a gradient: in how many micro-batches it is computed, an integer.
+inline constexpr llvm::StringLiteral kMicroBatchesName = "sbp.micro_batches";
+
 /// What variables' values live in.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   mlir::StringRef getName() final { return "sbp.variable"; }

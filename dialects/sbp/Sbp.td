@@ -36,7 +36,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     nothing else. `slot` is its place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names
     what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
     variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
-    'sbp-zero-storage' completes it.
+    'sbp-zero-storage' completes it. A `carried` variable lives for one step: it passes a value from one run of a schedule to a later one,
+    and is neither saved nor loaded.
     - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
     - C2: No signature has P, and each fits the shape.
@@ -47,16 +48,17 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     - C7: The slot has room for the variable's largest piece, and its bucket at most 2^63 - 1 bytes.
     - C8: State that has a slot has the shape of its variable.
     - C9: State has no policy: its variable's holds.
+    - C10: A carried variable has no initializer: a schedule assigns it before it reads it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    OptionalAttr<Sbp_NdAttr>:$storage, OptionalAttr<Sbp_NdAttr>:$update,
                    OptionalAttr<Sbp_SlotAttr>:$slot, OptionalAttr<AnyAttr>:$init, OptionalAttr<StrAttr>:$group,
                    OptionalAttr<FlatSymbolRefAttr>:$state_of, OptionalAttr<StrAttr>:$role, UnitAttr:$frozen,
-                   OptionalAttr<Sbp_PolicyAttr>:$policy);
+                   UnitAttr:$carried, OptionalAttr<Sbp_PolicyAttr>:$policy);
   let assemblyFormat = [{
     $sym_name `:` $type (`storage` qualified($storage)^)? (`update` qualified($update)^)? (`slot` qualified($slot)^)?
     (`init` $init^)? (`group` $group^)? (`state_of` $state_of^ `role` $role)? (`frozen` $frozen^)?
-    (`policy` qualified($policy)^)? attr-dict
+    (`carried` $carried^)? (`policy` qualified($policy)^)? attr-dict
   }];
   // The rest is said by setters.
   let builders = [OpBuilder<(ins "::mlir::StringRef":$name, "::mlir::Type":$type,

@@ -146,6 +146,10 @@ LogicalResult VariableOp::verify() {
   if (getStateOf() && getPolicyAttr())
     return emitOpError() << "@" << getSymName() << " has a policy, but is state of @" << *getStateOf()
                          << ", whose policy holds; say it there";
+  if (getCarried() && getInitAttr())
+    return emitOpError() << "@" << getSymName()
+                         << " is carried from run to run of a schedule, which assigns it first, but "
+                         << "has initializer " << getInitAttr() << "; drop one of the two";
   return success();
 }
 

@@ -75,14 +75,14 @@ absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
   if (!outputs.ok())
     return outputs.status();
   const TensorInfo &info = outputs->front();
-  std::vector<float> scores(sbp::numElements(info.localShape));
+  std::vector<float> scores(info.localElements());
   if (absl::Status status = session.getOutput("predict", 0, scores.data()); !status.ok())
     return status;
   int64_t correct = 0;
-  for (int64_t row = 0; row < info.box[0].count; ++row) {
+  for (int64_t row = 0; row < info.boxes[0][0].count; ++row) {
     const float *first = scores.data() + row * kClasses;
     int64_t best = std::max_element(first, first + kClasses) - first;
-    correct += best == samples.label(kUnseenStep * kBatch + info.box[0].begin + row);
+    correct += best == samples.label(kUnseenStep * kBatch + info.boxes[0][0].begin + row);
   }
   return correct;
 }

@@ -120,9 +120,14 @@ absl::Status Training::runOnce(const std::string &function, int64_t step) {
   for (size_t i = 0; i < inputs->size(); ++i) {
     const TensorInfo &input = (*inputs)[i];
     absl::StatusOr<absl::Span<std::byte>> piece = compiled->inputPiece(function, i);
-    absl::Status status = piece.ok() ? batches(input.name, step, input.box[0], piece->data()) : piece.status();
-    if (!status.ok())
-      return status;
+    if (!piece.ok())
+      return piece.status();
+    std::byte *to = piece->data();
+    for (const sbp::Box &box : input.boxes) {
+      if (absl::Status status = batches(input.name, step, box.front(), to); !status.ok())
+        return status;
+      to += input.localBytes / static_cast<int64_t>(input.boxes.size());
+    }
   }
   return compiled->run(function);
 }

@@ -60,6 +60,8 @@ private:
                                     << " with " << shape[entry.dim] << " elements along dimension " << entry.dim
                                     << ", which " << microBatches
                                     << " micro-batches do not divide; choose a divisor of " << shape[entry.dim];
+    if (entry.isSplit())
+      ofBatch.insert(argument);
     addTensor(argument, {entry.isSplit() ? sbp::Sbp::split(entry.dim) : entry});
     return success();
   }
@@ -70,6 +72,8 @@ private:
     if (isa<sbp::FenceOp, sbp::BoxingOp>(op)) {
       addTensor(op->getResult(0), {});
       problem.tensors.back().sameAs = numbers.lookup(op->getOperand(0));
+      if (ofBatch.contains(op->getOperand(0)))
+        ofBatch.insert(op->getResult(0));
       return;
     }
     if (isa<sbp::ReadOp>(op))
@@ -79,6 +83,7 @@ private:
       return;
     sbp::SignatureOp node;
     node.spec = sharded.getLoopSpec();
+    keepWhole(op, node.spec);
     for (Value operand : sbp::tensorOperands(op))
       node.operands.push_back(numbers.lookup(operand));
     for (Value result : op->getResults()) {
@@ -87,6 +92,25 @@ private:
     }
     ops.push_back(op);
     problem.ops.push_back(std::move(node));
+  }
+
+  /// Loops of the op that micro-batches do not divide: all of one of which nothing is of the batch; else those that
+  /// have no equal parts (ranks may have others). What is made from nothing, of scalars, is whole or a part as its uses
+  /// want.
+  void keepWhole(Operation *op, sbp::LoopSpec &spec) {
+    auto operands = sbp::tensorOperands(op);
+    const bool isOfBatch = llvm::any_of(operands, [&](Value operand) { return ofBatch.contains(operand); });
+    const bool isFree =
+        op->getNumResults() == 1 && sbp::isElementwise(spec) && llvm::all_of(operands, [&](Value operand) {
+          return free.contains(operand) || cast<RankedTensorType>(operand.getType()).getRank() == 0;
+        });
+    if (isOfBatch)
+      ofBatch.insert(op->result_begin(), op->result_end());
+    else if (isFree)
+      free.insert(op->getResult(0));
+    for (sbp::Factor &factor : spec.factors)
+      if (isOfBatch ? factor.extent % microBatches != 0 : !isFree)
+        factor.kind = sbp::FactorKind::Whole;
   }
 
   void addTensor(Value value, const sbp::NdSbp &given) {
@@ -146,8 +170,9 @@ private:
   const int64_t microBatches, axis;
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
-  SmallVector<Operation *> ops; ///< of the problem
-  size_t next = 0;              ///< of these, to follow
+  DenseSet<Value> ofBatch, free; ///< what depends on a part of the batch; what is made from nothing
+  SmallVector<Operation *> ops;  ///< of the problem
+  size_t next = 0;               ///< of these, to follow
   MicroBatchRows rows;
 };
 

@@ -27,6 +27,9 @@ mlir::LogicalResult verifyModule(mlir::ModuleOp module);
 /// apart in it and alike.
 mlir::LogicalResult verifyVariables(mlir::ModuleOp module);
 
+/// Whether each schedule assigns what is carried before it reads it, and no function beside reads it.
+mlir::LogicalResult verifyCarried(mlir::ModuleOp module);
+
 /// What 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
 

@@ -52,12 +52,14 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
       sbp.run @train.last from 2 to 3 takes [0] cut [0] gives [0] joined [-1]
     }
     ```
+    A function says itself in how many with the attribute `sbp.micro_batches`.
     - C1: There is at least one micro-batch, and their number divides what they cut; the axis is one of the placement.
     - C2: No op needs a micro-batch's part of what is there for all, or of all what is computed for each.
-    - C3: No micro-batch needs what the step assigns, nor where it lies in the batch (nn.dropout).
+    - C3: No micro-batch needs what the step assigns.
   }];
   let options = [
-    Option<"microBatches", "micro-batches", "int64_t", "1", "How many">,
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "How many, of functions that do not say it with sbp.micro_batches">,
     Option<"axis", "axis", "std::string", "\"\"", "Whose splits of the arguments are cut; the first when not said">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect", "mlir::func::FuncDialect"];
@@ -208,6 +210,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C7: Members of a bucket agree on its size; those of one role also on their element type and on the axis along which
       they are split, and their slots do not overlap.
     - C8: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
+    - C9: What is carried is read by runs of schedules only, and behind the first that assigns it.
   }];
 }
 

@@ -8,7 +8,7 @@
 //      all that comes behind: updates, assignments, results. So reductions and updates overlap with its backward.
 //
 //   before   func.func @train(%x: tensor<12x4xf32, #S0>) { %g = <backward of %x>  %gf = sbp.fence %g in %update ... }
-//   after    sbp.variable @w.accumulated ... state_of @w role "accumulated"
+//   after    sbp.variable @w.accumulated ... state_of @w role "accumulated" carried
 //            func.func @train.first(%x: tensor<4x4xf32, #S0>) { %g = ...  sbp.assign @w.accumulated, (fence %g) }
 //            func.func @train.next ... { %g = ...  sbp.assign @w.accumulated, (fence @w.accumulated) + (fence %g) }
 //            func.func @train.last ... { %g = ...  %gf = (fence @w.accumulated) + (fence %g) ... }
@@ -111,8 +111,8 @@ private:
   sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
     OpBuilder b(beside->getContext());
     isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
-    auto zero = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(0.0));
-    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, zero, group);
+    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, /*init=*/nullptr, group);
+    made.setCarried(true);
     symbols.insert(made);
     return made;
   }
@@ -167,6 +167,8 @@ public:
         taken.push_back(argument.getArgNumber());
         inputs.push_back(typeOf(argument));
       }
+    if (isNumbered())
+      inputs.push_back(RankedTensorType::get({}, b.getI64Type()));
     made = b.create<func::FuncOp>(step.getLoc(), name, b.getFunctionType(inputs, {}));
     made.setVisibility(step.getVisibility());
     Block *body = made.addEntryBlock();
@@ -192,7 +194,7 @@ public:
     Operation *terminator = step.getBody().front().getTerminator();
     auto cuts = dims(taken, [&](int64_t number) { return rows.made(step.getArgument(number)); });
     auto joins = dims(given, [&](int64_t number) { return rows.made(terminator->getOperand(number)); });
-    at.create<sbp::RunOp>(step.getLoc(), made.getSymName(), begin, end, taken, cuts, /*numbered=*/false, given, joins);
+    at.create<sbp::RunOp>(step.getLoc(), made.getSymName(), begin, end, taken, cuts, isNumbered(), given, joins);
   }
 
 private:
@@ -325,6 +327,32 @@ private:
     Operation *copy = b.create(state);
     for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
       values[from] = to;
+    if (op->getNumResults() == 1)
+      place(copy, op->getResult(0), rows.made(op->getResult(0)).value_or(sbp::Sbp::broadcast()));
+  }
+
+  /// Whether something here is computed of a part of the batch, and differs with where in the batch that is.
+  bool isNumbered() const {
+    return llvm::any_of(func::FuncOp(step).getBody().front(), [&](Operation &op) {
+      if (!isa<nn::PlacedOpInterface>(op))
+        return false;
+      const std::optional<sbp::Sbp> entry = rows.made(op.getResult(0));
+      if (entry)
+        return entry->isSplit() && needed.contains(op.getResult(0));
+      return llvm::any_of(freeWanted.lookup(op.getResult(0)), [](int64_t dim) { return dim >= 0; });
+    });
+  }
+
+  /// Tells an op whose elements depend on their place which part of `whole` it computes.
+  void place(Operation *op, Value whole, const sbp::Sbp &entry) {
+    auto placed = dyn_cast<nn::PlacedOpInterface>(op);
+    if (!placed || !entry.isSplit())
+      return;
+    const sbp::Shape shape = sbp::shapeOf(whole.getType());
+    placed.setPlace(SmallVector<int64_t>(shape.size(), 0), shape);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op);
+    placed.setPart(b, made.getArgument(made.getNumArguments() - 1), entry.dim);
   }
 
   void emitFree(Operation *op, int64_t dim) {
@@ -334,7 +362,9 @@ private:
     });
     OperationState state(op->getLoc(), op->getName(), operands,
                          {partOf(op->getResult(0).getType(), entry, microBatches)}, op->getAttrs());
-    freeValues[{op->getResult(0), dim}] = b.create(state)->getResult(0);
+    Operation *copy = b.create(state);
+    place(copy, op->getResult(0), entry);
+    freeValues[{op->getResult(0), dim}] = copy->getResult(0);
   }
 
   Value valueOf(OpOperand &use) {
@@ -410,21 +440,43 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(verifyModule(module)) || microBatches == 1)
-      return microBatches == 1 ? void() : signalPassFailure();
-    sbp::PlacementAttr placement = sbp::placementOf(module);
-    const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
-    if (microBatches < 1 || axisIndex < 0) {
-      module.emitError() << "'sbp-split-steps' got micro-batches=" << microBatches.getValue() << " axis=" << axis
-                         << "; there is at least one micro-batch, and the axis is one of the placement";
+    if (failed(verifyModule(module)))
+      return signalPassFailure();
+    if (microBatches < 1) {
+      module.emitError() << "'sbp-split-steps' got micro-batches=" << microBatches.getValue()
+                         << "; there is at least one";
       return signalPassFailure();
     }
-    if (!placement)
-      return;
+    sbp::PlacementAttr placement = sbp::placementOf(module);
+    const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
     SymbolTable symbols(module);
-    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (updates(function) && failed(split(function, axisIndex, symbols)))
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      FailureOr<int64_t> count = microBatchesOf(function);
+      if (failed(count))
         return signalPassFailure();
+      if (*count == 1 || !placement)
+        continue;
+      if (*count < 1 || axisIndex < 0) {
+        function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << *count
+                               << " micro-batches of what is split along axis '" << axis
+                               << "'; there is at least one, and the axis is one of the placement";
+        return signalPassFailure();
+      }
+      if (failed(split(function, *count, axisIndex, symbols)))
+        return signalPassFailure();
+    }
+  }
+
+  /// What the function says, or for one that updates by a gradient, the option.
+  FailureOr<int64_t> microBatchesOf(func::FuncOp function) {
+    Attribute said = function->removeAttr(sbp::kMicroBatchesName);
+    if (!said)
+      return updates(function) ? microBatches.getValue() : 1;
+    auto count = dyn_cast<IntegerAttr>(said);
+    if (!count || !updates(function))
+      return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = "
+                                    << said << ", which must be a number, of a function that updates by a gradient";
+    return count.getInt();
   }
 
   static bool updates(func::FuncOp function) {
@@ -433,37 +485,29 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
                         [](sbp::FenceOp fence) { return updateScopeOf(fence); });
   }
 
-  /// Where an element lies in the batch would have to be told for each micro-batch.
-  static LogicalResult verifyPlaced(func::FuncOp function, const MicroBatchRows &rows) {
-    for (Operation &op : function.getBody().front())
-      if (const auto entry = isa<nn::PlacedOpInterface>(op) ? rows.made(op.getResult(0)) : std::nullopt;
-          entry && entry->isSplit())
-        return op.emitOpError()
-               << "depends on where in the batch an element lies, which a micro-batch does not know yet; "
-                  "compute the step in one";
-    return success();
-  }
-
-  LogicalResult split(func::FuncOp function, int64_t axisIndex, SymbolTable &symbols) {
-    FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, microBatches, axisIndex);
-    if (failed(rows) || failed(verifyPlaced(function, *rows)))
+  LogicalResult split(func::FuncOp function, int64_t count, int64_t axisIndex, SymbolTable &symbols) {
+    FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
+    if (failed(rows))
       return failure();
     const Sums sums(function, *rows, symbols);
     if (sums.numLoops() == 0)
-      return success(); // nothing of it depends on the batch
+      return function.emitOpError()
+             << "@" << function.getSymName() << " is to be computed in " << count
+             << " micro-batches, but updates nothing by a sum over what ranks split of its arguments; "
+                "compute it in one, or let ranks split the batch";
     OpBuilder b(function);
     b.setInsertionPointAfter(function);
-    auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), function.getSymName(), nullptr, microBatches);
+    auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), function.getSymName(), nullptr, count);
     OpBuilder runs = OpBuilder::atBlockBegin(&schedule.getBody().emplaceBlock());
     for (int64_t level = 0; level < sums.numLoops(); ++level) {
       const bool isLastLoop = level + 1 == sums.numLoops();
-      const int64_t rest = isLastLoop ? microBatches - 1 : microBatches;
+      const int64_t rest = isLastLoop ? count - 1 : count;
       const std::string prefix =
           (function.getSymName() + (isLastLoop ? "." : ".sums" + std::to_string(level) + ".")).str();
       auto add = [&](Part part, StringRef name, int64_t begin, int64_t end) -> LogicalResult {
         if (begin == end)
           return success();
-        PartBuilder builder(function, *rows, sums, microBatches, level, part);
+        PartBuilder builder(function, *rows, sums, count, level, part);
         FailureOr<func::FuncOp> made = builder.build(prefix + name.str());
         if (failed(made))
           return failure();
@@ -472,7 +516,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         return success();
       };
       if (failed(add(Part::First, "first", 0, 1)) || failed(add(Part::Next, "next", 1, rest)) ||
-          (isLastLoop && failed(add(Part::Last, "last", rest, microBatches))))
+          (isLastLoop && failed(add(Part::Last, "last", rest, count))))
         return failure();
     }
     symbols.remove(function);

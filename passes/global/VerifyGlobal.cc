@@ -24,7 +24,7 @@ public:
       return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyUses(op, symbols)) &&
                                 succeeded(verifySlots(op)) && succeeded(verifyLevel(op))));
     });
-    return failure(walk.wasInterrupted());
+    return failure(walk.wasInterrupted() || failed(verifyCarried(module)));
   }
 
 private:

@@ -44,7 +44,7 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
 
   void runOnOperation() override {
     if (failed(checkOptions()) || failed(verifyModule(getOperation())) || failed(verifyVariables(getOperation())) ||
-        failed(completePolicies()))
+        failed(verifyCarried(getOperation())) || failed(completePolicies()))
       return signalPassFailure();
     states.clear();
     names.clear();

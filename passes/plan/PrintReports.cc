@@ -19,14 +19,14 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
       module.emitError() << "'exec-report' found no exec.plan; run 'exec-lower' first";
       return signalPassFailure();
     }
-    for (auto plan : module.getOps<exec::PlanOp>()) {
-      llvm::errs() << "@" << plan.getSymName();
+    for (const exec::EntryPoint &point : exec::entryPointsOf(module)) {
+      llvm::errs() << "@" << point.name;
       if (auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"))
         llvm::errs() << ", rank " << rank.getInt() << " of "
                      << module->getAttrOfType<IntegerAttr>("ccl.ranks").getInt();
       llvm::errs() << "\n";
-      print(reportMemory(module, plan), llvm::errs());
-      print(reportCommunication(plan), llvm::errs());
+      print(reportMemory(module, point), llvm::errs());
+      print(reportCommunication(point), llvm::errs());
     }
   }
 };

@@ -38,13 +38,18 @@ public:
 
 private:
   void add(sbp::VariableOp variable, int64_t bytes) {
-    if (!variable || (!variable.getStateOf() && variable.getTensorType().getRank() == 0)) {
+    if (!variable || (!variable.getStateOf() && !variable.getCarried() && variable.getTensorType().getRank() == 0)) {
       report.otherState += bytes;
       return;
     }
-    (variable.getStateOf() ? report.optimizerState : report.parameters) += bytes;
-    GroupMemory &group = groupOf(variable);
-    (variable.getStateOf() ? group.optimizerState : group.parameters) += bytes;
+    termOf(variable, report) += bytes;
+    termOf(variable, groupOf(variable)) += bytes;
+  }
+
+  template <typename Memory> static int64_t &termOf(sbp::VariableOp variable, Memory &memory) {
+    if (variable.getCarried())
+      return memory.accumulators;
+    return variable.getStateOf() ? memory.optimizerState : memory.parameters;
   }
 
   /// State is of its parameter's group.
@@ -65,22 +70,35 @@ private:
   std::map<std::pair<std::string, sbp::Policy>, size_t> indices;
 };
 
-/// The op at which most bytes of the arena are live.
-int64_t busiest(ArrayRef<exec::BufferAttr> buffers) {
+/// Where in a plan most of the arena is live.
+struct Fullest {
+  exec::PlanOp plan;
+  int64_t op = 0, bytes = 0;
+};
+
+SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
+  SmallVector<exec::BufferAttr> buffers;
+  if (ArrayAttr all = plan.getBuffersAttr())
+    llvm::append_range(buffers, all.getAsRange<exec::BufferAttr>());
+  return buffers;
+}
+
+Fullest fullestOf(exec::PlanOp plan) {
   std::map<int64_t, int64_t> changes;
-  for (exec::BufferAttr buffer : buffers) {
+  for (exec::BufferAttr buffer : buffersOf(plan)) {
     changes[buffer.getFirst()] += buffer.getRange().getBytes();
     changes[buffer.getLast() + 1] -= buffer.getRange().getBytes();
   }
-  int64_t live = 0, most = 0, at = 0;
+  Fullest fullest{plan};
+  int64_t live = 0;
   for (auto [op, change] : changes) {
     live += change;
-    if (live > most) {
-      most = live;
-      at = op;
+    if (live > fullest.bytes) {
+      fullest.bytes = live;
+      fullest.op = op;
     }
   }
-  return at;
+  return fullest;
 }
 
 /// The term that counts buffers of this role.
@@ -103,13 +121,13 @@ int64_t &termOf(exec::Role role, MemoryReport &report) {
   return report.activations;
 }
 
-void addArena(exec::PlanOp plan, MemoryReport &report) {
-  SmallVector<exec::BufferAttr> buffers;
-  if (ArrayAttr all = plan.getBuffersAttr())
-    buffers.append(all.getAsRange<exec::BufferAttr>().begin(), all.getAsRange<exec::BufferAttr>().end());
-  const int64_t at = busiest(buffers);
-  for (exec::BufferAttr buffer : buffers)
-    if (buffer.getFirst() <= at && at <= buffer.getLast())
+void addArena(const exec::EntryPoint &point, MemoryReport &report) {
+  Fullest fullest;
+  for (const exec::EntryRun &run : point.runs)
+    if (Fullest of = fullestOf(run.plan); !fullest.plan || of.bytes > fullest.bytes)
+      fullest = of;
+  for (exec::BufferAttr buffer : buffersOf(fullest.plan))
+    if (buffer.getFirst() <= fullest.op && fullest.op <= buffer.getLast())
       termOf(buffer.getRole(), report) += buffer.getRange().getBytes();
 }
 
@@ -117,11 +135,9 @@ void addArena(exec::PlanOp plan, MemoryReport &report) {
 void addSharedMemory(ModuleOp plans, MemoryReport &report) {
   for (auto space : plans.getOps<exec::SpaceOp>())
     (space.getKept() ? report.persistentBytes : report.arenaBytes) += space.getBytes();
-  for (auto plan : plans.getOps<exec::PlanOp>()) {
-    for (ArrayAttr ranges : {plan.getInputs(), plan.getOutputs()})
-      for (auto range : ranges.getAsRange<exec::RangeAttr>())
-        report.interfaceBytes += range.getBytes();
-  }
+  for (const exec::EntryPoint &point : exec::entryPointsOf(plans))
+    for (const exec::EntryTensor &tensor : llvm::concat<const exec::EntryTensor>(point.inputs, point.outputs))
+      report.interfaceBytes += tensor.bytes();
   report.deviceIsHost = !deviceTraitsOf(plans).hasOwnMemory;
 }
 
@@ -133,19 +149,22 @@ bool MemoryReport::hasSeveralPolicies() const {
   return llvm::any_of(groups, [&](const GroupMemory &group) { return group.policy != groups.front().policy; });
 }
 
-MemoryReport reportMemory(ModuleOp plans, exec::PlanOp plan) {
+MemoryReport reportMemory(ModuleOp plans, const exec::EntryPoint &point) {
   MemoryReport report;
   StorageBytes storages(plans, report);
   for (auto storage : plans.getOps<exec::StorageOp>())
     storages.add(storage);
   addSharedMemory(plans, report);
-  addArena(plan, report);
-  report.functionArenaBytes = exec::bytesOfRun(plan, exec::Spaces(plans));
+  addArena(point, report);
+  const exec::Spaces spaces(plans);
+  for (const exec::EntryRun &run : point.runs)
+    report.functionArenaBytes = std::max(report.functionArenaBytes, exec::bytesOfRun(run.plan, spaces));
   return report;
 }
 
-CommunicationReport reportCommunication(exec::PlanOp plan) {
-  std::map<std::string, CommunicationReport::Entry> byKind;
+/// What a plan sends when it is run so often, by the name of the collective.
+static void addCommunication(exec::PlanOp plan, int64_t times,
+                             std::map<std::string, CommunicationReport::Entry> &byKind) {
   SymbolTableCollection symbols;
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
     std::string kind = op.getRule().name;
@@ -153,14 +172,30 @@ CommunicationReport reportCommunication(exec::PlanOp plan) {
     CommunicationReport::Entry &entry = byKind[kind];
     ccl::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
     entry.collective = kind;
-    ++entry.calls;
-    entry.bytesSent += traffic.bytes;
-    entry.messages += traffic.messages;
+    entry.calls += times;
+    entry.bytesSent += times * traffic.bytes;
+    entry.messages += times * traffic.messages;
   }
+}
+
+static CommunicationReport reportOf(const std::map<std::string, CommunicationReport::Entry> &byKind) {
   CommunicationReport report;
   for (const auto &[kind, entry] : byKind)
     report.entries.push_back(entry);
   return report;
+}
+
+CommunicationReport reportCommunication(exec::PlanOp plan) {
+  std::map<std::string, CommunicationReport::Entry> byKind;
+  addCommunication(plan, 1, byKind);
+  return reportOf(byKind);
+}
+
+CommunicationReport reportCommunication(const exec::EntryPoint &point) {
+  std::map<std::string, CommunicationReport::Entry> byKind;
+  for (const exec::EntryRun &run : point.runs)
+    addCommunication(run.plan, run.end - run.begin, byKind);
+  return reportOf(byKind);
 }
 
 void print(const MemoryReport &report, llvm::raw_ostream &os) {
@@ -171,11 +206,16 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("parameters", report.parameters);
   line("optimizer state", report.optimizerState);
   line("other state", report.otherState);
+  if (report.accumulators > 0)
+    line("accumulators", report.accumulators);
   if (report.hasSeveralPolicies())
-    for (const GroupMemory &group : report.groups)
-      os << llvm::format("  group %-12s %12.3f MB parameters, %12.3f MB optimizer state: ", group.name.c_str(),
-                         megabytes(group.parameters), megabytes(group.optimizerState))
-         << sbp::toString(group.policy) << "\n";
+    for (const GroupMemory &group : report.groups) {
+      os << llvm::format("  group %-12s %12.3f MB parameters, %12.3f MB optimizer state", group.name.c_str(),
+                         megabytes(group.parameters), megabytes(group.optimizerState));
+      if (group.accumulators > 0)
+        os << llvm::format(", %12.3f MB accumulators", megabytes(group.accumulators));
+      os << ": " << sbp::toString(group.policy) << "\n";
+    }
   os << "memory per rank, arena, at its fullest:\n";
   line("gathered", report.gathered);
   line("gradient buckets", report.gradientBuckets);

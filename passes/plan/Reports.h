@@ -2,7 +2,7 @@
 #ifndef SPLITCAST_PASSES_PLAN_REPORTS_H
 #define SPLITCAST_PASSES_PLAN_REPORTS_H
 
-#include "dialects/exec/Exec.h"
+#include "dialects/exec/EntryPoints.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,14 +16,16 @@ namespace splitcast {
 struct GroupMemory {
   std::string name;   ///< of the group; of the variable where it has none
   sbp::Policy policy; ///< that holds for it; where its variables have several, each is a GroupMemory
-  int64_t parameters = 0, optimizerState = 0;
+  int64_t parameters = 0, optimizerState = 0, accumulators = 0;
 };
 
-/// Bytes of one rank while a session runs a function, by what they are for: all that grows with the model or its batch.
+/// Bytes of one rank while a session runs a function, or a schedule of several, by what they are for: all that grows
+/// with the model or its batch.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
-  /// What is live in the arena at the op where most is, by its role (inputs, outputs and workspaces are activations);
-  /// the arena may be larger, by what does not fit together.
+  int64_t accumulators = 0; ///< persistent: what is carried from one micro-batch to the next
+  /// What is live in the arena at the op where most is, of all that is run, by its role (inputs, outputs and workspaces
+  /// are activations); the arena may be larger, by what does not fit together.
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
   int64_t persistentBytes = 0;
   int64_t functionArenaBytes = 0; ///< what this function needs
@@ -31,7 +33,7 @@ struct MemoryReport {
   /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
   int64_t interfaceBytes = 0;
   bool deviceIsHost = true; ///< one memory has all of it
-  /// In the order of the module; together parameters and optimizerState above.
+  /// In the order of the module; together parameters, optimizerState and accumulators above.
   std::vector<GroupMemory> groups;
   /// Whether ZeRO does with some variables what it does not with others.
   bool hasSeveralPolicies() const;
@@ -39,7 +41,7 @@ struct MemoryReport {
   int64_t peakBytes() const { return persistentBytes + arenaBytes + (deviceIsHost ? interfaceBytes : 0); }
 };
 
-/// Of one run of a function, on one rank.
+/// Of one run of a function or schedule, on one rank.
 struct CommunicationReport {
   struct Entry {
     std::string collective; ///< "all-gather" and so on
@@ -48,7 +50,9 @@ struct CommunicationReport {
   std::vector<Entry> entries;
 };
 
-MemoryReport reportMemory(mlir::ModuleOp plans, exec::PlanOp plan);
+MemoryReport reportMemory(mlir::ModuleOp plans, const exec::EntryPoint &point);
+CommunicationReport reportCommunication(const exec::EntryPoint &point);
+/// Of one run of a plan.
 CommunicationReport reportCommunication(exec::PlanOp plan);
 
 /// As lines of text, in MB of 10^6 bytes.

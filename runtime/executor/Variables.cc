@@ -43,6 +43,7 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
   info.ownsPieces = sbp::ownsPiece(info.storage, at);
   info.offsetBytes = offsetBytes;
   info.init = op.getInitAttr();
+  info.isCarried = op.getCarried();
   return info;
 }
 
@@ -339,10 +340,18 @@ absl::Status Variables::savePieces(const VariableInfo &variable, SafetensorsWrit
   });
 }
 
+std::vector<const VariableInfo *> Variables::stored() const {
+  std::vector<const VariableInfo *> result;
+  for (const VariableInfo &variable : variables)
+    if (!variable.isCarried)
+      result.push_back(&variable);
+  return result;
+}
+
 absl::Status Variables::save(const std::string &path) {
   std::vector<TensorToStore> tensors;
-  for (const VariableInfo &variable : variables)
-    tensors.push_back({variable.name, variable.type, variable.shape});
+  for (const VariableInfo *variable : stored())
+    tensors.push_back({variable->name, variable->type, variable->shape});
   // Rank 0 makes the file under another name; all write; rank 0 gives it its own.
   std::optional<SafetensorsWriter> writer;
   absl::Status status = absl::OkStatus();
@@ -361,9 +370,9 @@ absl::Status Variables::save(const std::string &path) {
     return names.status();
   if (!writer)
     take(SafetensorsWriter::attach((*names)[0], tensors));
-  for (const VariableInfo &variable : variables)
-    if (status.ok() && variable.ownsPieces)
-      status = savePieces(variable, *writer);
+  for (const VariableInfo *variable : stored())
+    if (status.ok() && variable->ownsPieces)
+      status = savePieces(*variable, *writer);
   if (status.ok())
     status = writer->flush();
   if (status = agree(status, "saving variables"); !status.ok())
@@ -386,25 +395,27 @@ absl::Status Variables::save(const std::string &path) {
 absl::Status Variables::load(const std::string &path) {
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
   absl::Status status = file.status();
-  for (const VariableInfo &variable : variables)
+  for (const VariableInfo *variable : stored())
     if (status.ok())
-      status = checkStored(*file, variable.name, variable);
-  for (const StoredTensor &stored : file.ok() ? file->tensors() : std::vector<StoredTensor>())
-    if (status.ok() && !find(stored.name).ok())
+      status = checkStored(*file, variable->name, *variable);
+  for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
+    if (absl::StatusOr<const VariableInfo *> known = find(tensor.name);
+        status.ok() && (!known.ok() || (*known)->isCarried))
       status =
-          absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", stored.name,
+          absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", tensor.name,
                                                   "', which is no variable of the module; load a file that was saved "
                                                   "from the same model"));
   // Nothing has been changed so far, and will be only if no rank has an error.
   if (status = agree(status, "loading variables"); !status.ok())
     return status;
-  for (const VariableInfo &variable : variables)
+  for (const VariableInfo *variable : stored())
     if (status.ok())
-      status = writeParts(variable, [&](const Part &part, std::vector<char> &data) {
+      status = writeParts(*variable, [&](const Part &part, std::vector<char> &data) {
         absl::Status read;
         for (const sbp::Run &run : part.runs)
           if (read.ok())
-            read = file->read(variable.name, run.logical, run.count, data.data() + run.local * bytesOf(variable.type));
+            read =
+                file->read(variable->name, run.logical, run.count, data.data() + run.local * bytesOf(variable->type));
         return read;
       });
   return agree(status, "loading variables");

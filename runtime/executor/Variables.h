@@ -32,6 +32,7 @@ struct VariableInfo {
   bool ownsPieces = true;
   int64_t offsetBytes = 0; ///< of the piece in the persistent space
   mlir::Attribute init;
+  bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
 
   int64_t pieceElements() const;
 };
@@ -61,6 +62,7 @@ public:
   absl::Status readWhole(const VariableInfo &variable, void *data);
   absl::Status writeWhole(const VariableInfo &variable, const void *data);
 
+  /// All but what is carried.
   absl::Status save(const std::string &path);
   absl::Status load(const std::string &path);
 
@@ -78,6 +80,7 @@ private:
   /// Sets this rank's pieces from parts that `fill` makes.
   absl::Status writeParts(const VariableInfo &variable,
                           absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill);
+  std::vector<const VariableInfo *> stored() const;
   absl::Status savePieces(const VariableInfo &variable, SafetensorsWriter &writer);
 
   absl::Status initialize(const VariableInfo &variable, uint64_t seed);

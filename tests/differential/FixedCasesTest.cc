@@ -26,7 +26,7 @@ protected:
   std::unique_ptr<mlir::MLIRContext> context = createContext();
 };
 
-class FixedCasesTest : public ModelTest, public testing::WithParamInterface<std::tuple<CaseMaker, int64_t>> {
+class FixedCasesTest : public ModelTest, public testing::WithParamInterface<std::tuple<CaseMaker, int64_t, int64_t>> {
 protected:
   static constexpr int64_t kSteps = 20;
 
@@ -42,13 +42,14 @@ protected:
 };
 
 TEST_P(FixedCasesTest, StagesAndStrategiesTrainAsTheInterpreterDoes) {
-  auto [make, ranks] = GetParam();
+  auto [make, ranks, count] = GetParam();
   Case of = make(ranks);
   mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
   ASSERT_TRUE(module);
   std::vector<Call> calls = randomSteps(*module, of, kSteps);
   std::optional<SessionOutcome> first;
-  for (const Configuration &configuration : allConfigurations()) {
+  for (Configuration configuration : allConfigurations()) {
+    configuration.microBatches = count;
     absl::StatusOr<SessionOutcome> run = runSessions(*module, calls, configuration, testing::TempDir() + "/objects");
     ASSERT_TRUE(run.ok()) << of.name << ", " << configuration.text() << ": " << run.status();
     if (!first) {
@@ -71,7 +72,11 @@ TEST_P(FixedCasesTest, StagesAndStrategiesTrainAsTheInterpreterDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Models, FixedCasesTest,
                          testing::Combine(testing::Values(&mlp, &classifier, &languageModel, &microBatches),
-                                          testing::Values(1, 2, 3, 4)));
+                                          testing::Values(1, 2, 3, 4), testing::Values(1)));
+/// In micro-batches, of as many rows as there are ranks, or of others.
+INSTANTIATE_TEST_SUITE_P(Schedules, FixedCasesTest,
+                         testing::Values(std::tuple(&mlp, 3, 4), std::tuple(&mlp, 4, 2), std::tuple(&mlp, 1, 8),
+                                         std::tuple(&languageModel, 3, 5), std::tuple(&microBatches, 2, 2)));
 
 //===----------------------------------------------------------------------===//
 // Pass by pass

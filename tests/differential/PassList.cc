@@ -98,6 +98,7 @@ std::string Configuration::text() const {
 sbp::ZeroOptions Configuration::zero() const {
   sbp::ZeroOptions options;
   options.axis = axis;
+  options.accumulate = microBatches;
   options.policy.setStage(stage).setBucketBytes(bucketBytes).setPrefetch(prefetch).setStrategy(strategy).setKeep(keep);
   return options;
 }
@@ -110,12 +111,7 @@ void dropPolicies(ModuleOp module) {
 }
 
 std::vector<std::string> globalPasses(const Configuration &configuration) {
-  std::vector<std::string> passes =
-      splitPipeline([&](OpPassManager &manager) { buildGlobalPipeline(manager, configuration.zero()); });
-  if (configuration.microBatches > 1)
-    passes.insert(std::next(llvm::find(passes, "nn-expand-optimizers")),
-                  absl::StrCat("sbp-split-steps{micro-batches=", configuration.microBatches, "}"));
-  return passes;
+  return splitPipeline([&](OpPassManager &manager) { buildGlobalPipeline(manager, configuration.zero()); });
 }
 
 std::vector<std::string> localPasses(const Configuration &configuration) {

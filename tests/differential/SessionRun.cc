@@ -67,7 +67,9 @@ private:
     absl::Status status;
     for (size_t i = 0; i < inputs->size() && status.ok(); ++i) {
       const TensorInfo &info = (*inputs)[i];
-      std::string piece = cutBox(toBytes(call.inputs[i]), info.shape, info.box, runtime::bytesOf(info.type));
+      std::string piece;
+      for (const sbp::Box &box : info.boxes)
+        piece += cutBox(toBytes(call.inputs[i]), info.shape, box, runtime::bytesOf(info.type));
       status = session.setInput(call.function, i, piece.data());
     }
     if (status.ok())

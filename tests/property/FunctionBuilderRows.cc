@@ -117,7 +117,7 @@ void FunctionBuilder::dropout() {
     offset = random.between(0, 3);
     extent += offset + random.between(0, 3);
   }
-  know(make<nn::DropoutOp>(RankedTensorType::get(shapeOf(x->value), elementOf(x->value)), x->value, key,
+  know(make<nn::DropoutOp>(RankedTensorType::get(shapeOf(x->value), elementOf(x->value)), x->value, key, Value(),
                            b.getF64FloatAttr(rate), b.getDenseI64ArrayAttr(offsets), b.getDenseI64ArrayAttr(shape)),
        x->bound / (1 - rate));
   model.features.insert(Feature::PartOfPart);

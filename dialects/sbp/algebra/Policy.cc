@@ -44,7 +44,7 @@ static std::optional<int64_t> parseNumber(std::string_view text) {
   return isNumber ? std::optional(value) : std::nullopt;
 }
 
-static constexpr char kAnyNumber[] = "a number that is not negative";
+static constexpr char kAnyNumber[] = "a number that is not negative", kPositiveNumber[] = "a number from 1 on";
 
 std::string DecisionInfo::toString(int64_t value) const {
   return choices.empty() ? std::to_string(value) : choices[value];
@@ -124,6 +124,15 @@ const ModuleOption moduleOptions[] = {
        return value.has_value();
      },
      [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
+    {"accumulate", "micro-batches that a step is computed in, one after the other, whose gradients are added up",
+     kPositiveNumber, false,
+     [](std::string_view text, ZeroOptions *options) {
+       std::optional<int64_t> value = parseNumber(text);
+       if (value.value_or(0) > 0)
+         options->accumulate = *value;
+       return value.value_or(0) > 0;
+     },
+     [](const ZeroOptions &options) { return std::to_string(options.accumulate); }},
 };
 
 std::string misfit(std::string_view name, std::string_view value, const std::string &allowed) {

@@ -115,6 +115,8 @@ struct ZeroOptions {
   std::string axis; ///< of the placement, to split along; empty: its first
   /// A function that assigns nothing keeps what it gathers between its runs, up to so many bytes.
   int64_t holdGathersBytes = int64_t{256} << 20;
+  /// Micro-batches that a step is computed in, of functions that do not say it themselves.
+  int64_t accumulate = 1;
 };
 
 /// How one of them is shown in a help text.

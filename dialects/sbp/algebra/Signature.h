@@ -124,6 +124,9 @@ struct Interval {
 /// With a unit, which divides the extent, the same of whole units.
 Interval pieceOf(int64_t extent, int64_t parts, int64_t index, int64_t unit = 1);
 
+/// Elements of a tensor: an interval of each dimension.
+using Box = std::vector<Interval>;
+
 /// What lies in both; empty where nothing does.
 Interval overlap(const Interval &a, const Interval &b);
 

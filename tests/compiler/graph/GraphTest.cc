@@ -144,6 +144,24 @@ module attributes {sbp.placement = #cpu_dp2_} {
   EXPECT_THAT(graph.variableNames(), ElementsAre("fc.weight", "fc.bias", "shift"));
 }
 
+TEST(Graph, Accumulates) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {12, 4}, split(0));
+  Tensor loss = mean(linear(x, "fc", 2));
+  graph.minimize(loss, Sgd{0.5}, {/*accumulate=*/3});
+  graph.output("loss", loss);
+  absl::StatusOr<std::string> text = graph.text();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("attributes {sbp.micro_batches = 3 : i64}"));
+  EXPECT_EQ(compile(*text, "stage=2"), "");
+  EXPECT_THAT(compile(*text, "stage=2 accumulate=5"), ""); // what the graph says counts
+  Graph none({"cpu", {{"dp", 2}}});
+  none.minimize(mean(linear(none.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5}, {0});
+  EXPECT_THAT(std::string(none.finish().status().message()),
+              HasSubstr("is to be computed in 0 micro-batches; there is at least one"));
+}
+
 TEST(Graph, ShapesAndTypes) {
   Graph graph({"cpu", {{"dp", 2}, {"tp", 2}}});
   Tensor x = graph.input("x", ElementType::F64, {8, 4, 2}, Layout{{split(0), split(2)}});

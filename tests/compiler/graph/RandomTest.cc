@@ -39,7 +39,7 @@ std::vector<std::vector<float>> draw(int64_t ranks, uint64_t seed) {
           status.Update((*session)->setInput("draw", 0, ones.data()));
           status.Update((*session)->run("draw"));
           for (size_t output : {0, 1}) {
-            sbp::Interval rows = (*(*session)->outputs("draw"))[output].box[0];
+            sbp::Interval rows = (*(*session)->outputs("draw"))[output].boxes[0][0];
             status.Update((*session)->getOutput("draw", output, &results[2 * step + output][rows.begin * kColumns]));
           }
         }

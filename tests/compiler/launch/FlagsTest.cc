@@ -121,6 +121,28 @@ TEST(Flags, EnableZero) {
   EXPECT_EQ(zero.policy.stage(), 2); // errors change nothing
 }
 
+TEST(Flags, AccumulateCountsWhereverItStands) {
+  for (const std::vector<const char *> &given :
+       std::vector<std::vector<const char *>>{{"--accumulate=6"},
+                                              {"--enable-zero=accumulate=6"},
+                                              {"--enable-zero=stage=0,accumulate=3", "--accumulate=6"},
+                                              {"--accumulate=6", "--enable-zero=stage=0,accumulate=3"}}) {
+    sbp::ZeroOptions zero = CompileOptions::withoutZero();
+    Flags flags("program", "");
+    flags.addZero(&zero);
+    ASSERT_TRUE(parse(flags, given).ok());
+    EXPECT_EQ(zero.accumulate, 6);
+    EXPECT_EQ(zero.policy.stage(), given.front() == std::string("--enable-zero=accumulate=6") ? 2 : 0);
+  }
+  for (const char *wrong : {"--accumulate=0", "--accumulate=-2", "--accumulate=two", "--accumulate="}) {
+    sbp::ZeroOptions zero;
+    Flags flags("program", "");
+    flags.addZero(&zero);
+    EXPECT_EQ(parse(flags, {wrong}).message(),
+              std::string("--accumulate is '") + (std::strchr(wrong, '=') + 1) + "'; it must be a number from 1 on");
+  }
+}
+
 TEST(RunFlags, NamedFiles) {
   RunFlags run;
   Flags flags("splitcast-run", "");

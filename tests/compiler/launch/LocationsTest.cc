@@ -14,7 +14,7 @@ namespace {
 void build(Graph &graph, Caller at) {
   Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0), at);
   Tensor loss = mean(relu(linear(x, "layer", 3, {}, at), at), at);
-  graph.minimize(loss, Adam{0.1}, at);
+  graph.minimize(loss, Adam{0.1}, {}, at);
   graph.output("loss", loss, at);
 }
 

@@ -446,7 +446,30 @@ func.func @dropout_c2_legal(%x: tensor<bf16>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c3(%x: tensor<4xf32>, %key: tensor<i64>, %from: tensor<i32>) {
+  // expected-error @below {{'nn.dropout' op counts from 'tensor<i32>'; it is one i64, tensor<i64>}}
+  %0 = nn.dropout %x, %key, %from {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i64>, tensor<i32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c3(%x: tensor<4xf32>, %key: tensor<i64>, %from: tensor<1xi64>) {
+  // expected-error @below {{'nn.dropout' op counts from 'tensor<1xi64>'; it is one i64, tensor<i64>}}
+  %0 = nn.dropout %x, %key, %from {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i64>, tensor<1xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c3_legal(%x: tensor<4xf32>, %key: tensor<i64>) {
+  %0 = nn.dropout %x, %key, %key {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [5, 0] of global shape [8, 3]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 5, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -454,7 +477,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [0, -1] of global shape [8, 3]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 0, -1>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -462,7 +485,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [0] of global shape [4, 3]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 0>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -470,7 +493,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [0, 0] of global shape [4, 3, 1]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, global_shape = array<i64: 4, 3, 1>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -478,7 +501,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [1, 0] of global shape [4, 3]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 1, 0>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -486,7 +509,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // expected-error @below {{'nn.dropout' op has operand 'tensor<4x3xf32>' at [9223372036854775807, 0] of global shape [8, 3]; the operand must lie within, and all must have as many dimensions}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 9223372036854775807, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
@@ -494,7 +517,7 @@ func.func @dropout_c3(%x: tensor<4x3xf32>, %key: tensor<i64>) {
 
 // -----
 
-func.func @dropout_c3_legal(%x: tensor<4x3xf32>, %none: tensor<0x3xf32>, %key: tensor<i64>) {
+func.func @dropout_c4_legal(%x: tensor<4x3xf32>, %none: tensor<0x3xf32>, %key: tensor<i64>) {
   %0 = nn.dropout %x, %key {rate = 0.5 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   %1 = nn.dropout %x, %key {rate = 0.5 : f64, global_shape = array<i64: 4, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   // An empty piece lies at the end.

@@ -133,6 +133,8 @@ func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask
 
 // CHECK-LABEL: func.func @dropout
 func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
+  // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  %2 = nn.dropout %x, %key, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   %0 = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, offsets = array<i64: 4, 0>, rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>

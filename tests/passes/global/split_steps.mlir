@@ -35,3 +35,50 @@ func.func @units(%x: tensor<8x4xf32, #S0by4_>, %a: tensor<10x4xf32, #S0by5_>, %b
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// What is not of the batch is computed for each micro-batch, all of it, and not a part of a dimension that is made of
+// nothing (1 has no 2 parts). So is its gradient, which is added behind the last.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+// CHECK: func.func @once.first(
+// CHECK-NOT: nn.broadcast {{.*}} -> tensor<1x4x2xf32>
+// CHECK: func.func @once.last(
+// CHECK: nn.broadcast %{{.*}} : (tensor<4x2xf32>) -> tensor<1x4x2xf32>
+// CHECK: sbp.schedule @once of 2
+func.func @once(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  %a = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x2xf32>) -> tensor<f32>
+  %z = nn.broadcast %w {dims = array<i64: 0>} : (tensor<4x2xf32>) -> tensor<1x4x2xf32>
+  %b = nn.reduce_sum %z {dims = array<i64: 0, 1, 2>} : (tensor<1x4x2xf32>) -> tensor<f32>
+  %loss = nn.add %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// An element of micro-batch m is element 6 m and so many more of the batch: that is what dropout draws by.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x3xf32>
+sbp.variable @key : tensor<i64> frozen
+// CHECK: func.func @dropped.first(%{{.*}}: tensor<2x4xf32, #S0_>, %[[M:.*]]: tensor<i64>) {
+// CHECK: %[[E:.*]] = nn.constant 6.000000e+00 : tensor<i64>
+// CHECK-NEXT: %[[FIRST:.*]] = nn.mul %[[M]], %[[E]]
+// CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}}, %[[FIRST]] {global_shape = array<i64: 4, 3>, offsets = array<i64: 0, 0>, rate = 5.000000e-01 : f64}
+// CHECK: func.func @dropped.last(
+// CHECK: sbp.run @dropped.first from 0 to 1 takes [0] cut [0] numbered
+// CHECK: sbp.run @dropped.last from 1 to 2 takes [0] cut [0] numbered
+func.func @dropped(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %k = sbp.read @key : tensor<i64>
+  %z = nn.dropout %y, %k {rate = 0.5 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}

@@ -3,7 +3,7 @@
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0_ = #sbp.nd<#p, [S(0)]>
-// CHECK: sbp.variable @w.accumulated : tensor<4x2xf32> init #sbp.constant<0.000000e+00 : f64> group "w" state_of @w role "accumulated"
+// CHECK: sbp.variable @w.accumulated : tensor<4x2xf32> group "w" state_of @w role "accumulated" carried
 sbp.variable @w : tensor<4x2xf32> init #sbp.constant<1.0>
 // The first run assigns its addend.
 // CHECK: func.func @train.first(%[[X:.*]]: tensor<4x4xf32, #S0_>) {

@@ -40,7 +40,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
   %yt = nn.transpose %y {permutation = array<i64: 1, 0>} : (tensor<12x2xf32>) -> tensor<2x12xf32>
-  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once, which are computed one after the other (it is S(1) along micro-batches, and wanted as S(0)); compute the step in one, or let ranks split the input that it comes from otherwise}}
+  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once, which are computed one after the other (it is S(1) along micro-batches, and wanted as B); compute the step in one, or let ranks split the input that it comes from otherwise}}
   %st = nn.softmax %yt : (tensor<2x12xf32>) -> tensor<2x12xf32>
   %z = nn.transpose %st {permutation = array<i64: 1, 0>} : (tensor<2x12xf32>) -> tensor<12x2xf32>
   %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
@@ -87,18 +87,38 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<12x2xf32> {
 
 // -----
 
-// @split_steps_c3
+// @split_steps_c1: what the function says counts more than the option.
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @w : tensor<4x2xf32>
-sbp.variable @key : tensor<i64> frozen
-func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> {
+// expected-error @below {{'func.func' op @train takes argument 0 with 12 elements along dimension 0, which 5 micro-batches do not divide; choose a divisor of 12}}
+func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> attributes {sbp.micro_batches = 5 : i64} {
   %w = sbp.read @w : tensor<4x2xf32>
   %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
-  %k = sbp.read @key : tensor<i64>
-  // expected-error @below {{'nn.dropout' op depends on where in the batch an element lies, which a micro-batch does not know yet; compute the step in one}}
-  %z = nn.dropout %y, %k {rate = 0.5 : f64} : (tensor<12x2xf32>, tensor<i64>) -> tensor<12x2xf32>
-  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+// expected-error @below {{'func.func' op @evaluate has sbp.micro_batches = 3 : i64, which must be a number, of a function that updates by a gradient}}
+func.func @evaluate(%x: tensor<12x4xf32, #S0>) -> tensor<12x4xf32, #S0> attributes {sbp.micro_batches = 3 : i64} {
+  return %x : tensor<12x4xf32, #S0>
+}
+
+// -----
+
+// @split_steps_c2: nothing is split.
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4x2xf32>
+// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but updates nothing by a sum over what ranks split of its arguments; compute it in one, or let ranks split the batch}}
+func.func @train(%x: tensor<12x4xf32, #sbp.nd<#p, [B]>>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %loss = nn.reduce_sum %w {dims = array<i64: 0, 1>} : (tensor<4x2xf32>) -> tensor<f32>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return %loss : tensor<f32>
 }

@@ -1,0 +1,101 @@
+// What runs of a schedule pass on to later ones.
+#include "passes/global/Passes.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace {
+
+class CarriedVerifier {
+public:
+  explicit CarriedVerifier(ModuleOp module) : module(module), symbols(module) {
+    for (auto variable : module.getOps<sbp::VariableOp>()) {
+      if (!variable.getCarried())
+        continue;
+      std::string &range = carried[variable.getSymName()];
+      if (sbp::SlotAttr slot = variable.getSlotAttr()) {
+        range = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(kOwnRole));
+        carried[range] = range;
+      }
+    }
+  }
+
+  LogicalResult run() {
+    if (carried.empty())
+      return success();
+    DenseSet<Operation *> scheduled;
+    for (auto schedule : module.getOps<sbp::ScheduleOp>()) {
+      llvm::StringSet<> assigned;
+      for (auto each : schedule.getBody().front().getOps<sbp::RunOp>()) {
+        auto function = symbols.lookup<func::FuncOp>(each.getFunction());
+        scheduled.insert(function);
+        if (function && failed(verify(function, assigned, schedule)))
+          return failure();
+      }
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (llvm::StringSet<> none; !scheduled.contains(function) && failed(verify(function, none, {})))
+        return failure();
+    return success();
+  }
+
+private:
+  static constexpr StringLiteral kOwnRole = "parameter";
+
+  static std::string keyOf(StringRef bucket, StringRef role) { return (bucket + " " + role).str(); }
+
+  /// Stands for each that lies in a range.
+  static std::string allOf(const std::string &range) { return range + " all"; }
+
+  /// The variable, or the states of a bucket's members, that the op reads or assigns; empty: none.
+  static std::string keyOf(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return read.getVariable().str();
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      return assign.getVariable().str();
+    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
+      return keyOf(read.getBucket(), read.getRole());
+    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
+      return keyOf(assign.getBucket(), assign.getRole());
+    return {};
+  }
+
+  LogicalResult verify(func::FuncOp function, llvm::StringSet<> &assigned, sbp::ScheduleOp schedule) {
+    WalkResult walk = function.walk([&](Operation *op) {
+      const std::string key = keyOf(op);
+      if (key.empty() || !carried.contains(key))
+        return WalkResult::advance();
+      if (isa<sbp::AssignOp, sbp::BucketAssignOp>(op)) {
+        assigned.insert(key);
+        assigned.insert(carried[key]);
+        if (isa<sbp::BucketAssignOp>(op))
+          assigned.insert(allOf(key));
+      } else if (!assigned.contains(key) && !assigned.contains(allOf(carried[key]))) {
+        return WalkResult(refuse(op, key, schedule));
+      }
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+  static LogicalResult refuse(Operation *op, const std::string &key, sbp::ScheduleOp schedule) {
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "reads @" << key << ", which is carried from run to run of a schedule, ";
+    if (schedule)
+      return diag << "before @" << schedule.getSymName() << " has assigned it; assign it in an earlier run";
+    return diag << "in a function that is no run of one; read it in one";
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  /// Variables by name, and ranges by bucket and role, with the range that they are in. Of a range some members may be
+  /// assigned, and others be of other steps: who reads it uses the former.
+  llvm::StringMap<std::string> carried;
+};
+
+} // namespace
+
+LogicalResult splitcast::verifyCarried(ModuleOp module) { return CarriedVerifier(module).run(); }
