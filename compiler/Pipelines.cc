@@ -16,6 +16,11 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   //--- What is computed ---------------------------------------------------------------------------------------------//
   // Backward first: it needs ops that still say their gradient. Then no nn.minimize is left.
   manager.addPass(createDifferentiatePass());
+  // What is made again is forward's: before there is an update, or a micro-batch.
+  RecomputePassOptions recompute;
+  recompute.standard = options.policy.recompute();
+  recompute.groups = options.recomputedGroups;
+  manager.addPass(createRecomputePass(recompute));
   // Updates as elementwise ops, with their state as variables: from here on nothing knows what an optimizer is.
   manager.addPass(createExpandOptimizersPass());
 

@@ -16,7 +16,7 @@ void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &o
 struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
   Option<int64_t> prefetch{
       *this, "prefetch",
-      llvm::cl::desc("of reductions, and of gathers whose variables have no policy: 1 overlaps them, 0 does not"),
+      llvm::cl::desc("of gathers and reductions whose variables have no policy: 1 overlaps them, 0 does not"),
       llvm::cl::init(1)};
 };
 

@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -74,16 +75,37 @@ void Flags::addZero(sbp::ZeroOptions *options) {
   addParsed("enable-zero", "OPTION=VALUE,...", help, false, [this, options](const std::string &text) {
     if (text.empty())
       return invalid("it must be OPTION=VALUE,..., such as stage=2");
-    const int64_t accumulate = options->accumulate;
+    const sbp::ZeroOptions before = *options;
     std::optional<std::string> error = sbp::parseEnableZero(text, options);
     if (isGiven("accumulate"))
-      options->accumulate = accumulate;
+      options->accumulate = before.accumulate;
+    if (isGiven("recompute")) {
+      options->policy.setRecompute(before.policy.recompute());
+      options->recomputedGroups = before.recomputedGroups;
+    }
     return error ? invalid(*error) : absl::OkStatus();
   });
   addParsed("accumulate", "K", "as accumulate=K of --enable-zero, with or without it; this one counts", false,
             [options](const std::string &text) {
               std::optional<std::string> error = sbp::setZeroOption("accumulate", text, options);
               return error ? invalid("it must be a number from 1 on") : absl::OkStatus();
+            });
+  addRecompute(options);
+}
+
+void Flags::addRecompute(sbp::ZeroOptions *options) {
+  addParsed("recompute", "all|none|GROUP,...",
+            "groups that make again for backward what forward made, and do not keep it", false,
+            [options](const std::string &text) {
+              options->policy.setRecompute(text == "all");
+              options->recomputedGroups.clear();
+              if (text == "all" || text == "none")
+                return absl::OkStatus();
+              options->recomputedGroups = absl::StrSplit(text, ',');
+              const auto &groups = options->recomputedGroups;
+              return std::count(groups.begin(), groups.end(), "") == 0
+                         ? absl::OkStatus()
+                         : invalid("it must be all, none, or groups with commas between them");
             });
 }
 

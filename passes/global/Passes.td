@@ -36,6 +36,33 @@ def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
 
+def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
+  let summary = "Makes again in backward what forward made in groups that say so, instead of keeping it";
+  let description = [{
+    An op of forward is of the group whose variable it reads, or else of the latest group that its operands are of, by their first use: a
+    transformer's block, say. What only its own group and backward use of its results is then made again where backward first needs it, from
+    what other groups, arguments and variables give, which is kept. These are fenced in a scope of backward, so that nothing merges
+    the two. Scalars are kept. After 'nn-differentiate', before 'sbp-zero-storage'. From
+    tests/passes/global/recompute_example.mlir:
+    ```mlir
+    %1 = nn.matmul %0, %b : ...                       // before
+    %2 = nn.relu %1 : ...
+    %Y = nn.matmul %X, %W : ...                       // after
+    %Z = nn.relu %Y ...
+    %S = sbp.scope "backward" group "b"
+    %XF = sbp.fence %X in %S ...
+    %AGAIN = nn.matmul %XF, %WF ...
+    nn.relu_grad ..., %AGAIN
+    ```
+    - C1: Each of `groups` has a variable.
+  }];
+  let options = [
+    Option<"standard", "recompute", "bool", "false", "Of groups that do not say it">,
+    ListOption<"groups", "groups", "std::string", "Groups that are recomputed whatever they say, and those within them">,
+  ];
+  let dependentDialects = ["splitcast::sbp::SbpDialect"];
+}
+
 def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
   let summary = "Makes a schedule of micro-batches of each function that updates by a gradient";
   let description = [{

@@ -28,8 +28,8 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
   let description = [{
     An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
     under way while the group before is computed. A reduction is waited for when the next one starts, or where its result is
-    used. How far ahead a gather starts, the policy of its variables says; `depth` holds for those without, and for
-    reductions. With 0, a collective is waited for where it starts. The order of the collectives does not change, and at
+    used. How far ahead a gather starts, and whether a reduction is waited for so late, the policy of the variables says; `depth`
+    holds for those without, and for what is of no variable. With 0, a collective is waited for where it starts. The order of the collectives does not change, and at
     most one gather and one reduction are under way.
     From tests/passes/local/prefetch_example.mlir:
     ```mlir

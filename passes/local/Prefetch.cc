@@ -37,14 +37,23 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     findDepths();
     if (depth > 0 || llvm::any_of(depths, [](const auto &entry) { return entry.second > 0; }))
       startGathersEarly();
-    if (depth > 0)
+    if (depth > 0 || llvm::any_of(depthsOfUpdates, [](const auto &entry) { return entry.second > 0; }))
       waitForReductionsLate();
   }
 
   /// A storage's variables have one policy.
   void findDepths() {
     depths.clear();
+    depthsOfUpdates.clear();
     SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
+    for (auto fence : getOperation().getBody().front().getOps<sbp::FenceOp>()) {
+      auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
+      if (!scope || scope.getPhase().getValue() != sbp::Phase::Update || !scope.getVariable())
+        continue;
+      auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
+      if (variable && variable.getPolicyAttr())
+        depthsOfUpdates[fence] = variable.getPolicyOrDefault().prefetch();
+    }
     for (auto read : getOperation().getBody().front().getOps<ccl::ReadOp>()) {
       auto storage = symbols.lookup<ccl::StorageOp>(read.getStorage());
       if (!storage || storage.getMembers().empty())
@@ -113,6 +122,33 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
   }
 
+  /// A reduction is of the variable in whose update its result is fenced, or what it adds: of a bucket's members, who
+  /// have one policy, the first that is found.
+  int64_t depthOf(ccl::CollectiveOpInterface reduction) {
+    SmallVector<Operation *> open(waitOf(reduction)->user_begin(), waitOf(reduction)->user_end());
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val();
+      if (auto known = depthsOfUpdates.find(op); known != depthsOfUpdates.end())
+        return known->second;
+      if (aliasedBy(op))
+        open.append(op->user_begin(), op->user_end());
+    }
+    auto addMakers = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          open.push_back(maker);
+    };
+    addMakers(reduction);
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val();
+      if (auto known = depthsOfUpdates.find(op); known != depthsOfUpdates.end())
+        return known->second;
+      if (aliasedBy(op) || isa<ccl::PackOp>(op))
+        addMakers(op);
+    }
+    return depth;
+  }
+
   /// Waits where the result is first used, or before the next reduction starts. Another name for it is no use.
   void waitForReductionsLate() {
     SmallVector<Operation *> open; // the wait of the reduction under way, and what names its result
@@ -130,12 +166,13 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
           late->moveBefore(&op);
         open.clear();
       }
-      if (isReduction)
+      if (isReduction && depthOf(collective) > 0)
         open = {waitOf(collective)};
     }
   }
 
-  DenseMap<Operation *, int64_t> depths; ///< of reads of variables whose policy says it
+  DenseMap<Operation *, int64_t> depths;          ///< of reads of variables whose policy says it
+  DenseMap<Operation *, int64_t> depthsOfUpdates; ///< of fences in updates of such
 };
 
 } // namespace

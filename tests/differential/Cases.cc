@@ -278,6 +278,7 @@ std::vector<Configuration> allConfigurations() {
   oneBucket.bucketBytes = 1 << 20;
   oneBucket.prefetch = 0;
   oneBucket.keep = sbp::Keep::Never;
+  oneBucket.recompute = true;
   all.push_back(oneBucket);
   return all;
 }

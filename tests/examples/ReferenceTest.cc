@@ -139,7 +139,8 @@ TEST(Reference, TextModel) {
 
 TEST(Reference, Gpt) {
   compareWithInterpreter({programPath("examples/gpt/gpt"), "--text=text", "--batch=8", "--layers=2", "--heads=2",
-                          "--width=16", "--context=10", "--dropout=0.2", "--sample=0"});
+                          "--width=16", "--context=10", "--dropout=0.2", "--sample=0", "--accumulate=4",
+                          "--recompute=all"});
 }
 
 TEST(Reference, Recipe) {

@@ -33,6 +33,11 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "join groups into a bucket until it has so many bytes; 0: a bucket per group",
        {},
        0},
+      {Decision::Recompute,
+       "recompute",
+       "whether what forward makes of a group's variables is made again for backward, and not kept until then",
+       {"no", "yes"},
+       0},
   };
   return infos;
 }

@@ -34,8 +34,9 @@ enum class Decision {
   Keep,        ///< what becomes of a gathered parameter between forward and backward
   Prefetch,    ///< groups ahead of its use at which a gather starts
   BucketBytes, ///< up to which consecutive groups share a bucket
+  Recompute,   ///< whether what forward makes in a group is made again for backward, and not kept
 };
-inline constexpr int kNumDecisions = 5;
+inline constexpr int kNumDecisions = 6;
 
 enum class Strategy { Bucket, Tensor };
 enum class Keep { Never, Last, Always };
@@ -71,6 +72,7 @@ public:
   Policy &setKeep(Keep keep) { return set(Decision::Keep, static_cast<int64_t>(keep)); }
   Policy &setPrefetch(int64_t groups) { return set(Decision::Prefetch, groups); }
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
+  Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
 
   /// What this leaves open is as in `weaker`.
   Policy over(const Policy &weaker) const;
@@ -85,6 +87,7 @@ public:
   Keep keep() const { return static_cast<Keep>(valueOf(Decision::Keep)); }
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
+  bool recompute() const { return valueOf(Decision::Recompute) != 0; }
 
   // What a stage of ZeRO means (of a frozen variable, only what parameters do).
   bool splitsUpdates() const { return stage() >= 1; } ///< and optimizer state
@@ -117,6 +120,8 @@ struct ZeroOptions {
   int64_t holdGathersBytes = int64_t{256} << 20;
   /// Micro-batches that a step is computed in, of functions that do not say it themselves.
   int64_t accumulate = 1;
+  /// Groups that are recomputed, and groups within them, whatever they say themselves.
+  std::vector<std::string> recomputedGroups;
 };
 
 /// How one of them is shown in a help text.

@@ -1,7 +1,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @policy_c1
-// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, bucket_bytes}}
+// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, bucket_bytes, recompute}}
 sbp.group "h" #sbp.policy<stag = 3>
 
 // -----
@@ -33,7 +33,7 @@ sbp.group "" #sbp.policy<stage = 1>
 // -----
 
 // @group_c2
-// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, bucket_bytes, or drop it}}
+// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, bucket_bytes, recompute, or drop it}}
 sbp.group "h" #sbp.policy<>
 
 // -----

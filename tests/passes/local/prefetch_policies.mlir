@@ -1,4 +1,4 @@
-// A gather starts as far ahead as the policy of its variables says, whatever the option is.
+// A gather starts as far ahead, and a reduction is waited for as late, as the policy of its variables says, whatever the option is.
 // RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s
 // RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s
 #p = #sbp.placement<"cpu", [dp = 2]>
@@ -33,5 +33,41 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
+  return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// The result of a reduction is waited for behind what comes next, or at once, as the policy says of what it is an update of: where
+// the result is fenced in it (@w1, @w3), and where what is added is (@w2).
+// CHECK-LABEL: func.func @reductions
+// CHECK: ccl.reduce_scatter "one"
+// CHECK-NOT: ccl.wait
+// CHECK: nn.exp
+// CHECK: ccl.wait
+// CHECK: ccl.reduce_scatter "two"
+// CHECK-NOT: ccl.wait
+// CHECK: nn.tanh
+// CHECK: ccl.wait
+// CHECK: ccl.reduce_scatter "three"
+// CHECK-NEXT: ccl.wait
+// CHECK: nn.relu
+func.func @reductions(%g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %t1 = sbp.scope "update" of @w1
+  %t2 = sbp.scope "update" of @w2
+  %t3 = sbp.scope "update" of @w3
+  %a = ccl.reduce_scatter "one" %g in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %0 = ccl.wait %a : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  %f1 = sbp.fence %0 in %t1 : tensor<4xf32>
+  %x = nn.exp %g : (tensor<8xf32>) -> tensor<8xf32>
+  %f2 = sbp.fence %g in %t2 : tensor<8xf32>
+  %b = ccl.reduce_scatter "two" %f2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %1 = ccl.wait %b : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  %y = nn.tanh %g : (tensor<8xf32>) -> tensor<8xf32>
+  %c = ccl.reduce_scatter "three" %g in <"g", [0, 1], index 0> blocks [4, 4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
+  %2 = ccl.wait %c : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
+  %f3 = sbp.fence %2 in %t3 : tensor<4xf32>
+  %z = nn.relu %g : (tensor<8xf32>) -> tensor<8xf32>
+  ccl.assign @s1, %f1 : tensor<4xf32>
+  ccl.assign @s2, %1 : tensor<4xf32>
+  ccl.assign @s3, %f3 : tensor<4xf32>
   return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
