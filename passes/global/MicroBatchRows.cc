@@ -21,8 +21,8 @@ static int64_t costOf(const sbp::Shape &, int64_t, const sbp::NdSbp &from, const
 /// States the function as a problem for the solver, and reads its answer.
 class MicroBatchProblem {
 public:
-  MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis)
-      : function(function), microBatches(microBatches), axis(axis) {
+  MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, bool keepsWhole)
+      : function(function), microBatches(microBatches), axis(axis), keepsWhole(keepsWhole) {
     problem.placement = {"", {{"micro-batches", microBatches}}, {}};
     problem.cost = costOf;
   }
@@ -109,7 +109,7 @@ private:
     else if (isFree)
       free.insert(op->getResult(0));
     for (sbp::Factor &factor : spec.factors)
-      if (isOfBatch ? factor.extent % microBatches != 0 : !isFree)
+      if (isOfBatch || !keepsWhole ? factor.extent % microBatches != 0 && !isFree : !isFree)
         factor.kind = sbp::FactorKind::Whole;
   }
 
@@ -168,6 +168,7 @@ private:
 
   func::FuncOp function;
   const int64_t microBatches, axis;
+  const bool keepsWhole; ///< what nothing of the batch goes into, even if made from nothing
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
   DenseSet<Value> ofBatch, free; ///< what depends on a part of the batch; what is made from nothing
@@ -184,5 +185,12 @@ bool MicroBatchRows::isSum(OpOperand &use) const {
 }
 
 FailureOr<MicroBatchRows> MicroBatchRows::of(func::FuncOp function, int64_t microBatches, int64_t axis) {
-  return MicroBatchProblem(function, microBatches, axis).solve();
+  // A gradient that is made from nothing, by more than elementwise ops, may have to be a part after all.
+  for (bool keepsWhole : {true, false}) {
+    ScopedDiagnosticHandler quiet(function.getContext(), [](Diagnostic &) { return success(); });
+    if (FailureOr<MicroBatchRows> rows = MicroBatchProblem(function, microBatches, axis, keepsWhole).solve();
+        succeeded(rows))
+      return rows;
+  }
+  return MicroBatchProblem(function, microBatches, axis, /*keepsWhole=*/true).solve(); // says why not
 }

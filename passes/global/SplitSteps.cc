@@ -22,6 +22,8 @@
 #include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/SignatureProblem.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <map>
 
 using namespace mlir;
@@ -42,11 +44,55 @@ struct Sum {
   sbp::VariableOp accumulator;
 };
 
+/// The accumulators of a module's gradients: states of their variables, which steps share that update the same.
+class Accumulators {
+public:
+  Accumulators(ModuleOp module, SymbolTable &symbols) : symbols(symbols) {
+    auto isTaken = [&](sbp::VariableOp variable) {
+      return variable.getRole() && variable.getRole()->starts_with(role);
+    };
+    while (llvm::any_of(module.getOps<sbp::VariableOp>(), isTaken)) // by a user's state, which is none of these
+      role += "_";
+  }
+
+  /// Several updates of a variable in one step have an accumulator each.
+  sbp::VariableOp of(sbp::VariableOp variable, int64_t number) {
+    sbp::VariableOp &made = all[{variable, number}];
+    if (!made) {
+      const std::string own = number == 0 ? role : role + std::to_string(number);
+      made =
+          create(variable, (variable.getSymName() + "." + own).str(), variable.getType(), variable.getGroupOrPrefix());
+      made.setStateOf(variable.getSymName());
+      made.setRole(own);
+    }
+    return made;
+  }
+
+  /// Carried, beside a variable or function. One of that name gets another.
+  sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
+    OpBuilder b(beside->getContext());
+    isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
+    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, /*init=*/nullptr, group);
+    made.setCarried(true);
+    symbols.insert(made);
+    return made;
+  }
+
+  sbp::VariableOp variableOf(sbp::FenceOp fence) const {
+    return symbols.lookup<sbp::VariableOp>(*updateScopeOf(fence).getVariable());
+  }
+
+private:
+  SymbolTable &symbols;
+  std::string role = "accumulated";
+  std::map<std::pair<Operation *, int64_t>, sbp::VariableOp> all;
+};
+
 /// The sums of a function, with their accumulators.
 class Sums {
 public:
-  Sums(func::FuncOp function, const MicroBatchRows &rows, SymbolTable &symbols)
-      : function(function), rows(rows), symbols(symbols) {
+  Sums(func::FuncOp function, const MicroBatchRows &rows, Accumulators &accumulators)
+      : function(function), rows(rows), accumulators(accumulators) {
     for (Operation &op : function.getBody().front())
       for (OpOperand &use : op.getOpOperands())
         if (isa<RankedTensorType>(use.get().getType()) && rows.isSum(use))
@@ -82,44 +128,26 @@ private:
     if (!numbers.try_emplace(key, all.size()).second)
       return;
     Sum sum{use.get(), cast_or_null<sbp::FenceOp>(key.second), rows.level(use.get()), {}};
-    sum.accumulator = sum.fence ? stateOf(sum.fence) : variableFor(sum.addend);
+    sum.accumulator = accumulatorOf(sum);
     all.push_back(sum);
   }
 
-  /// Several updates of a variable have an accumulator each.
-  sbp::VariableOp stateOf(sbp::FenceOp fence) {
-    auto variable = symbols.lookup<sbp::VariableOp>(*updateScopeOf(fence).getVariable());
-    std::string role = "accumulated";
-    if (int64_t number = updates[variable]++)
-      role += std::to_string(number);
-    const std::string name = (variable.getSymName() + "." + role).str();
-    if (auto known = symbols.lookup<sbp::VariableOp>(name); known && known.getStateOf() == variable.getSymName())
-      return known; // of another function's step
-    sbp::VariableOp made = create(variable, name, variable.getType(), variable.getGroupOrPrefix());
-    made.setStateOf(variable.getSymName());
-    made.setRole(role);
-    return made;
-  }
-
-  sbp::VariableOp variableFor(Value addend) {
+  /// A gradient's is state of its variable; what else an update takes has a variable of its own, as other sums have.
+  sbp::VariableOp accumulatorOf(const Sum &sum) {
+    if (sum.fence)
+      if (sbp::VariableOp variable = accumulators.variableOf(sum.fence);
+          nn::undecided(variable.getType()) == nn::undecided(sum.addend.getType()))
+        return accumulators.of(variable, updates[variable]++);
     const std::string name = (function.getSymName() + ".sum").str() + std::to_string(all.size());
-    sbp::VariableOp made = create(function, name, nn::undecided(addend.getType()), function.getSymName());
+    sbp::VariableOp made =
+        accumulators.create(function, name, nn::undecided(sum.addend.getType()), function.getSymName());
     made.setFrozen(true);
-    return made;
-  }
-
-  sbp::VariableOp create(Operation *beside, const std::string &name, Type type, StringRef group) {
-    OpBuilder b(beside->getContext());
-    isa<sbp::VariableOp>(beside) ? b.setInsertionPointAfter(beside) : b.setInsertionPoint(beside);
-    auto made = b.create<sbp::VariableOp>(beside->getLoc(), name, type, /*init=*/nullptr, group);
-    made.setCarried(true);
-    symbols.insert(made);
     return made;
   }
 
   func::FuncOp function;
   const MicroBatchRows &rows;
-  SymbolTable &symbols;
+  Accumulators &accumulators;
   SmallVector<Sum> all;
   int64_t loops = 0;
   DenseMap<Key, size_t> numbers;
@@ -450,7 +478,14 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     sbp::PlacementAttr placement = sbp::placementOf(module);
     const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
     SymbolTable symbols(module);
+    Accumulators accumulators(module, symbols);
+    llvm::StringSet<> scheduled; // by a user, who has said how they run
+    for (auto schedule : module.getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        scheduled.insert(run.getFunction());
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (scheduled.contains(function.getSymName()))
+        continue;
       FailureOr<int64_t> count = microBatchesOf(function);
       if (failed(count))
         return signalPassFailure();
@@ -458,11 +493,12 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         continue;
       if (*count < 1 || axisIndex < 0) {
         function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << *count
-                               << " micro-batches of what is split along axis '" << axis
-                               << "'; there is at least one, and the axis is one of the placement";
+                               << " micro-batches of what is split along "
+                               << (axis.empty() ? "the first axis" : "axis '" + axis.getValue() + "'")
+                               << "; there is at least one, and the axis is one of the placement";
         return signalPassFailure();
       }
-      if (failed(split(function, *count, axisIndex, symbols)))
+      if (failed(split(function, *count, axisIndex, symbols, accumulators)))
         return signalPassFailure();
     }
   }
@@ -485,11 +521,12 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
                         [](sbp::FenceOp fence) { return updateScopeOf(fence); });
   }
 
-  LogicalResult split(func::FuncOp function, int64_t count, int64_t axisIndex, SymbolTable &symbols) {
+  LogicalResult split(func::FuncOp function, int64_t count, int64_t axisIndex, SymbolTable &symbols,
+                      Accumulators &accumulators) {
     FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
     if (failed(rows))
       return failure();
-    const Sums sums(function, *rows, symbols);
+    const Sums sums(function, *rows, accumulators);
     if (sums.numLoops() == 0)
       return function.emitOpError()
              << "@" << function.getSymName() << " is to be computed in " << count

@@ -109,6 +109,8 @@ private:
   bool isSplittable(sbp::VariableOp variable) {
     if (!variable.getLogical() || variable.getTensorType().getRank() == 0)
       return false;
+    if (variable.getCarried()) // each micro-batch would gather it, and cut it again
+      return false;
     if (variable.getFrozen() && !variable.getPolicyOrDefault().splitsParameters())
       return false;
     return variable.getLogical().toAlgebra()[zeroAxis].isBroadcast();

@@ -173,6 +173,20 @@ bool sumsHalvesOverMicroBatches(ModuleOp whole, ModuleOp split) {
   });
 }
 
+/// Whether the step can be computed so. A group that is recomputed has fences where another has none, and what is made
+/// from nothing is whole behind one: of two ways to compile one may be refused.
+bool canSplitSteps(const GeneratedGraph &graph, const differential::Configuration &configuration) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
+  if (!configuration.ownPolicies)
+    differential::dropPolicies(*module);
+  absl::Status status;
+  for (const std::string &pass : differential::globalPasses(configuration))
+    if (status.ok() && module->getOps<sbp::ScheduleOp>().empty())
+      status = differential::runPass(*module, pass);
+  return status.ok() && !module->getOps<sbp::ScheduleOp>().empty() &&
+         !sumsHalvesOverMicroBatches(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), *module);
+}
+
 /// In as many micro-batches as divide its inputs, where its step can be made of some.
 void splitSteps(Random &random, GeneratedGraph &graph) {
   std::vector<int64_t> counts = {2, 3, 4, 5};
@@ -182,13 +196,7 @@ void splitSteps(Random &random, GeneratedGraph &graph) {
     std::vector<differential::Configuration> split = graph.configurations;
     for (differential::Configuration &configuration : split)
       configuration.microBatches = count;
-    OwningOpRef<ModuleOp> module = cast<ModuleOp>(graph.module->clone());
-    absl::Status status;
-    for (const std::string &pass : differential::globalPasses(split.front()))
-      if (status.ok() && module->getOps<sbp::ScheduleOp>().empty())
-        status = differential::runPass(*module, pass);
-    if (status.ok() && !module->getOps<sbp::ScheduleOp>().empty() &&
-        !sumsHalvesOverMicroBatches(*graph.module, *module)) {
+    if (llvm::all_of(split, [&](const auto &configuration) { return canSplitSteps(graph, configuration); })) {
       graph.configurations = std::move(split);
       graph.features.insert(toString(Feature::MicroBatches));
       return;

@@ -82,3 +82,73 @@ func.func @dropped(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// The gradient of the product is made from nothing, by more than elementwise ops; it is a part all the same. A user's state of
+// role "accumulated" stays the user's.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x3xf32>
+sbp.variable @w.accumulated : tensor<4x3xf32> init #sbp.constant<1.0> state_of @w role "accumulated"
+// CHECK: sbp.variable @w.accumulated_ : tensor<4x3xf32> group "w" state_of @w role "accumulated_" carried
+// CHECK: sbp.variable @w.accumulated : tensor<4x3xf32> init
+// CHECK: func.func @seen.first(
+// CHECK: nn.matmul %{{.*}}, %{{.*}} {transpose_b} : (tensor<2x2xf32>, tensor<3x2xf32>) -> tensor<2x3xf32>
+// CHECK: sbp.assign @w.accumulated_,
+// CHECK: func.func @also.last(
+// CHECK: sbp.read @w.accumulated_ :
+// CHECK: sbp.schedule @also of 2
+func.func @seen(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %t = nn.tanh %y : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %v = nn.constant 0.5 : tensor<3x2xf32>
+  %z = nn.matmul %t, %v : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %loss = nn.reduce_sum %z {dims = array<i64: 0, 1>} : (tensor<4x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+func.func @also(%x: tensor<4x4xf32, #S0_>) {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+// What a user's schedule runs is not split again, and what an update takes beside the gradient is a sum of its own.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x3xf32>
+// CHECK: sbp.variable @byHand.sum1 : tensor<f32> group "byHand" frozen carried
+// CHECK: func.func @byHand.first(
+// CHECK: sbp.assign @byHand.sum1, %{{.*}} : tensor<f32>
+// CHECK: func.func @own(%{{.*}}: tensor<4x4xf32, #S0_>) -> tensor<f32>
+// CHECK: sbp.schedule @mine of 1 {
+func.func @byHand(%x: tensor<4x4xf32, #S0_>) {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %s = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  %g = nn.matmul %x, %y {transpose_a} : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %scope = sbp.scope "update" of @w
+  %wf = sbp.fence %w in %scope : tensor<4x3xf32>
+  %gf = sbp.fence %g in %scope : tensor<4x3xf32>
+  %sf = sbp.fence %s in %scope : tensor<f32>
+  %gs = nn.mul %gf, %sf : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %new = nn.sub %wf, %gs : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  sbp.assign @w, %new : tensor<4x3xf32>
+  return
+}
+func.func @own(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+sbp.schedule @mine of 1 {
+  sbp.run @own from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
+}
