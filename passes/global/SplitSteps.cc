@@ -521,17 +521,24 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
                         [](sbp::FenceOp fence) { return updateScopeOf(fence); });
   }
 
+  static bool hasBatch(func::FuncOp function, const MicroBatchRows &rows) {
+    return llvm::any_of(function.getArguments(), [&](Value argument) { return rows.made(argument)->isSplit(); });
+  }
+
+  static LogicalResult emitNoBatch(func::FuncOp function, int64_t count) {
+    return function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << count
+                                  << " micro-batches, but ranks split none of its arguments along the axis; compute it "
+                                     "in one, or let them split the batch";
+  }
+
   LogicalResult split(func::FuncOp function, int64_t count, int64_t axisIndex, SymbolTable &symbols,
                       Accumulators &accumulators) {
     FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
     if (failed(rows))
       return failure();
     const Sums sums(function, *rows, accumulators);
-    if (sums.numLoops() == 0)
-      return function.emitOpError()
-             << "@" << function.getSymName() << " is to be computed in " << count
-             << " micro-batches, but updates nothing by a sum over what ranks split of its arguments; "
-                "compute it in one, or let ranks split the batch";
+    if (sums.numLoops() == 0) // nothing of it depends on the batch, if there is one
+      return hasBatch(function, *rows) ? success() : emitNoBatch(function, count);
     OpBuilder b(function);
     b.setInsertionPointAfter(function);
     auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), function.getSymName(), nullptr, count);

@@ -173,8 +173,8 @@ bool sumsHalvesOverMicroBatches(ModuleOp whole, ModuleOp split) {
   });
 }
 
-/// Whether the step can be computed so. A group that is recomputed has fences where another has none, and what is made
-/// from nothing is whole behind one: of two ways to compile one may be refused.
+/// Whether the step can be computed so, as this way to compile it has it: a group that is recomputed has fences, behind
+/// which what is made from nothing is whole.
 bool canSplitSteps(const GeneratedGraph &graph, const differential::Configuration &configuration) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
   if (!configuration.ownPolicies)
