@@ -1,6 +1,6 @@
 #include "runtime/host/communicator/TreeSum.h"
 
-#include "runtime/host/communicator/SmallFloat.h"
+#include "runtime/api/SmallFloat.h"
 
 #include <algorithm>
 #include <cstring>

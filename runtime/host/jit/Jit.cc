@@ -1,6 +1,7 @@
 #include "runtime/host/jit/Jit.h"
 
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/SmallFloat.h"
 #include "runtime/host/jit/JitCompiler.h"
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,10 @@ namespace splitcast::runtime {
 namespace {
 
 using Entry = void (*)(void **);
+
+/// LLVM calls this on CPUs without bf16 instructions, for a bf16 that lives across a branch; the C library of compilers
+/// before GCC 13 does not have it. The result is the lower half of what is returned, as calling conventions have it.
+float roundToBFloat16(float value) { return floatOf(BFloat16::round(value)); }
 
 /// What a launch needs to know; shared by the launchables of one kernel.
 struct LoadedKernel {
@@ -160,15 +165,22 @@ void Jit::keep(const Pending &compiled) {
   warned |= !status.ok();
 }
 
+llvm::Error Jit::open() {
+  llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
+  if (!created)
+    return created.takeError();
+  session = std::move(*created);
+  session->getExecutionSession().setErrorReporter(
+      [this](llvm::Error error) { absl::StrAppend(&linkErrors, "; ", llvm::toString(std::move(error))); });
+  return session->getMainJITDylib().define(llvm::orc::absoluteSymbols(
+      {{session->mangleAndIntern("__truncsfbf2"),
+        {llvm::orc::ExecutorAddr::fromPtr(&roundToBFloat16), llvm::JITSymbolFlags::Exported}}}));
+}
+
 absl::StatusOr<Jit::Entry> Jit::link(const Pending &compiled) {
-  if (!session) {
-    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> created = llvm::orc::LLJITBuilder().create();
-    if (!created)
-      return absl::InternalError(absl::StrCat("cannot load code: ", llvm::toString(created.takeError())));
-    session = std::move(*created);
-    session->getExecutionSession().setErrorReporter(
-        [this](llvm::Error error) { absl::StrAppend(&linkErrors, "; ", llvm::toString(std::move(error))); });
-  }
+  if (!session)
+    if (llvm::Error error = open())
+      return absl::InternalError(absl::StrCat("cannot load code: ", llvm::toString(std::move(error))));
   linkErrors.clear();
   auto tracker = session->getMainJITDylib().createResourceTracker();
   auto object = llvm::MemoryBuffer::getMemBufferCopy(compiled.object, compiled.source->name);

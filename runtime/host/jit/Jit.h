@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+namespace llvm {
+class Error;
+} // namespace llvm
 namespace llvm::orc {
 class LLJIT;
 } // namespace llvm::orc
@@ -61,6 +64,7 @@ private:
   std::vector<Pending> pendingOf(const std::vector<KernelSource> &sources);
   void compileAll(std::vector<Pending> &pending);
   void keep(const Pending &compiled);
+  llvm::Error open();
   absl::StatusOr<Entry> link(const Pending &compiled);
   std::string keyOf(const KernelSource &source) const;
 

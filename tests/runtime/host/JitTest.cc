@@ -156,6 +156,41 @@ TEST_F(JitTest, VectorWidthDoesNotChangeBits) {
   EXPECT_EQ(results[0], results[1]);
 }
 
+// On a CPU without bf16 instructions LLVM widens a bf16 that lives across a branch, and calls a function to narrow it.
+TEST_F(JitTest, Bf16LivesAcrossABranchOnEveryCpu) {
+  const std::string text = R"(func.func @k(%a: memref<4xbf16>, %c: memref<4xi32>, %b: memref<4xbf16>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = arith.constant 4 : index
+    %zero = arith.constant 0 : i32
+    scf.for %i = %c0 to %n step %c1 {
+      %x = memref.load %a[%i] : memref<4xbf16>
+      %j = memref.load %c[%i] : memref<4xi32>
+      %far = arith.cmpi ne, %j, %zero : i32
+      %y = scf.if %far -> bf16 {
+        %at = arith.index_cast %j : i32 to index
+        %z = memref.load %a[%at] : memref<4xbf16>
+        memref.store %zero, %c[%i] : memref<4xi32>
+        scf.yield %z : bf16
+      } else {
+        scf.yield %x : bf16
+      }
+      memref.store %y, %b[%i] : memref<4xbf16>
+    }
+    return
+  })";
+  for (const JitTarget &target : {hostTarget(), JitTarget{hostTarget().triple, "x86-64", "", 128}}) {
+    auto jit = std::make_shared<Jit>(JitOptions{1, "", target});
+    auto library = jit->load(*parse(text));
+    ASSERT_TRUE(library.ok()) << target.cpu << ": " << library.status();
+    std::vector<uint16_t> in = {0x3f81, 0xc2ff, 0x0001, 0x7f80}, out(4); // a subnormal and infinity among them
+    std::vector<int32_t> from = {3, 2, 0, 1};
+    ASSERT_EQ((*(*library)->kernel("k"))->launch({bufferOf(in), bufferOf(from), bufferOf(out)}, *stream),
+              absl::OkStatus());
+    EXPECT_EQ(out, (std::vector<uint16_t>{0x7f80, 0x0001, 0x0001, 0xc2ff})) << target.cpu;
+  }
+}
+
 TEST_F(JitTest, LeavesTheCallersModuleAlone) {
   auto module = parse("func.func @k(%a: memref<1xf32> {test.x = 1 : i64}) attributes {test.y} { return }");
   auto print = [&] {

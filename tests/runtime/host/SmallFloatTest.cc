@@ -1,5 +1,5 @@
 // bf16 and f16: every number there is, and what lies between neighbours.
-#include "runtime/host/communicator/SmallFloat.h"
+#include "runtime/api/SmallFloat.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // on any CPU. (IEEE 754 binary16; bf16 is the upper half of binary32.)
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_RUNTIME_HOST_COMMUNICATOR_SMALLFLOAT_H
-#define SPLITCAST_RUNTIME_HOST_COMMUNICATOR_SMALLFLOAT_H
+#ifndef SPLITCAST_RUNTIME_API_SMALLFLOAT_H
+#define SPLITCAST_RUNTIME_API_SMALLFLOAT_H
 
 #include <cstdint>
 #include <cstring>
@@ -55,4 +55,4 @@ struct Float16 {
 
 } // namespace splitcast::runtime
 
-#endif // SPLITCAST_RUNTIME_HOST_COMMUNICATOR_SMALLFLOAT_H
+#endif // SPLITCAST_RUNTIME_API_SMALLFLOAT_H
