@@ -61,7 +61,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addNestedPass<func::FuncOp>(createPrefetchPass(prefetch));
   // Kernels do not cross collectives, whose places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
-  // Moves whole kernels, and what prefetch has started early.
+  // Both move whole kernels, among collectives that prefetch has put in their places.
+  manager.addNestedPass<func::FuncOp>(createUpdateAsReducedPass());
   manager.addNestedPass<func::FuncOp>(createHoldGathersPass());
   manager.addPass(createVerifyLocalPass());
 }

@@ -23,8 +23,13 @@ static std::string knownDecisions() {
   return text;
 }
 
-/// A word or a number, as text.
+/// A word or a number, as text. What the parser of numbers takes for one, true and false, is a word.
 static ParseResult parseChoice(AsmParser &parser, std::string &text) {
+  for (const char *word : {"true", "false"})
+    if (succeeded(parser.parseOptionalKeyword(word))) {
+      text = word;
+      return success();
+    }
   int64_t number = 0;
   OptionalParseResult isNumber = parser.parseOptionalInteger(number);
   if (!isNumber.has_value())

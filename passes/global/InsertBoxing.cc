@@ -1,4 +1,5 @@
 // Boxing between what is stored and what the graph reads.
+#include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
 
 #include "mlir/IR/Dominance.h"
@@ -29,7 +30,7 @@ public:
 
   void run() {
     Block &body = function.getBody().front();
-    findPhases(body);
+    phases = sbp::phasesOf(body);
     findLastGroup(body);
     for (auto read : llvm::make_early_inc_range(body.getOps<sbp::ReadOp>()))
       boxRead(read);
@@ -38,20 +39,6 @@ public:
   }
 
 private:
-  /// An op belongs to the phase of the fences that its operands come from: update over backward over forward.
-  void findPhases(Block &body) {
-    for (Operation &op : body) {
-      Phase phase = Phase::Forward;
-      if (auto fence = dyn_cast<sbp::FenceOp>(op))
-        if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-          phase = scope.getPhase().getValue();
-      for (Value operand : op.getOperands())
-        if (Operation *producer = operand.getDefiningOp())
-          phase = std::max(phase, phases.lookup(producer));
-      phases[&op] = phase;
-    }
-  }
-
   /// The group that forward uses last is the one that backward begins with.
   void findLastGroup(Block &body) {
     for (Operation &op : body)

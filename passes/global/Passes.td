@@ -238,6 +238,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
       they are split, and their slots do not overlap.
     - C8: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
     - C9: What is carried is read by runs of schedules only, and behind the first that assigns it.
+    - C10: A module holds no module.
   }];
 }
 

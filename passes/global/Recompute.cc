@@ -7,6 +7,7 @@
 //      scalars. All else that backward uses of a recomputed group is cloned, with the ops before it in the group, right
 //      before its first use there. What the clones begin with is fenced in a scope of the group, in backward: so --cse
 //      merges none with what it was cloned from.
+#include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
 
 #include <map>
@@ -82,10 +83,9 @@ public:
       : block(function.getBody().front()), decisions(decisions), builder(function) {}
 
   void run() {
-    findPhases();
+    phases = sbp::phasesOf(block);
     findGroups();
-    SmallVector<Operation *> users(backward.begin(), backward.end());
-    for (Operation *op : users)
+    for (Operation *op : backward)
       for (OpOperand &use : op->getOpOperands())
         if (isMadeAgain(use.get()))
           use.set(again(use.get(), op));
@@ -99,28 +99,14 @@ private:
     bool isRecomputed = false;
   };
 
-  /// Ops that hang on a fence of backward, in their order; those that hang on one of an update are neither.
-  void findPhases() {
-    for (Operation &op : block) {
-      sbp::Phase phase = sbp::Phase::Forward;
-      if (auto fence = dyn_cast<sbp::FenceOp>(op))
-        if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-          phase = scope.getPhase().getValue();
-      for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp())
-          phase = std::max(phase, phases.lookup(maker));
-      phases[&op] = phase;
-      if (phase == sbp::Phase::Backward)
-        backward.push_back(&op);
-    }
-  }
-
   bool isForward(Operation *op) const { return phases.lookup(op) == sbp::Phase::Forward; }
 
   void findGroups() {
     std::map<StringRef, int64_t> orders;
     for (Operation &op : block) {
       numbers[&op] = numbers.size();
+      if (phases.lookup(&op) == sbp::Phase::Backward)
+        backward.push_back(&op);
       if (!isForward(&op) || isa<sbp::ReadOp>(op))
         continue;
       Place &place = places[&op];
@@ -208,7 +194,7 @@ private:
   const Decisions &decisions;
   OpBuilder builder;
   DenseMap<Operation *, sbp::Phase> phases;
-  SmallVector<Operation *> backward;
+  SmallVector<Operation *> backward;      ///< ops of it, in their order, as they were
   DenseMap<Operation *, int64_t> numbers; ///< of the ops, in their order
   DenseMap<Operation *, Place> places;    ///< of forward
   DenseMap<Value, Value> clones;

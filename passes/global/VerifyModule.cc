@@ -21,6 +21,8 @@ private:
       return verifyPlacement(op, variable.getType()); // that of its storage and update is the same
     if (auto function = dyn_cast<func::FuncOp>(op))
       return verifyFunction(function);
+    if (isa<ModuleOp>(op) && op != module) // no pass would look there
+      return op->emitOpError() << "stands within a module; write what it holds into the outer one";
     for (Type type : op->getResultTypes())
       if (failed(verifyPlacement(op, type)))
         return failure();

@@ -79,6 +79,27 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }
 
+def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::func::FuncOp"> {
+  let summary = "Updates variables as soon as their gradient is there, and not when backward has ended";
+  let description = [{
+    What an update computes of a gradient, and assigns, moves up behind the gradient and behind the last op that uses what
+    it replaces: so a gradient, or a rank's part of it, is not kept until backward ends. Variables whose policy says
+    `update = reduced`, at stages 2 and 3, are updated so; the ops of an update that need a collective behind backward, as a
+    norm of all gradients is, stay behind that. Values do not change, nor does the order of the collectives.
+    From tests/passes/local/update_as_reduced_example.mlir:
+    ```mlir
+    %one = ccl.wait %p : ...                 // before
+    %y = nn.relu %arg0 : ...
+    %2 = nn.sub %w, %1 : ...
+    ccl.assign @s, %2 : ...
+    %one = ccl.wait %p : ...                 // after
+    %2 = nn.sub %w, %1 : ...
+    ccl.assign @s, %2 : ...
+    %y = nn.relu %arg0 : ...
+    ```
+  }];
+}
+
 def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
   let summary = "The end of the local level: no signature left, every collective waited for";
   let description = [{

@@ -195,7 +195,7 @@ void BufferAssignment::placeWanted(ccl::CollectiveOpInterface op) {
   switch (call.rule().memory) {
   case ccl::Memory::InResult: {
     Place all = data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result));
-    return want(operand, {all.buffer, all.offset + call.bytesBefore(), call.bytes(ccl::Part::OwnBlock)}, nullptr);
+    return want(operand, {all.buffer, all.offset + call.bytesBefore(), call.bytes(ccl::Part::OwnBlock)}, nullptr, op);
   }
   case ccl::Memory::InBoth:
     data[op] = places.count(result) ? places[result] : placeResult(bytesOf(result));
@@ -216,7 +216,13 @@ bool BufferAssignment::isFree(Value root) const {
   return writer && !places.count(root) && !isa<ccl::ReadOp>(writer);
 }
 
-void BufferAssignment::want(Value value, Place target, Operation *destroyer) {
+/// Whether an op writes its result where it stands, and not before: what a reduce-scatter gives is written from its
+/// start on, and made by its wait.
+static bool mayMakeInStorage(Operation *writer) {
+  return isa<nn::FusionOp, nn::ComputeOpInterface>(writer) || worksIn(ccl::Memory::InResult, writer);
+}
+
+void BufferAssignment::want(Value value, Place target, Operation *destroyer, Operation *gather) {
   auto [root, offset] = rootOf(value);
   if (!isFree(root) || offset != 0 || bytesOf(root) != target.bytes)
     return;
@@ -224,30 +230,35 @@ void BufferAssignment::want(Value value, Place target, Operation *destroyer) {
     for (const Use &use : uses[root])
       if (indexOf(use.op) > indexOf(destroyer))
         return; // still needed when it is gone
-  if (buffers[target.buffer].storage.empty() || storageIsUnused(target, writerOf(root), root, nullptr))
-    makeIn(target, root);
+  if (buffers[target.buffer].storage.empty())
+    return makeIn(target, root, nullptr);
+  ccl::AssignOp assign = assignOf.lookup(gather);
+  if (mayMakeInStorage(writerOf(root)) && storageIsUnused(target, writerOf(root), root, assign, gather))
+    makeIn(target, root, assign);
 }
 
-void BufferAssignment::makeIn(Place target, Value root) {
+void BufferAssignment::makeIn(Place target, Value root, ccl::AssignOp assign) {
   places[root] = target;
+  assignOf[writerOf(root)] = assign;
   if (!buffers[target.buffer].storage.empty())
     storageWrites[target.buffer].add(target.offset, target.offset + target.bytes, {target, indexOf(writerOf(root))});
 }
 
 void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
   auto [root, offset] = rootOf(assign.getValue());
-  if (!isFree(root) || offset != 0 || bytesOf(root) != bytesOf(assign.getValue()) ||
-      !(isa<nn::FusionOp, nn::ComputeOpInterface>(writerOf(root)) || worksIn(ccl::Memory::InResult, writerOf(root))))
+  if (!isFree(root) || offset != 0 || bytesOf(root) != bytesOf(assign.getValue()) || !mayMakeInStorage(writerOf(root)))
     return;
   int64_t at = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
   Place target{storages[assign.getStorage().str()], at, bytesOf(root)};
-  if (storageIsUnused(target, writerOf(root), root, assign))
-    makeIn(target, root);
+  if (storageIsUnused(target, writerOf(root), root, assign, nullptr))
+    makeIn(target, root, assign);
 }
 
 /// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that
-/// the result is computed in place of; and no other assignment comes between.
-bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {
+/// the result is computed in place of; and no other assignment comes between. A `gather` that works in the storage
+/// leaves its own block as it is.
+bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign,
+                                       Operation *gather) const {
   const int64_t begin = indexOf(writer), end = assign ? indexOf(assign) : std::numeric_limits<int64_t>::max();
   auto copied = copies.find(target.buffer); // reads what lies there when it runs
   if (copied != copies.end() && anyWithin(copied->second, begin, end))
@@ -265,7 +276,8 @@ bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value ro
   auto writes = storageWrites.find(target.buffer); // made there later: until then this value is needed no more
   return writes == storageWrites.end() ||
          !writes->second.any(target.offset, target.offset + target.bytes, [&](const Write &other) {
-           return other.place.overlaps(target) && other.index > begin && lastUse >= other.index;
+           return other.place.overlaps(target) && other.index > begin && lastUse >= other.index &&
+                  !(gather && other.index == indexOf(gather));
          });
 }
 

@@ -98,10 +98,11 @@ private:
   int64_t storageBuffer(mlir::StringRef name);
 
   void wantInStorage(ccl::AssignOp assign);
-  void want(mlir::Value value, Place target, mlir::Operation *destroyer);
+  void want(mlir::Value value, Place target, mlir::Operation *destroyer, mlir::Operation *gather = nullptr);
   bool isFree(mlir::Value root) const;
-  void makeIn(Place target, mlir::Value root);
-  bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
+  void makeIn(Place target, mlir::Value root, ccl::AssignOp assign);
+  bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign,
+                       mlir::Operation *gather) const;
   bool storageIsRead(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
   bool isNeededAfter(mlir::Operation *op, mlir::Value root) const;
@@ -121,6 +122,8 @@ private:
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots
   llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
+  llvm::DenseMap<mlir::Operation *, ccl::AssignOp>
+      assignOf; ///< of what makes its result in a storage, or in a block of it
   llvm::DenseSet<mlir::Operation *> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Use>> uses; ///< of roots, through their aliases
   llvm::DenseMap<mlir::Value, int64_t> neededUntil;         ///< last op that uses a root, or waits for one that does

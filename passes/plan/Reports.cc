@@ -5,6 +5,7 @@
 // added up over the collectives, by the bytes and messages that sbp/algebra derives from their blocks.
 #include "passes/plan/Reports.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
 
 #include "llvm/Support/Format.h"
@@ -70,11 +71,15 @@ private:
   std::map<std::pair<std::string, sbp::Policy>, size_t> indices;
 };
 
-/// Where in a plan most of the arena is live.
+/// Where in a plan most of the arena is live, in bytes of whole units of alignment.
 struct Fullest {
   exec::PlanOp plan;
   int64_t op = 0, bytes = 0;
 };
+
+int64_t alignedBytes(exec::BufferAttr buffer) {
+  return sbp::alignUp(buffer.getRange().getBytes(), sbp::kAlignmentBytes);
+}
 
 SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
   SmallVector<exec::BufferAttr> buffers;
@@ -86,8 +91,8 @@ SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
 Fullest fullestOf(exec::PlanOp plan) {
   std::map<int64_t, int64_t> changes;
   for (exec::BufferAttr buffer : buffersOf(plan)) {
-    changes[buffer.getFirst()] += buffer.getRange().getBytes();
-    changes[buffer.getLast() + 1] -= buffer.getRange().getBytes();
+    changes[buffer.getFirst()] += alignedBytes(buffer);
+    changes[buffer.getLast() + 1] -= alignedBytes(buffer);
   }
   Fullest fullest{plan};
   int64_t live = 0;
@@ -129,6 +134,7 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
   for (exec::BufferAttr buffer : buffersOf(fullest.plan))
     if (buffer.getFirst() <= fullest.op && fullest.op <= buffer.getLast())
       termOf(buffer.getRole(), report) += buffer.getRange().getBytes();
+  report.leastArenaBytes = fullest.bytes;
 }
 
 /// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
@@ -223,6 +229,7 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("staging", report.staging);
   line("activations", report.activations);
   line("arena in all", report.functionArenaBytes);
+  line("live at once", report.leastArenaBytes);
   os << "memory per rank, shared by all functions:\n";
   line("largest arena", report.arenaBytes);
   line("inputs, outputs", report.interfaceBytes);

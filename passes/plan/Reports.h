@@ -29,7 +29,10 @@ struct MemoryReport {
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
   int64_t persistentBytes = 0;
   int64_t functionArenaBytes = 0; ///< what this function needs
-  int64_t arenaBytes = 0;         ///< what the executor holds: the arena of the module's function that needs most
+  /// What is live at the op where most is, each buffer in whole units of alignment: no arena of this order of ops is
+  /// smaller.
+  int64_t leastArenaBytes = 0;
+  int64_t arenaBytes = 0; ///< what the executor holds: the arena of the module's function that needs most
   /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
   int64_t interfaceBytes = 0;
   bool deviceIsHost = true; ///< one memory has all of it

@@ -279,6 +279,7 @@ std::vector<Configuration> allConfigurations() {
   oneBucket.prefetch = 0;
   oneBucket.keep = sbp::Keep::Never;
   oneBucket.recompute = true;
+  oneBucket.update = sbp::Update::Last;
   all.push_back(oneBucket);
   return all;
 }

@@ -99,7 +99,7 @@ sbp::ZeroOptions Configuration::zero() const {
   sbp::ZeroOptions options;
   options.axis = axis;
   options.accumulate = microBatches;
-  options.policy.setRecompute(recompute);
+  options.policy.setRecompute(recompute).setUpdate(update);
   options.policy.setStage(stage).setBucketBytes(bucketBytes).setPrefetch(prefetch).setStrategy(strategy).setKeep(keep);
   return options;
 }

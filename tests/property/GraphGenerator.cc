@@ -44,6 +44,7 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
     next.keep =
         random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Last, sbp::Keep::Never, sbp::Keep::Always});
     next.prefetch = random.chance(70) ? 1 : 0;
+    next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
     next.ownPolicies = i == 0;
     result.push_back(next);
   }

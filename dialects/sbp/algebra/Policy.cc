@@ -38,6 +38,12 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "whether what forward makes of a group's variables is made again for backward, and not kept until then",
        {"no", "yes"},
        0},
+      {Decision::Update,
+       "update",
+       "whether variables are updated when backward has ended, or as soon as their gradient is reduced (stages 2 and "
+       "3)",
+       {"last", "reduced"},
+       static_cast<int64_t>(Update::Reduced)},
   };
   return infos;
 }

@@ -35,11 +35,13 @@ enum class Decision {
   Prefetch,    ///< groups ahead of its use at which a gather starts
   BucketBytes, ///< up to which consecutive groups share a bucket
   Recompute,   ///< whether what forward makes in a group is made again for backward, and not kept
+  Update,      ///< when an update runs
 };
-inline constexpr int kNumDecisions = 6;
+inline constexpr int kNumDecisions = 7;
 
 enum class Strategy { Bucket, Tensor };
 enum class Keep { Never, Last, Always };
+enum class Update { Last, Reduced };
 
 struct DecisionInfo {
   Decision decision;
@@ -73,6 +75,7 @@ public:
   Policy &setPrefetch(int64_t groups) { return set(Decision::Prefetch, groups); }
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
   Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
+  Policy &setUpdate(Update update) { return set(Decision::Update, static_cast<int64_t>(update)); }
 
   /// What this leaves open is as in `weaker`.
   Policy over(const Policy &weaker) const;
@@ -88,10 +91,12 @@ public:
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
   bool recompute() const { return valueOf(Decision::Recompute) != 0; }
+  Update update() const { return static_cast<Update>(valueOf(Decision::Update)); }
 
   // What a stage of ZeRO means (of a frozen variable, only what parameters do).
   bool splitsUpdates() const { return stage() >= 1; } ///< and optimizer state
   bool reducesEarly() const { return stage() != 1; }  ///< gradients where they are made, not when backward has ended
+  bool splitsGradients() const { return stage() >= 2; }
   bool splitsParameters() const { return stage() >= 3; }
 
   bool operator==(const Policy &other) const { return values == other.values; }

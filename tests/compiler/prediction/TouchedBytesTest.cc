@@ -336,7 +336,7 @@ TEST(CorruptedPlans, AreNoticed) {
        "^'exec.collective' op works on #exec.range<arena, [0-9]+, 1728>, but its blocks have 1724 bytes\n$"},
       {"shrinkArena",
        {shrinkArena},
-       "^'exec.plan' op uses #exec.range<arena, ([0-9]+), 4>, but the space has [0-9]+ bytes\n$"},
+       "^'exec.launch' op uses #exec.range<arena, [0-9]+, 4>, but the space has [0-9]+ bytes\n$"},
       {"forgetWait", {forgetWait}, "^'exec.collective' op is never waited for; end it with exec.wait\n$"},
       {"lessWritten",
        {changeWrite<-64>},

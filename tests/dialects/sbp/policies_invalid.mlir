@@ -1,13 +1,18 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @policy_c1
-// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, bucket_bytes, recompute}}
+// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, bucket_bytes, recompute, update}}
 sbp.group "h" #sbp.policy<stag = 3>
 
 // -----
 
 // expected-error @below {{stage is '4', which must be 0, 1, 2 or 3}}
 sbp.group "h" #sbp.policy<stage = 4>
+
+// -----
+
+// expected-error @below {{prefetch is 'true', which must be 0 or 1}}
+sbp.group "h" #sbp.policy<prefetch = true>
 
 // -----
 
@@ -33,7 +38,7 @@ sbp.group "" #sbp.policy<stage = 1>
 // -----
 
 // @group_c2
-// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, bucket_bytes, recompute, or drop it}}
+// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, bucket_bytes, recompute, update, or drop it}}
 sbp.group "h" #sbp.policy<>
 
 // -----

@@ -151,3 +151,20 @@ func.func @verify_global_c8_legal() {
   sbp.assign @a, %1 : tensor<4xf32, #Sl>
   return
 }
+
+// -----
+
+// @verify_global_c10
+module {
+  // expected-error @below {{'builtin.module' op stands within a module; write what it holds into the outer one}}
+  module @inner {
+    sbp.group "h" #sbp.policy<stage = 3>
+  }
+}
+
+// -----
+
+// @verify_global_c10_legal
+module {
+  sbp.variable @w : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>
+}

@@ -16,6 +16,7 @@
 // CHECK-NEXT: staging 0.384 MB
 // CHECK-NEXT: activations 0.000 MB
 // CHECK-NEXT: arena in all 1.024 MB
+// CHECK-NEXT: live at once 1.024 MB
 // Both functions have 5 x 400 elements of x, one the loss and the other 5 x 320 elements.
 // CHECK-NEXT: memory per rank, shared by all functions:
 // CHECK-NEXT: largest arena 1.024 MB
@@ -40,6 +41,7 @@
 // CHECK-NEXT: staging 0.000 MB
 // CHECK-NEXT: activations 0.014 MB
 // CHECK-NEXT: arena in all 0.526 MB
+// CHECK-NEXT: live at once 0.526 MB
 // CHECK-NEXT: memory per rank, shared by all functions:
 // CHECK-NEXT: largest arena 1.024 MB
 // CHECK-NEXT: inputs, outputs 0.022 MB

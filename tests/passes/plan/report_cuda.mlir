@@ -3,6 +3,7 @@
 // RUN:   | FileCheck-19 %s --match-full-lines
 
 // CHECK: arena in all 4.000 MB
+// CHECK-NEXT: live at once 4.000 MB
 // CHECK-NEXT: memory per rank, shared by all functions:
 // CHECK-NEXT: largest arena 4.000 MB
 // CHECK-NEXT: inputs, outputs 4.000 MB
