@@ -22,10 +22,10 @@ def run(command, suffices=lambda text: False, withErrors=False):
     return result.stdout
 
 
-def runMeasured(launcher, command, **options):
-    """(what it prints, peak resident memory in MB of each rank that the launcher makes of the command)"""
+def runMeasured(launcher, command, how=(), **options):
+    """(what it prints, peak resident memory in MB of each rank that the launcher makes of the command), with flags of peak.py"""
     with tempfile.TemporaryDirectory() as directory:
-        text = run(launcher + [sys.executable, beside("peak.py"), directory] + command, **options)
+        text = run(launcher + [sys.executable, beside("peak.py"), *how, directory] + command, **options)
         peaks = []
         for rank in sorted(os.listdir(directory), key=int):
             with open(os.path.join(directory, rank), encoding="utf-8") as file:

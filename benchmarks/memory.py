@@ -5,9 +5,9 @@
 
 Run from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks tensors are split one by
 one, on other numbers by bucket; batches do not divide by 3. Each model runs as a user runs it, small and large: what the
-high-water mark of each rank's process rises by from the one to the other is held against what the predicted peak of that rank
-rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The prediction is splitcast-opt's,
-of the module that the program itself wrote, and rank 0's must be what its --report says.
+high-water mark of each rank's process, without pages of files, rises by from the one to the other is held against what the
+predicted peak of that rank rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The
+prediction is splitcast-opt's, of the module that the program itself wrote, and rank 0's must be what its --report says.
 
 Prints a table, and exits 1 when what a rank has less what was predicted is below LEAST_MB or above MOST_MB.
 """
@@ -19,12 +19,14 @@ import tempfile
 
 from launch import fail, mpirun, run, runMeasured
 
-# Pages of libraries that one run of a program touches and another does not.
-LEAST_MB = -3
-# While a product is computed oneDNN copies an operand in parts, of at most 15.9 MB per thread, which shows where all products
-# are large, in gpt; the rest is the C library's, and the plan's own text. A twentieth of any of these peaks is more.
-MOST_MB = 7
-MOST_MB_OF_GPT = 16
+# What one run frees before its peak and another does not.
+LEAST_MB = -1.5
+# The C library's, and the plan's own text. A twentieth of any of these peaks is more.
+MOST_MB = 4
+# While a product is computed oneDNN copies an operand in parts, of at most 15.9 MB per thread, which shows where products are
+# large at the peak. The CPU says how: with AVX2 the classifier has 13.4 MB more than predicted, with AVX-512 nothing to 5.
+MOST_MB_OF_PRODUCTS = 16
+LARGE_PRODUCTS = ("classifier", "gpt")
 # What oneDNN frees, the C library keeps some of for the next product, which is nobody's buffer; unless it is told this.
 GIVE_BACK = ["-x", "MALLOC_MMAP_THRESHOLD_=1048576"]
 
@@ -79,7 +81,7 @@ class Setting:
         """(predicted, measured) of each rank in MB, of a run whose kernels an earlier one has compiled."""
         launcher = mpirun(self.ranks) + ["--mca", "mpi_yield_when_idle", "1"] + GIVE_BACK
         run(launcher + command + self.flags(0))
-        text, measured = runMeasured(launcher, command + self.flags(steps))
+        text, measured = runMeasured(launcher, command + self.flags(steps), how=["--without-files"])
         predicted = [self.predicted(module, rank) for rank in range(self.ranks)]
         if (said := re.search(r"predicted peak ([0-9.]+) MB", text)[1]) != f"{predicted[0]:.3f}":
             fail(f"rank 0 of {module}: --report says {said} MB, splitcast-opt {predicted[0]:.3f} MB")
@@ -149,14 +151,14 @@ def main():
                     setting = Setting(arguments, directory, ranks, stage)
                     large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
                 # The peak itself, and the same with what the small model shows beside its own peak taken off.
-                most = MOST_MB_OF_GPT if name == "gpt" else MOST_MB
+                most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
                 more = [measured - predicted for predicted, measured in rises]
                 row = [", ".join(f"{predicted:,.1f}" for predicted, _ in large),
                        ", ".join(f"{predicted + extra:,.1f}" for (predicted, _), extra in zip(large, more)),
                        ", ".join(f"{extra:+.1f}" for extra in more)]
                 print(f"| {name} | {ranks} | {stage} | {' | '.join(row)} |", flush=True)
-                wrong += [f"{name} on {ranks} ranks at stage {stage}: rank {rank} has {extra:+.1f} MB, where {LEAST_MB} to {most:+} "
-                          "are allowed; look for what is held and not reported, or reported and not held"
+                wrong += [f"{name} on {ranks} ranks at stage {stage}: rank {rank} has {extra:+.1f} MB, where {LEAST_MB} to "
+                          f"{most:+} are allowed; look for what is held and not reported, or reported and not held"
                           for rank, extra in enumerate(more) if not LEAST_MB <= extra <= most]
     for text in wrong:
         print(f"memory: error: {text}", file=sys.stderr)
