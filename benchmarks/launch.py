@@ -23,7 +23,7 @@ def run(command, suffices=lambda text: False, withErrors=False):
 
 
 def runMeasured(launcher, command, how=(), **options):
-    """(what it prints, peak resident memory in MB of each rank that the launcher makes of the command), with flags of peak.py"""
+    """(what it prints, peak resident memory in MB of each rank that the launcher makes), measured with these flags of peak.py"""
     with tempfile.TemporaryDirectory() as directory:
         text = run(launcher + [sys.executable, beside("peak.py"), *how, directory] + command, **options)
         peaks = []
