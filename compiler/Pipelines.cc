@@ -42,14 +42,16 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   // Two reads of a variable, or equal constants, are one from here on; boxings in a row are composed.
   manager.addPass(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
-  MarkHeldGathersPassOptions hold;
-  hold.limitBytes = options.holdGathersBytes;
-  manager.addPass(createMarkHeldGathersPass(hold));
 
   //--- In how many calls --------------------------------------------------------------------------------------------//
   // After CSE, which has made equal boxings of a member one: one op on the range for all members of a bucket. From here
   // on no value is a slot but what is assigned alone.
   manager.addPass(createJoinBucketsPass());
+
+  //--- What is gathered once ----------------------------------------------------------------------------------------//
+  HoldGathersPassOptions hold;
+  hold.limitBytes = options.holdGathersBytes;
+  manager.addPass(createHoldGathersPass(hold));
   manager.addPass(createVerifyGlobalPass());
 }
 
@@ -61,9 +63,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addNestedPass<func::FuncOp>(createPrefetchPass(prefetch));
   // Kernels do not cross collectives, whose places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
-  // Both move whole kernels, among collectives that prefetch has put in their places.
+  // Moves whole kernels, among collectives that prefetch has put in their places.
   manager.addNestedPass<func::FuncOp>(createUpdateAsReducedPass());
-  manager.addNestedPass<func::FuncOp>(createHoldGathersPass());
   manager.addPass(createVerifyLocalPass());
 }
 

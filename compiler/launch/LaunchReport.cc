@@ -12,18 +12,19 @@ std::string megabytes(int64_t bytes) { return absl::StrFormat("%.3f MB", static_
 
 std::string memoryText(const MemoryReport &memory) {
   auto mb = [](int64_t bytes) { return absl::StrFormat("%.3f", static_cast<double>(bytes) / 1e6); };
-  std::string arena = absl::StrCat("gathered window ", mb(memory.gathered), ", gradient buckets ",
-                                   mb(memory.gradientBuckets), ", gradient shards ", mb(memory.gradientShards),
-                                   ", staging ", mb(memory.staging), ", activations ", mb(memory.activations));
+  std::string arena = absl::StrCat(
+      "gathered window ", mb(memory.gathered), ", gradient buckets ", mb(memory.gradientBuckets), ", gradient shards ",
+      mb(memory.gradientShards), ", staging ", mb(memory.staging), ", activations ", mb(memory.activations),
+      memory.accumulators > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulators)) : "");
   if (memory.functionArenaBytes < memory.arenaBytes)
     arena = absl::StrCat("of another function; this one's ", mb(memory.functionArenaBytes), ": ", arena);
-  return absl::StrCat("predicted peak ", megabytes(memory.peakBytes()), " = persistent ", mb(memory.persistentBytes),
-                      " (parameters ", mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState),
-                      ", other ", mb(memory.otherState),
-                      memory.accumulators > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulators)) : "",
-                      ") + arena ", mb(memory.arenaBytes), " (", arena,
-                      memory.deviceIsHost ? ") + inputs and outputs " : "); on the host inputs and outputs ",
-                      mb(memory.interfaceBytes));
+  return absl::StrCat(
+      "predicted peak ", megabytes(memory.peakBytes()), " = persistent ", mb(memory.persistentBytes), " (parameters ",
+      mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState), ", other ", mb(memory.otherState),
+      memory.accumulatorsAtRest > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulatorsAtRest)) : "", ") + arena ",
+      mb(memory.arenaBytes), " (", arena,
+      memory.deviceIsHost ? ") + inputs and outputs " : "); on the host inputs and outputs ",
+      mb(memory.interfaceBytes));
 }
 
 std::string groupsText(const MemoryReport &memory) {

@@ -161,7 +161,8 @@ public:
   }
 
   absl::Status bind(const SessionOptions &options) {
-    absl::StatusOr<std::unique_ptr<runtime::Executor>> bound = runtime::Executor::bind(*plans, device, communicator);
+    absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
+        runtime::Executor::bind(*plans, device, communicator, options.observer);
     if (!bound.ok())
       return bound.status();
     executor = std::move(*bound);
@@ -229,10 +230,13 @@ public:
     absl::StatusOr<const Function *> function = find(name);
     if (!function.ok())
       return function.status();
+    const bool leavesOut = kept.begin(name);
     for (const exec::EntryRun &run : (*function)->point.runs)
-      for (int64_t microBatch = run.begin; microBatch < run.end; ++microBatch)
-        if (absl::Status status = runPlan(**function, run, microBatch); !status.ok())
+      for (int64_t microBatch = run.begin; microBatch < run.end && !(run.kept && leavesOut); ++microBatch)
+        if (absl::Status status = runPlan(**function, run, microBatch); !status.ok()) {
+          kept.forget();
           return status;
+        }
     return absl::OkStatus();
   }
 
@@ -256,7 +260,7 @@ public:
   }
   absl::Status writePieces(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
-    executor->forgetHeld();
+    kept.forget();
     return info.ok() ? state->writePieces(**info, data) : info.status();
   }
   absl::Status readVariable(const std::string &name, void *data) override {
@@ -265,12 +269,12 @@ public:
   }
   absl::Status writeVariable(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
-    executor->forgetHeld();
+    kept.forget();
     return info.ok() ? state->writeWhole(**info, data) : info.status();
   }
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
   absl::Status loadVariables(const std::string &path) override {
-    executor->forgetHeld();
+    kept.forget();
     return state->load(path);
   }
 
@@ -389,6 +393,7 @@ private:
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   std::map<std::string, Function> byName;
+  exec::KeptResults kept;
 };
 
 } // namespace

@@ -27,11 +27,17 @@
 
 namespace splitcast {
 
+namespace runtime {
+struct ExecutorObserver;
+} // namespace runtime
+
 struct SessionOptions {
   CompileOptions compile;
   uint64_t seed = 0;          ///< of the variables' initializers
   std::string objectCacheDir; ///< compiled kernels; empty: none are kept
   int threads = 1;            ///< per rank; part of what ranks must agree on
+  /// Borrowed, or null: called for each op of each plan that runs. With one, nothing is captured.
+  runtime::ExecutorObserver *observer = nullptr;
 };
 
 /// An argument or result of a function, and this rank's piece of it.
@@ -88,7 +94,7 @@ public:
     std::vector<sbp::Run> pieces; ///< of this rank
     bool ownsPieces = true;       ///< whether this rank is the one that writes them to a file
   };
-  /// All but what is carried from one micro-batch to the next.
+  /// All but what is carried from one run of a schedule to the next.
   virtual std::vector<Variable> variables() const = 0;
 
   /// This rank's pieces, in their local order. Every rank calls writePieces. NotFound: no such variable.

@@ -13,6 +13,7 @@
 
 #include "dialects/exec/Exec.h"
 
+#include <string>
 #include <vector>
 
 namespace splitcast::exec {
@@ -34,12 +35,30 @@ struct EntryRun {
   /// Of which input or result of the entry point each of the plan's is.
   llvm::SmallVector<int64_t> inputs, outputs;
   bool numbered = false; ///< the plan's last input, which is none of the entry point's, is the micro-batch's number
+  bool kept = false;     ///< left out when nothing else ran, and no variable was set, since the entry point last ran
 };
 
 struct EntryPoint {
   llvm::StringRef name;
   std::vector<EntryRun> runs;
   std::vector<EntryTensor> inputs, outputs;
+};
+
+/// Whether what kept runs made is still there. The arena has it until another entry point runs; what it was made of is
+/// the same until a variable is set.
+class KeptResults {
+public:
+  /// Begins a step of an entry point. Returns whether it leaves out its kept runs.
+  bool begin(llvm::StringRef entryPoint) {
+    const bool isThere = of == entryPoint;
+    of = entryPoint.str();
+    return isThere;
+  }
+  /// To be called when a variable was set from outside, or a step failed.
+  void forget() { of.clear(); }
+
+private:
+  std::string of; ///< the entry point that ran last; empty: none
 };
 
 /// Those of a module at the plan level, plans first, each in the module's order. Requires that it verifies.

@@ -51,7 +51,7 @@ mlir::LogicalResult verifyWithin(const Spaces &spaces, mlir::Operation *op, llvm
 /// Of the spaces that are not kept, as many bytes as a plan uses.
 int64_t bytesOfRun(PlanOp plan, const Spaces &spaces);
 
-/// C4 of exec.plan.
+/// C3 to C5 of exec.plan.
 mlir::LogicalResult verifyBuffers(PlanOp plan, const Spaces &spaces);
 
 /// What a rank of this group does in a collective.

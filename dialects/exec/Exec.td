@@ -55,10 +55,10 @@ def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
   let summary = "A range of a space, what it is for, of what, and while which ops";
   let description = [{
     `#exec.buffer<gathered "layer3 forward", arena, 0, 512000, during 1 to 5>`. Its owner is what a collective is called, an input's or
-    output's name, or the op that makes what lies there first. Ops are numbered as they stand in the plan, from 0; -1 is before the
+    output's name, a storage, or the op that makes what lies there first. Ops are numbered as they stand in the plan, from 0; -1 is before the
     first, when inputs are written, and their number is after the last, when outputs are read.
-    - C1: The role is one of `input`, `output`, `activation`, `gathered`, `gradient`, `gradient_shard`, `staging`, `workspace`; it ends no
-      earlier than it begins.
+    - C1: The role is one of `input`, `output`, `activation`, `gathered`, `gradient`, `gradient_shard`, `staging`, `workspace`,
+      `accumulator`; it ends no earlier than it begins.
   }];
   let parameters = (ins "::splitcast::exec::Role":$role, "::mlir::StringAttr":$owner, "::splitcast::exec::RangeAttr":$range,
                     "int64_t":$first, "int64_t":$last);
@@ -162,8 +162,8 @@ def Exec_SpaceOp : Exec_Op<"space", [Symbol]> {
     exec.space @persistent 256 bytes kept
     exec.space @arena 1024 bytes
     ```
-    What lies in a space that is `kept` outlives a run: variables, which all functions of the module share. Any other holds nothing
-    between runs, but for what a plan's `held_ops` made; it is as large as the function that needs most of it.
+    What lies in a space that is `kept` outlives a step: variables, which all functions of the module share. Any other belongs to one step,
+    a run of a plan or of a schedule of several; it is as large as the one that needs most of it.
     - C1: The bytes are not negative.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$bytes, UnitAttr:$kept);
@@ -177,7 +177,7 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<Symbo
     As ccl.storage, with its place: element `offsets[i]` of the range is the first of member i's piece.
     - C1: The range is as large as the tensor.
     - C2: As many offsets as members.
-    - C3: It lies within a space that is kept.
+    - C3: It lies within a space; in one that is not kept lies what is carried, and nothing else.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
                    ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
@@ -210,16 +210,18 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
     - C1: Every range lies within its space, which the module declares.
     - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
       input.
-    - C3: The first `held_ops` ops read what is kept or what they wrote, and neither a later op nor an input writes that; where
-      there are any, no op writes what is kept, and no collective is under way at their end. A run that follows one of the
-      same plan may leave them out.
+    - C3: A buffer that is a storage's (its owner) lives from -1 to the number of ops, and every plan of a schedule has it that one of them
+      has. So what is carried from run to run lies where no other run writes. Where storages lie in spaces that are not kept, the plans of a
+      schedule of several say what their `buffers` are.
     - C4: Where the plan says what its `buffers` are: they lie within spaces that are not kept; no two share a byte at the same op; and
       all that an op uses of these, a collective until its wait, lies in one buffer, which is live then. So no byte is read after another buffer
       took its place.
+    - C5: A plan that a schedule runs as `kept` (sbp.run) writes into no space that is kept, but for storages of what is carried: it may
+      be left out.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
                    ArrayAttr:$output_types, ArrayAttr:$output_names, Exec_RangeArray:$outputs,
-                   DefaultValuedAttr<I64Attr, "0">:$held_ops, OptionalAttr<Exec_BufferArray>:$buffers);
+                   OptionalAttr<Exec_BufferArray>:$buffers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }

@@ -1,4 +1,5 @@
-// What lies in spaces that are not kept, and that nothing is read there after it has gone.
+// What lies in spaces that are not kept, that nothing is read there after it has gone, and that nothing overwrites what
+// a schedule's runs pass on.
 #include "dialects/exec/Exec.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -16,9 +17,9 @@ using namespace splitcast::exec;
 namespace {
 
 constexpr std::pair<Role, const char *> kRoles[] = {
-    {Role::Input, "input"},       {Role::Output, "output"},      {Role::Activation, "activation"},
-    {Role::Gathered, "gathered"}, {Role::Gradient, "gradient"},  {Role::GradientShard, "gradient_shard"},
-    {Role::Staging, "staging"},   {Role::Workspace, "workspace"}};
+    {Role::Input, "input"},       {Role::Output, "output"},       {Role::Activation, "activation"},
+    {Role::Gathered, "gathered"}, {Role::Gradient, "gradient"},   {Role::GradientShard, "gradient_shard"},
+    {Role::Staging, "staging"},   {Role::Workspace, "workspace"}, {Role::Accumulator, "accumulator"}};
 
 } // namespace
 
@@ -190,6 +191,104 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// What is carried
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The buffers of plans that are storages.
+class CarriedBuffers {
+public:
+  CarriedBuffers(ModuleOp module, const Spaces &spaces) : module(module), symbols(module) {
+    for (auto storage : module.getOps<StorageOp>()) {
+      ranges[storage.getSymNameAttr()] = storage.getRange();
+      auto carries = [&](FlatSymbolRefAttr member) {
+        auto variable = symbols.lookup<sbp::VariableOp>(member.getValue());
+        return variable && variable.getCarried();
+      };
+      if (llvm::all_of(storage.getMembers().getAsRange<FlatSymbolRefAttr>(), carries))
+        ofCarried.push_back(storage.getRange());
+      hasStoragesOfRuns |= !spaces.keeps(storage.getRange());
+    }
+  }
+
+  LogicalResult verify(PlanOp plan) const {
+    const int64_t ops = llvm::range_size(plan.getBody().front());
+    SmallVector<PlanOp> others = scheduledWith(plan);
+    if (!plan.getBuffersAttr() && !others.empty() && hasStoragesOfRuns)
+      return plan.emitOpError() << "says nothing of its buffers, but runs with @" << others.front().getSymName()
+                                << " in a schedule, and storages lie in a space that is not kept; give it buffers";
+    const SmallVector<BufferAttr> mine = of(plan);
+    for (BufferAttr buffer : mine)
+      if (buffer.getFirst() != -1 || buffer.getLast() != ops)
+        return plan.emitOpError() << "has " << buffer << ", a storage, during some of its ops; it lives from -1 to "
+                                  << ops;
+    for (PlanOp other : others)
+      for (BufferAttr buffer : of(other))
+        if (llvm::none_of(mine, [&](BufferAttr each) { return each.getOwner() == buffer.getOwner(); }))
+          return plan.emitOpError() << "has no buffer of " << buffer.getOwner() << " in " << buffer.getRange()
+                                    << ", which @" << other.getSymName()
+                                    << " has, of the same schedule; give it one, so that nothing else lies there";
+    return success();
+  }
+
+  LogicalResult verifyKept(PlanOp plan, const Spaces &spaces) const {
+    for (auto schedule : module.getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        if (run.getKept() && run.getFunction() == plan.getSymName())
+          for (Operation &op : plan.getBody().front()) {
+            SmallVector<RangeAttr> reads, writes;
+            rangesOf(&op, reads, writes);
+            for (RangeAttr range : writes)
+              if (spaces.keeps(range) && llvm::none_of(ofCarried, [&](RangeAttr of) { return of.overlaps(range); }))
+                return op.emitOpError() << "writes " << range << " in a kept run of @" << schedule.getSymName()
+                                        << ", which may be left out; write where it is carried";
+          }
+    return success();
+  }
+
+private:
+  static bool isCarried(Role role) { return role == Role::Gathered || role == Role::Accumulator; }
+
+  SmallVector<BufferAttr> of(PlanOp plan) const {
+    SmallVector<BufferAttr> buffers;
+    if (ArrayAttr all = plan.getBuffersAttr())
+      for (auto buffer : all.getAsRange<BufferAttr>())
+        if (RangeAttr range = ranges.lookup(buffer.getOwner());
+            isCarried(buffer.getRole()) && range == buffer.getRange())
+          buffers.push_back(buffer);
+    return buffers;
+  }
+
+  SmallVector<PlanOp> scheduledWith(PlanOp plan) const {
+    SmallVector<PlanOp> plans;
+    for (auto schedule : module.getOps<sbp::ScheduleOp>()) {
+      auto runs = schedule.getBody().front().getOps<sbp::RunOp>();
+      if (llvm::none_of(runs, [&](sbp::RunOp run) { return run.getFunction() == plan.getSymName(); }))
+        continue;
+      for (auto run : runs)
+        if (auto other = symbols.lookup<PlanOp>(run.getFunction()); other && other != plan)
+          plans.push_back(other);
+    }
+    return plans;
+  }
+
+  mutable ModuleOp module;
+  SymbolTable symbols;
+  DenseMap<StringAttr, RangeAttr> ranges; ///< of storages
+  SmallVector<RangeAttr> ofCarried;       ///< of storages that have nothing else
+  bool hasStoragesOfRuns = false;         ///< in spaces that are not kept
+};
+
+} // namespace
+
 LogicalResult splitcast::exec::verifyBuffers(PlanOp plan, const Spaces &spaces) {
-  return plan.getBuffersAttr() ? BufferVerifier(plan, spaces).run() : success();
+  if (plan.getBuffersAttr() && failed(BufferVerifier(plan, spaces).run()))
+    return failure();
+  auto module = plan->getParentOfType<ModuleOp>();
+  if (!module)
+    return success();
+  const CarriedBuffers carried(module, spaces);
+  return success(succeeded(carried.verify(plan)) && succeeded(carried.verifyKept(plan, spaces)));
 }

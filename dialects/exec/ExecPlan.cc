@@ -9,46 +9,6 @@ using namespace splitcast::exec;
 
 namespace {
 
-/// Bytes of spaces, as the fewest intervals.
-class ByteSet {
-public:
-  void add(RangeAttr range) {
-    if (range.getBytes() == 0)
-      return;
-    std::map<int64_t, int64_t> &intervals = ends[range.getSpace()];
-    int64_t begin = range.getOffset(), end = range.getEnd();
-    auto next = intervals.upper_bound(begin);
-    if (next != intervals.begin() && std::prev(next)->second >= begin)
-      begin = std::prev(next)->first;
-    for (next = intervals.lower_bound(begin); next != intervals.end() && next->first <= end;
-         next = intervals.erase(next))
-      end = std::max(end, next->second);
-    intervals[begin] = end;
-  }
-
-  /// All bytes of a range; an empty one has none to miss.
-  bool contains(RangeAttr range) const {
-    auto known = ends.find(range.getSpace());
-    if (range.getBytes() == 0)
-      return true;
-    if (known == ends.end())
-      return false;
-    auto next = known->second.upper_bound(range.getOffset());
-    return next != known->second.begin() && std::prev(next)->second >= range.getEnd();
-  }
-
-  bool overlaps(RangeAttr range) const {
-    auto known = ends.find(range.getSpace());
-    if (known == ends.end() || range.getBytes() == 0)
-      return false;
-    auto next = known->second.lower_bound(range.getEnd());
-    return next != known->second.begin() && std::prev(next)->second > range.getOffset();
-  }
-
-private:
-  DenseMap<StringAttr, std::map<int64_t, int64_t>> ends; ///< by space, then by begin
-};
-
 /// How many ranges there are on each byte of the spaces: where a count begins to hold, up to the next.
 class ByteCounts {
 public:
@@ -95,17 +55,12 @@ public:
     if (failed(verifyInterface("inputs", plan.getInputs(), plan.getInputTypes(), plan.getInputNames())) ||
         failed(verifyInterface("outputs", plan.getOutputs(), plan.getOutputTypes(), plan.getOutputNames())))
       return failure();
-    int64_t ops = 0;
-    for (Operation &op : plan.getBody().front()) {
+    for (Operation &op : plan.getBody().front())
       if (failed(verifyRanges(&op)) || failed(verifyUnderWay(&op)) || failed(follow(&op)))
         return failure();
-      if (++ops == static_cast<int64_t>(plan.getHeldOps()) && !underWay.empty())
-        return underWay.begin()->second.emitOpError()
-               << "is under way at the end of the " << ops << " ops that are held; wait for it among them";
-    }
     if (!underWay.empty())
       return underWay.begin()->second.emitOpError() << "is never waited for; end it with exec.wait";
-    return verifyHeld();
+    return success();
   }
 
 private:
@@ -143,40 +98,6 @@ private:
     const RangeAttr *other = llvm::find_if(busy, [&](RangeAttr other) { return range.overlaps(other); });
     return op->emitOpError() << "uses " << range << " while a collective is under way on " << *other
                              << "; wait for it first";
-  }
-
-  LogicalResult verifyHeld() {
-    int64_t heldOps = plan.getHeldOps(), ops = llvm::range_size(plan.getBody().front());
-    if (heldOps < 0 || heldOps > ops)
-      return plan.emitOpError() << "holds " << heldOps << " of its " << ops << " ops; hold none to all";
-    if (heldOps == 0)
-      return success();
-    ByteSet held;
-    int64_t index = 0;
-    for (Operation &op : plan.getBody().front()) {
-      SmallVector<RangeAttr> reads, writes;
-      rangesOf(&op, reads, writes);
-      bool isHeld = index++ < heldOps;
-      for (RangeAttr range : writes)
-        if (spaces.keeps(range) || (!isHeld && held.overlaps(range)))
-          return op.emitOpError() << "writes " << range << ", which the plan holds between runs; write elsewhere";
-      if (!isHeld)
-        continue;
-      if (auto launch = dyn_cast<LaunchOp>(op))
-        for (int64_t number : launch.getInPlace())
-          reads.push_back(writes[number]);
-      for (RangeAttr range : reads)
-        if (!spaces.keeps(range) && !held.contains(range))
-          return op.emitOpError() << "is held, but reads " << range
-                                  << ", which is neither kept nor written by an earlier held op";
-      llvm::for_each(writes, [&](RangeAttr range) { held.add(range); });
-    }
-    for (auto [range, name] : llvm::zip(plan.getInputs().getAsRange<RangeAttr>(), plan.getInputNames()))
-      if (held.overlaps(range))
-        return plan.emitOpError() << "has input " << name << " in " << range
-                                  << ", where it holds what a held op wrote; inputs are set before every run, so give "
-                                     "it a place of its own";
-    return success();
   }
 
   LogicalResult follow(Operation *op) {

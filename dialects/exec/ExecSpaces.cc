@@ -57,8 +57,16 @@ LogicalResult SpaceOp::verify() {
 
 LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto space = symbols.lookupNearestSymbolFrom<SpaceOp>(*this, getRange().getSpace());
-  if (!space || !space.getKept() || getRange().getEnd() > static_cast<int64_t>(space.getBytes()))
+  if (!space || getRange().getEnd() > static_cast<int64_t>(space.getBytes()))
     return emitOpError() << "lies in " << getRange()
-                         << ", which is not within an exec.space that is kept; declare one that is large enough";
+                         << ", which is not within an exec.space; declare one that is large enough";
+  for (auto member : getMembers().getAsRange<FlatSymbolRefAttr>())
+    if (auto variable = symbols.lookupNearestSymbolFrom<sbp::VariableOp>(*this, member);
+        !space.getKept() && !(variable && variable.getCarried()))
+      return emitOpError() << "has @" << member.getValue() << ", which is not carried, in @" << space.getSymName()
+                           << ", a space that is not kept; put it into one that is";
+  if (!space.getKept() && getMembers().empty())
+    return emitOpError() << "has no carried variable, and lies in @" << space.getSymName()
+                         << ", a space that is not kept; put it into one that is";
   return success();
 }

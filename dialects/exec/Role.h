@@ -17,6 +17,7 @@ enum class Role {
   GradientShard, ///< a rank's block of such a sum
   Staging,       ///< where a sum receives
   Workspace,     ///< of a library call
+  Accumulator,   ///< carried from run to run of a schedule; what a kept run gathers is Gathered
 };
 
 /// "gradient_shard"

@@ -36,8 +36,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     nothing else. `slot` is its place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names
     what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
     variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
-    'sbp-zero-storage' completes it. A `carried` variable lives for one step: it passes a value from one run of a schedule to a later one,
-    and is neither saved nor loaded.
+    'sbp-zero-storage' completes it. A `carried` variable lives for one step, or while the run that assigns it is kept: it passes a value from one
+    run of a schedule to a later one, and is neither saved nor loaded.
     - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
     - C2: No signature has P, and each fits the shape.
@@ -312,17 +312,27 @@ def Sbp_RunOp : Sbp_Op<"run", [HasParent<"ScheduleOp">]> {
   let description = [{
     Argument i of the function is input `takes[i]` of the schedule: of an input that is cut along a dimension, as `cuts[i]` says, micro-batch m
     is part m of as many equal ones; one with -1 is whole. A function that is `numbered` takes m as its last argument. Result i is result `gives[i]` of the
-    schedule; what is joined along a dimension, as `joins[i]` says, is part m of it.
+    schedule; what is joined along a dimension, as `joins[i]` says, is part m of it. What a run that is `kept` makes is good for the next step,
+    too: this leaves the run out, if no other schedule or function ran since, and no variable was set. From
+    tests/dialects/sbp/schedules_kept.mlir:
+    ```mlir
+    sbp.schedule @predict of 1 {
+      sbp.run @predict.prologue from 0 to 1 takes [] cut [] kept
+      sbp.run @predict.main from 0 to 1 takes [0] cut [0] gives [0] joined [0]
+    }
+    ```
     - C1: The function exists.
     - C2: begin is at least 0 and less than end, which is at most the schedule's micro-batches.
     - C3: `takes` and `cuts` have an entry for each argument, but for the number, an i64 scalar; `gives` and `joins` for each result.
     - C4: What is cut or joined has the dimension, and in all micro-batches together at most 2^63 - 1 bytes.
+    - C5: What is kept takes nothing, not even the number, gives nothing, and runs once.
   }];
   let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$begin, I64Attr:$end, DenseI64ArrayAttr:$takes,
                    DenseI64ArrayAttr:$cuts, UnitAttr:$numbered, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$gives,
-                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$joins);
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$joins, UnitAttr:$kept);
   let assemblyFormat = [{
-    $function `from` $begin `to` $end `takes` $takes `cut` $cuts (`numbered` $numbered^)? (`gives` $gives^ `joined` $joins)? attr-dict
+    $function `from` $begin `to` $end `takes` $takes `cut` $cuts (`numbered` $numbered^)? (`gives` $gives^ `joined` $joins)?
+    (`kept` $kept^)? attr-dict
   }];
 }
 

@@ -39,6 +39,10 @@ public:
   }
 
 private:
+  struct Signature {
+    SmallVector<Type> inputs, results;
+  };
+
   LogicalResult verify(RunOp op) {
     std::optional<Signature> function = signatureOf(symbols.lookupNearestSymbolFrom(op, op.getFunctionAttr()));
     if (!function)
@@ -53,12 +57,18 @@ private:
                               << " takes no i64 scalar as its last argument; add one";
     return success(
         succeeded(verifyPorts(op, "takes", "cut", taken, op.getTakes(), op.getCuts(), inputs)) &&
-        succeeded(verifyPorts(op, "gives", "joined", function->results, op.getGives(), op.getJoins(), results)));
+        succeeded(verifyPorts(op, "gives", "joined", function->results, op.getGives(), op.getJoins(), results)) &&
+        succeeded(verifyKept(op, *function)));
   }
 
-  struct Signature {
-    SmallVector<Type> inputs, results;
-  };
+  static LogicalResult verifyKept(RunOp op, const Signature &function) {
+    const int64_t times = op.getEnd() - op.getBegin();
+    if (!op.getKept() || (function.inputs.empty() && function.results.empty() && times == 1))
+      return success();
+    return op.emitOpError() << "is kept, but @" << op.getFunction() << " takes " << function.inputs.size()
+                            << " and gives " << function.results.size() << ", in " << times
+                            << " runs; what is kept takes and gives nothing, and runs once";
+  }
 
   /// Nothing for what is no function.
   static std::optional<Signature> signatureOf(Operation *symbol) {

@@ -27,7 +27,8 @@ mlir::LogicalResult verifyModule(mlir::ModuleOp module);
 /// apart in it and alike.
 mlir::LogicalResult verifyVariables(mlir::ModuleOp module);
 
-/// Whether each schedule assigns what is carried before it reads it, and no function beside reads it.
+/// Whether each schedule assigns what is carried before it reads it, no function beside reads it, and what a kept run
+/// makes stays as it is.
 mlir::LogicalResult verifyCarried(mlir::ModuleOp module);
 
 /// What 'sbp-verify-global' checks.

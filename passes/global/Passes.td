@@ -193,17 +193,22 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
   ];
 }
 
-def MarkHeldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
-  let summary = "Chooses the functions that keep what they gather between their runs";
+def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
+  let summary = "A prologue of what a function gathers, that is kept between its runs";
   let description = [{
-    A function that assigns nothing (evaluates, or writes a sample token by token) reads the same variables in each run. Where
-    what it gathers, whole, has `limit-bytes` or less, it gets the attribute `sbp.hold_gathers`: its gathers then run first
-    ('ccl-hold-gathers'), keep their place to its end, and are left out of the next run if no other function ran and no variable
-    was set since. The choice depends on global shapes only, so all ranks make the same.
-    From tests/passes/global/hold_gathers_example.mlir:
+    A function that assigns nothing (evaluates, or writes a text token by token) gathers the same values in each run. Where what it
+    gathers, whole, has `limit-bytes` or less, it becomes a schedule: a prologue gathers and assigns to carried variables, and
+    the rest reads these. The prologue is `kept` (sbp.run). What lies split because its user said so, and what ranks add up, is gathered at its
+    use as before; functions that a schedule runs already are left as they are. The choice depends on global shapes only, so all ranks make the same. From tests/passes/global/hold_gathers_example.mlir:
     ```mlir
-    func.func @predict(%x: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {                                   // before
-    func.func @predict(%arg0: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> attributes {sbp.hold_gathers} {   // after
+    func.func @predict(%x: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {                        // before
+    func.func @predict.prologue() {                                                                  // after
+    sbp.assign @w.gathered, %whole : tensor<10x4xf32, #B>
+    func.func @predict.main(%x: tensor<8x10xf32, #S0_>) -> tensor<8x4xf32, #S0_> {
+    %held = sbp.read @w.gathered : tensor<10x4xf32, #B>
+    sbp.schedule @predict of 1 {
+    sbp.run @predict.prologue from 0 to 1 takes [] cut [] kept
+    sbp.run @predict.main from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
     ```
   }];
   let options = [Option<"limitBytes", "limit-bytes", "int64_t", "splitcast::sbp::ZeroOptions().holdGathersBytes", "What a function may hold; 0: nothing">];
@@ -239,6 +244,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C8: No value is a slot of a bucket but what sbp.bucket_member gives and sbp.assign takes.
     - C9: What is carried is read by runs of schedules only, and behind the first that assigns it.
     - C10: A module holds no module.
+    - C11: A kept run assigns only what is carried; what it reads or assigns, no other run of its schedule assigns.
   }];
 }
 

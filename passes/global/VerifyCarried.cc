@@ -1,4 +1,4 @@
-// What runs of a schedule pass on to later ones.
+// What runs of a schedule pass on to later ones, and to the next step.
 #include "passes/global/Passes.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -8,6 +8,8 @@ using namespace mlir;
 using namespace splitcast;
 
 namespace {
+
+constexpr StringLiteral kOwnRole = "parameter";
 
 class CarriedVerifier {
 public:
@@ -43,8 +45,6 @@ public:
   }
 
 private:
-  static constexpr StringLiteral kOwnRole = "parameter";
-
   static std::string keyOf(StringRef bucket, StringRef role) { return (bucket + " " + role).str(); }
 
   /// Stands for each that lies in a range.
@@ -98,4 +98,95 @@ private:
 
 } // namespace
 
-LogicalResult splitcast::verifyCarried(ModuleOp module) { return CarriedVerifier(module).run(); }
+//===----------------------------------------------------------------------===//
+// Kept runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a function reads and assigns: variables, a bucket's members as the range that they are in.
+class KeptVerifier {
+public:
+  explicit KeptVerifier(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult run() {
+    for (auto schedule : module.getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        if (run.getKept() && failed(verify(schedule, run)))
+          return failure();
+    return success();
+  }
+
+private:
+  LogicalResult verify(sbp::ScheduleOp schedule, sbp::RunOp kept) {
+    llvm::StringSet<> used;
+    for (auto [op, storage] : usesOf(kept)) {
+      used.insert(storage);
+      if (isAssignment(op) && !isCarried(op))
+        return op->emitOpError() << "assigns " << storage << " in @" << kept.getFunction()
+                                 << ", a kept run, which the next step leaves out; assign carried variables there only";
+    }
+    for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+      if (run != kept)
+        for (auto [op, storage] : usesOf(run))
+          if (isAssignment(op) && used.contains(storage))
+            return op->emitOpError() << "assigns " << storage << ", which @" << kept.getFunction()
+                                     << ", a kept run of @" << schedule.getSymName()
+                                     << ", reads or assigns; do not keep that run";
+    return success();
+  }
+
+  SmallVector<std::pair<Operation *, std::string>> usesOf(sbp::RunOp run) {
+    SmallVector<std::pair<Operation *, std::string>> uses;
+    if (auto function = symbols.lookup<func::FuncOp>(run.getFunction()))
+      function.walk([&](Operation *op) {
+        if (std::string storage = storageOf(op); !storage.empty())
+          uses.push_back({op, std::move(storage)});
+      });
+    return uses;
+  }
+
+  std::string storageOf(Operation *op) {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return storageOf(read.getVariable());
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      return storageOf(assign.getVariable());
+    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
+      return rangeOf(read.getBucket(), read.getRole());
+    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
+      return rangeOf(assign.getBucket(), assign.getRole());
+    return {};
+  }
+
+  std::string storageOf(StringRef name) {
+    auto variable = symbols.lookup<sbp::VariableOp>(name);
+    sbp::SlotAttr slot = variable ? variable.getSlotAttr() : sbp::SlotAttr();
+    return slot ? rangeOf(slot.getBucket().getValue(), variable.getRole().value_or(kOwnRole)) : ("@" + name).str();
+  }
+
+  static std::string rangeOf(StringRef bucket, StringRef role) { return ("bucket @" + bucket + " " + role).str(); }
+
+  bool isCarried(Operation *op) {
+    if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
+      auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+      return variable && variable.getCarried();
+    }
+    auto assign = cast<sbp::BucketAssignOp>(op);
+    return llvm::all_of(module.getOps<sbp::VariableOp>(), [&](sbp::VariableOp variable) {
+      sbp::SlotAttr slot = variable.getSlotAttr();
+      return !slot || slot.getBucket().getValue() != assign.getBucket() ||
+             variable.getRole().value_or(kOwnRole) != assign.getRole() || variable.getCarried();
+    });
+  }
+
+  static bool isAssignment(Operation *op) { return isa<sbp::AssignOp, sbp::BucketAssignOp>(op); }
+
+  ModuleOp module;
+  SymbolTable symbols;
+};
+
+} // namespace
+
+LogicalResult splitcast::verifyCarried(ModuleOp module) {
+  return success(succeeded(CarriedVerifier(module).run()) && succeeded(KeptVerifier(module).run()));
+}

@@ -62,8 +62,6 @@ private:
         function.setResultAttrs(i, attributes);
       function.setResultAttr(i, "ccl.global", TypeAttr::get(source.getResultTypes()[i]));
     }
-    if (source->hasAttr("sbp.hold_gathers"))
-      function->setAttr("ccl.hold_gathers", builder.getUnitAttr());
     Block *body = function.addEntryBlock();
     for (auto [from, to] : llvm::zip(source.getArguments(), body->getArguments()))
       values[from] = to;

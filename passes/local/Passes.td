@@ -47,22 +47,6 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
   let dependentDialects = ["splitcast::ccl::CclDialect"];
 }
 
-def HoldGathersPass : Pass<"ccl-hold-gathers", "mlir::func::FuncOp"> {
-  let summary = "Gathers first, in functions that keep what they gather";
-  let description = [{
-    In a function with `ccl.hold_gathers`, collectives that need nothing but what is stored move to its beginning, in their
-    order, with what they need. `ccl.held_ops` says how many ops that is: what they make keeps its place to the end of the function,
-    and later runs may begin behind them.
-    From tests/passes/local/hold_gathers_example.mlir:
-    ```mlir
-    func.func @predict(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {ccl.hold_gathers} {                      // before
-    func.func @predict(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {ccl.held_ops = 3 : i64, ccl.hold_gathers} {   // after
-    ```
-    - C1: A function with `ccl.hold_gathers` assigns nothing.
-  }];
-  let dependentDialects = ["splitcast::ccl::CclDialect"];
-}
-
 def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{

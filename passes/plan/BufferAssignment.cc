@@ -6,7 +6,7 @@
 //   3. Forward, the rest: over an operand that dies, where the kernel allows it (KernelForm::mayTie), else in a
 //      buffer of its own.
 //   4. Each buffer lives from the first op that touches a place in it to the last, and a collective touches until its
-//      wait. What is held lives to the end.
+//      wait.
 //
 //   %0 = nn.fusion(%x) { nn.neg }              in the reduction's buffer (step 2): no copy is needed
 //   %a = ccl.reduce_scatter "g" %0             in place; lives until the wait
@@ -55,15 +55,12 @@ bool adds(Operation *op) {
 BufferAssignment::BufferAssignment(func::FuncOp function)
     : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())), roles(function.getBody().front()) {
   Block &block = function.getBody().front();
-  auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
-  int64_t heldOps = held ? held.getInt() : 0;
   number(block);
   findCopiedReads(block);
   defineStorages(block);
   placeWanted(block);
-  placeRest(block, heldOps);
-  computeLifetimes(block, heldOps);
-  holdFirst(block, heldOps);
+  placeRest(block);
+  computeLifetimes(block);
 }
 
 int64_t BufferAssignment::bytesOf(Value tensor) {
@@ -345,9 +342,8 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
   return std::nullopt;
 }
 
-/// Buffers of their own for what has no place yet, or that of an operand which dies. What the function's first
-/// `heldOps` ops make is never overwritten.
-void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
+/// Buffers of their own for what has no place yet, or that of an operand which dies.
+void BufferAssignment::placeRest(Block &block) {
   auto function = cast<func::FuncOp>(block.getParentOp());
   for (BlockArgument argument : block.getArguments())
     places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input, nameOfInput(function, argument.getArgNumber())),
@@ -367,7 +363,7 @@ void BufferAssignment::placeRest(Block &block, int64_t heldOps) {
       places[result] = {newBuffer(bytesOf(result), isShard ? exec::Role::GradientShard : exec::Role::Activation,
                                   sum ? sum.getWhat() : ownerOf(result)),
                         0, bytesOf(result)};
-      buffers.back().mayBeOverwritten = isa<nn::FusionOp, nn::ComputeOpInterface>(op) && indexOf(&op) >= heldOps;
+      buffers.back().mayBeOverwritten = isa<nn::FusionOp, nn::ComputeOpInterface>(op);
     }
 }
 
@@ -394,18 +390,6 @@ void BufferAssignment::extend(Place place, int64_t index) {
   ArenaBuffer &arena = buffers[place.buffer].arena;
   arena.begin = std::min(arena.begin, index);
   arena.end = std::max(arena.end, index);
-}
-
-/// What the leading ops of a function write keeps its place to the function's end.
-void BufferAssignment::holdFirst(Block &block, int64_t ops) {
-  const int64_t end = indexOf(block.getTerminator());
-  for (Operation &op : llvm::make_range(block.begin(), std::next(block.begin(), ops))) {
-    for (Value result : op.getResults())
-      if (isTensor(result))
-        extend(placeOf(result), end);
-    if (std::optional<Place> workspace = workspaceOf(&op))
-      extend(*workspace, end);
-  }
 }
 
 void BufferAssignment::addLibraryWorkspace(Operation *op) {
@@ -435,13 +419,9 @@ void BufferAssignment::extendCollective(ccl::CollectiveOpInterface op) {
   extend(workspaces[op], end);
 }
 
-void BufferAssignment::computeLifetimes(Block &block, int64_t heldOps) {
-  // Arguments are written before every run, also before one that leaves the held ops out: they share no byte with what
-  // is held, whether anything uses them or not.
-  for (BlockArgument argument : block.getArguments()) {
+void BufferAssignment::computeLifetimes(Block &block) {
+  for (BlockArgument argument : block.getArguments()) // written before the first op, whether anything uses it or not
     extend(placeOf(argument), 0);
-    extend(placeOf(argument), heldOps);
-  }
   for (Operation &op : block) {
     int64_t index = indexOf(&op);
     for (Value value :

@@ -84,11 +84,10 @@ private:
   void defineStorages(mlir::Block &block);
   void placeWanted(mlir::Block &block);
   void placeWanted(ccl::CollectiveOpInterface op);
-  void placeRest(mlir::Block &block, int64_t heldOps);
-  void computeLifetimes(mlir::Block &block, int64_t heldOps);
+  void placeRest(mlir::Block &block);
+  void computeLifetimes(mlir::Block &block);
   void extendCollective(ccl::CollectiveOpInterface op);
   void addLibraryWorkspace(mlir::Operation *op);
-  void holdFirst(mlir::Block &block, int64_t ops);
 
   /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;

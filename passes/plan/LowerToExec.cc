@@ -1,7 +1,7 @@
 // A rank's program as a plan.
 //
-//   1. BufferAssignment gives each tensor a place, ArenaPlanner each buffer an offset; storages lie one after the
-//      other in the persistent space.
+//   1. BufferAssignment gives each tensor a place, ArenaPlanner each buffer an offset, and StorageLayout each storage;
+//      those that are carried lie at the beginning of the arena, before all buffers of their steps.
 //   2. In the order of the program each op becomes what is left to do: a fusion a launch of its kernel (equal
 //      kernels, by their text, are one), a library's op a call, a collective its start and its wait. Packs,
 //      assignments and copied reads become copies only of what was not made in its place, and a pack clears what no
@@ -25,6 +25,7 @@
 #include "passes/plan/BufferAssignment.h"
 #include "passes/plan/KernelEmitter.h"
 #include "passes/plan/Passes.h"
+#include "passes/plan/StorageLayout.h"
 
 #include <numeric>
 
@@ -37,33 +38,6 @@ namespace splitcast {
 } // namespace splitcast
 
 namespace {
-
-/// What ends `bytes` from `begin` on, aligned; nothing when that is more than an int64_t holds.
-std::optional<int64_t> endOf(int64_t begin, std::optional<int64_t> bytes) {
-  std::optional<int64_t> end = bytes ? sbp::checkedSum(begin, *bytes) : std::nullopt;
-  return end ? sbp::checkedAlignUp(*end, sbp::kAlignmentBytes) : std::nullopt;
-}
-
-/// Storages, one after the other in the persistent space.
-struct PersistentSpace {
-  llvm::StringMap<int64_t> offsets;
-  int64_t bytes = 0;
-
-  static FailureOr<PersistentSpace> create(ModuleOp module) {
-    PersistentSpace space;
-    for (auto storage : module.getOps<ccl::StorageOp>()) {
-      space.offsets[storage.getSymName()] = space.bytes;
-      RankedTensorType type = storage.getTensorType();
-      std::optional<int64_t> end = endOf(space.bytes, sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)));
-      if (!end)
-        return storage.emitOpError() << "@" << storage.getSymName() << " of type " << type << " ends behind "
-                                     << sbp::kMostBytesText
-                                     << " of what is stored on a rank; use more ranks, or smaller variables";
-      space.bytes = *end;
-    }
-    return space;
-  }
-};
 
 /// Kernels by their text, so that equal ones are one.
 class KernelTable {
@@ -121,24 +95,27 @@ private:
 
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, const DeviceTraits &traits, PersistentSpace &persistent, KernelTable &kernels,
+  FunctionLowering(func::FuncOp function, const DeviceTraits &traits, const StorageLayout &layout, KernelTable &kernels,
                    GroupTable &groups, OpBuilder &builder)
-      : function(function), traits(traits), assignment(function), persistent(persistent), kernels(kernels),
-        groups(groups), builder(builder) {}
+      : function(function), traits(traits), assignment(function), layout(layout), kernels(kernels), groups(groups),
+        builder(builder) {}
 
   /// Raises `mostBytes` to what the function needs of the arena.
   LogicalResult run(int64_t &mostBytes) {
     std::vector<ArenaBuffer> arena;
-    std::optional<int64_t> together = 0; // no plan is larger
+    const int64_t carriedBytes = layout.carriedBytes(function);
+    std::optional<int64_t> together = carriedBytes; // no plan is larger
     for (Buffer &buffer : assignment.buffers)
       if (buffer.storage.empty()) {
         arena.push_back(buffer.arena);
-        together = together ? endOf(*together, buffer.arena.bytes) : std::nullopt;
+        together = together ? alignedEnd(*together, buffer.arena.bytes) : std::nullopt;
       }
     if (!together)
       return function.emitOpError() << "@" << function.getSymName() << " has intermediate tensors of more than "
                                     << sbp::kMostBytesText << " together; use more ranks, or smaller tensors";
-    mostBytes = std::max(mostBytes, planArena(arena));
+    mostBytes = std::max(mostBytes, carriedBytes + planArena(arena));
+    for (ArenaBuffer &buffer : arena)
+      buffer.offset += carriedBytes;
     size_t next = 0;
     for (Buffer &buffer : assignment.buffers)
       if (buffer.storage.empty())
@@ -146,17 +123,12 @@ public:
     exec::PlanOp plan = createPlan();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&plan.getBody().front());
-    auto held = function->getAttrOfType<IntegerAttr>("ccl.held_ops");
-    int64_t heldOps = held ? held.getInt() : 0, lowered = 0;
     std::vector<Operation *> lastBefore; // of the plan, by op of the program
     for (Operation &op : function.getBody().front()) {
       Block &body = plan.getBody().front();
       lastBefore.push_back(body.empty() ? nullptr : &body.back());
       if (failed(lower(&op)))
         return failure();
-      ++lowered;
-      if (lowered == heldOps)
-        plan.setHeldOps(llvm::range_size(plan.getBody().front()));
     }
     attachBuffers(plan, arena, lastBefore);
     return success();
@@ -169,11 +141,10 @@ private:
 
   exec::RangeAttr rangeOf(Place place) {
     const Buffer &buffer = assignment.buffers[place.buffer];
-    bool isArena = buffer.storage.empty();
-    int64_t base = isArena ? buffer.arena.offset : persistent.offsets.lookup(buffer.storage);
-    return exec::RangeAttr::get(builder.getContext(),
-                                builder.getStringAttr(isArena ? exec::kArenaName : exec::kPersistentName),
-                                base + place.offset, place.bytes);
+    if (!buffer.storage.empty())
+      return layout.rangeOf(buffer.storage, place.offset, place.bytes);
+    return exec::RangeAttr::get(builder.getContext(), builder.getStringAttr(exec::kArenaName),
+                                buffer.arena.offset + place.offset, place.bytes);
   }
   exec::RangeAttr rangeOf(Value value) { return rangeOf(assignment.placeOf(value)); }
 
@@ -205,11 +176,10 @@ private:
       outputNames.push_back(nameOfOutput(function, i));
     }
     Operation *terminator = function.getBody().front().getTerminator();
-    auto plan = builder.create<exec::PlanOp>(function.getLoc(), function.getNameAttr(), nullptr,
-                                             builder.getArrayAttr(inputTypes), builder.getArrayAttr(inputNames),
-                                             rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes),
-                                             builder.getArrayAttr(outputNames), rangesOf(terminator->getOperands()),
-                                             builder.getI64IntegerAttr(0), ArrayAttr());
+    auto plan = builder.create<exec::PlanOp>(
+        function.getLoc(), function.getNameAttr(), nullptr, builder.getArrayAttr(inputTypes),
+        builder.getArrayAttr(inputNames), rangesOf(function.getArguments()), builder.getArrayAttr(outputTypes),
+        builder.getArrayAttr(outputNames), rangesOf(terminator->getOperands()), ArrayAttr());
     plan.getBody().emplaceBlock();
     return plan;
   }
@@ -223,6 +193,10 @@ private:
     auto firstOf = [&](int64_t op) { return lastBefore[op] ? numbers.lookup(lastBefore[op]) + 1 : 0; };
     const int64_t programEnd = lastBefore.size() - 1;
     SmallVector<Attribute> buffers;
+    for (const StorageLayout::Carried &carried : layout.carriedOf(function))
+      if (carried.range.getBytes() > 0)
+        buffers.push_back(
+            exec::BufferAttr::get(plan.getContext(), carried.role, carried.storage, carried.range, -1, numbers.size()));
     for (const ArenaBuffer &buffer : arena) {
       if (buffer.begin > buffer.end) // nothing uses it
         continue;
@@ -333,11 +307,7 @@ private:
     if (!assignment.readIsCopied(read))
       return;
     Place place = assignment.placeOf(read.getResult());
-    builder.create<exec::CopyOp>(read.getLoc(),
-                                 exec::RangeAttr::get(builder.getContext(),
-                                                      builder.getStringAttr(exec::kPersistentName),
-                                                      persistent.offsets.lookup(read.getStorage()), place.bytes),
-                                 rangeOf(place));
+    builder.create<exec::CopyOp>(read.getLoc(), layout.rangeOf(read.getStorage(), 0, place.bytes), rangeOf(place));
   }
 
   /// Copies what was not made in its place, and clears what belongs to no operand.
@@ -391,7 +361,7 @@ private:
   func::FuncOp function;
   const DeviceTraits &traits;
   BufferAssignment assignment;
-  PersistentSpace &persistent;
+  const StorageLayout &layout;
   KernelTable &kernels;
   GroupTable &groups;
   OpBuilder &builder;
@@ -408,8 +378,8 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
       if (failed(verifyLocal(function)) || failed(verifyHaveKernels(function, traits)) ||
           failed(verifyGlobalTypes(function)) || failed(verifySizes(function)))
         return signalPassFailure();
-    FailureOr<PersistentSpace> persistent = PersistentSpace::create(module);
-    if (failed(persistent))
+    FailureOr<StorageLayout> layout = StorageLayout::create(module);
+    if (failed(layout))
       return signalPassFailure();
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -419,13 +389,13 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     int64_t arenaBytes = 0;
     for (func::FuncOp function : functions) {
       builder.setInsertionPoint(function);
-      if (failed(FunctionLowering(function, traits, *persistent, kernels, groups, builder).run(arenaBytes)))
+      if (failed(FunctionLowering(function, traits, *layout, kernels, groups, builder).run(arenaBytes)))
         return signalPassFailure();
       function.erase();
     }
-    declareSpaces(module, persistent->bytes, arenaBytes);
+    declareSpaces(module, layout->persistentBytes(), arenaBytes);
     for (auto storage : llvm::make_early_inc_range(module.getOps<ccl::StorageOp>()))
-      lowerStorage(storage, *persistent);
+      lowerStorage(storage, *layout);
   }
 
   static void declareSpaces(ModuleOp module, int64_t persistentBytes, int64_t arenaBytes) {
@@ -474,12 +444,11 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     return success();
   }
 
-  static void lowerStorage(ccl::StorageOp storage, const PersistentSpace &persistent) {
+  static void lowerStorage(ccl::StorageOp storage, const StorageLayout &layout) {
     OpBuilder b(storage);
     RankedTensorType type = storage.getTensorType();
-    auto range = exec::RangeAttr::get(b.getContext(), b.getStringAttr(exec::kPersistentName),
-                                      persistent.offsets.lookup(storage.getSymName()),
-                                      type.getNumElements() * sbp::elementBytes(type));
+    const exec::RangeAttr range =
+        layout.rangeOf(storage.getSymName(), 0, type.getNumElements() * sbp::elementBytes(type));
     b.create<exec::StorageOp>(storage.getLoc(), storage.getSymNameAttr(), nullptr, storage.getTypeAttr(), range,
                               storage.getMembersAttr(), storage.getOffsetsAttr());
     storage.erase();

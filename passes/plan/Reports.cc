@@ -1,8 +1,9 @@
 // What a plan costs, added up from what it says of itself; nothing is estimated.
 //
-// Storages are persistent: a parameter's, or a state's. The arena's terms are those of the one op at which most of it
-// is live, by the role of each buffer that lives there, so that they add up to a peak that occurs. Communication is
-// added up over the collectives, by the bytes and messages that sbp/algebra derives from their blocks.
+// Storages are a parameter's, a state's or an accumulator's; those that are carried lie in the arena. The arena's terms
+// are those of the one op at which most of it is live, by the role of each buffer that lives there, so that they add up
+// to a peak that occurs. Communication is added up over the collectives, by the bytes and messages that sbp/algebra
+// derives from their blocks.
 #include "passes/plan/Reports.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -18,12 +19,29 @@ namespace splitcast {
 
 namespace {
 
-/// Persistent bytes by group, and by what they are.
+SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
+  SmallVector<exec::BufferAttr> buffers;
+  if (ArrayAttr all = plan.getBuffersAttr())
+    llvm::append_range(buffers, all.getAsRange<exec::BufferAttr>());
+  return buffers;
+}
+
+/// Bytes of storages by group, and by what they are.
 class StorageBytes {
 public:
-  StorageBytes(ModuleOp plans, MemoryReport &report) : symbols(plans), report(report) {}
+  StorageBytes(ModuleOp plans, const exec::EntryPoint &point, MemoryReport &report)
+      : spaces(plans), symbols(plans), report(report) {
+    for (const exec::EntryRun &run : point.runs)
+      for (exec::BufferAttr buffer : buffersOf(run.plan))
+        if (buffer.getRole() == exec::Role::Accumulator)
+          accumulators.insert(buffer.getOwner());
+  }
 
+  /// Of what is in the arena, accumulators of this step, by group; the arena's own terms have their sum.
   void add(exec::StorageOp storage) {
+    isAtRest = spaces.keeps(storage.getRange());
+    if (!isAtRest && !accumulators.contains(storage.getSymNameAttr()))
+      return;
     const int64_t bytes = storage.getRange().getBytes(), elementBytes = sbp::elementBytes(storage.getType());
     std::vector<std::pair<int64_t, StringRef>> members; ///< by their first byte
     for (auto [offset, member] : llvm::zip(storage.getOffsets(), storage.getMembers()))
@@ -43,14 +61,14 @@ private:
       report.otherState += bytes;
       return;
     }
-    termOf(variable, report) += bytes;
-    termOf(variable, groupOf(variable)) += bytes;
-  }
-
-  template <typename Memory> static int64_t &termOf(sbp::VariableOp variable, Memory &memory) {
-    if (variable.getCarried())
-      return memory.accumulators;
-    return variable.getStateOf() ? memory.optimizerState : memory.parameters;
+    GroupMemory &group = groupOf(variable);
+    if (variable.getCarried()) {
+      group.accumulators += bytes;
+      report.accumulatorsAtRest += isAtRest ? bytes : 0;
+      return;
+    }
+    (variable.getStateOf() ? group.optimizerState : group.parameters) += bytes;
+    (variable.getStateOf() ? report.optimizerState : report.parameters) += bytes;
   }
 
   /// State is of its parameter's group.
@@ -66,8 +84,11 @@ private:
     return report.groups[known->second];
   }
 
+  const exec::Spaces spaces;
   SymbolTable symbols;
   MemoryReport &report;
+  DenseSet<StringAttr> accumulators; ///< storages in the arena of the step
+  bool isAtRest = true;              ///< where the storage lies that is added
   std::map<std::pair<std::string, sbp::Policy>, size_t> indices;
 };
 
@@ -79,13 +100,6 @@ struct Fullest {
 
 int64_t alignedBytes(exec::BufferAttr buffer) {
   return sbp::alignUp(buffer.getRange().getBytes(), sbp::kAlignmentBytes);
-}
-
-SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
-  SmallVector<exec::BufferAttr> buffers;
-  if (ArrayAttr all = plan.getBuffersAttr())
-    llvm::append_range(buffers, all.getAsRange<exec::BufferAttr>());
-  return buffers;
 }
 
 Fullest fullestOf(exec::PlanOp plan) {
@@ -117,6 +131,8 @@ int64_t &termOf(exec::Role role, MemoryReport &report) {
     return report.gradientShards;
   case exec::Role::Staging:
     return report.staging;
+  case exec::Role::Accumulator:
+    return report.accumulators;
   case exec::Role::Input:
   case exec::Role::Output:
   case exec::Role::Activation:
@@ -157,7 +173,7 @@ bool MemoryReport::hasSeveralPolicies() const {
 
 MemoryReport reportMemory(ModuleOp plans, const exec::EntryPoint &point) {
   MemoryReport report;
-  StorageBytes storages(plans, report);
+  StorageBytes storages(plans, point, report);
   for (auto storage : plans.getOps<exec::StorageOp>())
     storages.add(storage);
   addSharedMemory(plans, report);
@@ -212,8 +228,8 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("parameters", report.parameters);
   line("optimizer state", report.optimizerState);
   line("other state", report.otherState);
-  if (report.accumulators > 0)
-    line("accumulators", report.accumulators);
+  if (report.accumulatorsAtRest > 0)
+    line("accumulators", report.accumulatorsAtRest);
   if (report.hasSeveralPolicies())
     for (const GroupMemory &group : report.groups) {
       os << llvm::format("  group %-12s %12.3f MB parameters, %12.3f MB optimizer state", group.name.c_str(),
@@ -228,6 +244,8 @@ void print(const MemoryReport &report, llvm::raw_ostream &os) {
   line("gradient shards", report.gradientShards);
   line("staging", report.staging);
   line("activations", report.activations);
+  if (report.accumulators > 0)
+    line("accumulators", report.accumulators);
   line("arena in all", report.functionArenaBytes);
   line("live at once", report.leastArenaBytes);
   os << "memory per rank, shared by all functions:\n";

@@ -23,10 +23,11 @@ struct GroupMemory {
 /// with the model or its batch.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
-  int64_t accumulators = 0; ///< persistent: what is carried from one micro-batch to the next
+  int64_t accumulatorsAtRest = 0;                             ///< persistent: accumulators that are assigned by parts
   /// What is live in the arena at the op where most is, of all that is run, by its role (inputs, outputs and workspaces
   /// are activations); the arena may be larger, by what does not fit together.
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
+  int64_t accumulators = 0; ///< carried from one micro-batch to the next, all through the step
   int64_t persistentBytes = 0;
   int64_t functionArenaBytes = 0; ///< what this function needs
   /// What is live at the op where most is, each buffer in whole units of alignment: no arena of this order of ops is
@@ -36,7 +37,7 @@ struct MemoryReport {
   /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
   int64_t interfaceBytes = 0;
   bool deviceIsHost = true; ///< one memory has all of it
-  /// In the order of the module; together parameters, optimizerState and accumulators above.
+  /// In the order of the module; together parameters, optimizerState and both kinds of accumulators above.
   std::vector<GroupMemory> groups;
   /// Whether ZeRO does with some variables what it does not with others.
   bool hasSeveralPolicies() const;

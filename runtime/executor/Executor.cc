@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
 Executor::~Executor() {
   underWay.clear();
   streams.clear(); // what is left of their work after an error uses all that follows
-  functions.clear();
+  bound.clear();
   launchables.clear();
   registrations.clear();
   for (auto &space : spaces)
@@ -77,18 +77,12 @@ absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
 }
 
 absl::Status Executor::bindPlan(exec::PlanOp plan) {
-  Function &function = functions[plan.getSymName().str()];
-  const int64_t heldOps = plan.getHeldOps();
-  function.holds = heldOps > 0;
-  int64_t index = 0;
+  Bound &to = bound[plan.getSymName().str()];
   for (mlir::Operation &op : plan.getBody().front()) {
     absl::StatusOr<Run> run = bindOp(&op);
     if (!run.ok())
       return run.status();
-    if (index == 0 || index == heldOps)
-      function.segments.emplace_back().firstOp = index;
-    function.segments.back().steps.push_back({std::move(*run), &op});
-    ++index;
+    to.steps.push_back({std::move(*run), &op});
   }
   return absl::OkStatus();
 }
@@ -240,9 +234,9 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-absl::Status Executor::enqueue(const Segment &segment) {
-  int64_t index = segment.firstOp;
-  for (const Step &step : segment.steps) {
+absl::Status Executor::enqueue(const Bound &plan) {
+  int64_t index = 0;
+  for (const Step &step : plan.steps) {
     if (observer)
       observer->before(step.op, index);
     if (absl::Status status = step.run(); !status.ok())
@@ -254,34 +248,22 @@ absl::Status Executor::enqueue(const Segment &segment) {
   return absl::OkStatus();
 }
 
-absl::Status Executor::runSegment(Segment &segment) {
+absl::Status Executor::run(const std::string &plan) {
+  auto found = bound.find(plan);
+  if (found == bound.end())
+    return absl::NotFoundError(absl::StrCat("the module has no plan @", plan));
   absl::StatusOr<Stream *> stream = streamOf("compute");
   if (!stream.ok())
     return stream.status();
-  if (segment.runs++ == 1 && !observer) {
-    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueue(segment); });
+  Bound &of = found->second;
+  if (of.runs++ == 1 && !observer) {
+    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueue(of); });
     if (!captured.ok())
       return captured.status();
-    segment.captured = *std::move(captured);
+    of.captured = *std::move(captured);
   }
-  return segment.captured ? segment.captured->replay(**stream) : enqueue(segment);
-}
-
-absl::Status Executor::run(const std::string &function) {
-  auto found = functions.find(function);
-  if (found == functions.end())
-    return absl::NotFoundError(absl::StrCat("the module has no function @", function));
-  auto &[segments, holds] = found->second;
-  const bool isHeld = holds && heldOf == function;
-  heldOf.clear();
-  for (Segment &segment : segments)
-    if (!(isHeld && segment.firstOp == 0))
-      if (absl::Status status = runSegment(segment); !status.ok())
-        return status;
-  if (holds)
-    heldOf = function;
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  return stream.ok() ? (*stream)->synchronize() : stream.status();
+  absl::Status status = of.captured ? of.captured->replay(**stream) : enqueue(of);
+  return status.ok() ? (*stream)->synchronize() : status;
 }
 
 } // namespace splitcast::runtime

@@ -4,8 +4,8 @@
 // address. A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does
 // nothing that the plan does not say: all copies, waits and collectives are ops of it.
 //
-// A plan is cut into segments of ops that always run together. The first run of a segment enqueues op after op, which
-// warms up whatever is made at its first use. The second is captured (Device::capture); it and all others replay that.
+// The first run of a plan enqueues op after op, which warms up whatever is made at its first use. The second is
+// captured (Device::capture); it and all others replay that.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
@@ -41,11 +41,8 @@ public:
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
   ~Executor();
 
-  /// One run of a function; without its held ops, if the run before was of the same function and nothing was forgotten.
-  /// NotFound: no such function. After an error the executor is only good for being destroyed.
-  absl::Status run(const std::string &function);
-  /// To be called when a kept space was changed from outside.
-  void forgetHeld() { heldOf.clear(); }
+  /// One run of a plan. NotFound: no such plan. After an error the executor is only good for being destroyed.
+  absl::Status run(const std::string &plan);
 
   /// The bytes of a range, as the last run or the caller left them.
   Buffer resolve(exec::RangeAttr range) const;
@@ -81,21 +78,14 @@ private:
   std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Registration>> registrations;
   std::map<int64_t, Event> underWay; ///< by ticket
-  struct Segment {
+  struct Bound {
     std::vector<Step> steps;
-    int64_t firstOp = 0; ///< of the plan
     int64_t runs = 0;
     std::unique_ptr<CapturedWork> captured;
   };
-  struct Function {
-    std::vector<Segment> segments;
-    bool holds = false; ///< what the first segment did stays done
-  };
-  absl::Status runSegment(Segment &segment);
-  absl::Status enqueue(const Segment &segment);
+  absl::Status enqueue(const Bound &plan);
 
-  std::map<std::string, Function> functions;
-  std::string heldOf; ///< the function whose held segment need not run again; empty: none
+  std::map<std::string, Bound> bound; ///< plans by name
 };
 
 } // namespace splitcast::runtime

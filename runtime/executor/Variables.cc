@@ -55,6 +55,8 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
                                                              Communicator &communicator, Buffer persistent) {
   std::unique_ptr<Variables> result(new Variables(device, communicator, persistent));
   for (auto storage : plans.getOps<exec::StorageOp>()) {
+    if (storage.getRange().getSpace() == exec::kArenaName) // carried: no longer than a step
+      continue;
     if (storage.getRange().getSpace() != exec::kPersistentName)
       return absl::InvalidArgumentError(absl::StrCat(
           "the plan has storage @", storage.getSymName().str(), " in space @", storage.getRange().getSpace().str(),

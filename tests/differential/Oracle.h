@@ -30,6 +30,10 @@ using reference::Variables;
 struct Call {
   std::string function;
   std::vector<Tensor> inputs;
+  // Of a run of a schedule, by ScheduledCalls:
+  std::string schedule = {}; ///< that it is of; empty: of none
+  bool isFirst = true;       ///< of the schedule's runs
+  bool isKept = false;
 };
 
 /// What is run: calls, one after the other, from these values of the variables. Variables that are not named here start

@@ -3,7 +3,7 @@
 #include "tests/differential/PlanRun.h"
 
 #include "compiler/Pipelines.h"
-#include "dialects/exec/Exec.h"
+#include "dialects/exec/EntryPoints.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/Variables.h"
 #include "tests/differential/Bytes.h"
@@ -26,8 +26,9 @@ namespace {
 struct RankWork {
   std::string plan;
   struct Step {
-    std::string function;
-    std::vector<std::string> inputs, results;
+    std::string function, schedule;
+    bool isFirst = true, isKept = false;
+    std::vector<std::string> inputs = {}, results = {};
   };
   std::vector<Step> steps;
   std::map<std::string, std::string> initial;   ///< whole
@@ -73,6 +74,8 @@ private:
 
   absl::Status initialize() {
     for (const auto &[name, bytes] : work.initial) {
+      if (plans->lookupSymbol<sbp::VariableOp>(name).getCarried())
+        continue;
       absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
       absl::Status status = info.ok() ? state->writeWhole(**info, bytes.data()) : info.status();
       if (!status.ok())
@@ -81,25 +84,37 @@ private:
     return absl::OkStatus();
   }
 
-  /// Bytes that are NaN as f32 and as f64, so that nothing that was never written goes unseen. What the plan holds from
-  /// its last run stays, if no other function ran since.
-  absl::Status poison(exec::PlanOp plan) {
+  /// Bytes that are NaN as f32 and as f64, so that nothing that was never written goes unseen. What a schedule carries
+  /// stays, from its first run to its last and to its next step, if nothing else ran.
+  absl::Status poison(exec::PlanOp plan, bool isFirst) {
     std::string bytes(executor->space(exec::kArenaName).bytes, '\xff');
-    llvm::SmallVector<exec::RangeAttr> reads, held;
-    if (lastRun == plan.getSymName() && plan.getHeldOps() > 0)
-      for (Operation &op : llvm::make_range(plan.getBody().front().begin(),
-                                            std::next(plan.getBody().front().begin(), plan.getHeldOps())))
-        exec::rangesOf(&op, reads, held);
-    lastRun = plan.getSymName().str();
-    for (exec::RangeAttr range : held)
-      if (absl::Status status = device.download(&bytes[range.getOffset()], executor->resolve(range)); !status.ok())
-        return status;
+    for (auto storage : plans->getOps<exec::StorageOp>())
+      if (carries(plan, storage, /*fromLastStep=*/isFirst) && (leavesOut || !isFirst))
+        if (absl::Status status =
+                device.download(&bytes[storage.getRange().getOffset()], executor->resolve(storage.getRange()));
+            !status.ok())
+          return status;
     return device.upload(executor->space(exec::kArenaName), bytes.data());
   }
 
+  /// From the step before only what was gathered, which its kept runs made.
+  static bool carries(exec::PlanOp plan, exec::StorageOp storage, bool fromLastStep) {
+    if (!plan.getBuffersAttr())
+      return false;
+    return llvm::any_of(plan.getBuffersAttr().getAsRange<exec::BufferAttr>(), [&](exec::BufferAttr buffer) {
+      const bool mayCarry =
+          buffer.getRole() == exec::Role::Gathered || (buffer.getRole() == exec::Role::Accumulator && !fromLastStep);
+      return mayCarry && buffer.getOwner() == storage.getSymNameAttr() && buffer.getRange() == storage.getRange();
+    });
+  }
+
   absl::Status runStep(RankWork::Step &step) {
+    if (step.isFirst)
+      leavesOut = kept.begin(step.schedule.empty() ? step.function : step.schedule);
+    if (step.isKept && leavesOut)
+      return absl::OkStatus();
     auto plan = plans->lookupSymbol<exec::PlanOp>(step.function);
-    absl::Status status = poison(plan);
+    absl::Status status = poison(plan, step.isFirst);
     for (auto [range, bytes] : llvm::zip(plan.getInputs().getAsRange<exec::RangeAttr>(), step.inputs))
       if (status.ok() && !bytes.empty())
         status = device.upload(executor->resolve(range), bytes.data());
@@ -144,7 +159,8 @@ private:
   OwningOpRef<ModuleOp> plans;
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
-  std::string lastRun;
+  exec::KeptResults kept;
+  bool leavesOut = false; ///< this step, the kept runs
 };
 
 /// Cuts the experiment up.
@@ -160,7 +176,7 @@ absl::StatusOr<std::vector<RankWork>> workOf(ArrayRef<ModuleOp> modules, const E
     if (!signature.ok())
       return signature.status();
     for (RankWork &work : works)
-      work.steps.push_back({call.function, {}, {}});
+      work.steps.push_back({call.function, call.schedule, call.isFirst, call.isKept});
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       absl::StatusOr<std::vector<Tensor>> pieces = cutToRanks(call.inputs[i], signature->inputs[i]);
       if (!pieces.ok())
@@ -216,6 +232,8 @@ absl::StatusOr<Outcome> outcomeOf(const std::vector<RankWork> &works, ModuleOp p
     }
   }
   for (auto variable : plan.getOps<sbp::VariableOp>()) {
+    if (!works.front().variables.count(variable.getSymName().str())) // carried: gone with its step
+      continue;
     absl::StatusOr<Tensor> whole = assembleVariable(works, variable);
     if (!whole.ok())
       return whole.status();

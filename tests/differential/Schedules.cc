@@ -46,9 +46,11 @@ absl::StatusOr<ScheduledCalls> ScheduledCalls::of(ModuleOp module, const Experim
       made.parts.push_back({index, {}, {}, false});
       continue;
     }
+    bool isFirst = true;
     for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
       for (auto m = static_cast<int64_t>(run.getBegin()); m < static_cast<int64_t>(run.getEnd()); ++m) {
-        Call part{run.getFunction().str(), {}};
+        Call part{run.getFunction().str(), {}, call.function, isFirst, run.getKept()};
+        isFirst = false;
         for (auto [number, dim] : llvm::zip(run.getTakes(), run.getCuts())) {
           if (dim < 0) {
             part.inputs.push_back(call.inputs.at(number));

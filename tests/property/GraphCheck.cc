@@ -62,8 +62,6 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
 /// collectives of all kinds, and find out whether anything of these is given away early.
 void waitLate(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function->hasAttr("ccl.held_ops")) // their number counts waits
-      continue;
     for (auto wait : llvm::to_vector(function.getOps<ccl::WaitOp>())) {
       Operation *first = function.getBody().front().getTerminator();
       for (Operation *user : wait->getUsers())

@@ -11,7 +11,7 @@ import sys
 
 TAIL = "exec-lower"
 SPACE = re.compile(r"exec\.space (.*)$")
-PLAN = re.compile(r"exec\.plan @(\w+) attributes \{(.*)\} \{$")
+PLAN = re.compile(r"exec\.plan @([\w.]+) attributes \{(.*)\} \{$")
 COLLECTIVE = re.compile(r"exec\.collective (.*)$")
 RANGE = re.compile(r"<(arena|persistent), \d+, (\d+)>")
 

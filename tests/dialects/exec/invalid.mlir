@@ -29,27 +29,41 @@ func.func private @range_c1_legal() attributes {empty = #exec.range<arena, 0, 0>
 
 // @storage_c3
 exec.space @arena 16 bytes
-// expected-error @below {{'exec.storage' op lies in #exec.range<arena, 0, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
+// expected-error @below {{'exec.storage' op has no carried variable, and lies in @arena, a space that is not kept; put it into one that is}}
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [] at []
 
 // -----
 
 // @storage_c3
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+exec.space @arena 64 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+sbp.variable @v : tensor<4xf32, #B>
+// expected-error @below {{'exec.storage' op has @v, which is not carried, in @arena, a space that is not kept; put it into one that is}}
+exec.storage @s : tensor<16xf32> in <arena, 0, 64> holds [@c, @v] at [0, 4]
+
+// -----
+
+// @storage_c3
 exec.space @persistent 28 bytes kept
-// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 16, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
+// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 16, 16>, which is not within an exec.space; declare one that is large enough}}
 exec.storage @s : tensor<4xf32> in <persistent, 16, 16> holds [] at []
 
 // -----
 
 // @storage_c3
-// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 0, 16>, which is not within an exec.space that is kept; declare one that is large enough}}
+// expected-error @below {{'exec.storage' op lies in #exec.range<persistent, 0, 16>, which is not within an exec.space; declare one that is large enough}}
 exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [] at []
 
 // -----
 
 // @storage_c3_legal
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 32 bytes kept
+exec.space @arena 16 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
 exec.storage @s : tensor<4xf32> in <persistent, 16, 16> holds [] at []
+exec.storage @t : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
 
 // -----
 
@@ -212,117 +226,105 @@ exec.plan @plan_c2_legal attributes {input_types = [], input_names = [], inputs 
 
 // -----
 
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-// expected-error @below {{'exec.plan' op holds 2 of its 1 ops; hold none to all}}
-exec.plan @plan_c3 attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.clear <arena, 0, 4>
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "s", arena, 0, 16, during 0 to 1>, a storage, during some of its ops; it lives from -1 to 1}}
+exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during 0 to 1>]} {
+  exec.copy <persistent, 0, 16> to <arena, 0, 16>
 }
 
 // -----
 
+// Of another run of the schedule.
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 4> to <arena, 0, 4>
-  // expected-error @below {{'exec.clear' op writes #exec.range<arena, 0, 8>, which the plan holds between runs; write elsewhere}}
-  exec.clear <arena, 0, 8>
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+exec.plan @first attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
+  exec.copy <persistent, 0, 16> to <arena, 0, 16>
+}
+// expected-error @below {{'exec.plan' op has no buffer of "s" in #exec.range<arena, 0, 16>, which @first has, of the same schedule; give it one, so that nothing else lies there}}
+exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<activation "x", arena, 0, 16, during 0 to 0>]} {
+  exec.clear <arena, 0, 16>
+}
+sbp.schedule @all of 1 {
+  sbp.run @first from 0 to 1 takes [] cut [] kept
+  sbp.run @plan_c3 from 0 to 1 takes [] cut []
 }
 
 // -----
 
+// One that says nothing of its buffers.
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 4> to <arena, 0, 4>
-  // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 4, 4>, which the plan holds between runs; write elsewhere}}
-  exec.copy <arena, 0, 4> to <persistent, 4, 4>
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+exec.plan @first attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
+  exec.copy <persistent, 0, 16> to <arena, 0, 16>
+}
+// expected-error @below {{'exec.plan' op says nothing of its buffers, but runs with @first in a schedule, and storages lie in a space that is not kept; give it buffers}}
+exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
+  exec.clear <arena, 0, 16>
+}
+sbp.schedule @all of 1 {
+  sbp.run @first from 0 to 1 takes [] cut [] kept
+  sbp.run @plan_c3 from 0 to 1 takes [] cut []
 }
 
 // -----
 
+// A function that the schedule does not run may use these bytes; another buffer may have the range of a storage.
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 8, 4>, which is neither kept nor written by an earlier held op}}
-  exec.copy <arena, 8, 4> to <arena, 0, 4>
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+exec.plan @first attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
+  exec.copy <persistent, 0, 16> to <arena, 0, 16>
+}
+exec.plan @plan_c3_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>, #exec.buffer<activation "x", arena, 64, 16, during 0 to 0>]} {
+  exec.copy <arena, 0, 16> to <arena, 64, 16>
+}
+exec.plan @plan_c3_legal_other attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<activation "x", arena, 0, 16, during 0 to 0>]} {
+  exec.clear <arena, 0, 16>
+}
+sbp.schedule @all of 1 {
+  sbp.run @first from 0 to 1 takes [] cut [] kept
+  sbp.run @plan_c3_legal from 0 to 1 takes [] cut []
 }
 
 // -----
 
-// Written in part, and read besides being written.
-exec.space @arena 64 bytes
-exec.plan @plan_c3 attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.clear <arena, 0, 4>
-  // expected-error @below {{'exec.copy' op is held, but reads #exec.range<arena, 0, 16>, which is neither kept nor written by an earlier held op}}
-  exec.copy <arena, 0, 16> to <arena, 32, 16>
-}
-
-// -----
-
-exec.space @arena 64 bytes
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.launch' op is held, but reads #exec.range<arena, 0, 16>, which is neither kept nor written by an earlier held op}}
-  exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>] {in_place = array<i64: 0>}
-}
-
-// -----
-
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op is under way at the end of the 1 ops that are held; wait for it among them}}
-  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
-  exec.wait 0
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+exec.plan @plan_c5 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
+  // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 16, 16> in a kept run of @all, which may be left out; write where it is carried}}
+  exec.copy <arena, 0, 16> to <persistent, 16, 16>
+}
+sbp.schedule @all of 1 {
+  sbp.run @plan_c5 from 0 to 1 takes [] cut [] kept
 }
 
 // -----
 
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-// expected-error @below {{'exec.plan' op has input "x" in #exec.range<arena, 4, 8>, where it holds what a held op wrote; inputs are set before every run, so give it a place of its own}}
-exec.plan @plan_c3 attributes {held_ops = 1 : i64, input_types = [tensor<2xf32>], input_names = ["x"], inputs = [#exec.range<arena, 4, 8>], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 8> to <arena, 0, 8>
+exec.space @arena 128 bytes
+sbp.variable @c : tensor<4xf32, #B> carried
+exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
+exec.plan @plan_c5_legal attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
+  exec.copy <persistent, 0, 16> to <arena, 0, 16>
 }
-
-// -----
-
-// Inputs beside what is held, and an empty one within it.
-exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3_legal attributes {held_ops = 1 : i64, input_types = [tensor<2xf32>, tensor<0xf32>], input_names = ["x", "none"], inputs = [#exec.range<arena, 8, 8>, #exec.range<arena, 4, 0>], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 8> to <arena, 0, 8>
-}
-
-// -----
-
-exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.group @g ranks [0, 1] index 0
-exec.plan @plan_c3_legal attributes {held_ops = 3 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 32> to <arena, 0, 32>
-  exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
-  exec.wait 0
-}
-
-// -----
-
-exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3_legal attributes {held_ops = 2 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.copy <persistent, 0, 4> to <arena, 0, 4>
-  exec.copy <arena, 0, 4> to <arena, 4, 4>
-  exec.copy <arena, 4, 4> to <arena, 8, 4>
-}
-
-// -----
-
-// An empty range holds nothing.
-exec.space @persistent 64 bytes kept
-exec.space @arena 64 bytes
-exec.plan @plan_c3_legal attributes {held_ops = 1 : i64, input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  exec.launch @k::@k0 reads [#exec.range<arena, 8, 0>] writes [#exec.range<arena, 0, 4>]
+sbp.schedule @all of 1 {
+  sbp.run @plan_c5_legal from 0 to 1 takes [] cut [] kept
 }
 
 // -----

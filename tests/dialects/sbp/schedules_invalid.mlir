@@ -323,3 +323,46 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 sbp.schedule @s of 576460752303423487 {
   sbp.run @f from 0 to 1 takes [0] cut [0] gives [0] joined [-1]
 }
+
+// -----
+
+// @run_c5
+func.func @f(%x: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 and gives 0, in 1 runs; what is kept takes and gives nothing, and runs once}}
+  sbp.run @f from 0 to 1 takes [0] cut [-1] kept
+}
+
+// -----
+
+// @run_c5
+func.func @f(%m: tensor<i64>) {
+  return
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 and gives 0, in 1 runs}}
+  sbp.run @f from 0 to 1 takes [] cut [] numbered kept
+}
+
+// -----
+
+// @run_c5
+func.func @f() {
+  return
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 0 and gives 0, in 2 runs}}
+  sbp.run @f from 0 to 2 takes [] cut [] kept
+}
+
+// -----
+
+// @run_c5_legal
+func.func @f() {
+  return
+}
+sbp.schedule @s of 2 {
+  sbp.run @f from 0 to 1 takes [] cut [] kept
+}

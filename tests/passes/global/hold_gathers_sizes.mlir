@@ -11,18 +11,24 @@ sbp.variable @d : tensor<1152921504606846976xf32, #B> storage #S0
 sbp.variable @e : tensor<1152921504606846976xf32, #B> storage #S0
 
 // 5 times 2^62 bytes, which wrap to 2^62.
-// CHECK: func.func @all() {
-func.func @all() {
+// CHECK: func.func @all(
+func.func @all() -> (tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>) {
   %a = sbp.read @a : tensor<1152921504606846976xf32, #S0>
+  %a_ = sbp.boxing %a : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
   %b = sbp.read @b : tensor<1152921504606846976xf32, #S0>
+  %b_ = sbp.boxing %b : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
   %c = sbp.read @c : tensor<1152921504606846976xf32, #S0>
+  %c_ = sbp.boxing %c : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
   %d = sbp.read @d : tensor<1152921504606846976xf32, #S0>
+  %d_ = sbp.boxing %d : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
   %e = sbp.read @e : tensor<1152921504606846976xf32, #S0>
-  return
+  %e_ = sbp.boxing %e : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
+  return %a_, %b_, %c_, %d_, %e_ : tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>, tensor<1152921504606846976xf32, #B>
 }
 
-// CHECK: func.func @one() attributes {sbp.hold_gathers}
-func.func @one() {
+// CHECK: func.func @one.prologue()
+func.func @one() -> tensor<1152921504606846976xf32, #B> {
   %a = sbp.read @a : tensor<1152921504606846976xf32, #S0>
-  return
+  %a_ = sbp.boxing %a : tensor<1152921504606846976xf32, #S0> -> tensor<1152921504606846976xf32, #B>
+  return %a_ : tensor<1152921504606846976xf32, #B>
 }

@@ -168,3 +168,100 @@ module {
 module {
   sbp.variable @w : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>
 }
+
+// -----
+
+// @verify_global_c11
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module {
+  sbp.variable @w : tensor<4xf32, #B>
+  func.func @first() {
+    %0 = sbp.read @w : tensor<4xf32, #B>
+    // expected-error @below {{'sbp.assign' op assigns @w in @first, a kept run, which the next step leaves out; assign carried variables there only}}
+    sbp.assign @w, %0 : tensor<4xf32, #B>
+    return
+  }
+  sbp.schedule @s of 1 {
+    sbp.run @first from 0 to 1 takes [] cut [] kept
+  }
+}
+
+// -----
+
+// @verify_global_c11
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module {
+  sbp.variable @w : tensor<4xf32, #B>
+  sbp.variable @c : tensor<4xf32, #B> carried
+  func.func @first() {
+    %0 = sbp.read @w : tensor<4xf32, #B>
+    sbp.assign @c, %0 : tensor<4xf32, #B>
+    return
+  }
+  func.func @rest() {
+    %0 = sbp.read @c : tensor<4xf32, #B>
+    // expected-error @below {{'sbp.assign' op assigns @w, which @first, a kept run of @s, reads or assigns; do not keep that run}}
+    sbp.assign @w, %0 : tensor<4xf32, #B>
+    return
+  }
+  sbp.schedule @s of 1 {
+    sbp.run @first from 0 to 1 takes [] cut [] kept
+    sbp.run @rest from 0 to 1 takes [] cut []
+  }
+}
+
+// -----
+
+// A member of a bucket that the kept run reads.
+// @verify_global_c11
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#A = #sbp.nd<#p, [S(@l, 0 of 64)]>
+module {
+  sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0]
+  sbp.variable @l.w : tensor<4xf32, #B> storage #A update #A slot #sbp.slot<@l, 0 of 64>
+  sbp.variable @c : tensor<64xf32, #B> carried
+  func.func @first() {
+    %0 = sbp.bucket_read @l : tensor<64xf32, #S0>
+    %1 = sbp.boxing %0 : tensor<64xf32, #S0> -> tensor<64xf32, #B> bucket #sbp.slot<@l, 0 of 64>
+    sbp.assign @c, %1 : tensor<64xf32, #B>
+    return
+  }
+  func.func @rest() {
+    %0 = sbp.bucket_read @l : tensor<64xf32, #S0>
+    %1 = sbp.bucket_member %0 at 0 of @l : tensor<64xf32, #S0> -> tensor<4xf32, #A>
+    // expected-error @below {{'sbp.assign' op assigns bucket @l parameter, which @first, a kept run of @s, reads or assigns; do not keep that run}}
+    sbp.assign @l.w, %1 : tensor<4xf32, #A>
+    return
+  }
+  sbp.schedule @s of 1 {
+    sbp.run @first from 0 to 1 takes [] cut [] kept
+    sbp.run @rest from 0 to 1 takes [] cut []
+  }
+}
+
+// -----
+
+// What the kept run assigns is assigned in it alone, and what others assign it does not read.
+// @verify_global_c11_legal
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module {
+  sbp.variable @w : tensor<4xf32, #B>
+  sbp.variable @v : tensor<4xf32, #B>
+  sbp.variable @c : tensor<4xf32, #B> carried
+  func.func @first() {
+    %0 = sbp.read @w : tensor<4xf32, #B>
+    sbp.assign @c, %0 : tensor<4xf32, #B>
+    return
+  }
+  func.func @rest() {
+    %0 = sbp.read @c : tensor<4xf32, #B>
+    sbp.assign @v, %0 : tensor<4xf32, #B>
+    return
+  }
+  sbp.schedule @s of 1 {
+    sbp.run @first from 0 to 1 takes [] cut [] kept
+    sbp.run @rest from 0 to 1 takes [] cut []
+  }
+}

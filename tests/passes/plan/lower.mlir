@@ -230,14 +230,3 @@ func.func @empty_pack() -> (tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   %0 = ccl.pack at [] : () -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
-// What a held collective works in is held, too: nothing is written there before the function runs again.
-// CHECK: exec.plan @held_workspace attributes {{.*}}#exec.buffer<staging "w", arena, {{[0-9]+}}, 64, during 0 to 5>{{.*}}held_ops = 3
-func.func @held_workspace(%x: tensor<512x1024xf32> {ccl.global = tensor<512x1024xf32>}) -> (tensor<32xf32> {ccl.global = tensor<32xf32>}, tensor<512x1024xf32> {ccl.global = tensor<512x1024xf32>}) attributes {ccl.held_ops = 3 : i64} {
-  %w = ccl.read @s : tensor<4x4xf32>
-  %0 = ccl.all_reduce "w" %w in <"g", [0, 1], index 0> blocks 16 : tensor<4x4xf32> -> !ccl.pending<tensor<4x4xf32>>
-  %1 = ccl.wait %0 : !ccl.pending<tensor<4x4xf32>> -> tensor<4x4xf32>
-  %2 = ccl.pack %1, %1 at [0, 16] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<32xf32>
-  %3 = nn.relu %x : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
-  return %2, %3 : tensor<32xf32>, tensor<512x1024xf32>
-}

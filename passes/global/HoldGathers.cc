@@ -1,0 +1,238 @@
+// Functions that keep what they gather: a prologue, whose results are there for the next step, too.
+//
+// Of a function that assigns nothing, boxings that gather and depend on nothing but variables go into a prologue, with
+// all that they need. What the function uses of them is carried: it is assigned there, and read where the boxing
+// stood. What is computed of a variable, and not boxed, stays where it is used.
+//
+//   before   func.func @predict(%x) { %0 = sbp.read @w : #S0  %1 = sbp.boxing %0 : #S0 -> #B  %2 = nn.matmul %x, %1 ...
+//   } after    sbp.variable @w.gathered : #B carried
+//            func.func @predict.prologue() { %0 = sbp.read @w  %1 = sbp.boxing %0  sbp.assign @w.gathered, %1  return }
+//            func.func @predict.main(%x) { %0 = sbp.read @w.gathered  %2 = nn.matmul %x, %0 ... }
+//            sbp.schedule @predict of 1 { sbp.run @predict.prologue ... kept  sbp.run @predict.main ... }
+#include "passes/global/Passes.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_HOLDGATHERSPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// Whether ranks send each other what they have of the value, and add nothing up: that would need more than the
+/// result's own bytes.
+bool gathers(sbp::BoxingOp op) {
+  const sbp::NdAttr from = sbp::signatureOf(op.getInput()), to = sbp::signatureOf(op.getOutput());
+  if (!from || !to)
+    return false;
+  bool moves = false, adds = false;
+  for (const sbp::BoxingStep &step : sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from.toAlgebra(),
+                                                     to.toAlgebra(), from.getPlacement().toAlgebra())) {
+    moves |= step.collective == sbp::Collective::AllGather || step.collective == sbp::Collective::AllToAll;
+    adds |= step.collective == sbp::Collective::AllReduce || step.collective == sbp::Collective::ReduceScatter;
+  }
+  return moves && !adds;
+}
+
+/// Whether a variable can be what the value is: it has no addends, and no place in a bucket.
+bool canBeCarried(Value value) {
+  return llvm::none_of(sbp::signatureOf(value).toAlgebra(),
+                       [](const sbp::Sbp &entry) { return entry.isPartial() || entry.isFlat(); });
+}
+
+/// The boxings of a function that its prologue can have.
+class Gathers {
+public:
+  Gathers(Block &block, const SymbolTable &symbols) : symbols(symbols) {
+    findNeeded(block);
+    for (Operation &op : block.without_terminator()) {
+      if (!needed.contains(&op))
+        continue;
+      ops.push_back(&op);
+      if (candidates.contains(&op) &&
+          !llvm::all_of(op.getUsers(), [&](Operation *user) { return needed.contains(user); }))
+        held.push_back(cast<sbp::BoxingOp>(op));
+    }
+  }
+
+  /// Of what the function uses, whole; nothing: more than an int64_t counts.
+  std::optional<int64_t> bytes() const {
+    std::optional<int64_t> sum = 0;
+    for (sbp::BoxingOp boxing : held) {
+      const Type type = boxing.getOutput().getType();
+      std::optional<int64_t> more = sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type));
+      sum = sum && more ? sbp::checkedSum(*sum, *more) : std::nullopt;
+    }
+    return sum;
+  }
+
+  SmallVector<Operation *> ops;    ///< all that the boxings need, and they; in order
+  SmallVector<sbp::BoxingOp> held; ///< those whose result something else uses
+
+private:
+  void findNeeded(Block &block) {
+    DenseSet<Operation *> ofVariables;
+    for (Operation &op : block.without_terminator()) {
+      if (!isOfVariables(&op, ofVariables))
+        continue;
+      ofVariables.insert(&op);
+      if (auto boxing = dyn_cast<sbp::BoxingOp>(op); boxing && gathers(boxing) && canBeCarried(boxing.getOutput()))
+        candidates.insert(boxing);
+    }
+    needed = candidates;
+    for (Operation &op : llvm::reverse(block))
+      if (needed.contains(&op))
+        for (Value operand : op.getOperands())
+          needed.insert(operand.getDefiningOp());
+  }
+
+  bool isOfVariables(Operation *op, const DenseSet<Operation *> &ofVariables) const {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return !isSplitByUser(symbols.lookup<sbp::VariableOp>(read.getVariable()));
+    return (isa<sbp::BucketReadOp, sbp::ScopeOp>(op) || isMemoryEffectFree(op)) &&
+           llvm::all_of(op->getOperands(), [&](Value v) { return ofVariables.contains(v.getDefiningOp()); });
+  }
+
+  /// Who splits a variable wants no rank to have all of it for longer than it is used.
+  static bool isSplitByUser(sbp::VariableOp variable) {
+    return !variable || llvm::any_of(variable.getLogical().toAlgebra(),
+                                     [](const sbp::Sbp &entry) { return entry.isSplit() || entry.isFlat(); });
+  }
+
+  const SymbolTable &symbols;
+  DenseSet<Operation *> candidates, needed;
+};
+
+/// Cuts a function in two.
+class Splitter {
+public:
+  Splitter(func::FuncOp function, const Gathers &gathers, SymbolTable &symbols)
+      : function(function), gathers(gathers), symbols(symbols), name(function.getSymName().str()), b(function) {}
+
+  void run() {
+    for (sbp::BoxingOp boxing : gathers.held)
+      variables.push_back(carry(boxing));
+    func::FuncOp prologue = createPrologue();
+    for (auto [gathered, variable] : llvm::zip(gathers.held, variables)) {
+      sbp::BoxingOp boxing = gathered;
+      b.setInsertionPoint(boxing);
+      boxing.getOutput().replaceAllUsesWith(
+          b.create<sbp::ReadOp>(boxing.getLoc(), boxing.getOutput().getType(), variable.getSymName()));
+    }
+    for (Operation *op : llvm::reverse(gathers.ops))
+      if (op->use_empty())
+        op->erase();
+    symbols.remove(function);
+    function.setName(name + ".main");
+    symbols.insert(function);
+    createSchedule(prologue);
+  }
+
+private:
+  sbp::VariableOp carry(sbp::BoxingOp boxing) {
+    b.setInsertionPoint(function);
+    auto variable = b.create<sbp::VariableOp>(boxing.getLoc(), nameOf(boxing) + ".gathered",
+                                              boxing.getOutput().getType(), /*init=*/nullptr, name);
+    variable.setCarried(true);
+    variable.setFrozen(true);
+    symbols.insert(variable);
+    return variable;
+  }
+
+  /// What is gathered: the bucket, the variable, or something that is computed.
+  std::string nameOf(sbp::BoxingOp boxing) {
+    Value value = boxing.getInput();
+    while (auto fence = value.getDefiningOp<sbp::FenceOp>())
+      value = fence.getInput();
+    if (auto read = value.getDefiningOp<sbp::ReadOp>())
+      return read.getVariable().str();
+    if (auto read = value.getDefiningOp<sbp::BucketReadOp>())
+      return read.getBucket().str();
+    return name;
+  }
+
+  func::FuncOp createPrologue() {
+    b.setInsertionPoint(function);
+    auto prologue = b.create<func::FuncOp>(function.getLoc(), name + ".prologue", b.getFunctionType({}, {}));
+    prologue.setVisibility(function.getVisibility());
+    symbols.insert(prologue);
+    b.setInsertionPointToEnd(prologue.addEntryBlock());
+    IRMapping values;
+    DenseMap<Operation *, sbp::VariableOp> variableOf;
+    for (auto [boxing, variable] : llvm::zip(gathers.held, variables))
+      variableOf[boxing] = variable;
+    for (Operation *op : gathers.ops) {
+      Operation *copy = b.clone(*op, values);
+      if (sbp::VariableOp variable = variableOf.lookup(op))
+        b.create<sbp::AssignOp>(op->getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), copy->getResult(0));
+    }
+    b.create<func::ReturnOp>(function.getLoc());
+    return prologue;
+  }
+
+  void createSchedule(func::FuncOp prologue) {
+    b.setInsertionPointAfter(function);
+    auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), name, nullptr, 1);
+    symbols.insert(schedule);
+    OpBuilder runs = OpBuilder::atBlockBegin(&schedule.getBody().emplaceBlock());
+    auto add = [&](func::FuncOp of, bool isKept) {
+      SmallVector<int64_t> takes(of.getNumArguments()), gives(of.getNumResults());
+      std::iota(takes.begin(), takes.end(), 0);
+      std::iota(gives.begin(), gives.end(), 0);
+      const SmallVector<int64_t> cuts(takes.size(), -1), joins(gives.size(), -1);
+      runs.create<sbp::RunOp>(function.getLoc(), of.getSymName(), 0, 1, takes, cuts, /*numbered=*/false, gives, joins,
+                              isKept);
+    };
+    add(prologue, true);
+    add(function, false);
+  }
+
+  func::FuncOp function;
+  const Gathers &gathers;
+  SymbolTable &symbols;
+  const std::string name;
+  OpBuilder b;
+  SmallVector<sbp::VariableOp> variables; ///< of what is held
+};
+
+struct HoldGathers : splitcast::impl::HoldGathersPassBase<HoldGathers> {
+  using HoldGathersPassBase::HoldGathersPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (limitBytes < 0) {
+      module.emitError() << "'sbp-hold-gathers' got limit-bytes=" << limitBytes.getValue() << "; it is at least 0";
+      return signalPassFailure();
+    }
+    SymbolTable symbols(module);
+    llvm::StringSet<> scheduled; // by others, who have said what they do in which order
+    for (auto schedule : module.getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        scheduled.insert(run.getFunction());
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (scheduled.contains(function.getSymName()) || !function.getBody().hasOneBlock() || assigns(function))
+        continue;
+      const Gathers gathers(function.getBody().front(), symbols);
+      const std::optional<int64_t> bytes = gathers.bytes();
+      if (bytes && *bytes > 0 && *bytes <= limitBytes)
+        Splitter(function, gathers, symbols).run();
+    }
+  }
+
+  static bool assigns(func::FuncOp function) {
+    return llvm::any_of(function.getBody().front().without_terminator(), [](Operation &op) {
+      return !isa<sbp::ReadOp, sbp::BucketReadOp, sbp::ScopeOp>(op) && !isMemoryEffectFree(&op);
+    });
+  }
+};
+
+} // namespace
