@@ -3,7 +3,7 @@
 // What outlives a step lies in the persistent space, one storage after the other. What is carried from run to run of a
 // schedule lies at the beginning of the arena of its step: other steps may use these bytes. That is so where every
 // assignment assigns all of it; the bytes of a storage that is assigned by parts are zero where nobody assigned them,
-// so it lies in the persistent space, too.
+// so it lies in the persistent space, too. (On a rank where one part is all of it, it does not: ranks may differ.)
 //
 //   schedule @train runs @first, @next, @last, which use @g.accumulated     arena [0, 64): @g.accumulated
 //                                                                                  [64, ...): buffers of each

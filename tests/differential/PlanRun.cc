@@ -232,7 +232,8 @@ absl::StatusOr<Outcome> outcomeOf(const std::vector<RankWork> &works, ModuleOp p
     }
   }
   for (auto variable : plan.getOps<sbp::VariableOp>()) {
-    if (!works.front().variables.count(variable.getSymName().str())) // carried: gone with its step
+    // Carried: gone with its step. (A rank whose piece is assigned by parts still has it, others do not.)
+    if (llvm::any_of(works, [&](const RankWork &work) { return !work.variables.count(variable.getSymName().str()); }))
       continue;
     absl::StatusOr<Tensor> whole = assembleVariable(works, variable);
     if (!whole.ok())
