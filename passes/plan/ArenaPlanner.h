@@ -20,8 +20,8 @@ struct ArenaBuffer {
   std::string owner;  ///< see exec::BufferAttr
 };
 
-/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena: as
-/// a rule what is live at once, at the point where most is.
+/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena:
+/// as a rule what is live at once, at the point where most is.
 int64_t planArena(std::vector<ArenaBuffer> &buffers);
 
 } // namespace splitcast
