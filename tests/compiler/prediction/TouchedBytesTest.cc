@@ -124,7 +124,7 @@ private:
 struct RankResult {
   std::string errors;
   std::vector<float> losses;
-  int64_t highestByte = 0, arenaBytes = 0;
+  int64_t highestByte = 0, arenaBytes = 0; ///< of what ops touched, or inputs were written to
   CommunicationReport predicted;
   int64_t sentBytes = 0, sentMessages = 0;
 };
@@ -178,7 +178,7 @@ public:
     for (int64_t step = 0; step < steps && result.errors.empty(); ++step)
       runStep(plan, **executor);
     result.errors += painter.errors;
-    result.highestByte = painter.highestByte;
+    result.highestByte = std::max(painter.highestByte, inputsEnd);
     result.arenaBytes = plans->lookupSymbol<exec::SpaceOp>(exec::kArenaName).getBytes();
     result.predicted = reportCommunication(plan);
   }
@@ -199,6 +199,8 @@ private:
       reinterpret_cast<float *>(x.data)[i] = static_cast<float>((i * 37 + communicator->rank() * 11) % 101) / 50 - 1;
     for (int64_t i = 0; i < labels.bytes / 8; ++i)
       reinterpret_cast<int64_t *>(labels.data)[i] = (i * 3 + communicator->rank()) % 10;
+    for (exec::RangeAttr input : inputs)
+      inputsEnd = std::max(inputsEnd, input.getEnd());
     runtime::TransportCounters before = runtime::countersOf(wire);
     if (!keep(executor.run(plan.getSymName().str())))
       return;
@@ -215,6 +217,7 @@ private:
   std::unique_ptr<runtime::Communicator> communicator;
   mlir::OwningOpRef<mlir::ModuleOp> plans;
   Painter painter;
+  int64_t inputsEnd = 0; ///< in the arena, of those that were set
 };
 
 std::vector<RankResult> runRanks(int64_t ranks, const CompileOptions &options, const Corruption &corruption = {}) {
