@@ -224,9 +224,12 @@ public:
       if (buffer.getFirst() != -1 || buffer.getLast() != ops)
         return plan.emitOpError() << "has " << buffer << ", a storage, during some of its ops; it lives from -1 to "
                                   << ops;
+    DenseSet<StringAttr> known;
+    for (BufferAttr buffer : mine)
+      known.insert(buffer.getOwner());
     for (PlanOp other : others)
       for (BufferAttr buffer : of(other))
-        if (llvm::none_of(mine, [&](BufferAttr each) { return each.getOwner() == buffer.getOwner(); }))
+        if (!known.contains(buffer.getOwner()))
           return plan.emitOpError() << "has no buffer of " << buffer.getOwner() << " in " << buffer.getRange()
                                     << ", which @" << other.getSymName()
                                     << " has, of the same schedule; give it one, so that nothing else lies there";

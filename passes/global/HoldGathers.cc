@@ -14,6 +14,7 @@
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <numeric>
@@ -47,6 +48,14 @@ bool gathers(sbp::BoxingOp op) {
 bool canBeCarried(Value value) {
   return llvm::none_of(sbp::signatureOf(value).toAlgebra(),
                        [](const sbp::Sbp &entry) { return entry.isPartial() || entry.isFlat(); });
+}
+
+/// Whether the op may change something, as what says nothing of its effects may.
+bool mayWrite(Operation *op) {
+  const auto effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect());
+  });
 }
 
 /// The boxings of a function that its prologue can have.
@@ -98,7 +107,7 @@ private:
   bool isOfVariables(Operation *op, const DenseSet<Operation *> &ofVariables) const {
     if (auto read = dyn_cast<sbp::ReadOp>(op))
       return !isSplitByUser(symbols.lookup<sbp::VariableOp>(read.getVariable()));
-    return (isa<sbp::BucketReadOp, sbp::ScopeOp>(op) || isMemoryEffectFree(op)) &&
+    return !mayWrite(op) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return ofVariables.contains(v.getDefiningOp()); });
   }
 
@@ -229,9 +238,7 @@ struct HoldGathers : splitcast::impl::HoldGathersPassBase<HoldGathers> {
   }
 
   static bool assigns(func::FuncOp function) {
-    return llvm::any_of(function.getBody().front().without_terminator(), [](Operation &op) {
-      return !isa<sbp::ReadOp, sbp::BucketReadOp, sbp::ScopeOp>(op) && !isMemoryEffectFree(&op);
-    });
+    return llvm::any_of(function.getBody().front().without_terminator(), [](Operation &op) { return mayWrite(&op); });
   }
 };
 
