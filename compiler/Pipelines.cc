@@ -27,6 +27,7 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   // Micro-batches, before anything lies anywhere: their functions and accumulators are like a user's from here on.
   SplitStepsPassOptions steps;
   steps.microBatches = options.accumulate;
+  steps.order = sbp::toString(options.accumulateOrder);
   steps.axis = options.axis;
   manager.addPass(createSplitStepsPass(steps));
 
@@ -49,6 +50,8 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   manager.addPass(createJoinBucketsPass());
 
   //--- What is gathered once ----------------------------------------------------------------------------------------//
+  // Buckets whole, and gathers where they are wanted: of a step's micro-batches, then of functions that assign nothing.
+  manager.addPass(createHoistGathersPass());
   HoldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createHoldGathersPass(hold));

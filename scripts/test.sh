@@ -1,24 +1,26 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs the tests.
 #
-#   bash scripts/test.sh [--slow | --slow-only] [--limit-minutes=N] [TARGET...]
+#   bash scripts/test.sh [--slow | --slow-only | --exhaustive] [--limit-minutes=N] [TARGET...]
 #
-# Without an option the fast suites run: all but those tagged "slow". --slow runs both kinds. What has not passed when
+# Without an option the fast suites run: all but those tagged "slow" or "exhaustive". --slow runs the slow ones, too;
+# --exhaustive only those of its kind, which take hours. What has not passed when
 # the limit is reached has failed. The last line is 'N passed, N failed', counted over Bazel's test targets; a test that
 # does not build has failed. Exits 0 only if tests ran and all passed. Other options of Bazel: BAZEL_TEST_OPTIONS.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-filter=(--test_tag_filters=-slow)
+filter=(--test_tag_filters=-slow,-exhaustive)
 limitMinutes=
 targets=()
 for argument in "$@"; do
   case $argument in
-    --slow) filter=() ;;
+    --slow) filter=(--test_tag_filters=-exhaustive) ;;
     --slow-only) filter=(--test_tag_filters=slow) ;;
+    --exhaustive) filter=(--test_tag_filters=exhaustive) ;;
     --limit-minutes=*) limitMinutes=${argument#*=} ;;
     -*)
-      echo "test: error: unknown option '$argument'; options are --slow, --slow-only, --limit-minutes=N" >&2
+      echo "test: error: unknown option '$argument'; options are --slow, --slow-only, --exhaustive, --limit-minutes=N" >&2
       exit 2
       ;;
     *) targets+=("$argument") ;;

@@ -365,6 +365,9 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
     builder->fail(absl::StrCat("is to be computed in ", options.accumulate, " micro-batches; there is at least one"));
   else if (options.accumulate > 1)
     function.op->setAttr(sbp::kMicroBatchesName, state->builder.getI64IntegerAttr(options.accumulate));
+  if (options.accumulateOrder)
+    function.op->setAttr(sbp::kAccumulateOrderName,
+                         state->builder.getStringAttr(sbp::toString(*options.accumulateOrder)));
 }
 
 void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {

@@ -147,6 +147,9 @@ struct StepOptions {
   /// Micro-batches that the step is computed in, one after the other, whose gradients are added up: a divisor of what
   /// the first axis (or that of ZeRO) splits of the inputs. The session's inputs and outputs stay those of the step.
   int64_t accumulate = 1;
+  /// When ranks add up their gradients: those of each micro-batch, or once each rank's own sums, which are whole.
+  /// Absent: as the compiler is told. Another order is another rounding.
+  std::optional<sbp::AccumulateOrder> accumulateOrder = std::nullopt;
 };
 
 //===----------------------------------------------------------------------===//

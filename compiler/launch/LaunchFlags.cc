@@ -79,17 +79,25 @@ void Flags::addZero(sbp::ZeroOptions *options) {
     std::optional<std::string> error = sbp::parseEnableZero(text, options);
     if (isGiven("accumulate"))
       options->accumulate = before.accumulate;
+    if (isGiven("accumulate-order"))
+      options->accumulateOrder = before.accumulateOrder;
     if (isGiven("recompute")) {
       options->policy.setRecompute(before.policy.recompute());
       options->recomputedGroups = before.recomputedGroups;
     }
     return error ? invalid(*error) : absl::OkStatus();
   });
-  addParsed("accumulate", "K", "as accumulate=K of --enable-zero, with or without it; this one counts", false,
-            [options](const std::string &text) {
-              std::optional<std::string> error = sbp::setZeroOption("accumulate", text, options);
-              return error ? invalid("it must be a number from 1 on") : absl::OkStatus();
-            });
+  for (const sbp::OptionInfo &info : sbp::zeroOptionInfos()) {
+    if (info.name != "accumulate" && info.name != "accumulate-order")
+      continue;
+    const std::string valueName = info.name == "accumulate" ? "K" : "ORDER";
+    addParsed(info.name, valueName,
+              absl::StrCat("as ", info.name, "=", valueName, " of --enable-zero, with or without it; this one counts"),
+              false, [options, info](const std::string &text) {
+                std::optional<std::string> error = sbp::setZeroOption(info.name, text, options);
+                return error ? invalid("it must be " + info.allowed) : absl::OkStatus();
+              });
+  }
   addRecompute(options);
 }
 

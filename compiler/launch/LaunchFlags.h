@@ -34,8 +34,8 @@ public:
   void addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                  std::function<absl::Status(const std::string &)> parse);
   /// --enable-zero=OPTION=VALUE,...: the options of the pipeline of that name. Unlike the others it replaces all of
-  /// `options`: what the flag does not say is as by default. And --accumulate=K and --recompute=all|none|GROUP,...,
-  /// which count more where they say the same.
+  /// `options`: what the flag does not say is as by default. And --accumulate=K, --accumulate-order=ORDER and
+  /// --recompute=all|none|GROUP,..., which count more where they say the same.
   void addZero(sbp::ZeroOptions *options);
   /// An argument without a name, which must be given.
   void addPositional(const std::string &valueName, std::string *value);

@@ -30,6 +30,8 @@ mlir::StringRef nameOf(Phase phase);
 
 /// Attribute of a function that updates by a gradient: in how many micro-batches it is computed, an integer.
 inline constexpr llvm::StringLiteral kMicroBatchesName = "sbp.micro_batches";
+/// And in which order their gradients are added up: the text of an AccumulateOrder.
+inline constexpr llvm::StringLiteral kAccumulateOrderName = "sbp.accumulate_order";
 
 /// What variables' values live in.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
@@ -40,6 +42,9 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 struct ScopeResource : mlir::SideEffects::Resource::Base<ScopeResource> {
   mlir::StringRef getName() final { return "sbp.scope"; }
 };
+
+/// The role of a bucket's members themselves, which no state has.
+inline constexpr llvm::StringLiteral kParameterRole = "parameter";
 
 /// Of ShardingOpInterface: see there.
 mlir::LogicalResult verifySharding(mlir::Operation *op);

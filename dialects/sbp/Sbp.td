@@ -37,10 +37,11 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
     variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
     'sbp-zero-storage' completes it. A `carried` variable lives for one step, or while the run that assigns it is kept: it passes a value from one
-    run of a schedule to a later one, and is neither saved nor loaded.
+    run of a schedule to a later one, and is neither saved nor loaded. If it is no state and its type has no signature, it lies as what is first assigned to
+    it, which may be P: addends that a later run sums.
     - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
-    - C2: No signature has P, and each fits the shape.
+    - C2: No signature has P, but the type's of what is carried and no state; each fits the shape.
     - C3: An initializer is one of #sbp.constant, #sbp.normal, #sbp.uniform, #sbp.file.
     - C4: `state_of` comes with a `role`, and a role with it. A role is not "parameter", and has no dot.
     - C5: `state_of` names a variable that is no state itself.
@@ -76,6 +77,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     ::llvm::StringRef getGroupOrPrefix();
     /// What is said here; the rest, where 'sbp-zero-storage' has not run, is as by default.
     Policy getPolicyOrDefault();
+    /// Whether it may be P, and lies as what is first assigned to it where its type says nothing.
+    bool isCarriedAlone() { return getCarried() && !getStateOf(); }
   }];
 }
 

@@ -123,8 +123,10 @@ LogicalResult VariableOp::verify() {
       continue;
     if (!logical || signature.getPlacement() != logical.getPlacement())
       return emitOpError() << what << " is on another placement than the type; put both on one";
-    if (signature.hasPartial())
-      return emitOpError() << what << " " << toString(signature.toAlgebra()) << " has P; a variable at rest is S or B";
+    if (signature.hasPartial() && (!isCarriedAlone() || signature != logical))
+      return emitOpError() << what << " " << toString(signature.toAlgebra())
+                           << " has P; a variable at rest is S or B, and only the type of one that is carried and no "
+                              "state may be P";
     if (failed(signature.verifyEncoding(type.getShape(), type.getElementType(),
                                         [&] { return emitOpError() << what << ": "; })))
       return failure();
@@ -138,7 +140,7 @@ LogicalResult VariableOp::verify() {
   if (getRole() && !getStateOf())
     return emitOpError() << "@" << getSymName() << " has role \"" << *getRole() << "\" but is no state; say of which "
                          << "variable (state_of), or drop the role";
-  if (getRole() && (*getRole() == "parameter" || getRole()->contains('.')))
+  if (getRole() && (*getRole() == kParameterRole || getRole()->contains('.')))
     return emitOpError() << "@" << getSymName() << " has role \"" << *getRole()
                          << "\", which stands for another storage: a role is not \"parameter\" and has no dot";
   if (failed(verifySlot(*this)))

@@ -10,14 +10,13 @@
 //            func.func @predict.main(%x) { %0 = sbp.read @w.gathered  %2 = nn.matmul %x, %0 ... }
 //            sbp.schedule @predict of 1 { sbp.run @predict.prologue ... kept  sbp.run @predict.main ... }
 #include "passes/global/Passes.h"
+#include "passes/global/Prologue.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace splitcast;
@@ -28,27 +27,6 @@ namespace splitcast {
 } // namespace splitcast
 
 namespace {
-
-/// Whether ranks send each other what they have of the value, and add nothing up: that would need more than the
-/// result's own bytes.
-bool gathers(sbp::BoxingOp op) {
-  const sbp::NdAttr from = sbp::signatureOf(op.getInput()), to = sbp::signatureOf(op.getOutput());
-  if (!from || !to)
-    return false;
-  bool moves = false, adds = false;
-  for (const sbp::BoxingStep &step : sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from.toAlgebra(),
-                                                     to.toAlgebra(), from.getPlacement().toAlgebra())) {
-    moves |= step.collective == sbp::Collective::AllGather || step.collective == sbp::Collective::AllToAll;
-    adds |= step.collective == sbp::Collective::AllReduce || step.collective == sbp::Collective::ReduceScatter;
-  }
-  return moves && !adds;
-}
-
-/// Whether a variable can be what the value is: it has no addends, and no place in a bucket.
-bool canBeCarried(Value value) {
-  return llvm::none_of(sbp::signatureOf(value).toAlgebra(),
-                       [](const sbp::Sbp &entry) { return entry.isPartial() || entry.isFlat(); });
-}
 
 /// Whether the op may change something, as what says nothing of its effects may.
 bool mayWrite(Operation *op) {
@@ -129,14 +107,10 @@ public:
 
   void run() {
     for (sbp::BoxingOp boxing : gathers.held)
-      variables.push_back(carry(boxing));
-    func::FuncOp prologue = createPrologue();
-    for (auto [gathered, variable] : llvm::zip(gathers.held, variables)) {
-      sbp::BoxingOp boxing = gathered;
-      b.setInsertionPoint(boxing);
-      boxing.getOutput().replaceAllUsesWith(
-          b.create<sbp::ReadOp>(boxing.getLoc(), boxing.getOutput().getType(), variable.getSymName()));
-    }
+      variables.push_back(carryGathered(boxing, name, function, symbols));
+    func::FuncOp prologue = createGathering();
+    for (auto [boxing, variable] : llvm::zip(gathers.held, variables))
+      readCarried(boxing, variable);
     for (Operation *op : llvm::reverse(gathers.ops))
       if (op->use_empty())
         op->erase();
@@ -147,34 +121,9 @@ public:
   }
 
 private:
-  sbp::VariableOp carry(sbp::BoxingOp boxing) {
-    b.setInsertionPoint(function);
-    auto variable = b.create<sbp::VariableOp>(boxing.getLoc(), nameOf(boxing) + ".gathered",
-                                              boxing.getOutput().getType(), /*init=*/nullptr, name);
-    variable.setCarried(true);
-    variable.setFrozen(true);
-    symbols.insert(variable);
-    return variable;
-  }
-
-  /// What is gathered: the bucket, the variable, or something that is computed.
-  std::string nameOf(sbp::BoxingOp boxing) {
-    Value value = boxing.getInput();
-    while (auto fence = value.getDefiningOp<sbp::FenceOp>())
-      value = fence.getInput();
-    if (auto read = value.getDefiningOp<sbp::ReadOp>())
-      return read.getVariable().str();
-    if (auto read = value.getDefiningOp<sbp::BucketReadOp>())
-      return read.getBucket().str();
-    return name;
-  }
-
-  func::FuncOp createPrologue() {
-    b.setInsertionPoint(function);
-    auto prologue = b.create<func::FuncOp>(function.getLoc(), name + ".prologue", b.getFunctionType({}, {}));
-    prologue.setVisibility(function.getVisibility());
-    symbols.insert(prologue);
-    b.setInsertionPointToEnd(prologue.addEntryBlock());
+  func::FuncOp createGathering() {
+    func::FuncOp prologue = createPrologue(function, name + ".prologue", symbols);
+    b.setInsertionPointToEnd(&prologue.getBody().front());
     IRMapping values;
     DenseMap<Operation *, sbp::VariableOp> variableOf;
     for (auto [boxing, variable] : llvm::zip(gathers.held, variables))
@@ -193,16 +142,8 @@ private:
     auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), name, nullptr, 1);
     symbols.insert(schedule);
     OpBuilder runs = OpBuilder::atBlockBegin(&schedule.getBody().emplaceBlock());
-    auto add = [&](func::FuncOp of, bool isKept) {
-      SmallVector<int64_t> takes(of.getNumArguments()), gives(of.getNumResults());
-      std::iota(takes.begin(), takes.end(), 0);
-      std::iota(gives.begin(), gives.end(), 0);
-      const SmallVector<int64_t> cuts(takes.size(), -1), joins(gives.size(), -1);
-      runs.create<sbp::RunOp>(function.getLoc(), of.getSymName(), 0, 1, takes, cuts, /*numbered=*/false, gives, joins,
-                              isKept);
-    };
-    add(prologue, true);
-    add(function, false);
+    createRun(runs, prologue, /*isKept=*/true);
+    createRun(runs, function, /*isKept=*/false);
   }
 
   func::FuncOp function;

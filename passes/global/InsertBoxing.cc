@@ -87,6 +87,7 @@ private:
     case sbp::Keep::Last:
       return groupOf(read) == lastGroup;
     case sbp::Keep::Always:
+    case sbp::Keep::Step: // of micro-batches, 'sbp-hold-gathers' makes one gather
       return true;
     }
   }

@@ -50,7 +50,7 @@ LogicalResult BucketTable::add(sbp::VariableOp variable, const DenseSet<Attribut
     return variable.emitOpError() << "lies in bucket '" << slot.getBucket().getValue()
                                   << "', but no sbp.bucket of that name holds @" << owner.getValue()
                                   << "; run 'sbp-zero-storage', or declare it";
-  StringAttr role = isState ? variable.getRoleAttr() : StringAttr::get(variable.getContext(), "parameter");
+  StringAttr role = isState ? variable.getRoleAttr() : StringAttr::get(variable.getContext(), sbp::kParameterRole);
   auto [storage, isNew] = known.try_emplace({bucket.getSymNameAttr(), role}, storages.size());
   if (isNew)
     storages.push_back({bucket, role, 0});

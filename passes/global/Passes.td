@@ -79,7 +79,9 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
       sbp.run @train.last from 2 to 3 takes [0] cut [0] gives [0] joined [-1]
     }
     ```
-    A function says itself in how many with the attribute `sbp.micro_batches`.
+    A function says itself in how many with the attribute `sbp.micro_batches`, and in which order gradients are added up with
+    `sbp.accumulate_order`: "per-micro-batch", over ranks and then onto what is accumulated, or "per-step", onto what each rank
+    accumulates, which is P along the axis, and once over ranks.
     - C1: There is at least one micro-batch, and their number divides what they cut; the axis is one of the placement.
     - C2: No op needs a micro-batch's part of what is there for all, or of all what is computed for each.
     - C3: No micro-batch needs what the step assigns.
@@ -87,6 +89,8 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
   let options = [
     Option<"microBatches", "micro-batches", "int64_t", "1",
            "How many, of functions that do not say it with sbp.micro_batches">,
+    Option<"order", "order", "std::string", "\"per-micro-batch\"",
+           "Of what is added up, of functions that do not say it with sbp.accumulate_order: per-micro-batch or per-step">,
     Option<"axis", "axis", "std::string", "\"\"", "Whose splits of the arguments are cut; the first when not said">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect", "mlir::func::FuncDialect"];
@@ -193,6 +197,23 @@ def ResizeAxisPass : Pass<"sbp-resize-axis", "mlir::ModuleOp"> {
   ];
 }
 
+def HoistGathersPass : Pass<"sbp-hoist-gathers", "mlir::ModuleOp"> {
+  let summary = "A prologue of what the micro-batches of a step gather, and keep";
+  let description = [{
+    What several runs of a schedule gather of a variable or bucket as the step found it, and with the policy `keep = step`, a prologue gathers once
+    and assigns to a carried variable, which they read. It is whole until the step ends. What is gathered once in a step stays where it is, and so
+    do functions that several schedules run, or one runs twice: who wrote those has said what is carried. From
+    tests/passes/global/hoist_gathers_example.mlir:
+    ```mlir
+    sbp.run @train.first from 0 to 1 takes [0] cut [0]                                               // before
+    func.func @train.prologue() {                                                                    // after
+    sbp.assign @w.gathered, %whole : tensor<10x4xf32, #B>
+    sbp.run @train.prologue from 0 to 1 takes [] cut []
+    sbp.run @train.first from 0 to 1 takes [0] cut [0]
+    ```
+  }];
+}
+
 def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
   let summary = "A prologue of what a function gathers, that is kept between its runs";
   let description = [{
@@ -236,7 +257,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C1: Every tensor has a signature that fits it, all on one placement.
     - C2: Reads and assigns have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
-    - C4: Functions have one block, and no tensor that is taken, returned or assigned is P.
+    - C4: Functions have one block, and no tensor that is taken or returned is P.
     - C5: Functions take and return ranked tensors only.
     - C6: States of one variable have distinct roles.
     - C7: Members of a bucket agree on its size; those of one role also on their element type and on the axis along which

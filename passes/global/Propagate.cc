@@ -34,9 +34,11 @@ public:
     for (BlockArgument argument : body.getArguments())
       if (isUndecided(argument))
         decide(argument, broadcast);
-    for (auto read : body.getOps<sbp::ReadOp>())
+    for (auto read : body.getOps<sbp::ReadOp>()) {
+      decideVariable(symbols.lookup<sbp::VariableOp>(read.getVariable()), broadcast);
       if (isUndecided(read.getResult()))
         decide(read.getResult(), logical(read.getVariable()));
+    }
     if (failed(choose()))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
@@ -50,6 +52,20 @@ private:
   static bool isUndecided(Value value) { return isa<RankedTensorType>(value.getType()) && !sbp::signatureOf(value); }
 
   void decide(Value value, sbp::NdAttr signature) { value.setType(sbp::withSignature(value.getType(), signature)); }
+
+  static void decideVariable(sbp::VariableOp variable, sbp::NdAttr signature) {
+    if (!variable.getLogical())
+      variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), signature)));
+  }
+
+  /// As which a value is carried: as it is made, but no slot.
+  sbp::NdAttr carriedAs(Value value) {
+    sbp::NdAttr made = sbp::signatureOf(value);
+    sbp::NdSbp signature = (made ? made : broadcast).toAlgebra();
+    for (sbp::Sbp &entry : signature)
+      entry = entry.isFlat() ? sbp::Sbp::broadcast() : entry;
+    return attr(signature);
+  }
 
   //===--------------------------------------------------------------------===//
   // Choice
@@ -84,6 +100,7 @@ private:
   void apply(Operation *op) {
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+      decideVariable(variable, carriedAs(assign.getValue()));
       if (sbp::signatureOf(assign.getValue()) != variable.getStorageOrLogical())
         require(assign->getOpOperand(0), logical(assign.getVariable()), variable.getSlotAttr(),
                 {sbp::Wanted::Kind::Assign, assign.getVariableAttr().getAttr()});
@@ -314,9 +331,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
                          << ", which has no axis; one rank is an axis of size 1, such as [dp = 1]";
       return signalPassFailure();
     }
-    for (auto variable : module.getOps<sbp::VariableOp>())
-      if (!variable.getLogical())
-        variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
+    decideVariables(/*ofCarried=*/false, placement);
     SymbolTable symbols(module);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || !function.getBody().hasOneBlock()) {
@@ -326,6 +341,14 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }
+    decideVariables(/*ofCarried=*/true, placement); // which nothing reads or assigns
+  }
+
+  /// What nobody said is B, but what is carried lies as what is first assigned to it.
+  void decideVariables(bool ofCarried, sbp::PlacementAttr placement) {
+    for (auto variable : getOperation().getOps<sbp::VariableOp>())
+      if (!variable.getLogical() && (ofCarried || !variable.isCarriedAlone()))
+        variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
   }
 };
 

@@ -40,6 +40,10 @@ private:
     }
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
+      if (!variable.getLogical()) { // lies as what is assigned
+        addDemand(assign.getValue(), {});
+        return success();
+      }
       addDemand(assign.getValue(), logicalOf(variable), variable.getStorageOrLogical().toAlgebra());
       return success();
     }

@@ -15,7 +15,12 @@
 //            sbp.schedule @train of 3 { sbp.run @train.first from 0 to 1 takes [0] cut [0] ... }
 //
 // An accumulator is state of its variable. So it lies as the gradient does where the variable is updated, whatever the
-// stage, and in one range with the others of its bucket.
+// stage, and in one range with the others of its bucket: each micro-batch reduces its gradients into it. Other sums lie
+// as they are made ('sbp-propagate'), P where ranks have addends, and are reduced where they are read. In the order
+// `per-step` gradients do, too: each rank adds up its own, whole, and the last run reduces what it has.
+//
+//   per-step  sbp.variable @w.accumulated ... carried
+//             @train.last   { %g = ...  %t = @w.accumulated + %g  %gf = sbp.fence %t in %update ... }
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
 
@@ -42,6 +47,13 @@ struct Sum {
   sbp::FenceOp fence; ///< of the update; null: of no update
   int64_t level = 0;  ///< of the loop that it ends
   sbp::VariableOp accumulator;
+};
+
+/// In how many micro-batches a function is computed, and how their gradients are added up.
+struct Steps {
+  int64_t count = 1;
+  sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch;
+  int64_t axis = 0; ///< whose splits of the inputs are cut
 };
 
 /// The accumulators of a module's gradients: states of their variables, which steps share that update the same.
@@ -91,8 +103,8 @@ private:
 /// The sums of a function, with their accumulators.
 class Sums {
 public:
-  Sums(func::FuncOp function, const MicroBatchRows &rows, Accumulators &accumulators)
-      : function(function), rows(rows), accumulators(accumulators) {
+  Sums(func::FuncOp function, const MicroBatchRows &rows, const Steps &steps, Accumulators &accumulators)
+      : function(function), rows(rows), steps(steps), accumulators(accumulators) {
     for (Operation &op : function.getBody().front())
       for (OpOperand &use : op.getOpOperands())
         if (isa<RankedTensorType>(use.get().getType()) && rows.isSum(use))
@@ -132,21 +144,26 @@ private:
     all.push_back(sum);
   }
 
-  /// A gradient's is state of its variable; what else an update takes has a variable of its own, as other sums have.
+  /// A gradient's is state of its variable. What else an update takes has a variable of its own, as other sums have,
+  /// and gradients that ranks add up once.
   sbp::VariableOp accumulatorOf(const Sum &sum) {
-    if (sum.fence)
-      if (sbp::VariableOp variable = accumulators.variableOf(sum.fence);
-          nn::undecided(variable.getType()) == nn::undecided(sum.addend.getType()))
-        return accumulators.of(variable, updates[variable]++);
-    const std::string name = (function.getSymName() + ".sum").str() + std::to_string(all.size());
+    const Type type = nn::undecided(sum.addend.getType());
+    sbp::VariableOp variable = sum.fence ? accumulators.variableOf(sum.fence) : sbp::VariableOp();
+    const bool isGradient = variable && nn::undecided(variable.getType()) == type;
+    if (isGradient && steps.order == sbp::AccumulateOrder::PerMicroBatch)
+      return accumulators.of(variable, updates[variable]++);
+    Operation *beside = isGradient ? variable.getOperation() : function.getOperation();
+    const std::string name = isGradient ? (variable.getSymName() + ".accumulated").str()
+                                        : (function.getSymName() + ".sum").str() + std::to_string(all.size());
     sbp::VariableOp made =
-        accumulators.create(function, name, nn::undecided(sum.addend.getType()), function.getSymName());
+        accumulators.create(beside, name, type, isGradient ? variable.getGroupOrPrefix() : function.getSymName());
     made.setFrozen(true);
     return made;
   }
 
   func::FuncOp function;
   const MicroBatchRows &rows;
+  const Steps &steps;
   Accumulators &accumulators;
   SmallVector<Sum> all;
   int64_t loops = 0;
@@ -176,9 +193,9 @@ enum class Part { First, Next, Last };
 /// Builds the function of a part of a loop.
 class PartBuilder {
 public:
-  PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, int64_t microBatches, int64_t level,
+  PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, const Steps &steps, int64_t level,
               Part part)
-      : step(step), rows(rows), sums(sums), microBatches(microBatches), level(level), part(part),
+      : step(step), rows(rows), sums(sums), microBatches(steps.count), order(steps.order), level(level), part(part),
         isLastLoop(level + 1 == sums.numLoops()), b(step) {
     for (const Sum &sum : sums.sums())
       if (!sum.fence && sum.level == level)
@@ -424,11 +441,15 @@ private:
 
   void emitFencedSum(sbp::FenceOp fence) {
     OpOperand &use = fence->getOpOperand(0);
-    Value scope = values.lookup(fence.getScope());
-    if (isTotal(use))
-      values[fence.getOutput()] = accumulate(sums.of(use), values.lookup(fence.getInput()), scope);
+    const Sum &sum = sums.of(use);
+    Value scope = values.lookup(fence.getScope()), addend = values.lookup(fence.getInput());
+    auto fenced = [&](Value value) { return b.create<sbp::FenceOp>(fence.getLoc(), value, scope); };
+    if (!isTotal(use))
+      values[fence.getOutput()] = fenced(read(sum));
+    else if (order == sbp::AccumulateOrder::PerStep)
+      values[fence.getOutput()] = fenced(accumulate(sum, addend, {}));
     else
-      values[fence.getOutput()] = b.create<sbp::FenceOp>(fence.getLoc(), read(sums.of(use)), scope);
+      values[fence.getOutput()] = accumulate(sum, addend, scope);
   }
 
   void emitReturn(func::ReturnOp end) {
@@ -450,7 +471,9 @@ private:
   func::FuncOp step, made;
   const MicroBatchRows &rows;
   const Sums &sums;
-  const int64_t microBatches, level;
+  const int64_t microBatches;
+  const sbp::AccumulateOrder order;
+  const int64_t level;
   const Part part;
   const bool isLastLoop;
   OpBuilder b;
@@ -475,6 +498,10 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
                          << "; there is at least one";
       return signalPassFailure();
     }
+    if (!sbp::parseAccumulateOrder(order.getValue())) {
+      module.emitError() << "'sbp-split-steps' got order=" << order.getValue() << "; it is per-micro-batch or per-step";
+      return signalPassFailure();
+    }
     sbp::PlacementAttr placement = sbp::placementOf(module);
     const int64_t axisIndex = !placement || axis.empty() ? 0 : placement.toAlgebra().axisIndex(axis);
     SymbolTable symbols(module);
@@ -486,33 +513,42 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       if (scheduled.contains(function.getSymName()))
         continue;
-      FailureOr<int64_t> count = microBatchesOf(function);
-      if (failed(count))
+      FailureOr<Steps> steps = stepsOf(function, axisIndex);
+      if (failed(steps))
         return signalPassFailure();
-      if (*count == 1 || !placement)
+      if (steps->count == 1 || !placement)
         continue;
-      if (*count < 1 || axisIndex < 0) {
-        function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << *count
+      if (steps->count < 1 || axisIndex < 0) {
+        function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps->count
                                << " micro-batches of what is split along "
                                << (axis.empty() ? "the first axis" : "axis '" + axis.getValue() + "'")
                                << "; there is at least one, and the axis is one of the placement";
         return signalPassFailure();
       }
-      if (failed(split(function, *count, axisIndex, symbols, accumulators)))
+      if (failed(split(function, *steps, symbols, accumulators)))
         return signalPassFailure();
     }
   }
 
-  /// What the function says, or for one that updates by a gradient, the option.
-  FailureOr<int64_t> microBatchesOf(func::FuncOp function) {
-    Attribute said = function->removeAttr(sbp::kMicroBatchesName);
-    if (!said)
-      return updates(function) ? microBatches.getValue() : 1;
-    auto count = dyn_cast<IntegerAttr>(said);
-    if (!count || !updates(function))
+  /// What the function says, or for one that updates by a gradient, the options.
+  FailureOr<Steps> stepsOf(func::FuncOp function, int64_t axisIndex) {
+    Attribute saidCount = function->removeAttr(sbp::kMicroBatchesName),
+              saidOrder = function->removeAttr(sbp::kAccumulateOrderName);
+    const bool isStep = updates(function);
+    auto count = dyn_cast_or_null<IntegerAttr>(saidCount);
+    if (saidCount && (!count || !isStep))
       return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = "
-                                    << said << ", which must be a number, of a function that updates by a gradient";
-    return count.getInt();
+                                    << saidCount
+                                    << ", which must be a number, of a function that updates by a gradient";
+    auto text = dyn_cast_or_null<StringAttr>(saidOrder);
+    const std::optional<sbp::AccumulateOrder> order =
+        sbp::parseAccumulateOrder(text ? text.getValue().str() : this->order.getValue());
+    if (!order || (saidOrder && (!text || !isStep)))
+      return function.emitOpError()
+             << "@" << function.getSymName() << " has " << sbp::kAccumulateOrderName << " = " << saidOrder
+             << ", which must be \"per-micro-batch\" or \"per-step\", of a function that updates "
+                "by a gradient";
+    return Steps{count ? count.getInt() : isStep ? microBatches.getValue() : 1, *order, axisIndex};
   }
 
   static bool updates(func::FuncOp function) {
@@ -531,12 +567,12 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
                                      "in one, or let them split the batch";
   }
 
-  LogicalResult split(func::FuncOp function, int64_t count, int64_t axisIndex, SymbolTable &symbols,
-                      Accumulators &accumulators) {
-    FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
+  LogicalResult split(func::FuncOp function, const Steps &steps, SymbolTable &symbols, Accumulators &accumulators) {
+    const int64_t count = steps.count;
+    FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, steps.axis);
     if (failed(rows))
       return failure();
-    const Sums sums(function, *rows, accumulators);
+    const Sums sums(function, *rows, steps, accumulators);
     if (sums.numLoops() == 0) // nothing of it depends on the batch, if there is one
       return hasBatch(function, *rows) ? success() : emitNoBatch(function, count);
     OpBuilder b(function);
@@ -551,7 +587,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
       auto add = [&](Part part, StringRef name, int64_t begin, int64_t end) -> LogicalResult {
         if (begin == end)
           return success();
-        PartBuilder builder(function, *rows, sums, count, level, part);
+        PartBuilder builder(function, *rows, sums, steps, level, part);
         FailureOr<func::FuncOp> made = builder.build(prefix + name.str());
         if (failed(made))
           return failure();

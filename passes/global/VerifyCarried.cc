@@ -9,8 +9,6 @@ using namespace splitcast;
 
 namespace {
 
-constexpr StringLiteral kOwnRole = "parameter";
-
 class CarriedVerifier {
 public:
   explicit CarriedVerifier(ModuleOp module) : module(module), symbols(module) {
@@ -19,7 +17,7 @@ public:
         continue;
       std::string &range = carried[variable.getSymName()];
       if (sbp::SlotAttr slot = variable.getSlotAttr()) {
-        range = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(kOwnRole));
+        range = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole));
         carried[range] = range;
       }
     }
@@ -161,7 +159,8 @@ private:
   std::string storageOf(StringRef name) {
     auto variable = symbols.lookup<sbp::VariableOp>(name);
     sbp::SlotAttr slot = variable ? variable.getSlotAttr() : sbp::SlotAttr();
-    return slot ? rangeOf(slot.getBucket().getValue(), variable.getRole().value_or(kOwnRole)) : ("@" + name).str();
+    return slot ? rangeOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole))
+                : ("@" + name).str();
   }
 
   static std::string rangeOf(StringRef bucket, StringRef role) { return ("bucket @" + bucket + " " + role).str(); }
@@ -175,7 +174,7 @@ private:
     return llvm::all_of(module.getOps<sbp::VariableOp>(), [&](sbp::VariableOp variable) {
       sbp::SlotAttr slot = variable.getSlotAttr();
       return !slot || slot.getBucket().getValue() != assign.getBucket() ||
-             variable.getRole().value_or(kOwnRole) != assign.getRole() || variable.getCarried();
+             variable.getRole().value_or(sbp::kParameterRole) != assign.getRole() || variable.getCarried();
     });
   }
 

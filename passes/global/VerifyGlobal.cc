@@ -96,7 +96,7 @@ private:
                                   "'nn-expand-optimizers' first";
     if (auto function = dyn_cast<func::FuncOp>(op))
       return verifyFunction(function);
-    if (isa<func::ReturnOp, sbp::AssignOp>(op))
+    if (isa<func::ReturnOp>(op))
       for (Value value : op->getOperands())
         if (isa<RankedTensorType>(value.getType()) && sbp::signatureOf(value).hasPartial())
           return op->emitOpError() << "lets a P out; box it to B or S";

@@ -55,6 +55,8 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       names.insert(symbol.getName());
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
+      if (variable.isCarriedAlone() && !variable.getLogical())
+        continue;                 // 'sbp-propagate' says how
       if (!variable.getLogical()) // what nobody said is B
         variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
       if (sbp::SlotAttr slot = variable.getSlotAttr())

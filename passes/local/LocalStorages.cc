@@ -30,7 +30,7 @@ static std::string storageOf(sbp::VariableOp variable) {
   sbp::SlotAttr slot = variable.getSlotAttr();
   if (!slot)
     return "storage." + variable.getSymName().str();
-  return Storages::nameOf(slot.getBucket().getValue(), variable.getRole().value_or("parameter"));
+  return Storages::nameOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole));
 }
 
 Storages::Storages(ModuleOp module, const RankView &rank) {

@@ -180,7 +180,8 @@ MemoryReport reportMemory(ModuleOp plans, const exec::EntryPoint &point) {
   addArena(point, report);
   const exec::Spaces spaces(plans);
   for (const exec::EntryRun &run : point.runs)
-    report.functionArenaBytes = std::max(report.functionArenaBytes, exec::bytesOfRun(run.plan, spaces));
+    report.functionArenaBytes =
+        std::max(report.functionArenaBytes, sbp::alignUp(exec::bytesOfRun(run.plan, spaces), sbp::kAlignmentBytes));
   return report;
 }
 

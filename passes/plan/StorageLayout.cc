@@ -36,11 +36,8 @@ private:
       together.insert(function);
     for (auto schedule : module.getOps<sbp::ScheduleOp>())
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
-        if (auto function = symbols.lookup<func::FuncOp>(run.getFunction())) {
+        if (auto function = symbols.lookup<func::FuncOp>(run.getFunction()))
           together.unionSets(schedule, function);
-          if (run.getKept())
-            keptFunctions.insert(function);
-        }
     DenseMap<Operation *, size_t> numbers; // by the leader of each class
     for (auto function : module.getOps<func::FuncOp>())
       layout.stepOf[function] = numbers.try_emplace(together.getLeaderValue(function), numbers.size()).first->second;
@@ -60,8 +57,8 @@ private:
         if (storage && storage.getTensorType().getNumElements() !=
                            cast<RankedTensorType>(assign.getValue().getType()).getNumElements())
           byParts.insert(assign.getStorage());
-        if (keptFunctions.contains(function))
-          kept.insert(assign.getStorage());
+        if (function.getNumArguments() == 0) // of a step's inputs nothing: what it makes is of variables alone
+          gathered.insert(assign.getStorage());
       }
   }
 
@@ -80,7 +77,7 @@ private:
     for (size_t step : users[storage.getSymName()])
       begin = std::max(begin, layout.steps[step].end);
     FailureOr<int64_t> end = place(storage, exec::kArenaName, begin);
-    const exec::Role role = kept.contains(storage.getSymName()) ? exec::Role::Gathered : exec::Role::Accumulator;
+    const exec::Role role = gathered.contains(storage.getSymName()) ? exec::Role::Gathered : exec::Role::Accumulator;
     for (size_t step : users[storage.getSymName()]) {
       layout.steps[step].end = end.value_or(0);
       layout.steps[step].carried.push_back(
@@ -111,9 +108,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   StorageLayout layout;
-  DenseSet<Operation *> keptFunctions;
   llvm::StringMap<llvm::SmallSetVector<size_t, 2>> users; ///< steps, by storage
-  llvm::StringSet<> byParts, kept;                        ///< how storages are assigned
+  llvm::StringSet<> byParts, gathered;                    ///< how storages are assigned
 };
 
 FailureOr<StorageLayout> StorageLayout::create(ModuleOp module) { return StorageLayoutBuilder(module).run(); }

@@ -48,6 +48,9 @@ absl::StatusOr<LevelOutcomes> checkEveryPass(mlir::ModuleOp source, const Experi
 /// f64.
 absl::StatusOr<bool> isExactInF32(mlir::ModuleOp source, const Experiment &experiment);
 
+/// Whether they are so near that levels can be told apart by kTolerance: else rounding is most of what is computed.
+absl::StatusOr<bool> isNearInF32(mlir::ModuleOp source, const Experiment &experiment);
+
 } // namespace splitcast::differential
 
 #endif // SPLITCAST_TESTS_DIFFERENTIAL_EVERYPASS_H

@@ -91,7 +91,8 @@ private:
 
 std::string Configuration::text() const {
   return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis,
-                      microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches") : "",
+                      microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches, ", sbp::toString(order))
+                                       : "",
                       ownPolicies ? "" : " (own policies dropped)");
 }
 
@@ -99,6 +100,7 @@ sbp::ZeroOptions Configuration::zero() const {
   sbp::ZeroOptions options;
   options.axis = axis;
   options.accumulate = microBatches;
+  options.accumulateOrder = order;
   options.policy.setRecompute(recompute).setUpdate(update);
   options.policy.setStage(stage).setBucketBytes(bucketBytes).setPrefetch(prefetch).setStrategy(strategy).setKeep(keep);
   return options;

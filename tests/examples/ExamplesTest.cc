@@ -39,9 +39,12 @@ Command textModel() {
 class Ranks : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(Ranks, ClassifierIsTheSameAtEveryStage) { compareAll(classifier(), GetParam(), GetParam() < 3 ? 10 : 100); }
-// On 4 ranks in micro-batches of 10 rows.
+// On 3 and 4 ranks in micro-batches of 10 rows.
 TEST_P(Ranks, TextModelIsTheSameAtEveryStage) {
-  const Command command = GetParam() < 4 ? textModel() : with(textModel(), {"--accumulate=5"});
+  const Command command =
+      GetParam() < 3 ? textModel()
+                     : with(textModel(), {"--accumulate=5", GetParam() == 3 ? "--accumulate-order=per-step"
+                                                                            : "--accumulate-order=per-micro-batch"});
   compareAll(command, GetParam(), GetParam() < 3 ? 10 : 100);
 }
 TEST_P(Ranks, RecipeIsTheSameAtEveryStage) { compareAll(recipe(), GetParam(), 3); }
@@ -74,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Examples, Ranks, ::testing::Values(1, 2, 3, 4),
 TEST(Examples, RunTrainsTheClassifierToTheSameBits) { compareWithRun(classifier(), {"x", "labels"}, 3); }
 TEST(Examples, RunTrainsTheTextModelToTheSameBits) {
   compareWithRun(textModel(), {"bytes", "next"}, 3, {},
-                 {"stage=2,accumulate=5", "stage=3,strategy=tensor,accumulate=5"});
+                 {"stage=2,accumulate=5,accumulate-order=per-step",
+                  "stage=3,strategy=tensor,keep=step,accumulate=5,accumulate-order=per-step"});
 }
 TEST(Examples, RunTrainsTheRecipeToTheSameBits) { compareWithRun(recipe(), {"x", "target"}, 2); }
 

@@ -93,8 +93,9 @@ void FunctionBuilder::rowsOfProduct() {
   model.features.insert(Feature::ComputedPlaces);
 }
 
-/// Rows of a product, which are split by columns, and a kernel that may be stored over them. Where the rows are a
-/// variable's, a function that runs again may keep what is moved.
+/// Rows of a product, which are split by columns, or columns by rows, and a kernel that may be stored over them.
+/// Columns are moved from where the product lies. Where the rows are a variable's, a function that runs again may keep
+/// what is moved.
 void FunctionBuilder::useWhileMoved(bool ofVariable) {
   auto boxed = [&](Value value, int64_t dim) {
     sbp::NdSbp signature(model.placement.getNumAxes(), sbp::Sbp::broadcast());
@@ -105,9 +106,19 @@ void FunctionBuilder::useWhileMoved(bool ofVariable) {
   const sbp::Shape shape = {model.extent(2, 7), model.extent(1, 5)};
   Value rows = ofVariable ? readVariable(shape, b.getF32Type()).value : addInput(shape, b.getF32Type(), -2, 2);
   Value factor = readVariable({shape.back(), model.extent(2, 6)}, b.getF32Type()).value;
-  Value product = b.create<nn::MatmulOp>(b.getUnknownLoc(), boxed(rows, 0), factor, false, false);
-  returned.push_back(boxed(product, 1));
-  returned.push_back(make<nn::ReluOp>(product));
+  const int64_t dim = random.below(2);
+  (dim == 0 ? rows : factor) = boxed(dim == 0 ? rows : factor, dim);
+  Value product = b.create<nn::MatmulOp>(b.getUnknownLoc(), rows, factor, false, false);
+  returned.push_back(boxed(product, 1 - dim));
+  Value kernel = b.create<nn::ReluOp>(b.getUnknownLoc(), product);
+  // Returned, or an operand of what no kernel is fused with: then it may lie where the product did.
+  const int64_t extent = shapeOf(product)[1 - dim];
+  if (random.chance(30))
+    returned.push_back(kernel);
+  else if (dim == 0)
+    returned.push_back(make<nn::MatmulOp>(kernel, readVariable({extent, 2}, b.getF32Type()).value, false, false));
+  else
+    returned.push_back(make<nn::MatmulOp>(readVariable({2, extent}, b.getF32Type()).value, kernel, false, false));
   model.features.insert(Feature::UsedWhileMoved);
 }
 

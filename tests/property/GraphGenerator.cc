@@ -1,5 +1,7 @@
 #include "tests/property/GraphGenerator.h"
 
+#include "tests/differential/EveryPass.h"
+
 #include "tests/property/FunctionBuilder.h"
 
 using namespace mlir;
@@ -42,7 +44,7 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
     next.strategy = random.chance(60) ? sbp::Strategy::Bucket : sbp::Strategy::Tensor;
     next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
     next.keep =
-        random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Last, sbp::Keep::Never, sbp::Keep::Always});
+        random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Step, sbp::Keep::Never, sbp::Keep::Always});
     next.prefetch = random.chance(70) ? 1 : 0;
     next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
     next.ownPolicies = i == 0;
@@ -188,18 +190,46 @@ bool canSplitSteps(const GeneratedGraph &graph, const differential::Configuratio
          !sumsHalvesOverMicroBatches(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), *module);
 }
 
+/// Whether what a step in micro-batches gathers is gathered before them, as this way to compile it has it. A pass that
+/// fails is for the check to find.
+bool gathersPerStep(const GeneratedGraph &graph, const differential::Configuration &configuration) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
+  if (!configuration.ownPolicies)
+    differential::dropPolicies(*module);
+  for (const std::string &pass : differential::globalPasses(configuration))
+    if (!differential::runPass(*module, pass).ok())
+      return false;
+  return llvm::any_of(module->getOps<sbp::ScheduleOp>(), [](sbp::ScheduleOp schedule) {
+    auto first = *schedule.getBody().front().getOps<sbp::RunOp>().begin();
+    return schedule.getMicroBatches() > 1 && first.getFunction().ends_with(".prologue");
+  });
+}
+
 /// In as many micro-batches as divide its inputs, where its step can be made of some.
 void splitSteps(Random &random, GeneratedGraph &graph) {
   std::vector<int64_t> counts = {2, 3, 4, 5};
+  const bool gathersOnce = random.chance(40);
+  const auto order = random.chance(50) ? sbp::AccumulateOrder::PerStep : sbp::AccumulateOrder::PerMicroBatch;
   while (!counts.empty()) {
     const int64_t count = random.pick(counts);
     llvm::erase(counts, count);
     std::vector<differential::Configuration> split = graph.configurations;
-    for (differential::Configuration &configuration : split)
+    for (differential::Configuration &configuration : split) {
       configuration.microBatches = count;
+      configuration.order = order;
+    }
+    if (gathersOnce) {
+      split.back().stage = 3;
+      split.back().keep = sbp::Keep::Step;
+    }
     if (llvm::all_of(split, [&](const auto &configuration) { return canSplitSteps(graph, configuration); })) {
       graph.configurations = std::move(split);
       graph.features.insert(toString(Feature::MicroBatches));
+      if (order == sbp::AccumulateOrder::PerStep)
+        graph.features.insert(toString(Feature::SummedPerStep));
+      if (llvm::any_of(graph.configurations,
+                       [&](const auto &configuration) { return gathersPerStep(graph, configuration); }))
+        graph.features.insert(toString(Feature::GatheredPerStep));
       return;
     }
   }
@@ -321,6 +351,20 @@ GeneratedGraph generateOf(uint64_t seed, const Traits &traits, MLIRContext &cont
   return graph;
 }
 
+/// Of graphs that are mostly rounding (differences of what is nearly equal), a few are drawn until one is not, too. A
+/// graph that does not run is for the check to find.
+GeneratedGraph generateNear(uint64_t seed, const Traits &traits, MLIRContext &context) {
+  constexpr int kAttempts = 4;
+  GeneratedGraph graph = generateOf(seed, traits, context);
+  for (uint64_t attempt = 1; attempt < kAttempts; ++attempt) {
+    const absl::StatusOr<bool> isNear = differential::isNearInF32(*graph.module, graph.experiment);
+    if (!isNear.ok() || *isNear)
+      break;
+    graph = generateOf(seed ^ (attempt * kNextSeed), traits, context);
+  }
+  return graph;
+}
+
 /// Where gradients are summed depends on the signatures that the compiler chooses. So graphs with halves are drawn
 /// until one sums none over ranks, each split less than the one before.
 GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
@@ -334,7 +378,7 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
       return graph;
     next.percentSplit -= kLessSplit;
   }
-  return generateOf(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
+  return generateNear(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
 }
 
 } // namespace splitcast::property

@@ -86,41 +86,42 @@ sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
   return made;
 }
 
-const std::vector<Feature> &allFeatures() {
-  static const std::vector<Feature> all = {
-      Feature::CopyOfVariable, Feature::CopyBetweenBuckets, Feature::CopyOfState,   Feature::IntegerVariable,
-      Feature::AssignedTwice,  Feature::EmptyTensor,        Feature::UnusedInput,   Feature::UserFence,
-      Feature::ComputedPlaces, Feature::UsedWhileMoved,     Feature::UserUpdate,    Feature::TwoSteps,
-      Feature::TwoFunctions,   Feature::TwoAdams,           Feature::RepeatedCalls, Feature::PartOfPart,
-      Feature::StateOfOther,   Feature::PartialArgument,    Feature::EqualRoles,    Feature::MicroBatches,
-      Feature::OwnPolicies};
+/// In the order of Feature.
+static const std::vector<const char *> &featureNames() {
+  static const std::vector<const char *> names = {"copy of a variable",
+                                                  "copy between buckets",
+                                                  "copy of state",
+                                                  "integer variable",
+                                                  "assigned twice",
+                                                  "empty tensor",
+                                                  "unused input",
+                                                  "user's fence",
+                                                  "computed places",
+                                                  "used while moved",
+                                                  "user's update",
+                                                  "two steps",
+                                                  "two functions that train",
+                                                  "two Adams",
+                                                  "repeated calls",
+                                                  "part of a part",
+                                                  "state of another shape",
+                                                  "argument that is P",
+                                                  "two states of one role",
+                                                  "several micro-batches",
+                                                  "summed per step",
+                                                  "gathered per step",
+                                                  "own policies"};
+  return names;
+}
+
+std::vector<Feature> allFeatures() {
+  std::vector<Feature> all;
+  for (size_t i = 0; i < featureNames().size(); ++i)
+    all.push_back(static_cast<Feature>(i));
   return all;
 }
 
-const char *toString(Feature feature) {
-  static const char *names[] = {"copy of a variable",
-                                "copy between buckets",
-                                "copy of state",
-                                "integer variable",
-                                "assigned twice",
-                                "empty tensor",
-                                "unused input",
-                                "user's fence",
-                                "computed places",
-                                "used while moved",
-                                "user's update",
-                                "two steps",
-                                "two functions that train",
-                                "two Adams",
-                                "repeated calls",
-                                "part of a part",
-                                "state of another shape",
-                                "argument that is P",
-                                "two states of one role",
-                                "several micro-batches",
-                                "own policies"};
-  return names[static_cast<int>(feature)];
-}
+const char *toString(Feature feature) { return featureNames()[static_cast<int>(feature)]; }
 
 sbp::VariableOp ModelState::create(const std::string &name, const sbp::Shape &shape, Type element, bool frozen) {
   OpBuilder b = OpBuilder::atBlockBegin(module->getBody());

@@ -34,10 +34,12 @@ enum class Feature {
   PartialArgument, ///< in a copy of the graph, which must be refused
   EqualRoles,      ///< likewise, of two states of a variable
   MicroBatches,    ///< the step is a schedule
+  SummedPerStep,   ///< of these, whose accumulators are P
+  GatheredPerStep, ///< of these, with a prologue of what all micro-batches gather
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);
-const std::vector<Feature> &allFeatures();
+std::vector<Feature> allFeatures();
 
 /// What a graph is of. Drawn apart from all else: a seed without any has the graph that it had before there were any.
 struct Traits {

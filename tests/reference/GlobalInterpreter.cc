@@ -93,7 +93,7 @@ private:
   absl::Status forEachOf(StringRef bucket, StringRef role, function_ref<void(sbp::VariableOp, Tensor &)> visit) {
     for (auto declared : module.getOps<sbp::VariableOp>()) {
       sbp::SlotAttr slot = declared.getSlotAttr();
-      if (!slot || slot.getBucket() != bucket || declared.getRole().value_or("parameter") != role)
+      if (!slot || slot.getBucket() != bucket || declared.getRole().value_or(sbp::kParameterRole) != role)
         continue;
       absl::StatusOr<Tensor *> tensor = variable(declared.getSymName());
       if (!tensor.ok())

@@ -107,11 +107,29 @@ absl::Status RankStorages::setVariables(const Variables &globals, Precision prec
   return absl::OkStatus();
 }
 
+/// What is carried as addends, of each rank.
+static absl::StatusOr<Tensor> sumOf(sbp::VariableOp variable, const std::map<int64_t, Tensor> &addends) {
+  const sbp::NdAttr signature = variable.getStorageOrLogical();
+  const sbp::Placement placement = signature.getPlacement().toAlgebra();
+  std::vector<Tensor> pieces;
+  for (int64_t position = 0; position < placement.numPositions(); ++position)
+    pieces.push_back(addends.at(rankAt(placement, position)));
+  return assemble(std::move(pieces), sbp::shapeOf(variable.getType()), signature.toAlgebra(), placement,
+                  Precision::F32);
+}
+
 absl::StatusOr<Variables> RankStorages::getVariables() const {
   std::map<std::string, Gather> gathers;
+  llvm::MapVector<sbp::VariableOp, std::map<int64_t, Tensor>> addends;
+  llvm::StringMap<sbp::VariableOp> firsts; // each rank's module declares it
   for (const Member &member : members) {
     sbp::VariableOp variable = member.variable;
     std::string name = variable.getSymName().str();
+    if (variable.getStorageOrLogical().hasPartial()) {
+      sbp::VariableOp first = firsts.try_emplace(name, variable).first->second;
+      addends[first].emplace(member.rank, storages[member.rank].at(member.storage));
+      continue;
+    }
     RankedTensorType type = variable.getTensorType();
     auto gather = gathers.try_emplace(name, "@" + name, sbp::shapeOf(type), type.getElementType()).first;
     const Tensor &holder = storages[member.rank].at(member.storage);
@@ -124,6 +142,12 @@ absl::StatusOr<Variables> RankStorages::getVariables() const {
     if (!tensor.ok())
       return tensor.status();
     variables.emplace(name, *std::move(tensor));
+  }
+  for (const auto &[variable, ofRanks] : addends) {
+    absl::StatusOr<Tensor> sum = sumOf(variable, ofRanks);
+    if (!sum.ok())
+      return sum.status();
+    variables.emplace(sbp::VariableOp(variable).getSymName().str(), *std::move(sum));
   }
   return variables;
 }

@@ -24,8 +24,9 @@ const std::vector<DecisionInfo> &decisionInfos() {
        static_cast<int64_t>(Strategy::Bucket)},
       {Decision::Keep,
        "keep",
-       "whether gathered parameters stay between forward and backward; 'last' keeps the group that forward uses last",
-       {"never", "last", "always"},
+       "whether gathered parameters stay between forward and backward; 'last' keeps the group that forward uses last, "
+       "'step' what all micro-batches of a step use",
+       {"never", "last", "always", "step"},
        static_cast<int64_t>(Keep::Last)},
       {Decision::Prefetch, "prefetch", "how many groups ahead gathers start", {"0", "1"}, 1},
       {Decision::BucketBytes,
@@ -108,6 +109,17 @@ std::string toString(const Policy &policy) {
 // Options
 //===----------------------------------------------------------------------===//
 
+std::string toString(AccumulateOrder order) {
+  return order == AccumulateOrder::PerStep ? "per-step" : "per-micro-batch";
+}
+
+std::optional<AccumulateOrder> parseAccumulateOrder(std::string_view text) {
+  for (AccumulateOrder order : {AccumulateOrder::PerMicroBatch, AccumulateOrder::PerStep})
+    if (text == toString(order))
+      return order;
+  return std::nullopt;
+}
+
 namespace {
 
 /// What 'enable-zero' can be told of the module, and not of a variable.
@@ -144,6 +156,15 @@ const ModuleOption moduleOptions[] = {
        return value.value_or(0) > 0;
      },
      [](const ZeroOptions &options) { return std::to_string(options.accumulate); }},
+    {"accumulate-order",
+     "when ranks add up gradients: those of each micro-batch, or once each rank's own sums, which are whole",
+     "per-micro-batch or per-step", false,
+     [](std::string_view text, ZeroOptions *options) {
+       std::optional<AccumulateOrder> order = parseAccumulateOrder(text);
+       options->accumulateOrder = order.value_or(options->accumulateOrder);
+       return order.has_value();
+     },
+     [](const ZeroOptions &options) { return toString(options.accumulateOrder); }},
 };
 
 std::string misfit(std::string_view name, std::string_view value, const std::string &allowed) {

@@ -40,8 +40,10 @@ enum class Decision {
 inline constexpr int kNumDecisions = 7;
 
 enum class Strategy { Bucket, Tensor };
-enum class Keep { Never, Last, Always };
+enum class Keep { Never, Last, Always, Step };
 enum class Update { Last, Reduced };
+/// When ranks add up the gradients of a step in micro-batches: those of each, or each rank's own sum of all.
+enum class AccumulateOrder { PerMicroBatch, PerStep };
 
 struct DecisionInfo {
   Decision decision;
@@ -125,9 +127,15 @@ struct ZeroOptions {
   int64_t holdGathersBytes = int64_t{256} << 20;
   /// Micro-batches that a step is computed in, of functions that do not say it themselves.
   int64_t accumulate = 1;
+  /// Of functions that do not say it themselves. Another order is another rounding.
+  AccumulateOrder accumulateOrder = AccumulateOrder::PerMicroBatch;
   /// Groups that are recomputed, and groups within them, whatever they say themselves.
   std::vector<std::string> recomputedGroups;
 };
+
+/// "per-micro-batch" or "per-step".
+std::string toString(AccumulateOrder order);
+std::optional<AccumulateOrder> parseAccumulateOrder(std::string_view text);
 
 /// How one of them is shown in a help text.
 struct OptionInfo {

@@ -156,6 +156,11 @@ TEST(Graph, Accumulates) {
   EXPECT_THAT(*text, HasSubstr("attributes {sbp.micro_batches = 3 : i64}"));
   EXPECT_EQ(compile(*text, "stage=2"), "");
   EXPECT_THAT(compile(*text, "stage=2 accumulate=5"), ""); // what the graph says counts
+  Graph once({"cpu", {{"dp", 2}}});
+  once.minimize(mean(linear(once.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5},
+                {/*accumulate=*/3, sbp::AccumulateOrder::PerStep});
+  EXPECT_THAT(*once.text(),
+              HasSubstr(R"(attributes {sbp.accumulate_order = "per-step", sbp.micro_batches = 3 : i64})"));
   Graph none({"cpu", {{"dp", 2}}});
   none.minimize(mean(linear(none.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5}, {0});
   EXPECT_THAT(std::string(none.finish().status().message()),

@@ -143,6 +143,26 @@ TEST(Flags, AccumulateCountsWhereverItStands) {
   }
 }
 
+TEST(Flags, OrderOfSumsCountsWhereverItStands) {
+  for (const std::vector<const char *> &given : std::vector<std::vector<const char *>>{
+           {"--accumulate-order=per-step"},
+           {"--enable-zero=accumulate-order=per-step"},
+           {"--enable-zero=accumulate-order=per-micro-batch", "--accumulate-order=per-step"},
+           {"--accumulate-order=per-step", "--enable-zero=stage=0"}}) {
+    sbp::ZeroOptions zero;
+    Flags flags("program", "");
+    flags.addZero(&zero);
+    ASSERT_TRUE(parse(flags, given).ok());
+    EXPECT_EQ(zero.accumulateOrder, sbp::AccumulateOrder::PerStep);
+  }
+  sbp::ZeroOptions zero;
+  Flags flags("program", "");
+  flags.addZero(&zero);
+  EXPECT_EQ(parse(flags, {"--accumulate-order=last"}).message(),
+            "--accumulate-order is 'last'; it must be per-micro-batch or per-step");
+  EXPECT_EQ(zero.accumulateOrder, sbp::AccumulateOrder::PerMicroBatch);
+}
+
 TEST(Flags, RecomputeNamesGroups) {
   auto parsed = [](const std::vector<const char *> &given, sbp::ZeroOptions *zero) {
     Flags flags("program", "");

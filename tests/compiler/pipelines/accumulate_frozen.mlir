@@ -2,7 +2,7 @@
 // these.
 // RUN: splitcast-opt %s -enable-zero="stage=3 accumulate=4" | FileCheck-19 %s
 // CHECK: sbp.bucket @q_1 : {{.*}} holds [@q.mean] at [0]
-// CHECK: sbp.variable @q.sum{{[0-9]+}} : tensor<8xf32, #B> group "q" frozen carried
+// CHECK: sbp.variable @q.sum{{[0-9]+}} : tensor<8xf32, #P> group "q" frozen carried
 // CHECK: sbp.schedule @q of 4
 #p = #sbp.placement<"cpu", [dp = 3]>
 #S0_ = #sbp.nd<#p, [S(0)]>

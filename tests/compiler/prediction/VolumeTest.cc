@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t kWidth = 64, kLayers = 4;
 constexpr int64_t kLayerBytes = kWidth * kWidth * 4;
 
-/// Bytes that rank 0 sends in a step, but for the loss.
-int64_t volume(const std::string &text, int64_t ranks, int stage, sbp::Keep keep = sbp::Keep::Last) {
+/// What rank 0 sends in a step, but for the loss.
+int64_t volume(const std::string &text, int64_t ranks, int stage, sbp::Keep keep = sbp::Keep::Last,
+               int64_t accumulate = 1, sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -29,13 +30,21 @@ int64_t volume(const std::string &text, int64_t ranks, int stage, sbp::Keep keep
   CompileOptions options;
   options.zero.policy.setStage(stage);
   options.zero.policy.setKeep(keep);
+  options.zero.accumulate = accumulate;
+  options.zero.accumulateOrder = order;
   auto global = compileGlobal(*source, options);
   auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
   EXPECT_TRUE(plans.ok()) << plans.status();
+  const auto timesOf = [&](exec::PlanOp plan) {
+    int64_t times = 0;
+    (*plans)->walk(
+        [&](sbp::RunOp run) { times += run.getFunction() == plan.getSymName() ? run.getEnd() - run.getBegin() : 0; });
+    return std::max<int64_t>(times, 1);
+  };
   int64_t bytes = 0;
-  auto plan = *(*plans)->getOps<exec::PlanOp>().begin();
-  for (const CommunicationReport::Entry &entry : reportCommunication(plan).entries)
-    bytes += entry.bytesSent;
+  for (auto plan : (*plans)->getOps<exec::PlanOp>())
+    for (const CommunicationReport::Entry &entry : reportCommunication(plan).entries)
+      bytes += entry.bytesSent * timesOf(plan);
   return bytes - 4 * (ranks - 1); // the loss: one f32 to every other rank
 }
 
@@ -74,6 +83,25 @@ TEST_P(Volume, StageThreeGathersNoMoreThanItNeeds) {
   EXPECT_EQ(2 * (volume(all, ranks, 3) + gather), 3 * volume(all, ranks, 2));
   EXPECT_EQ(2 * (volume(plain, ranks, 3, sbp::Keep::Never) + gather), 3 * volume(plain, ranks, 2));
   EXPECT_EQ(2 * (volume(plain, ranks, 3) + 2 * gather), 3 * volume(plain, ranks, 2));
+}
+
+// In micro-batches, gradients are reduced for each or once, and parameters gathered for each or once.
+TEST_P(Volume, MicroBatchesReduceAndGatherAsTold) {
+  constexpr int64_t kMicroBatches = 3;
+  const auto perStep = sbp::AccumulateOrder::PerStep, perMicroBatch = sbp::AccumulateOrder::PerMicroBatch;
+  const int64_t ranks = GetParam(), once = kLayers * kLayerBytes / ranks * (ranks - 1); // to reduce, or to gather, all
+  const std::string text = layers(ranks, true);
+  auto of = [&](int stage, sbp::AccumulateOrder order, sbp::Keep keep = sbp::Keep::Never) {
+    return volume(text, ranks, stage, keep, kMicroBatches, order);
+  };
+  for (int stage : {1, 2}) {
+    EXPECT_EQ(of(stage, perStep), 2 * once) << stage;
+    EXPECT_EQ(of(stage, perMicroBatch), (kMicroBatches + 1) * once) << stage;
+  }
+  EXPECT_EQ(of(3, perStep), (2 * kMicroBatches + 1) * once);
+  EXPECT_EQ(of(3, perMicroBatch), 3 * kMicroBatches * once);
+  EXPECT_EQ(of(3, perStep, sbp::Keep::Step), 2 * once);
+  EXPECT_EQ(of(3, perMicroBatch, sbp::Keep::Step), (kMicroBatches + 1) * once);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Volume, testing::Values(2, 4, 8, 64));

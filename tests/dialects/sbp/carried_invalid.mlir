@@ -13,3 +13,24 @@ sbp.variable @sum : tensor<4xf32, #B> init #sbp.constant<0.0> carried
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 sbp.variable @sum : tensor<4xf32, #B> carried
+
+// -----
+
+// @variable_c2: state is an update's, which is computed with values.
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
+// expected-error @below {{'sbp.variable' op type [P] has P; a variable at rest is S or B, and only the type of one that is carried and no state may be P}}
+sbp.variable @w.sum : tensor<4xf32, #sbp.nd<#p, [P]>> state_of @w role "sum" carried
+
+// -----
+
+// @variable_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+// expected-error @below {{'sbp.variable' op storage [P] has P}}
+sbp.variable @sum : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [P]> carried
+
+// -----
+
+// @variable_c2_legal: addends that a later run sums.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+sbp.variable @sum : tensor<4xf32, #sbp.nd<#p, [P, S(0)]>> carried

@@ -32,7 +32,7 @@ TEST(Policy, OneGrammar) {
 TEST(Policy, Errors) {
   EXPECT_EQ(errorOf("stage=4"), "stage is '4', which must be 0, 1, 2 or 3");
   EXPECT_EQ(errorOf("stage"), "stage is '', which must be 0, 1, 2 or 3");
-  EXPECT_EQ(errorOf("keep=no"), "keep is 'no', which must be never, last or always");
+  EXPECT_EQ(errorOf("keep=no"), "keep is 'no', which must be never, last, always or step");
   EXPECT_EQ(errorOf("bucket-bytes=1e3"), "bucket-bytes is '1e3', which must be a number that is not negative");
   EXPECT_EQ(errorOf("bucket-bytes=99999999999999999999"),
             "bucket-bytes is '99999999999999999999', which must be a number that is not negative");

@@ -1,0 +1,178 @@
+// What the micro-batches of a step gather, each again, is gathered once before them, where its policy says `keep=step`.
+//
+// Of each run of a schedule, boxings that gather a variable or bucket as it was when the step began. All that gather
+// the same read one carried variable, which a prologue assigns.
+//
+//   before   sbp.schedule @train of 4 { sbp.run @train.first ...  sbp.run @train.next from 1 to 3 ... }
+//            func.func @train.next(%x) { %0 = sbp.read @w : #S0  %1 = sbp.boxing %0 : #S0 -> #B ... }
+//   after    sbp.schedule @train of 4 { sbp.run @train.prologue ...  sbp.run @train.first ... }
+//            func.func @train.prologue() { %0 = sbp.read @w : #S0  %1 = sbp.boxing %0  sbp.assign @w.gathered, %1 }
+//            func.func @train.next(%x) { %1 = sbp.read @w.gathered : #B ... }
+#include "passes/global/Passes.h"
+#include "passes/global/Prologue.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_HOISTGATHERSPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// The states of a bucket's members that are of one role, or a variable that is in none.
+std::string keyOf(StringRef bucket, StringRef role) { return (bucket + " " + role).str(); }
+
+/// What the module's variables lie in, and whether steps keep it.
+class Storages {
+public:
+  explicit Storages(ModuleOp module) {
+    for (auto variable : module.getOps<sbp::VariableOp>()) {
+      std::string &key = keys[variable.getSymName()];
+      key = variable.getSymName().str();
+      if (sbp::SlotAttr slot = variable.getSlotAttr())
+        key = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole));
+      if (!variable.getStateOf() && variable.getPolicyOrDefault().keep() == sbp::Keep::Step)
+        kept.insert(key);
+    }
+  }
+
+  /// Of what the op reads or assigns; empty: it does neither.
+  std::string of(Operation *op) const {
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return keys.lookup(read.getVariable());
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      return keys.lookup(assign.getVariable());
+    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
+      return keyOf(read.getBucket(), read.getRole());
+    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
+      return keyOf(assign.getBucket(), assign.getRole());
+    return {};
+  }
+
+  bool isKept(const std::string &key) const { return kept.contains(key); }
+
+private:
+  llvm::StringMap<std::string> keys;
+  llvm::StringSet<> kept;
+};
+
+bool assigns(Operation *op) { return isa<sbp::AssignOp, sbp::BucketAssignOp>(op); }
+
+/// The gathers of one schedule, by what they gather and as what.
+class StepGathers {
+public:
+  StepGathers(sbp::ScheduleOp schedule, const Storages &storages, SymbolTable &symbols)
+      : schedule(schedule), storages(storages), symbols(symbols) {
+    for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+      find(run);
+    llvm::erase_if(found, [](const Gathered &gathered) { return gathered.times < 2; }); // nothing is saved
+  }
+
+  bool isEmpty() const { return found.empty(); }
+
+  void hoist() {
+    auto first = *schedule.getBody().front().getOps<sbp::RunOp>().begin();
+    auto beside = symbols.lookup<func::FuncOp>(first.getFunction());
+    const std::string name = schedule.getSymName().str();
+    func::FuncOp prologue = createPrologue(beside, name + ".prologue", symbols);
+    OpBuilder body = OpBuilder::atBlockBegin(&prologue.getBody().front());
+    for (Gathered &gathered : found) {
+      sbp::BoxingOp boxing = gathered.boxings.front();
+      sbp::VariableOp variable = carryGathered(boxing, name, prologue, symbols);
+      auto *read = body.clone(*readOfGathered(boxing));
+      auto whole = cast<sbp::BoxingOp>(body.clone(*boxing));
+      whole.getInputMutable().assign(read->getResult(0));
+      body.create<sbp::AssignOp>(boxing.getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), whole.getOutput());
+      for (sbp::BoxingOp each : gathered.boxings)
+        replace(each, variable);
+    }
+    body.create<func::ReturnOp>(schedule.getLoc());
+    OpBuilder runs(first);
+    createRun(runs, prologue, /*isKept=*/false);
+  }
+
+private:
+  struct Gathered {
+    SmallVector<sbp::BoxingOp> boxings;
+    int64_t times = 0; ///< of all, in a step
+  };
+
+  void find(sbp::RunOp run) {
+    auto function = symbols.lookup<func::FuncOp>(run.getFunction());
+    const auto times = static_cast<int64_t>(run.getEnd() - run.getBegin());
+    Block &block = function.getBody().front();
+    if (times > 1) // what it assigns, its next run reads
+      noteAssigned(block);
+    DenseSet<Operation *> early; // reads of what the step began with
+    for (Operation &op : block) {
+      if (assigns(&op))
+        assigned.insert(storages.of(&op));
+      else if (const std::string key = storages.of(&op); storages.isKept(key) && !assigned.contains(key))
+        early.insert(&op);
+      if (auto boxing = dyn_cast<sbp::BoxingOp>(op);
+          boxing && early.contains(readOfGathered(boxing)) && gathers(boxing) && canBeCarried(boxing.getOutput()))
+        add(boxing, times);
+    }
+  }
+
+  void noteAssigned(Block &block) {
+    for (Operation &op : block)
+      if (assigns(&op))
+        assigned.insert(storages.of(&op));
+  }
+
+  void add(sbp::BoxingOp boxing, int64_t times) {
+    const auto key =
+        std::make_pair(storages.of(readOfGathered(boxing)), boxing.getOutput().getType().getAsOpaquePointer());
+    auto [number, isNew] = numbers.try_emplace(key, found.size());
+    if (isNew)
+      found.emplace_back();
+    found[number->second].boxings.push_back(boxing);
+    found[number->second].times += times;
+  }
+
+  /// With the fences and the read that nothing needs any more.
+  static void replace(sbp::BoxingOp boxing, sbp::VariableOp variable) {
+    readCarried(boxing, variable);
+    for (Operation *op = boxing; op && op->use_empty();) {
+      Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+      op->erase();
+      op = before;
+    }
+  }
+
+  sbp::ScheduleOp schedule;
+  const Storages &storages;
+  SymbolTable &symbols;
+  llvm::StringSet<> assigned; ///< so far
+  std::vector<Gathered> found;
+  std::map<std::pair<std::string, const void *>, size_t> numbers;
+};
+
+struct HoistGathers : splitcast::impl::HoistGathersPassBase<HoistGathers> {
+  void runOnOperation() override {
+    const Storages storages(getOperation());
+    SymbolTable symbols(getOperation());
+    llvm::StringMap<int64_t> runs; // of each function, in schedules
+    for (auto schedule : getOperation().getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        ++runs[run.getFunction()];
+    for (auto schedule : getOperation().getOps<sbp::ScheduleOp>()) {
+      const bool isOwn = llvm::all_of(schedule.getBody().front().getOps<sbp::RunOp>(),
+                                      [&](sbp::RunOp run) { return runs[run.getFunction()] == 1; });
+      if (!isOwn || schedule.getMicroBatches() < 2)
+        continue;
+      StepGathers gathered(schedule, storages, symbols);
+      if (!gathered.isEmpty())
+        gathered.hoist();
+    }
+  }
+};
+
+} // namespace

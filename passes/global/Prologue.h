@@ -1,0 +1,43 @@
+//===- Prologue.h - What is gathered before the runs that use it ------------------===//
+//
+// A prologue is a function that gathers and assigns to carried variables; other runs of its schedule read these where
+// they would have gathered.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_PASSES_GLOBAL_PROLOGUE_H
+#define SPLITCAST_PASSES_GLOBAL_PROLOGUE_H
+
+#include "dialects/sbp/Sbp.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace splitcast {
+
+/// Whether ranks send each other what they have of the value, and add nothing up: that would need more than the
+/// result's own bytes.
+bool gathers(sbp::BoxingOp op);
+
+/// Whether a variable can be what the value is: it has no addends, and no place in a bucket.
+bool canBeCarried(mlir::Value value);
+
+/// What a boxing gathers: reads of a variable or bucket, behind any fences; null: something that is computed.
+mlir::Operation *readOfGathered(sbp::BoxingOp boxing);
+
+/// A carried variable for what the boxing gives, named like what it gathers or, if that is computed, like `owner`;
+/// declared before `at`.
+sbp::VariableOp carryGathered(sbp::BoxingOp boxing, mlir::StringRef owner, mlir::Operation *at,
+                              mlir::SymbolTable &symbols);
+
+/// Reads the variable where the boxing stands, for all that uses it. The boxing stays.
+void readCarried(sbp::BoxingOp boxing, sbp::VariableOp variable);
+
+/// An empty function of the visibility of `beside`, declared before it.
+mlir::func::FuncOp createPrologue(mlir::func::FuncOp beside, mlir::StringRef name, mlir::SymbolTable &symbols);
+
+/// A run of the function with all inputs and results of the schedule, whole.
+sbp::RunOp createRun(mlir::OpBuilder &builder, mlir::func::FuncOp function, bool isKept);
+
+} // namespace splitcast
+
+#endif // SPLITCAST_PASSES_GLOBAL_PROLOGUE_H
