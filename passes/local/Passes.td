@@ -24,13 +24,13 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
 }
 
 def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
-  let summary = "Starts gathers one group ahead, and waits for reductions one group later";
+  let summary = "Starts gathers some groups ahead, and waits for reductions one group later";
   let description = [{
     An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
-    under way while the group before is computed. A reduction is waited for when the next one starts, or where its result is
+    under way while the group before is computed; or when the n-th before it has been. A reduction is waited for when the next one starts, or where its result is
     used. How far ahead a gather starts, and whether a reduction is waited for so late, the policy of the variables says; `depth`
     holds for those without, and for what is of no variable. With 0, a collective is waited for where it starts. The order of the collectives does not change, and at
-    most one gather and one reduction are under way.
+    most as many gathers as that and one reduction are under way.
     From tests/passes/local/prefetch_example.mlir:
     ```mlir
     %a = ccl.all_gather "one" %0 ...   // before
@@ -43,7 +43,7 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
     %x = nn.relu %one : ...
     ```
   }];
-  let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead: 0 or 1">];
+  let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead">];
   let dependentDialects = ["splitcast::ccl::CclDialect"];
 }
 

@@ -1,10 +1,10 @@
-// Overlap: gathers start one group ahead, reductions are waited for one group later.
+// Overlap: gathers start some groups ahead, reductions are waited for one group later.
 //
 // Two walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right behind
-// the wait of the gather before it; another collective, or an assignment, in between keeps it where it is. The second
-// moves the wait of a reduction, with the views and fences of its result, to where that is used, or the next reduction
-// starts, or the function ends. So collectives keep their order, which all ranks share, and at most one gather and one
-// reduction are under way.
+// the wait of the gather before it, or of the n-th before it where n groups are to be ahead; another collective, or an
+// assignment, in between keeps it where it is. The second moves the wait of a reduction, with the views and fences of
+// its result, to where that is used, or the next reduction starts, or the function ends. So collectives keep their
+// order, which all ranks share, and at most n gathers and one reduction are under way.
 //
 //   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
 //            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
@@ -28,8 +28,8 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   using PrefetchPassBase::PrefetchPassBase;
 
   void runOnOperation() override {
-    if (depth < 0 || depth > 1) {
-      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is 0 or 1";
+    if (depth < 0) {
+      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is at least 0";
       return signalPassFailure();
     }
     if (failed(verifyStraightLine(getOperation())))
@@ -65,60 +65,71 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   }
 
   /// A gather of what is stored and not assigned before it can start anywhere after the read.
-  /// These are the ops that make its operand: the read, views of it, and fences with their scopes. None when it gathers
-  /// anything else, or what is not to be gathered ahead.
-  SmallVector<Operation *> makersOfStored(ccl::AllGatherOp op) {
-    SmallVector<Operation *> makers;
+  struct Ahead {
+    SmallVector<Operation *> makers; ///< of its operand: the read, views of it, and fences with their scopes
+    size_t depth = 0;                ///< in groups; 0: it stays where it is, or gathers anything else
+  };
+
+  Ahead aheadOf(ccl::AllGatherOp op) {
+    Ahead ahead;
     Value value = op.getInput();
     while (Value aliased = aliasedBy(value.getDefiningOp())) {
-      makers.push_back(value.getDefiningOp());
+      ahead.makers.push_back(value.getDefiningOp());
       if (auto fence = value.getDefiningOp<sbp::FenceOp>())
-        makers.push_back(fence.getScope().getDefiningOp());
+        ahead.makers.push_back(fence.getScope().getDefiningOp());
       value = aliased;
     }
     auto read = value.getDefiningOp<ccl::ReadOp>();
     if (!read)
       return {};
     auto known = depths.find(read);
-    if ((known == depths.end() ? depth.getValue() : known->second) == 0)
-      return {};
-    makers.push_back(read);
-    std::reverse(makers.begin(), makers.end());
-    return makers;
+    ahead.depth = known == depths.end() ? depth.getValue() : known->second;
+    ahead.makers.push_back(read);
+    std::reverse(ahead.makers.begin(), ahead.makers.end());
+    return ahead;
   }
 
-  /// Starts right behind the wait for the gather before it, unless another collective stands between: these keep their
-  /// order.
+  /// Gathers between which no other collective stands: these keep their order.
+  struct Row {
+    SmallVector<Operation *> waits; ///< of those so far
+    size_t anchor = 0;              ///< number of the wait behind which the last gather went
+    Operation *last = nullptr;      ///< that gather
+  };
+
+  /// Of what has been moved, nothing moves again, and waits stay: where ops stood in the beginning is all that is
+  /// asked.
+  void startEarly(ccl::AllGatherOp gather, const Ahead &ahead, Row &row) {
+    const size_t anchor = std::max(row.anchor, row.waits.size() - std::min(ahead.depth, row.waits.size()));
+    Operation *wait = row.waits[anchor], *after = row.last && anchor == row.anchor ? row.last : wait;
+    for (Operation *maker : ahead.makers)
+      if (places.lookup(wait) < places.lookup(maker) && moved.insert(maker).second) {
+        maker->moveAfter(after);
+        after = maker;
+      }
+    gather->moveAfter(after);
+    row.anchor = anchor;
+    row.last = gather;
+  }
+
   void startGathersEarly() {
-    // Waits stay; of what has been moved, nothing moves again. So the order of the beginning is all that is asked for.
-    DenseMap<Operation *, size_t> places;
+    places.clear();
+    moved.clear();
     for (Operation &op : getOperation().getBody().front())
       places[&op] = places.size();
-    DenseSet<Operation *> moved;
-    Operation *lastWait = nullptr;
+    Row row;
     for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
       if (isa<ccl::WaitOp>(op) && op.getOperand(0).getDefiningOp<ccl::AllGatherOp>()) {
-        lastWait = &op;
-        continue;
-      }
-      if (isa<ccl::CollectiveOpInterface>(op)) {
+        row.waits.push_back(&op);
+      } else if (isa<ccl::CollectiveOpInterface>(op)) {
         auto gather = dyn_cast<ccl::AllGatherOp>(op);
-        SmallVector<Operation *> makers = gather && lastWait ? makersOfStored(gather) : SmallVector<Operation *>();
-        if (!makers.empty()) {
-          Operation *after = lastWait;
-          for (Operation *maker : makers)
-            if (places.lookup(lastWait) < places.lookup(maker) && moved.insert(maker).second) {
-              maker->moveAfter(after);
-              after = maker;
-            }
-          gather->moveAfter(after);
-          lastWait = waitOf(gather);
-        } else {
-          lastWait = nullptr;
-        }
+        const Ahead ahead = gather && !row.waits.empty() ? aheadOf(gather) : Ahead();
+        if (ahead.depth > 0)
+          startEarly(gather, ahead, row);
+        else
+          row = {};
+      } else if (isa<ccl::AssignOp>(op)) {
+        row = {};
       }
-      if (isa<ccl::AssignOp>(op))
-        lastWait = nullptr;
     }
   }
 
@@ -171,6 +182,8 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
   }
 
+  DenseMap<Operation *, size_t> places;           ///< in the beginning
+  DenseSet<Operation *> moved;                    ///< makers of gathers
   DenseMap<Operation *, int64_t> depths;          ///< of reads of variables whose policy says it
   DenseMap<Operation *, int64_t> depthsOfUpdates; ///< of fences in updates of such
 };

@@ -227,11 +227,20 @@ void BufferAssignment::want(Value value, Place target, Operation *destroyer, Ope
     for (const Use &use : uses[root])
       if (indexOf(use.op) > indexOf(destroyer))
         return; // still needed when it is gone
+  if (gather && isUsedUnderWay(root, cast<ccl::CollectiveOpInterface>(gather)))
+    return; // what a collective works in is its own until its wait
   if (buffers[target.buffer].storage.empty())
     return makeIn(target, root, nullptr);
   ccl::AssignOp assign = assignOf.lookup(gather);
   if (mayMakeInStorage(writerOf(root)) && storageIsUnused(target, writerOf(root), root, assign, gather))
     makeIn(target, root, assign);
+}
+
+bool BufferAssignment::isUsedUnderWay(Value root, ccl::CollectiveOpInterface op) const {
+  auto known = uses.find(root);
+  return known != uses.end() && llvm::any_of(known->second, [&](const Use &use) {
+           return indexOf(use.op) > indexOf(op) && indexOf(use.op) < indexOf(waitOf(op));
+         });
 }
 
 void BufferAssignment::makeIn(Place target, Value root, ccl::AssignOp assign) {

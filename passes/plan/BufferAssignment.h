@@ -99,6 +99,8 @@ private:
   void wantInStorage(ccl::AssignOp assign);
   void want(mlir::Value value, Place target, mlir::Operation *destroyer, mlir::Operation *gather = nullptr);
   bool isFree(mlir::Value root) const;
+  /// Whether an op between a collective and its wait uses the value.
+  bool isUsedUnderWay(mlir::Value root, ccl::CollectiveOpInterface op) const;
   void makeIn(Place target, mlir::Value root, ccl::AssignOp assign);
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign,
                        mlir::Operation *gather) const;

@@ -45,7 +45,7 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
     next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
     next.keep =
         random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Step, sbp::Keep::Never, sbp::Keep::Always});
-    next.prefetch = random.chance(70) ? 1 : 0;
+    next.prefetch = random.pick(std::vector<int64_t>{0, 1, 1, 2, 3});
     next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
     next.ownPolicies = i == 0;
     result.push_back(next);

@@ -28,7 +28,7 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "'step' what all micro-batches of a step use",
        {"never", "last", "always", "step"},
        static_cast<int64_t>(Keep::Last)},
-      {Decision::Prefetch, "prefetch", "how many groups ahead gathers start", {"0", "1"}, 1},
+      {Decision::Prefetch, "prefetch", "how many groups ahead gathers start", {}, 1},
       {Decision::BucketBytes,
        "bucket-bytes",
        "join groups into a bucket until it has so many bytes; 0: a bucket per group",

@@ -11,7 +11,7 @@ sbp.group "h" #sbp.policy<stage = 4>
 
 // -----
 
-// expected-error @below {{prefetch is 'true', which must be 0 or 1}}
+// expected-error @below {{prefetch is 'true', which must be a number that is not negative}}
 sbp.group "h" #sbp.policy<prefetch = true>
 
 // -----

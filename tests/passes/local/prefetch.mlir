@@ -1,6 +1,8 @@
 // What 'ccl-prefetch' moves, and (ORDER) that the order of the collectives is the same at every depth and without it.
 // RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s --check-prefixes=ORDER,CHECK
 // RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefixes=ORDER,ZERO
+// RUN: splitcast-opt %s -ccl-prefetch=depth=2 | FileCheck-19 %s --check-prefixes=ORDER,TWO
+// RUN: splitcast-opt %s -ccl-prefetch=depth=9223372036854775807 | FileCheck-19 %s --check-prefixes=ORDER
 // RUN: splitcast-opt %s | FileCheck-19 %s --check-prefixes=ORDER,ZERO
 
 ccl.storage @s1 : tensor<4xf32> holds [] at []
@@ -18,6 +20,17 @@ ccl.storage @s3 : tensor<4xf32> holds [] at []
 // CHECK-NEXT: nn.tanh
 // CHECK-NEXT: ccl.wait %[[C]]
 // CHECK-NEXT: nn.exp
+// Or three: two are ahead of the first.
+// TWO-LABEL: func.func @gathers
+// TWO: %[[A:.*]] = ccl.all_gather "one"
+// TWO-NEXT: ccl.wait %[[A]]
+// TWO-NEXT: %[[B:.*]] = ccl.all_gather "two"
+// TWO-NEXT: %[[C:.*]] = ccl.all_gather "three"
+// TWO-NEXT: nn.relu
+// TWO-NEXT: ccl.wait %[[B]]
+// TWO-NEXT: nn.tanh
+// TWO-NEXT: ccl.wait %[[C]]
+// TWO-NEXT: nn.exp
 // ZERO-LABEL: func.func @gathers
 // ZERO: ccl.all_gather "one"
 // ZERO-NEXT: ccl.wait
