@@ -37,8 +37,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
     variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
     'sbp-zero-storage' completes it. A `carried` variable lives for one step, or while the run that assigns it is kept: it passes a value from one
-    run of a schedule to a later one, and is neither saved nor loaded. If it is no state and its type has no signature, it lies as what is first assigned to
-    it, which may be P: addends that a later run sums.
+    run of a schedule to a later one, and is neither saved nor loaded. If it is no state, it may be P: addends that a later run sums. With `as_made`, 'sbp-propagate' gives it the signature of what
+    the first function of the module that assigns it makes; other assignments must be made alike.
     - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
     - C2: No signature has P, but the type's of what is carried and no state; each fits the shape.
@@ -50,16 +50,17 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     - C8: State that has a slot has the shape of its variable.
     - C9: State has no policy: its variable's holds.
     - C10: A carried variable has no initializer: a schedule assigns it before it reads it.
+    - C11: What lies as it is made is carried, no state, and has no signature yet.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    OptionalAttr<Sbp_NdAttr>:$storage, OptionalAttr<Sbp_NdAttr>:$update,
                    OptionalAttr<Sbp_SlotAttr>:$slot, OptionalAttr<AnyAttr>:$init, OptionalAttr<StrAttr>:$group,
                    OptionalAttr<FlatSymbolRefAttr>:$state_of, OptionalAttr<StrAttr>:$role, UnitAttr:$frozen,
-                   UnitAttr:$carried, OptionalAttr<Sbp_PolicyAttr>:$policy);
+                   UnitAttr:$carried, UnitAttr:$as_made, OptionalAttr<Sbp_PolicyAttr>:$policy);
   let assemblyFormat = [{
     $sym_name `:` $type (`storage` qualified($storage)^)? (`update` qualified($update)^)? (`slot` qualified($slot)^)?
     (`init` $init^)? (`group` $group^)? (`state_of` $state_of^ `role` $role)? (`frozen` $frozen^)?
-    (`carried` $carried^)? (`policy` qualified($policy)^)? attr-dict
+    (`carried` $carried^)? (`as_made` $as_made^)? (`policy` qualified($policy)^)? attr-dict
   }];
   // The rest is said by setters.
   let builders = [OpBuilder<(ins "::mlir::StringRef":$name, "::mlir::Type":$type,
@@ -77,7 +78,7 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     ::llvm::StringRef getGroupOrPrefix();
     /// What is said here; the rest, where 'sbp-zero-storage' has not run, is as by default.
     Policy getPolicyOrDefault();
-    /// Whether it may be P, and lies as what is first assigned to it where its type says nothing.
+    /// Whether it may be P.
     bool isCarriedAlone() { return getCarried() && !getStateOf(); }
   }];
 }

@@ -152,6 +152,12 @@ LogicalResult VariableOp::verify() {
     return emitOpError() << "@" << getSymName()
                          << " is carried from run to run of a schedule, which assigns it first, but "
                          << "has initializer " << getInitAttr() << "; drop one of the two";
+  if (getAsMade() && (!isCarriedAlone() || logical))
+    return emitOpError() << "@" << getSymName() << " lies as it is made, but is "
+                         << (logical        ? "given a signature"
+                             : getStateOf() ? "state"
+                                            : "not carried")
+                         << "; drop one of the two";
   return success();
 }
 

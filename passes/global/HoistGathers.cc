@@ -37,7 +37,8 @@ public:
       key = variable.getSymName().str();
       if (sbp::SlotAttr slot = variable.getSlotAttr())
         key = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole));
-      if (!variable.getStateOf() && variable.getPolicyOrDefault().keep() == sbp::Keep::Step)
+      if (!variable.getStateOf() && variable.getPolicyOrDefault().keep() == sbp::Keep::Step && variable.getLogical() &&
+          !isSplitByUser(variable))
         kept.insert(key);
     }
   }
@@ -63,6 +64,13 @@ private:
 };
 
 bool assigns(Operation *op) { return isa<sbp::AssignOp, sbp::BucketAssignOp>(op); }
+
+/// Whether all that a function changes are variables, by ops that say which.
+bool isPlain(func::FuncOp function) {
+  return function && function.getBody().hasOneBlock() && llvm::all_of(function.getBody().front(), [](Operation &op) {
+           return assigns(&op) || op.hasTrait<OpTrait::IsTerminator>() || !mayWrite(&op);
+         });
+}
 
 /// The gathers of one schedule, by what they gather and as what.
 class StepGathers {
@@ -115,8 +123,9 @@ private:
         assigned.insert(storages.of(&op));
       else if (const std::string key = storages.of(&op); storages.isKept(key) && !assigned.contains(key))
         early.insert(&op);
-      if (auto boxing = dyn_cast<sbp::BoxingOp>(op);
-          boxing && early.contains(readOfGathered(boxing)) && gathers(boxing) && canBeCarried(boxing.getOutput()))
+      if (auto boxing = dyn_cast<sbp::BoxingOp>(op); boxing && !run.getKept() &&
+                                                     early.contains(readOfGathered(boxing)) && gathers(boxing) &&
+                                                     canBeCarried(boxing.getOutput()))
         add(boxing, times);
     }
   }
@@ -164,8 +173,9 @@ struct HoistGathers : splitcast::impl::HoistGathersPassBase<HoistGathers> {
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         ++runs[run.getFunction()];
     for (auto schedule : getOperation().getOps<sbp::ScheduleOp>()) {
-      const bool isOwn = llvm::all_of(schedule.getBody().front().getOps<sbp::RunOp>(),
-                                      [&](sbp::RunOp run) { return runs[run.getFunction()] == 1; });
+      const bool isOwn = llvm::all_of(schedule.getBody().front().getOps<sbp::RunOp>(), [&](sbp::RunOp run) {
+        return runs[run.getFunction()] == 1 && isPlain(symbols.lookup<func::FuncOp>(run.getFunction()));
+      });
       if (!isOwn || schedule.getMicroBatches() < 2)
         continue;
       StepGathers gathered(schedule, storages, symbols);

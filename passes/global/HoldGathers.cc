@@ -15,7 +15,6 @@
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -27,14 +26,6 @@ namespace splitcast {
 } // namespace splitcast
 
 namespace {
-
-/// Whether the op may change something, as what says nothing of its effects may.
-bool mayWrite(Operation *op) {
-  const auto effects = getEffectsRecursively(op);
-  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
-    return isa<MemoryEffects::Write>(effect.getEffect());
-  });
-}
 
 /// The boxings of a function that its prologue can have.
 class Gathers {
@@ -83,16 +74,12 @@ private:
   }
 
   bool isOfVariables(Operation *op, const DenseSet<Operation *> &ofVariables) const {
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return !isSplitByUser(symbols.lookup<sbp::VariableOp>(read.getVariable()));
+    if (auto read = dyn_cast<sbp::ReadOp>(op)) {
+      auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
+      return variable && !isSplitByUser(variable);
+    }
     return !mayWrite(op) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return ofVariables.contains(v.getDefiningOp()); });
-  }
-
-  /// Who splits a variable wants no rank to have all of it for longer than it is used.
-  static bool isSplitByUser(sbp::VariableOp variable) {
-    return !variable || llvm::any_of(variable.getLogical().toAlgebra(),
-                                     [](const sbp::Sbp &entry) { return entry.isSplit() || entry.isFlat(); });
   }
 
   const SymbolTable &symbols;

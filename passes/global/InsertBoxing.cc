@@ -87,7 +87,7 @@ private:
     case sbp::Keep::Last:
       return groupOf(read) == lastGroup;
     case sbp::Keep::Always:
-    case sbp::Keep::Step: // of micro-batches, 'sbp-hold-gathers' makes one gather
+    case sbp::Keep::Step: // 'sbp-hoist-gathers' makes one gather of those of all micro-batches
       return true;
     }
   }

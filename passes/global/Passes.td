@@ -67,7 +67,7 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
   let summary = "Makes a schedule of micro-batches of each function that updates by a gradient";
   let description = [{
     Functions of one micro-batch take its part of each input that ranks split along the axis; what of them is summed over the batch is
-    accumulated in variables, gradients beside the variable that they are for, as its state of role `accumulated`. Updates, assignments
+    accumulated in carried variables: gradients in state of the variable that they are for, of role `accumulated`. Updates, assignments
     and results belong to the last run. What needs a sum over the batch before the next loss (the number of labels that count) is a loop of its
     own. After 'nn-expand-optimizers', before 'sbp-zero-storage'. Before and after, `micro-batches=3` (from
     tests/passes/global/split_steps_example.mlir):
@@ -81,7 +81,7 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
     ```
     A function says itself in how many with the attribute `sbp.micro_batches`, and in which order gradients are added up with
     `sbp.accumulate_order`: "per-micro-batch", over ranks and then onto what is accumulated, or "per-step", onto what each rank
-    accumulates, which is P along the axis, and once over ranks.
+    accumulates, which lies as it is made, P say, and once over ranks.
     - C1: There is at least one micro-batch, and their number divides what they cut; the axis is one of the placement.
     - C2: No op needs a micro-batch's part of what is there for all, or of all what is computed for each.
     - C3: No micro-batch needs what the step assigns.
@@ -202,7 +202,8 @@ def HoistGathersPass : Pass<"sbp-hoist-gathers", "mlir::ModuleOp"> {
   let description = [{
     What several runs of a schedule gather of a variable or bucket as the step found it, and with the policy `keep = step`, a prologue gathers once
     and assigns to a carried variable, which they read. It is whole until the step ends. What is gathered once in a step stays where it is, and so
-    do functions that several schedules run, or one runs twice: who wrote those has said what is carried. From
+    do what its user split, what a kept run gathers, and functions that several schedules run, or one runs twice, or of whose effects nothing is
+    known. From
     tests/passes/global/hoist_gathers_example.mlir:
     ```mlir
     sbp.run @train.first from 0 to 1 takes [0] cut [0]                                               // before

@@ -1,5 +1,7 @@
 #include "passes/global/Prologue.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -22,6 +24,18 @@ bool gathers(sbp::BoxingOp op) {
 bool canBeCarried(Value value) {
   return llvm::none_of(sbp::signatureOf(value).toAlgebra(),
                        [](const sbp::Sbp &entry) { return entry.isPartial() || entry.isFlat(); });
+}
+
+bool isSplitByUser(sbp::VariableOp variable) {
+  return llvm::any_of(variable.getLogical().toAlgebra(),
+                      [](const sbp::Sbp &entry) { return entry.isSplit() || entry.isFlat(); });
+}
+
+bool mayWrite(Operation *op) {
+  const auto effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect());
+  });
 }
 
 Operation *readOfGathered(sbp::BoxingOp boxing) {

@@ -21,6 +21,12 @@ bool gathers(sbp::BoxingOp op);
 /// Whether a variable can be what the value is: it has no addends, and no place in a bucket.
 bool canBeCarried(mlir::Value value);
 
+/// Who splits a variable wants no rank to have all of it for longer than it is used.
+bool isSplitByUser(sbp::VariableOp variable);
+
+/// Whether the op may change something, as what says nothing of its effects may.
+bool mayWrite(mlir::Operation *op);
+
 /// What a boxing gathers: reads of a variable or bucket, behind any fences; null: something that is computed.
 mlir::Operation *readOfGathered(sbp::BoxingOp boxing);
 

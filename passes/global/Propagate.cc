@@ -35,7 +35,7 @@ public:
       if (isUndecided(argument))
         decide(argument, broadcast);
     for (auto read : body.getOps<sbp::ReadOp>()) {
-      decideVariable(symbols.lookup<sbp::VariableOp>(read.getVariable()), broadcast);
+      decideVariable(symbols.lookup<sbp::VariableOp>(read.getVariable()), broadcast); // which nothing has assigned yet
       if (isUndecided(read.getResult()))
         decide(read.getResult(), logical(read.getVariable()));
     }
@@ -54,8 +54,10 @@ private:
   void decide(Value value, sbp::NdAttr signature) { value.setType(sbp::withSignature(value.getType(), signature)); }
 
   static void decideVariable(sbp::VariableOp variable, sbp::NdAttr signature) {
-    if (!variable.getLogical())
-      variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), signature)));
+    if (variable.getLogical())
+      return;
+    variable.setAsMade(false);
+    variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), signature)));
   }
 
   /// As which a value is carried: as it is made, but no slot.
@@ -331,7 +333,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
                          << ", which has no axis; one rank is an axis of size 1, such as [dp = 1]";
       return signalPassFailure();
     }
-    decideVariables(/*ofCarried=*/false, placement);
+    decideVariables(/*ofMade=*/false, placement);
     SymbolTable symbols(module);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || !function.getBody().hasOneBlock()) {
@@ -341,14 +343,17 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }
-    decideVariables(/*ofCarried=*/true, placement); // which nothing reads or assigns
+    decideVariables(/*ofMade=*/true, placement); // which nothing reads or assigns
   }
 
-  /// What nobody said is B, but what is carried lies as what is first assigned to it.
-  void decideVariables(bool ofCarried, sbp::PlacementAttr placement) {
-    for (auto variable : getOperation().getOps<sbp::VariableOp>())
-      if (!variable.getLogical() && (ofCarried || !variable.isCarriedAlone()))
-        variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
+  /// What nobody said is B, but for what lies as it is made.
+  void decideVariables(bool ofMade, sbp::PlacementAttr placement) {
+    for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
+      if (variable.getLogical() || (variable.getAsMade() && !ofMade))
+        continue;
+      variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));
+      variable.setAsMade(false);
+    }
   }
 };
 

@@ -40,7 +40,7 @@ private:
     }
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
       auto variable = symbols.lookup<sbp::VariableOp>(assign.getVariable());
-      if (!variable.getLogical()) { // lies as what is assigned
+      if (variable.getAsMade()) {
         addDemand(assign.getValue(), {});
         return success();
       }

@@ -16,10 +16,10 @@
 //
 // An accumulator is state of its variable. So it lies as the gradient does where the variable is updated, whatever the
 // stage, and in one range with the others of its bucket: each micro-batch reduces its gradients into it. Other sums lie
-// as they are made ('sbp-propagate'), P where ranks have addends, and are reduced where they are read. In the order
-// `per-step` gradients do, too: each rank adds up its own, whole, and the last run reduces what it has.
+// as they are made, P where ranks have addends, and are reduced by the last run, which reads them. (What a later loop
+// reads is B.) In the order `per-step` gradients are such sums: each rank adds up its own, whole.
 //
-//   per-step  sbp.variable @w.accumulated ... carried
+//   per-step  sbp.variable @w.accumulated ... carried as_made
 //             @train.last   { %g = ...  %t = @w.accumulated + %g  %gf = sbp.fence %t in %update ... }
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
@@ -44,7 +44,7 @@ namespace {
 /// A value that is summed over micro-batches: for an update, or for any other use.
 struct Sum {
   Value addend;
-  sbp::FenceOp fence; ///< of the update; null: of no update
+  sbp::FenceOp fence; ///< of the update, behind which it is summed; null: it is so where it is made
   int64_t level = 0;  ///< of the loop that it ends
   sbp::VariableOp accumulator;
 };
@@ -110,6 +110,7 @@ public:
         if (isa<RankedTensorType>(use.get().getType()) && rows.isSum(use))
           add(use);
     loops = countLoops();
+    markAsMade();
   }
 
   /// Up to the last sum, or the last result that is a part for each micro-batch.
@@ -120,9 +121,16 @@ public:
 private:
   using Key = std::pair<Value, Operation *>;
 
-  static Key keyOf(OpOperand &use) {
+  /// The update that takes a use; null: none does.
+  static sbp::FenceOp updateOf(OpOperand &use) {
     auto fence = dyn_cast<sbp::FenceOp>(use.getOwner());
-    return {use.get(), fence && updateScopeOf(fence) ? fence.getOperation() : nullptr};
+    return fence && updateScopeOf(fence) ? fence : sbp::FenceOp();
+  }
+
+  /// Once per step, addends are added up before any update has them: once for all.
+  Key keyOf(OpOperand &use) const {
+    const bool isFenced = steps.order == sbp::AccumulateOrder::PerMicroBatch && updateOf(use);
+    return {use.get(), isFenced ? use.getOwner() : nullptr};
   }
 
   int64_t countLoops() {
@@ -140,25 +148,34 @@ private:
     if (!numbers.try_emplace(key, all.size()).second)
       return;
     Sum sum{use.get(), cast_or_null<sbp::FenceOp>(key.second), rows.level(use.get()), {}};
-    sum.accumulator = accumulatorOf(sum);
+    sum.accumulator = accumulatorOf(sum, updateOf(use));
     all.push_back(sum);
   }
 
   /// A gradient's is state of its variable. What else an update takes has a variable of its own, as other sums have,
   /// and gradients that ranks add up once.
-  sbp::VariableOp accumulatorOf(const Sum &sum) {
+  sbp::VariableOp accumulatorOf(const Sum &sum, sbp::FenceOp update) {
     const Type type = nn::undecided(sum.addend.getType());
-    sbp::VariableOp variable = sum.fence ? accumulators.variableOf(sum.fence) : sbp::VariableOp();
-    const bool isGradient = variable && nn::undecided(variable.getType()) == type;
-    if (isGradient && steps.order == sbp::AccumulateOrder::PerMicroBatch)
+    sbp::VariableOp variable = update ? accumulators.variableOf(update) : sbp::VariableOp();
+    if (variable && nn::undecided(variable.getType()) != type)
+      variable = {};
+    if (variable && sum.fence)
       return accumulators.of(variable, updates[variable]++);
-    Operation *beside = isGradient ? variable.getOperation() : function.getOperation();
-    const std::string name = isGradient ? (variable.getSymName() + ".accumulated").str()
-                                        : (function.getSymName() + ".sum").str() + std::to_string(all.size());
+    Operation *beside = variable ? variable.getOperation() : function.getOperation();
+    const std::string name = variable ? (variable.getSymName() + ".accumulated").str()
+                                      : (function.getSymName() + ".sum").str() + std::to_string(all.size());
     sbp::VariableOp made =
-        accumulators.create(beside, name, type, isGradient ? variable.getGroupOrPrefix() : function.getSymName());
+        accumulators.create(beside, name, type, variable ? variable.getGroupOrPrefix() : function.getSymName());
     made.setFrozen(true);
     return made;
+  }
+
+  /// Sums that are read by one run, behind the last micro-batch, are reduced there. What a later loop reads, each of
+  /// its runs would reduce.
+  void markAsMade() {
+    for (Sum &sum : all)
+      if (!sum.accumulator.getStateOf() && sum.level + 1 == loops)
+        sum.accumulator.setAsMade(true);
   }
 
   func::FuncOp function;
@@ -195,7 +212,7 @@ class PartBuilder {
 public:
   PartBuilder(func::FuncOp step, const MicroBatchRows &rows, const Sums &sums, const Steps &steps, int64_t level,
               Part part)
-      : step(step), rows(rows), sums(sums), microBatches(steps.count), order(steps.order), level(level), part(part),
+      : step(step), rows(rows), sums(sums), microBatches(steps.count), level(level), part(part),
         isLastLoop(level + 1 == sums.numLoops()), b(step) {
     for (const Sum &sum : sums.sums())
       if (!sum.fence && sum.level == level)
@@ -342,8 +359,9 @@ private:
   void emit(Operation *op) {
     if (auto end = dyn_cast<func::ReturnOp>(op))
       return emitReturn(end);
-    if (auto fence = dyn_cast<sbp::FenceOp>(op);
-        fence && needed.contains(fence.getOutput()) && rows.isSum(fence->getOpOperand(0)))
+    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && needed.contains(fence.getOutput()) &&
+                                                 rows.isSum(fence->getOpOperand(0)) &&
+                                                 sums.of(fence->getOpOperand(0)).fence)
       return emitFencedSum(fence);
     if (isa<sbp::AssignOp>(op) ? part == Part::Last : needsClone(op))
       clone(op);
@@ -441,15 +459,11 @@ private:
 
   void emitFencedSum(sbp::FenceOp fence) {
     OpOperand &use = fence->getOpOperand(0);
-    const Sum &sum = sums.of(use);
-    Value scope = values.lookup(fence.getScope()), addend = values.lookup(fence.getInput());
-    auto fenced = [&](Value value) { return b.create<sbp::FenceOp>(fence.getLoc(), value, scope); };
-    if (!isTotal(use))
-      values[fence.getOutput()] = fenced(read(sum));
-    else if (order == sbp::AccumulateOrder::PerStep)
-      values[fence.getOutput()] = fenced(accumulate(sum, addend, {}));
+    Value scope = values.lookup(fence.getScope());
+    if (isTotal(use))
+      values[fence.getOutput()] = accumulate(sums.of(use), values.lookup(fence.getInput()), scope);
     else
-      values[fence.getOutput()] = accumulate(sum, addend, scope);
+      values[fence.getOutput()] = b.create<sbp::FenceOp>(fence.getLoc(), read(sums.of(use)), scope);
   }
 
   void emitReturn(func::ReturnOp end) {
@@ -471,9 +485,7 @@ private:
   func::FuncOp step, made;
   const MicroBatchRows &rows;
   const Sums &sums;
-  const int64_t microBatches;
-  const sbp::AccumulateOrder order;
-  const int64_t level;
+  const int64_t microBatches, level;
   const Part part;
   const bool isLastLoop;
   OpBuilder b;

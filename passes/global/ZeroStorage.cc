@@ -55,7 +55,7 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       names.insert(symbol.getName());
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
-      if (variable.isCarriedAlone() && !variable.getLogical())
+      if (variable.getAsMade())
         continue;                 // 'sbp-propagate' says how
       if (!variable.getLogical()) // what nobody said is B
         variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::broadcast(placement))));

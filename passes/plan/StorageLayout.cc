@@ -57,8 +57,8 @@ private:
         if (storage && storage.getTensorType().getNumElements() !=
                            cast<RankedTensorType>(assign.getValue().getType()).getNumElements())
           byParts.insert(assign.getStorage());
-        if (function.getNumArguments() == 0) // of a step's inputs nothing: what it makes is of variables alone
-          gathered.insert(assign.getStorage());
+        if (function.getNumArguments() > 0) // else of a step's inputs nothing: what it makes is of variables alone
+          ofInputs.insert(assign.getStorage());
       }
   }
 
@@ -77,7 +77,7 @@ private:
     for (size_t step : users[storage.getSymName()])
       begin = std::max(begin, layout.steps[step].end);
     FailureOr<int64_t> end = place(storage, exec::kArenaName, begin);
-    const exec::Role role = gathered.contains(storage.getSymName()) ? exec::Role::Gathered : exec::Role::Accumulator;
+    const exec::Role role = ofInputs.contains(storage.getSymName()) ? exec::Role::Accumulator : exec::Role::Gathered;
     for (size_t step : users[storage.getSymName()]) {
       layout.steps[step].end = end.value_or(0);
       layout.steps[step].carried.push_back(
@@ -109,7 +109,7 @@ private:
   SymbolTable symbols;
   StorageLayout layout;
   llvm::StringMap<llvm::SmallSetVector<size_t, 2>> users; ///< steps, by storage
-  llvm::StringSet<> byParts, gathered;                    ///< how storages are assigned
+  llvm::StringSet<> byParts, ofInputs;                    ///< how storages are assigned
 };
 
 FailureOr<StorageLayout> StorageLayout::create(ModuleOp module) { return StorageLayoutBuilder(module).run(); }

@@ -34,3 +34,27 @@ sbp.variable @sum : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [P]> car
 // @variable_c2_legal: addends that a later run sums.
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 sbp.variable @sum : tensor<4xf32, #sbp.nd<#p, [P, S(0)]>> carried
+
+// -----
+
+// @variable_c11
+// expected-error @below {{'sbp.variable' op @sum lies as it is made, but is given a signature; drop one of the two}}
+sbp.variable @sum : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>> carried as_made
+
+// -----
+
+// @variable_c11
+// expected-error @below {{'sbp.variable' op @sum lies as it is made, but is not carried; drop one of the two}}
+sbp.variable @sum : tensor<4xf32> as_made
+
+// -----
+
+// @variable_c11
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'sbp.variable' op @w.sum lies as it is made, but is state; drop one of the two}}
+sbp.variable @w.sum : tensor<4xf32> state_of @w role "sum" carried as_made
+
+// -----
+
+// @variable_c11_legal
+sbp.variable @sum : tensor<4xf32> carried as_made

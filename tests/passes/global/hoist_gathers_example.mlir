@@ -66,6 +66,8 @@ sbp.variable @assigned : tensor<8xf32, #B> storage #S0_ policy #keep
 sbp.variable @always : tensor<8xf32, #B> storage #S0_ policy #sbp.policy<keep = always>
 sbp.variable @once : tensor<8xf32, #B> storage #S0_ policy #keep
 // CHECK-NOT: prologue
+// CHECK: sbp.schedule @all of 3 {
+// CHECK-NEXT: sbp.run @each
 func.func @each() {
   %0 = sbp.read @assigned : tensor<8xf32, #S0_>
   %1 = sbp.boxing %0 : tensor<8xf32, #S0_> -> tensor<8xf32, #B>
@@ -84,4 +86,37 @@ func.func @end() -> tensor<8xf32, #B> {
 sbp.schedule @all of 3 {
   sbp.run @each from 0 to 2 takes [] cut []
   sbp.run @end from 2 to 3 takes [] cut [] gives [0] joined [-1]
+}
+
+// -----
+
+// What is kept for the next step does not read what each step gathers; nothing is known of what another function does.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+#keep = #sbp.policy<stage = 3, strategy = tensor, keep = step>
+sbp.variable @w : tensor<8xf32, #B> storage #S0_ policy #keep
+sbp.variable @own : tensor<8xf32, #S0_> policy #keep
+sbp.variable @held : tensor<8xf32, #B> carried
+// CHECK: func.func @kept()
+// CHECK-NEXT: sbp.read @w :
+func.func @kept() {
+  %0 = sbp.read @w : tensor<8xf32, #S0_>
+  %1 = sbp.boxing %0 : tensor<8xf32, #S0_> -> tensor<8xf32, #B>
+  sbp.assign @held, %1 : tensor<8xf32, #B>
+  return
+}
+// CHECK: func.func @uses(
+// CHECK-NEXT: sbp.read @w.gathered :
+// CHECK-NEXT: sbp.read @own :
+func.func @uses() -> (tensor<8xf32, #B>, tensor<8xf32, #B>) {
+  %0 = sbp.read @w : tensor<8xf32, #S0_>
+  %1 = sbp.boxing %0 : tensor<8xf32, #S0_> -> tensor<8xf32, #B>
+  %2 = sbp.read @own : tensor<8xf32, #S0_>
+  %3 = sbp.boxing %2 : tensor<8xf32, #S0_> -> tensor<8xf32, #B>
+  return %1, %3 : tensor<8xf32, #B>, tensor<8xf32, #B>
+}
+sbp.schedule @all of 2 {
+  sbp.run @kept from 0 to 1 takes [] cut [] kept
+  sbp.run @uses from 0 to 2 takes [] cut [] gives [0, 1] joined [0, 0]
 }

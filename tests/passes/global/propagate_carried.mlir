@@ -1,4 +1,4 @@
-// What is carried, and of which nobody says how, lies as what is first assigned to it; state, and what is read before, is B.
+// What lies as it is made has the signature of what is first assigned to it; all else of which nobody says how is B.
 // RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s
 
 #p = #sbp.placement<"cpu", [dp = 3]>
@@ -8,13 +8,15 @@
 // CHECK-DAG: sbp.variable @early : tensor<6xf32, #B> carried
 // CHECK-DAG: sbp.variable @nothing : tensor<6xf32, #B> carried
 // CHECK-DAG: sbp.variable @unused : tensor<6xf32, #B> carried
+// CHECK-DAG: sbp.variable @plain : tensor<f32, #B> carried
 // CHECK-DAG: sbp.variable @w.sum : tensor<f32, #B> state_of @w role "sum" carried
 sbp.variable @w : tensor<f32>
-sbp.variable @addends : tensor<f32> carried
-sbp.variable @rows : tensor<6xf32> carried
-sbp.variable @early : tensor<6xf32> carried
-sbp.variable @nothing : tensor<6xf32> carried
-sbp.variable @unused : tensor<6xf32> carried
+sbp.variable @addends : tensor<f32> carried as_made
+sbp.variable @rows : tensor<6xf32> carried as_made
+sbp.variable @early : tensor<6xf32> carried as_made
+sbp.variable @nothing : tensor<6xf32> carried as_made
+sbp.variable @unused : tensor<6xf32> carried as_made
+sbp.variable @plain : tensor<f32> carried
 sbp.variable @w.sum : tensor<f32> state_of @w role "sum" carried
 // CHECK: func.func @first(
 // CHECK: %[[P:.*]] = nn.reduce_sum %{{.*}} -> tensor<f32, #P>
@@ -24,6 +26,7 @@ func.func @first(%x: tensor<6xf32, #S0_>) -> tensor<6xf32> {
   %sum = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<6xf32, #S0_>) -> tensor<f32>
   sbp.assign @addends, %sum : tensor<f32>
   sbp.assign @w.sum, %sum : tensor<f32>
+  sbp.assign @plain, %sum : tensor<f32>
   %rows = nn.relu %x : (tensor<6xf32, #S0_>) -> tensor<6xf32>
   sbp.assign @rows, %rows : tensor<6xf32>
   sbp.assign @early, %rows : tensor<6xf32>

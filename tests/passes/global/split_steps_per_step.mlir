@@ -22,9 +22,9 @@
 // CHECK-NOT: sbp.assign @w.accumulated
 // PASS: func.func @train.last(
 // PASS: %[[ADDEND:.*]] = nn.matmul %{{.*}} {transpose_a}
-// PASS: %[[UPDATE:.*]] = sbp.scope "update" of @w
 // PASS: %[[OLD:.*]] = sbp.read @w.accumulated : tensor<4x2xf32>
 // PASS: %[[SUM:.*]] = nn.add %[[OLD]], %[[ADDEND]]
+// PASS: %[[UPDATE:.*]] = sbp.scope "update" of @w
 // PASS: sbp.fence %[[SUM]] in %[[UPDATE]]
 sbp.variable @w : tensor<4x2xf32, #B_S1_> init #sbp.constant<1.0>
 func.func @train(%x: tensor<12x4xf32, #S0_B_>) -> tensor<f32> {
