@@ -10,6 +10,7 @@
 //            func.func @train.next(%x) { %1 = sbp.read @w.gathered : #B ... }
 #include "passes/global/Passes.h"
 #include "passes/global/Prologue.h"
+#include "passes/global/VariableStorages.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -25,58 +26,28 @@ namespace splitcast {
 
 namespace {
 
-/// The states of a bucket's members that are of one role, or a variable that is in none.
-std::string keyOf(StringRef bucket, StringRef role) { return (bucket + " " + role).str(); }
-
-/// What the module's variables lie in, and whether steps keep it.
-class Storages {
-public:
-  explicit Storages(ModuleOp module) {
-    for (auto variable : module.getOps<sbp::VariableOp>()) {
-      std::string &key = keys[variable.getSymName()];
-      key = variable.getSymName().str();
-      if (sbp::SlotAttr slot = variable.getSlotAttr())
-        key = keyOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole));
-      if (!variable.getStateOf() && variable.getPolicyOrDefault().keep() == sbp::Keep::Step && variable.getLogical() &&
-          !isSplitByUser(variable))
-        kept.insert(key);
-    }
-  }
-
-  /// Of what the op reads or assigns; empty: it does neither.
-  std::string of(Operation *op) const {
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return keys.lookup(read.getVariable());
-    if (auto assign = dyn_cast<sbp::AssignOp>(op))
-      return keys.lookup(assign.getVariable());
-    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
-      return keyOf(read.getBucket(), read.getRole());
-    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
-      return keyOf(assign.getBucket(), assign.getRole());
-    return {};
-  }
-
-  bool isKept(const std::string &key) const { return kept.contains(key); }
-
-private:
-  llvm::StringMap<std::string> keys;
+/// Storages of variables whose policy keeps what is gathered of them for a step.
+llvm::StringSet<> keptForSteps(ModuleOp module) {
   llvm::StringSet<> kept;
-};
-
-bool assigns(Operation *op) { return isa<sbp::AssignOp, sbp::BucketAssignOp>(op); }
+  for (auto variable : module.getOps<sbp::VariableOp>())
+    if (!variable.getStateOf() && variable.getPolicyOrDefault().keep() == sbp::Keep::Step && variable.getLogical() &&
+        !isSplitByUser(variable))
+      kept.insert(storageOf(variable));
+  return kept;
+}
 
 /// Whether all that a function changes are variables, by ops that say which.
 bool isPlain(func::FuncOp function) {
   return function && function.getBody().hasOneBlock() && llvm::all_of(function.getBody().front(), [](Operation &op) {
-           return assigns(&op) || op.hasTrait<OpTrait::IsTerminator>() || !mayWrite(&op);
+           return isAssignment(&op) || op.hasTrait<OpTrait::IsTerminator>() || !mayWrite(&op);
          });
 }
 
 /// The gathers of one schedule, by what they gather and as what.
 class StepGathers {
 public:
-  StepGathers(sbp::ScheduleOp schedule, const Storages &storages, SymbolTable &symbols)
-      : schedule(schedule), storages(storages), symbols(symbols) {
+  StepGathers(sbp::ScheduleOp schedule, const llvm::StringSet<> &kept, SymbolTable &symbols)
+      : schedule(schedule), kept(kept), symbols(symbols) {
     for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
       find(run);
     llvm::erase_if(found, [](const Gathered &gathered) { return gathered.times < 2; }); // nothing is saved
@@ -119,9 +90,10 @@ private:
       noteAssigned(block);
     DenseSet<Operation *> early; // reads of what the step began with
     for (Operation &op : block) {
-      if (assigns(&op))
-        assigned.insert(storages.of(&op));
-      else if (const std::string key = storages.of(&op); storages.isKept(key) && !assigned.contains(key))
+      if (isAssignment(&op))
+        assigned.insert(storageOf(&op, symbols));
+      else if (const std::string storage = storageOf(&op, symbols);
+               kept.contains(storage) && !assigned.contains(storage))
         early.insert(&op);
       if (auto boxing = dyn_cast<sbp::BoxingOp>(op); boxing && !run.getKept() &&
                                                      early.contains(readOfGathered(boxing)) && gathers(boxing) &&
@@ -132,13 +104,13 @@ private:
 
   void noteAssigned(Block &block) {
     for (Operation &op : block)
-      if (assigns(&op))
-        assigned.insert(storages.of(&op));
+      if (isAssignment(&op))
+        assigned.insert(storageOf(&op, symbols));
   }
 
   void add(sbp::BoxingOp boxing, int64_t times) {
     const auto key =
-        std::make_pair(storages.of(readOfGathered(boxing)), boxing.getOutput().getType().getAsOpaquePointer());
+        std::make_pair(storageOf(readOfGathered(boxing), symbols), boxing.getOutput().getType().getAsOpaquePointer());
     auto [number, isNew] = numbers.try_emplace(key, found.size());
     if (isNew)
       found.emplace_back();
@@ -157,7 +129,7 @@ private:
   }
 
   sbp::ScheduleOp schedule;
-  const Storages &storages;
+  const llvm::StringSet<> &kept; ///< storages
   SymbolTable &symbols;
   llvm::StringSet<> assigned; ///< so far
   std::vector<Gathered> found;
@@ -166,7 +138,7 @@ private:
 
 struct HoistGathers : splitcast::impl::HoistGathersPassBase<HoistGathers> {
   void runOnOperation() override {
-    const Storages storages(getOperation());
+    const llvm::StringSet<> kept = keptForSteps(getOperation());
     SymbolTable symbols(getOperation());
     llvm::StringMap<int64_t> runs; // of each function, in schedules
     for (auto schedule : getOperation().getOps<sbp::ScheduleOp>())
@@ -178,7 +150,7 @@ struct HoistGathers : splitcast::impl::HoistGathersPassBase<HoistGathers> {
       });
       if (!isOwn || schedule.getMicroBatches() < 2)
         continue;
-      StepGathers gathered(schedule, storages, symbols);
+      StepGathers gathered(schedule, kept, symbols);
       if (!gathered.isEmpty())
         gathered.hoist();
     }

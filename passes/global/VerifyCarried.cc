@@ -1,5 +1,6 @@
 // What runs of a schedule pass on to later ones, and to the next step.
 #include "passes/global/Passes.h"
+#include "passes/global/VariableStorages.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -138,32 +139,11 @@ private:
     SmallVector<std::pair<Operation *, std::string>> uses;
     if (auto function = symbols.lookup<func::FuncOp>(run.getFunction()))
       function.walk([&](Operation *op) {
-        if (std::string storage = storageOf(op); !storage.empty())
+        if (std::string storage = storageOf(op, symbols); !storage.empty())
           uses.push_back({op, std::move(storage)});
       });
     return uses;
   }
-
-  std::string storageOf(Operation *op) {
-    if (auto read = dyn_cast<sbp::ReadOp>(op))
-      return storageOf(read.getVariable());
-    if (auto assign = dyn_cast<sbp::AssignOp>(op))
-      return storageOf(assign.getVariable());
-    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
-      return rangeOf(read.getBucket(), read.getRole());
-    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
-      return rangeOf(assign.getBucket(), assign.getRole());
-    return {};
-  }
-
-  std::string storageOf(StringRef name) {
-    auto variable = symbols.lookup<sbp::VariableOp>(name);
-    sbp::SlotAttr slot = variable ? variable.getSlotAttr() : sbp::SlotAttr();
-    return slot ? rangeOf(slot.getBucket().getValue(), variable.getRole().value_or(sbp::kParameterRole))
-                : ("@" + name).str();
-  }
-
-  static std::string rangeOf(StringRef bucket, StringRef role) { return ("bucket @" + bucket + " " + role).str(); }
 
   bool isCarried(Operation *op) {
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
@@ -177,8 +157,6 @@ private:
              variable.getRole().value_or(sbp::kParameterRole) != assign.getRole() || variable.getCarried();
     });
   }
-
-  static bool isAssignment(Operation *op) { return isa<sbp::AssignOp, sbp::BucketAssignOp>(op); }
 
   ModuleOp module;
   SymbolTable symbols;

@@ -176,33 +176,39 @@ bool sumsHalvesOverMicroBatches(ModuleOp whole, ModuleOp split) {
   });
 }
 
+/// The graph after the passes of the global level as one of its ways has them, up to the first after which `isDone`; or
+/// null: one of these fails, which is for the check to find.
+OwningOpRef<ModuleOp> compiledGlobally(
+    const GeneratedGraph &graph, const differential::Configuration &configuration,
+    function_ref<bool(ModuleOp)> isDone = [](ModuleOp) { return false; }) {
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
+  if (!configuration.ownPolicies)
+    differential::dropPolicies(*module);
+  for (const std::string &pass : differential::globalPasses(configuration)) {
+    if (isDone(*module))
+      break;
+    if (!differential::runPass(*module, pass).ok())
+      return {};
+  }
+  return module;
+}
+
 /// Whether the step can be computed so, as this way to compile it has it: a group that is recomputed has fences, behind
 /// which what is made from nothing is whole.
 bool canSplitSteps(const GeneratedGraph &graph, const differential::Configuration &configuration) {
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
-  if (!configuration.ownPolicies)
-    differential::dropPolicies(*module);
-  absl::Status status;
-  for (const std::string &pass : differential::globalPasses(configuration))
-    if (status.ok() && module->getOps<sbp::ScheduleOp>().empty())
-      status = differential::runPass(*module, pass);
-  return status.ok() && !module->getOps<sbp::ScheduleOp>().empty() &&
+  auto hasSchedule = [](ModuleOp module) { return !module.getOps<sbp::ScheduleOp>().empty(); };
+  OwningOpRef<ModuleOp> module = compiledGlobally(graph, configuration, hasSchedule);
+  return module && hasSchedule(*module) &&
          !sumsHalvesOverMicroBatches(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), *module);
 }
 
-/// Whether what a step in micro-batches gathers is gathered before them, as this way to compile it has it. A pass that
-/// fails is for the check to find.
+/// Whether what a step in micro-batches gathers is gathered before them, as this way to compile it has it.
 bool gathersPerStep(const GeneratedGraph &graph, const differential::Configuration &configuration) {
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
-  if (!configuration.ownPolicies)
-    differential::dropPolicies(*module);
-  for (const std::string &pass : differential::globalPasses(configuration))
-    if (!differential::runPass(*module, pass).ok())
-      return false;
-  return llvm::any_of(module->getOps<sbp::ScheduleOp>(), [](sbp::ScheduleOp schedule) {
-    auto first = *schedule.getBody().front().getOps<sbp::RunOp>().begin();
-    return schedule.getMicroBatches() > 1 && first.getFunction().ends_with(".prologue");
-  });
+  OwningOpRef<ModuleOp> module = compiledGlobally(graph, configuration);
+  return module && llvm::any_of(module->getOps<sbp::ScheduleOp>(), [](sbp::ScheduleOp schedule) {
+           auto first = *schedule.getBody().front().getOps<sbp::RunOp>().begin();
+           return schedule.getMicroBatches() > 1 && first.getFunction().ends_with(".prologue");
+         });
 }
 
 /// In as many micro-batches as divide its inputs, where its step can be made of some.
@@ -311,15 +317,12 @@ bool isSummedOverRanks(Value value) {
                       [](auto entry) { return std::get<0>(entry).isPartial() && std::get<1>(entry).size > 1; });
 }
 
-/// Whether it does so in one of the ways. A pass that fails is for the check to find.
+/// Whether it does so in one of the ways.
 bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
   for (const differential::Configuration &configuration : graph.configurations) {
-    OwningOpRef<ModuleOp> module = cast<ModuleOp>((*const_cast<OwningOpRef<ModuleOp> &>(graph.module))->clone());
-    if (!configuration.ownPolicies)
-      differential::dropPolicies(*module);
-    for (const std::string &pass : differential::globalPasses(configuration))
-      if (!differential::runPass(*module, pass).ok())
-        return false;
+    OwningOpRef<ModuleOp> module = compiledGlobally(graph, configuration);
+    if (!module)
+      return false;
     WalkResult walk = module->walk([](Operation *op) {
       return llvm::any_of(op->getResults(), isSummedOverRanks) ? WalkResult::interrupt() : WalkResult::advance();
     });
