@@ -219,6 +219,8 @@ def main():
         fail(f"no line's name contains '{arguments.only}'")
     seconds = {}
     print(f"{'model':46} {'seconds':>8} {'growth':>7}" + (f" {'baseline':>8} {'ratio':>7}" if arguments.baseline else ""))
+    if arguments.write:
+        os.makedirs(arguments.write, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         for line in lines:
             path = os.path.join(arguments.write or directory, "".join(c if c.isalnum() else "_" for c in line.name) + ".mlir")

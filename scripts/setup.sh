@@ -18,6 +18,7 @@ groups=(
   "ranks (OpenMPI): openmpi-bin libopenmpi-dev"
   "tests (GoogleTest): libgtest-dev libgmock-dev"
   "tests under sanitizers: libclang-rt-19-dev"
+  "tests that count instructions: valgrind"
   "format and lint checks: clang-format-19 clang-tidy-19 python3"
 )
 
