@@ -100,11 +100,12 @@ bool isSlot(Value value) {
 //===----------------------------------------------------------------------===//
 
 JoinPlan::JoinPlan(Block &block, const BucketTable &table) : table(table) {
-  Accesses placing, connecting;
+  Accesses accesses;
   for (Operation &op : block)
-    place(&op, placing);
+    place(&op, accesses);
+  Assignments last;
   for (Operation &op : block)
-    connect(&op, connecting);
+    connect(&op, last);
 }
 
 void JoinPlan::place(Operation *op, Accesses &accesses) {
@@ -204,21 +205,17 @@ bool JoinPlan::liesAt(Value value, const sbp::Slot &slot) const {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// An op comes after what it uses; reads and assignments of a variable keep their order.
-void JoinPlan::connect(Operation *op, Accesses &accesses) {
+/// An op comes after what it uses, and reads and assignments of a variable after the assignment before them. That a
+/// read comes before the next assignment needs no edge: its number is less, and it waits for nothing else.
+void JoinPlan::connect(Operation *op, Assignments &last) {
   for (Value operand : op->getOperands())
     addEdge(operand.getDefiningOp(), op);
-  if (auto read = dyn_cast<sbp::ReadOp>(op)) {
-    Access &access = accesses[read.getVariableAttr()];
-    addEdge(access.assign, op);
-    access.reads.push_back(op);
-  } else if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
-    Access &access = accesses[assign.getVariableAttr()];
-    addEdge(access.assign, op);
-    for (Operation *reader : access.reads)
-      addEdge(reader, op);
-    access.reads.clear();
-    access.assign = op;
+  if (auto read = dyn_cast<sbp::ReadOp>(op))
+    addEdge(last.lookup(read.getVariableAttr()), op);
+  if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
+    Operation *&before = last[assign.getVariableAttr()];
+    addEdge(before, op);
+    before = op;
   }
 }
 

@@ -75,14 +75,13 @@ private:
     llvm::SmallVector<int64_t, 2> users;
     int64_t waitsFor = 0;
   };
-  /// What has to come before the next read or assignment of a variable.
+  /// What the next read or assignment of a variable comes behind.
   struct Access {
-    int64_t depth = 0;                             ///< of what comes next, at least
-    int64_t readDepth = 0;                         ///< of the reads so far, at most
-    mlir::Operation *assign = nullptr;             ///< the last one
-    llvm::SmallVector<mlir::Operation *, 1> reads; ///< since then
+    int64_t depth = 0;     ///< of what comes next, at least
+    int64_t readDepth = 0; ///< of the reads so far, at most
   };
   using Accesses = llvm::DenseMap<mlir::Attribute, Access>;
+  using Assignments = llvm::DenseMap<mlir::Attribute, mlir::Operation *>; ///< of a variable, the last one so far
   using Kind = std::pair<const void *, std::string>; ///< of a bundle: a storage that is assigned, or a boxing's step
 
   void place(mlir::Operation *op, Accesses &accesses);
@@ -91,7 +90,7 @@ private:
   int64_t slotOffset(mlir::Operation *op) const;
   void joinBundle(mlir::Operation *op, const Kind &kind, int64_t depth);
   void rememberHome(mlir::Operation *op);
-  void connect(mlir::Operation *op, Accesses &accesses);
+  void connect(mlir::Operation *op, Assignments &last);
   void addEdge(mlir::Operation *from, mlir::Operation *to);
 
   const BucketTable &table;
