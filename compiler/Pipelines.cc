@@ -24,6 +24,13 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   // Updates as elementwise ops, with their state as variables: from here on nothing knows what an optimizer is.
   manager.addPass(createExpandOptimizersPass());
 
+  // Sums over the batch in parts that have no rounding, before there are micro-batches and ranks that have addends.
+  ExactSumsPassOptions exact;
+  exact.reproducible = options.reproducible;
+  exact.microBatches = options.accumulate;
+  exact.axis = options.axis;
+  manager.addPass(createExactSumsPass(exact));
+
   // Micro-batches, before anything lies anywhere: their functions and accumulators are like a user's from here on.
   SplitStepsPassOptions steps;
   steps.microBatches = options.accumulate;

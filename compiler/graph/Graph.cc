@@ -368,6 +368,8 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
   if (options.accumulateOrder)
     function.op->setAttr(sbp::kAccumulateOrderName,
                          state->builder.getStringAttr(sbp::toString(*options.accumulateOrder)));
+  if (options.reproducible)
+    function.op->setAttr(sbp::kReproducibleName, state->builder.getBoolAttr(*options.reproducible));
 }
 
 void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {

@@ -150,6 +150,9 @@ struct StepOptions {
   /// When ranks add up their gradients: those of each micro-batch, or once each rank's own sums, which are whole.
   /// Absent: as the compiler is told. Another order is another rounding.
   std::optional<sbp::AccumulateOrder> accumulateOrder = std::nullopt;
+  /// Whether sums over the batch have no rounding, so that the bits are those of every number of ranks and both orders
+  /// that have as many micro-batches in all. Absent: as the compiler is told.
+  std::optional<bool> reproducible = std::nullopt;
 };
 
 //===----------------------------------------------------------------------===//

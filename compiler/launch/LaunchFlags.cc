@@ -77,10 +77,9 @@ void Flags::addZero(sbp::ZeroOptions *options) {
       return invalid("it must be OPTION=VALUE,..., such as stage=2");
     const sbp::ZeroOptions before = *options;
     std::optional<std::string> error = sbp::parseEnableZero(text, options);
-    if (isGiven("accumulate"))
-      options->accumulate = before.accumulate;
-    if (isGiven("accumulate-order"))
-      options->accumulateOrder = before.accumulateOrder;
+    for (const sbp::OptionInfo &info : sbp::zeroOptionInfos())
+      if (info.flagValue && isGiven(info.name))
+        sbp::setZeroOption(info.name, sbp::zeroOptionText(info.name, before), options);
     if (isGiven("recompute")) {
       options->policy.setRecompute(before.policy.recompute());
       options->recomputedGroups = before.recomputedGroups;
@@ -88,13 +87,15 @@ void Flags::addZero(sbp::ZeroOptions *options) {
     return error ? invalid(*error) : absl::OkStatus();
   });
   for (const sbp::OptionInfo &info : sbp::zeroOptionInfos()) {
-    if (info.name != "accumulate" && info.name != "accumulate-order")
+    if (!info.flagValue)
       continue;
-    const std::string valueName = info.name == "accumulate" ? "K" : "ORDER";
-    addParsed(info.name, valueName,
-              absl::StrCat("as ", info.name, "=", valueName, " of --enable-zero, with or without it; this one counts"),
+    const std::string &value = *info.flagValue;
+    addParsed(info.name, value,
+              absl::StrCat("as ", info.name, "=", value.empty() ? "yes" : value,
+                           " of --enable-zero, with or without it; this one counts"),
               false, [options, info](const std::string &text) {
-                std::optional<std::string> error = sbp::setZeroOption(info.name, text, options);
+                std::optional<std::string> error =
+                    sbp::setZeroOption(info.name, info.flagValue->empty() ? "yes" : text, options);
                 return error ? invalid("it must be " + info.allowed) : absl::OkStatus();
               });
   }

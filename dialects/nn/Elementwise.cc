@@ -2,6 +2,7 @@
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace splitcast;
@@ -248,4 +249,55 @@ Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   if (!isa<FloatType>(from) || !isa<FloatType>(to)) // steps have no slope
     return {Value()};
   return {b.create<CastOp>(getLoc(), g[0], from)};
+}
+
+//===----------------------------------------------------------------------===//
+// Sums without rounding
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+constexpr double kExactLimit = 0x1p47;                      ///< of |x|, from which on it is infinite
+constexpr double kExactUnits[] = {0x1p8, 0x1p-32, 0x1p-72}; ///< what the parts are multiples of
+
+/// x rounded to a multiple of `unit`: beside 1.5 * 2^52 units, an f64 has no smaller bits. Requires |x| < 2^51 units.
+Value roundedTo(OpBuilder &b, Location loc, Value x, double unit) {
+  const double beside = 1.5 * 0x1p52 * unit;
+  return (Scalar{b, loc, x} + beside + -beside).value;
+}
+
+} // namespace
+
+Value ExactPartOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
+  Value wide = args[0];
+  if (!wide.getType().isF64())
+    wide = b.create<arith::ExtFOp>(loc, b.getF64Type(), wide);
+  const Scalar x{b, loc, wide};
+  Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, b.create<math::AbsFOp>(loc, wide),
+                                          x.constant(kExactLimit).value);
+  Value rest = b.create<arith::SelectOp>(loc, isLarge, x.constant(0.0).value, wide);
+  Value part = roundedTo(b, loc, rest, kExactUnits[0]);
+  for (int64_t number = 1; number <= static_cast<int64_t>(getPart()); ++number) {
+    rest = (Scalar{b, loc, rest} - Scalar{b, loc, part}).value;
+    part = roundedTo(b, loc, rest, kExactUnits[number]);
+  }
+  if (getPart() > 0)
+    return part;
+  return b.create<arith::SelectOp>(loc, isLarge, (x * std::numeric_limits<double>::infinity()).value, part);
+}
+
+/// What is lost in part0 + part1, where these are large and cancel, is added again: TwoSum (Knuth 1997, The Art of
+/// Computer Programming 2, 4.2.2).
+Value ExactSumOp::buildScalar(OpBuilder &b, Location loc, ValueRange parts) {
+  const Scalar high{b, loc, parts[0]}, middle{b, loc, parts[1]}, low{b, loc, parts[2]};
+  const Scalar sum = high + middle, ofMiddle = sum - high;
+  const Scalar lost = (high - (sum - ofMiddle)) + (middle - ofMiddle);
+  Value isFinite = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, (sum - sum).value, sum.constant(0.0).value);
+  const Scalar rest{b, loc, b.create<arith::SelectOp>(loc, isFinite, lost.value, sum.constant(0.0).value)};
+  Value result = (sum + (rest + low)).value;
+  Type to = getResult().getType().getElementType();
+  if (to.isF64())
+    return result;
+  result = b.create<arith::TruncFOp>(loc, b.getF32Type(), result);
+  return to.isF32() ? result : b.create<arith::TruncFOp>(loc, to, result).getResult();
 }

@@ -53,6 +53,7 @@ mlir::LogicalResult verifyCompute(mlir::Operation *op);
 // Element types that the ops take.
 inline bool isIndexElement(mlir::Type type) { return type.isInteger(32) || type.isInteger(64); }
 inline bool isFloatElement(mlir::Type type) { return type.isF16() || type.isBF16() || type.isF32() || type.isF64(); }
+inline bool isDoubleElement(mlir::Type type) { return type.isF64(); }
 inline bool isElement(mlir::Type type) { return isIndexElement(type) || isFloatElement(type); }
 
 /// Computes one element.

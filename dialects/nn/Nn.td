@@ -39,6 +39,7 @@ class Nn_TensorOf<string elements, string summary> : Type<And<[AnyRankedTensor.p
   "a statically shaped tensor of " # summary, "::mlir::RankedTensorType">;
 def Nn_Tensor : Nn_TensorOf<"isElement", "f16, bf16, f32, f64, i32 or i64">;
 def Nn_FloatTensor : Nn_TensorOf<"isFloatElement", "f16, bf16, f32 or f64">;
+def Nn_DoubleTensor : Nn_TensorOf<"isDoubleElement", "f64">;
 def Nn_IndexTensor : Nn_TensorOf<"isIndexElement", "i32 or i64">;
 
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;
@@ -170,6 +171,39 @@ def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable, ConvertsElements]>
   let arguments = (ins Nn_Tensor:$input);
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType), [{
     build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({input})).clone(elementType), input);
+  }]>];
+}
+
+def Nn_ExactPartOp : Nn_Elementwise<"exact_part", "{{{0}, {}}}", [ConvertsElements]> {
+  let summary = "An addend of x of which sums have no rounding: part 0, 1 or 2 of three";
+  let description = [{
+    Part k is what the parts before it leave of x, rounded to a multiple of q_k, where q is 2^8, 2^-32 and 2^-72. What the last leaves, at most
+    2^-73, is dropped: nothing of an f32 from 2^-49 on, or of an f64 from 2^-20 on. As up to 2^14 multiples of one q are added up in f64 without rounding, their sum
+    is the same in every order: over ranks, micro-batches and by every library. (Pre-rounding: Rump, Ogita and Oishi 2008, "Accurate
+    floating-point summation"; Demmel and Nguyen 2013, "Fast reproducible floating-point summation".) From 2^47 on x is infinite, as
+    a number too large for f16 is. (A NaN stays one; which of them is not said.)
+
+    So it counts as linear, though the parts of a sum are not the sums of the parts of its addends: only nn.exact_sum makes a number of parts,
+    and it needs the sum of each.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<2>]>:$part);
+  let results = (outs Nn_DoubleTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$part), [{
+    build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({input})).clone($_builder.getF64Type()),
+          input, $_builder.getI64IntegerAttr(part));
+  }]>];
+}
+
+def Nn_ExactSumOp : Nn_Elementwise<"exact_sum", "{}", [ConvertsElements]> {
+  let summary = "The number that parts of nn.exact_part, or sums of them, make: part0 + part1 + part2, rounded";
+  let description = [{
+    To f64, from the sum of part0 and part1 and what that has lost; then to f32, and from there to bf16 or f16.
+  }];
+  let arguments = (ins Nn_DoubleTensor:$part0, Nn_DoubleTensor:$part1, Nn_DoubleTensor:$part2);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, "::mlir::Type":$elementType), [{
+    build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType(parts)).clone(elementType), parts[0],
+          parts[1], parts[2]);
   }]>];
 }
 

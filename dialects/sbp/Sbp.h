@@ -33,6 +33,13 @@ inline constexpr llvm::StringLiteral kMicroBatchesName = "sbp.micro_batches";
 /// And in which order their gradients are added up: the text of an AccumulateOrder.
 inline constexpr llvm::StringLiteral kAccumulateOrderName = "sbp.accumulate_order";
 
+/// And whether its bits are those of as many micro-batches on another number of ranks, or in another order: a boolean.
+inline constexpr llvm::StringLiteral kReproducibleName = "sbp.reproducible";
+
+/// Attribute of a function whose sums over the batch have been made so ('sbp-exact-sums'): the name of the axis that
+/// splits the batch.
+inline constexpr llvm::StringLiteral kExactSumsName = "sbp.exact_sums";
+
 /// What variables' values live in.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   mlir::StringRef getName() final { return "sbp.variable"; }

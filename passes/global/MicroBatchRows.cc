@@ -23,7 +23,8 @@ class MicroBatchProblem {
 public:
   MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, bool keepsWhole)
       : function(function), microBatches(microBatches), axis(axis), keepsWhole(keepsWhole) {
-    problem.placement = {"", {{"micro-batches", microBatches}}, {}};
+    // On an axis of size 1 all signatures are the same, and nothing would be a sum.
+    problem.placement = {"", {{"micro-batches", std::max<int64_t>(microBatches, 2)}}, {}};
     problem.cost = costOf;
   }
 
@@ -178,6 +179,12 @@ private:
 };
 
 } // namespace splitcast
+
+bool splitcast::updatesByGradient(func::FuncOp function) {
+  return !function.isExternal() && function.getBody().hasOneBlock() &&
+         llvm::any_of(function.getBody().front().getOps<sbp::FenceOp>(),
+                      [](sbp::FenceOp fence) { return updateScopeOf(fence); });
+}
 
 bool MicroBatchRows::isSum(OpOperand &use) const {
   const std::optional<sbp::Sbp> from = made(use.get());

@@ -26,6 +26,9 @@
 
 namespace splitcast {
 
+/// Whether a function has an update by a gradient, which is a sum over the batch.
+bool updatesByGradient(mlir::func::FuncOp function);
+
 class MicroBatchRows {
 public:
   /// Of a function of one block, cut along what `axis` of the placement splits of its arguments.

@@ -63,6 +63,35 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect"];
 }
 
+def ExactSumsPass : Pass<"sbp-exact-sums", "mlir::ModuleOp"> {
+  let summary = "Makes sums over the batch of parts that have no rounding";
+  let description = [{
+    Of each function that updates by a gradient and is to be reproducible: what it needs summed over its batch (gradients, the loss, a number of
+    labels) is made, with nn.exact_sum, of the sums of three parts of each addend (nn.exact_part). So its bits do not depend on how many ranks there
+    are, in which order they reduce, and whether they do per micro-batch or per step, as long as there are as many micro-batches in all, of
+    the same rows. A sum of f32 sends six times the bytes, in three times the calls, and accumulators take as many. What ranks add up along an axis
+    that does not split the batch, and integers, stay as they are; 'sbp-propagate' refuses what else would differ with the number of ranks. After 'nn-expand-optimizers', before 'sbp-split-steps'. Before and after (from
+    tests/passes/global/exact_sums_example.mlir):
+    ```mlir
+    func.func @train(%x: tensor<12x4xf32, #S0_>) -> tensor<f32> {                                              // before
+    %g0 = nn.exact_part %g {part = 0 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf64>                             // after
+    %f0 = sbp.fence %g0 in %s : tensor<4x2xf64>
+    %f = nn.exact_sum %f0, %f1, %f2 : (tensor<4x2xf64>, tensor<4x2xf64>, tensor<4x2xf64>) -> tensor<4x2xf32>
+    ```
+    A function says itself whether it is reproducible with the attribute `sbp.reproducible`.
+    - C1: The compiler makes its schedule, if it has one.
+    - C2: There are at most 2^14 addends: micro-batches times ranks.
+    - C3: The axis splits an argument, and micro-batches times the ranks that split a dimension of one divide it.
+    - C4: As C2 of 'sbp-split-steps', in one micro-batch, too.
+  }];
+  let options = [
+    Option<"reproducible", "reproducible", "bool", "false", "Of functions that do not say it with sbp.reproducible">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "As of 'sbp-split-steps'">,
+    Option<"axis", "axis", "std::string", "\"\"", "As of 'sbp-split-steps'">,
+  ];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
+}
+
 def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
   let summary = "Makes a schedule of micro-batches of each function that updates by a gradient";
   let description = [{

@@ -10,6 +10,7 @@
 //   %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #S0_>) -> tensor<8x2xf32>            // before
 //   %0 = sbp.boxing %w : tensor<4x2xf32, #S0_> -> tensor<4x2xf32, #B>                                    // after
 //   %y = nn.matmul %x, %0 : (tensor<8x4xf32, #S0_>, tensor<4x2xf32, #B>) -> tensor<8x2xf32, #S0_>
+#include "passes/global/ExactSumsCheck.h"
 #include "passes/global/Passes.h"
 #include "passes/global/SignatureProblem.h"
 
@@ -39,13 +40,14 @@ public:
       if (isUndecided(read.getResult()))
         decide(read.getResult(), logical(read.getVariable()));
     }
-    if (failed(choose()))
+    FailureOr<std::optional<ExactSumsCheck>> check = ExactSumsCheck::of(function, placement);
+    if (failed(check) || failed(choose()))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
       apply(&op);
     applyReturn(cast<func::ReturnOp>(body.getTerminator()));
     eraseUnused(body);
-    return success();
+    return *check ? (*check)->verify(body) : success();
   }
 
 private:

@@ -67,13 +67,13 @@ public:
       role += "_";
   }
 
-  /// Several updates of a variable in one step have an accumulator each.
-  sbp::VariableOp of(sbp::VariableOp variable, int64_t number) {
+  /// Several sums for a variable in one step have an accumulator each.
+  sbp::VariableOp of(sbp::VariableOp variable, int64_t number, Type element) {
     sbp::VariableOp &made = all[{variable, number}];
     if (!made) {
       const std::string own = number == 0 ? role : role + std::to_string(number);
-      made =
-          create(variable, (variable.getSymName() + "." + own).str(), variable.getType(), variable.getGroupOrPrefix());
+      made = create(variable, (variable.getSymName() + "." + own).str(), variable.getTensorType().clone(element),
+                    variable.getGroupOrPrefix());
       made.setStateOf(variable.getSymName());
       made.setRole(own);
     }
@@ -157,15 +157,16 @@ private:
   sbp::VariableOp accumulatorOf(const Sum &sum, sbp::FenceOp update) {
     const Type type = nn::undecided(sum.addend.getType());
     sbp::VariableOp variable = update ? accumulators.variableOf(update) : sbp::VariableOp();
-    if (variable && nn::undecided(variable.getType()) != type)
+    if (variable && sbp::shapeOf(variable.getType()) != sbp::shapeOf(type))
       variable = {};
     if (variable && sum.fence)
-      return accumulators.of(variable, updates[variable]++);
+      return accumulators.of(variable, updates[variable]++, getElementTypeOrSelf(type));
     Operation *beside = variable ? variable.getOperation() : function.getOperation();
     const std::string name = variable ? (variable.getSymName() + ".accumulated").str()
                                       : (function.getSymName() + ".sum").str() + std::to_string(all.size());
-    sbp::VariableOp made =
-        accumulators.create(beside, name, type, variable ? variable.getGroupOrPrefix() : function.getSymName());
+    // What a user gave a signature keeps it.
+    sbp::VariableOp made = accumulators.create(beside, name, sum.addend.getType(),
+                                               variable ? variable.getGroupOrPrefix() : function.getSymName());
     made.setFrozen(true);
     return made;
   }
@@ -174,7 +175,7 @@ private:
   /// its runs would reduce.
   void markAsMade() {
     for (Sum &sum : all)
-      if (!sum.accumulator.getStateOf() && sum.level + 1 == loops)
+      if (!sum.accumulator.getStateOf() && !sum.accumulator.getLogical() && sum.level + 1 == loops)
         sum.accumulator.setAsMade(true);
   }
 
@@ -233,6 +234,8 @@ public:
       inputs.push_back(RankedTensorType::get({}, b.getI64Type()));
     made = b.create<func::FuncOp>(step.getLoc(), name, b.getFunctionType(inputs, {}));
     made.setVisibility(step.getVisibility());
+    if (Attribute axis = step->getAttr(sbp::kExactSumsName))
+      made->setAttr(sbp::kExactSumsName, axis);
     Block *body = made.addEntryBlock();
     for (auto [to, number] : llvm::enumerate(taken)) {
       values[step.getArgument(number)] = body->getArgument(to);
@@ -441,7 +444,8 @@ private:
 
   Value read(const Sum &sum) {
     sbp::VariableOp variable = sum.accumulator;
-    return b.create<sbp::ReadOp>(step.getLoc(), nn::undecided(variable.getType()), variable.getSymName());
+    const Type type = variable.getStateOf() ? nn::undecided(variable.getType()) : Type(variable.getType());
+    return b.create<sbp::ReadOp>(step.getLoc(), type, variable.getSymName());
   }
 
   /// What the sum is with this run's addend; the next run reads it. `scope`: of the update, or null.
@@ -452,6 +456,7 @@ private:
     Value total = fenced(addend);
     if (part != Part::First)
       total = b.create<nn::AddOp>(loc, fenced(read(sum)), total);
+    total.setType(sum.addend.getType()); // with the signature that a user gave it
     if (part != Part::Last)
       b.create<sbp::AssignOp>(loc, FlatSymbolRefAttr::get(variable.getSymNameAttr()), total);
     return total;
@@ -546,7 +551,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
   FailureOr<Steps> stepsOf(func::FuncOp function, int64_t axisIndex) {
     Attribute saidCount = function->removeAttr(sbp::kMicroBatchesName),
               saidOrder = function->removeAttr(sbp::kAccumulateOrderName);
-    const bool isStep = updates(function);
+    const bool isStep = updatesByGradient(function);
     auto count = dyn_cast_or_null<IntegerAttr>(saidCount);
     if (saidCount && (!count || !isStep))
       return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = "
@@ -561,12 +566,6 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
              << ", which must be \"per-micro-batch\" or \"per-step\", of a function that updates "
                 "by a gradient";
     return Steps{count ? count.getInt() : isStep ? microBatches.getValue() : 1, *order, axisIndex};
-  }
-
-  static bool updates(func::FuncOp function) {
-    return !function.isExternal() && function.getBody().hasOneBlock() &&
-           llvm::any_of(function.getBody().front().getOps<sbp::FenceOp>(),
-                        [](sbp::FenceOp fence) { return updateScopeOf(fence); });
   }
 
   static bool hasBatch(func::FuncOp function, const MicroBatchRows &rows) {

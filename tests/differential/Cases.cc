@@ -204,8 +204,41 @@ func.func @train(%x: tensor<12x4xf32, #S0>, %mask: tensor<12x2xf32, #S0>) -> (te
   return %loss, %z : tensor<f32>, tensor<12x2xf32>
 })";
 
+/// Buckets of 128 elements (a, d) and of 64 (b, c).
+constexpr const char *kCopies = R"(
+#p = #sbp.placement<"cpu", [dp = RANKS]>
+#B = #sbp.nd<#p, [B]>
+sbp.variable @a.w : tensor<64xf32, #B>
+sbp.variable @a.v : tensor<64xf32, #B>
+sbp.variable @b.w : tensor<64xf32, #B>
+sbp.variable @c.w : tensor<64xf32, #B>
+sbp.variable @d.w : tensor<64xf32, #B>
+sbp.variable @d.v : tensor<64xf32, #B>
+sbp.variable @a.w.m : tensor<64xf32, #B> state_of @a.w role "m"
+sbp.variable @b.w.m : tensor<64xf32, #B> state_of @b.w role "m"
+sbp.variable @c.w.m : tensor<64xf32, #B> state_of @c.w role "m"
+sbp.variable @d.w.m : tensor<64xf32, #B> state_of @d.w role "m"
+sbp.variable @d.v.m : tensor<64xf32, #B> state_of @d.v role "m"
+func.func @train() -> (tensor<64xf32>, tensor<64xf32>) {
+  %aw = sbp.read @a.w : tensor<64xf32>
+  sbp.assign @b.w, %aw : tensor<64xf32>
+  %cw = sbp.read @c.w : tensor<64xf32>
+  sbp.assign @d.w, %cw : tensor<64xf32>
+  sbp.assign @d.v, %aw : tensor<64xf32>
+  %am = sbp.read @a.w.m : tensor<64xf32>
+  sbp.assign @b.w.m, %am : tensor<64xf32>
+  %cm = sbp.read @c.w.m : tensor<64xf32>
+  sbp.assign @d.v.m, %cm : tensor<64xf32>
+  %dm = sbp.read @d.v.m : tensor<64xf32>
+  sbp.assign @d.w.m, %dm : tensor<64xf32>
+  %bw = sbp.read @b.w : tensor<64xf32>
+  %dv = sbp.read @d.v : tensor<64xf32>
+  return %bw, %dv : tensor<64xf32>, tensor<64xf32>
+})";
+
 } // namespace
 
+Case copies(int64_t ranks) { return {"copies", onRanks(kCopies, ranks), 0}; }
 Case mlp(int64_t ranks) { return {"mlp", onRanks(kMlp, ranks), 0}; }
 Case classifier(int64_t ranks) { return {"classifier", onRanks(kClassifier, ranks), 9}; }
 Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageModel, ranks), 30}; }

@@ -29,6 +29,9 @@ Case manyRanks();
 Case tensorParallelMlp();
 /// The same with the 6 hidden features in pairs, 4 of them on one rank of tp and 2 on the other: slots of two sizes.
 Case tensorParallelMlpInPairs();
+/// Variables and states that are copied to others: from a larger bucket to a smaller one and back, at one offset and at
+/// another, and within one.
+Case copies(int64_t ranks);
 /// The MLP's loss as the sum over two halves of the batch, with weights read for each.
 Case microBatches(int64_t ranks);
 

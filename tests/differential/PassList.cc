@@ -93,7 +93,7 @@ std::string Configuration::text() const {
   return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis,
                       microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches, ", sbp::toString(order))
                                        : "",
-                      ownPolicies ? "" : " (own policies dropped)");
+                      reproducible ? ", reproducible" : "", ownPolicies ? "" : " (own policies dropped)");
 }
 
 sbp::ZeroOptions Configuration::zero() const {
@@ -101,6 +101,7 @@ sbp::ZeroOptions Configuration::zero() const {
   options.axis = axis;
   options.accumulate = microBatches;
   options.accumulateOrder = order;
+  options.reproducible = reproducible;
   options.policy.setRecompute(recompute).setUpdate(update);
   options.policy.setStage(stage).setBucketBytes(bucketBytes).setPrefetch(prefetch).setStrategy(strategy).setKeep(keep);
   return options;

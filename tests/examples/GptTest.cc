@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace splitcast {
 namespace {
 
@@ -54,6 +56,7 @@ TEST(Gpt, GroupsDecideForThemselves) {
   EXPECT_THAT(output, HasSubstr("group embedding: parameters 0.026 MB, optimizer state 0.053 MB"));
   EXPECT_THAT(output, HasSubstr("group h0: parameters 0.010 MB, optimizer state 0.019 MB"));
   EXPECT_THAT(output, HasSubstr("group h1: parameters 0.010 MB, optimizer state 0.019 MB"));
+  EXPECT_THAT(output, HasSubstr("group ln: parameters 0.000 MB, optimizer state 0.000 MB")); // 48 f32
 }
 
 std::string sampleOf(const std::string &output) {
@@ -119,8 +122,8 @@ TEST(Gpt, CommunicatesEachGradientOnceAndTheLoss) {
   EXPECT_EQ(fromPartial, boxings);
 }
 
-/// Each collective of rank 0's plan for a step at dp = 3, with its calls, bytes and messages.
-std::string collectivesOf(int64_t batch, int stage, sbp::Strategy strategy) {
+/// Rank 0's plan for a step at dp = 3.
+CommunicationReport communicationOf(int64_t batch, int stage, sbp::Strategy strategy) {
   Graph graph({"cpu", {{"dp", 3}}});
   graph.function("train");
   Tensor tokens = graph.input("tokens", ElementType::I64, {batch, 12}, split(0));
@@ -137,9 +140,12 @@ std::string collectivesOf(int64_t batch, int stage, sbp::Strategy strategy) {
   auto global = compileGlobal(*module, options);
   auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
   EXPECT_TRUE(plans.ok()) << plans.status();
+  return reportCommunication(*(*plans)->getOps<exec::PlanOp>().begin());
+}
+
+std::string textOf(const CommunicationReport &report) {
   std::string text;
-  auto plan = *(*plans)->getOps<exec::PlanOp>().begin();
-  for (const CommunicationReport::Entry &entry : reportCommunication(plan).entries)
+  for (const CommunicationReport::Entry &entry : report.entries)
     text += absl::StrCat(entry.collective, ": ", entry.calls, " calls, ", entry.bytesSent, " bytes, ", entry.messages,
                          " messages\n");
   return text;
@@ -149,10 +155,27 @@ std::string collectivesOf(int64_t batch, int stage, sbp::Strategy strategy) {
 TEST(Gpt, ARaggedBatchMovesNoActivations) {
   for (int stage : {0, 1, 2, 3})
     for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor}) {
-      std::string ragged = collectivesOf(32, stage, strategy);
-      EXPECT_EQ(ragged, collectivesOf(33, stage, strategy)) << "stage " << stage << " " << static_cast<int>(strategy);
+      std::string ragged = textOf(communicationOf(32, stage, strategy));
+      EXPECT_EQ(ragged, textOf(communicationOf(33, stage, strategy)))
+          << "stage " << stage << " " << static_cast<int>(strategy);
       EXPECT_THAT(ragged, Not(HasSubstr("all-to-all")));
     }
+}
+
+// The buckets of three groups (embedding, block, last norm), and the loss; nothing else.
+TEST(Gpt, ARaggedBatchSendsGradientsParametersAndTheLoss) {
+  auto callsAt = [](int stage) {
+    std::map<std::string, int64_t> calls;
+    for (const CommunicationReport::Entry &entry : communicationOf(32, stage, sbp::Strategy::Bucket).entries)
+      calls[entry.collective] = entry.calls;
+    return calls;
+  };
+  using Calls = std::map<std::string, int64_t>;
+  EXPECT_EQ(callsAt(0), (Calls{{"all-reduce", 3 + 1}}));
+  for (int stage : {1, 2})
+    EXPECT_EQ(callsAt(stage), (Calls{{"all-reduce", 1}, {"reduce-scatter", 3}, {"all-gather", 3}})) << stage;
+  // In forward and again in backward, but for the group that forward uses last, which is the embedding (tied).
+  EXPECT_EQ(callsAt(3), (Calls{{"all-reduce", 1}, {"reduce-scatter", 3}, {"all-gather", 3 + 2}}));
 }
 
 TEST(Gpt, CountsItsParameters) {

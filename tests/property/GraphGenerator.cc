@@ -211,6 +211,17 @@ bool gathersPerStep(const GeneratedGraph &graph, const differential::Configurati
          });
 }
 
+/// Each of the ways changed, if the graph can be compiled so in all of them.
+bool changeWays(GeneratedGraph &graph, function_ref<void(std::vector<differential::Configuration> &)> change,
+                function_ref<bool(const differential::Configuration &)> canBe) {
+  std::vector<differential::Configuration> ways = graph.configurations;
+  change(ways);
+  if (!llvm::all_of(ways, canBe))
+    return false;
+  graph.configurations = std::move(ways);
+  return true;
+}
+
 /// In as many micro-batches as divide its inputs, where its step can be made of some.
 void splitSteps(Random &random, GeneratedGraph &graph) {
   std::vector<int64_t> counts = {2, 3, 4, 5};
@@ -219,26 +230,39 @@ void splitSteps(Random &random, GeneratedGraph &graph) {
   while (!counts.empty()) {
     const int64_t count = random.pick(counts);
     llvm::erase(counts, count);
-    std::vector<differential::Configuration> split = graph.configurations;
-    for (differential::Configuration &configuration : split) {
-      configuration.microBatches = count;
-      configuration.order = order;
-    }
-    if (gathersOnce) {
-      split.back().stage = 3;
-      split.back().keep = sbp::Keep::Step;
-    }
-    if (llvm::all_of(split, [&](const auto &configuration) { return canSplitSteps(graph, configuration); })) {
-      graph.configurations = std::move(split);
-      graph.features.insert(toString(Feature::MicroBatches));
-      if (order == sbp::AccumulateOrder::PerStep)
-        graph.features.insert(toString(Feature::SummedPerStep));
-      if (llvm::any_of(graph.configurations,
-                       [&](const auto &configuration) { return gathersPerStep(graph, configuration); }))
-        graph.features.insert(toString(Feature::GatheredPerStep));
-      return;
-    }
+    const auto split = [&](std::vector<differential::Configuration> &ways) {
+      for (differential::Configuration &way : ways) {
+        way.microBatches = count;
+        way.order = order;
+      }
+      if (gathersOnce) {
+        ways.back().stage = 3;
+        ways.back().keep = sbp::Keep::Step;
+      }
+    };
+    if (!changeWays(graph, split, [&](const auto &way) { return canSplitSteps(graph, way); }))
+      continue;
+    graph.features.insert(toString(Feature::MicroBatches));
+    if (order == sbp::AccumulateOrder::PerStep)
+      graph.features.insert(toString(Feature::SummedPerStep));
+    if (llvm::any_of(graph.configurations, [&](const auto &way) { return gathersPerStep(graph, way); }))
+      graph.features.insert(toString(Feature::GatheredPerStep));
+    return;
   }
+}
+
+/// Where ranks and micro-batches have equal parts of the batch, and add up nothing else.
+void sumExactly(GeneratedGraph &graph) {
+  const auto makeExact = [](std::vector<differential::Configuration> &ways) {
+    for (differential::Configuration &way : ways)
+      way.reproducible = true;
+  };
+  const auto canBe = [&](const differential::Configuration &way) {
+    OwningOpRef<ModuleOp> module = compiledGlobally(graph, way);
+    return module && module->walk([](nn::ExactSumOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  };
+  if (changeWays(graph, makeExact, canBe))
+    graph.features.insert(toString(Feature::SummedExactly));
 }
 
 GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &context) {
@@ -291,6 +315,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Random steps(seed ^ 0xa0761d6478bd642f);
   if (traits.splitsBatch || steps.chance(60))
     splitSteps(steps, graph);
+  if (steps.chance(70))
+    sumExactly(graph);
   return graph;
 }
 

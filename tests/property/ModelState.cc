@@ -110,6 +110,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "several micro-batches",
                                                   "summed per step",
                                                   "gathered per step",
+                                                  "summed exactly",
                                                   "own policies"};
   return names;
 }

@@ -36,6 +36,7 @@ enum class Feature {
   MicroBatches,    ///< the step is a schedule
   SummedPerStep,   ///< of these, whose accumulators are P
   GatheredPerStep, ///< of these, with a prologue of what all micro-batches gather
+  SummedExactly,   ///< the step is reproducible
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);

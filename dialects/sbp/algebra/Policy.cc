@@ -128,12 +128,13 @@ struct ModuleOption {
   const char *help;
   const char *allowed;
   bool isOfStorage;
+  std::optional<std::string> flagValue;
   bool (*set)(std::string_view text, ZeroOptions *options);
   std::string (*get)(const ZeroOptions &options);
 };
 
 const ModuleOption moduleOptions[] = {
-    {"axis", "the placement's axis to split along; its first when not said", "the name of an axis", true,
+    {"axis", "the placement's axis to split along; its first when not said", "the name of an axis", true, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        options->axis = text;
        return true;
@@ -141,6 +142,7 @@ const ModuleOption moduleOptions[] = {
      [](const ZeroOptions &options) { return options.axis; }},
     {"hold-gathers-bytes",
      "a function that assigns nothing keeps what it gathers between its runs, up to so many bytes", kAnyNumber, false,
+     std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);
        options->holdGathersBytes = value.value_or(options->holdGathersBytes);
@@ -148,7 +150,7 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
     {"accumulate", "micro-batches that a step is computed in, one after the other, whose gradients are added up",
-     kPositiveNumber, false,
+     kPositiveNumber, false, "K",
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);
        if (value.value_or(0) > 0)
@@ -158,13 +160,22 @@ const ModuleOption moduleOptions[] = {
      [](const ZeroOptions &options) { return std::to_string(options.accumulate); }},
     {"accumulate-order",
      "when ranks add up gradients: those of each micro-batch, or once each rank's own sums, which are whole",
-     "per-micro-batch or per-step", false,
+     "per-micro-batch or per-step", false, "ORDER",
      [](std::string_view text, ZeroOptions *options) {
        std::optional<AccumulateOrder> order = parseAccumulateOrder(text);
        options->accumulateOrder = order.value_or(options->accumulateOrder);
        return order.has_value();
      },
      [](const ZeroOptions &options) { return toString(options.accumulateOrder); }},
+    {"reproducible",
+     "sums over the batch are exact, so that as many micro-batches in all give the same bits on every number of ranks, "
+     "in both orders",
+     "no or yes", false, "",
+     [](std::string_view text, ZeroOptions *options) {
+       options->reproducible = text == "yes" || (text != "no" && options->reproducible);
+       return text == "yes" || text == "no";
+     },
+     [](const ZeroOptions &options) -> std::string { return options.reproducible ? "yes" : "no"; }},
 };
 
 std::string misfit(std::string_view name, std::string_view value, const std::string &allowed) {
@@ -231,11 +242,11 @@ std::vector<OptionInfo> zeroOptionInfos() {
   for (const DecisionInfo &info : decisionInfos())
     infos.push_back({info.name,
                      std::string(info.help) + ": " + info.allowed() + " (" + info.toString(info.standard) + ")",
-                     info.allowed(), info.toString(info.standard), /*isOfStorage=*/true});
+                     info.allowed(), info.toString(info.standard), /*isOfStorage=*/true, std::nullopt});
   for (const ModuleOption &option : moduleOptions) {
     std::string standard = option.get(ZeroOptions());
     infos.push_back({option.name, option.help + (standard.empty() ? std::string() : " (" + standard + ")"),
-                     option.allowed, standard, option.isOfStorage});
+                     option.allowed, standard, option.isOfStorage, option.flagValue});
   }
   return infos;
 }

@@ -129,6 +129,8 @@ struct ZeroOptions {
   int64_t accumulate = 1;
   /// Of functions that do not say it themselves. Another order is another rounding.
   AccumulateOrder accumulateOrder = AccumulateOrder::PerMicroBatch;
+  /// Of functions that do not say it themselves: sums over the batch have no rounding, and so no order.
+  bool reproducible = false;
   /// Groups that are recomputed, and groups within them, whatever they say themselves.
   std::vector<std::string> recomputedGroups;
 };
@@ -144,6 +146,9 @@ struct OptionInfo {
   std::string allowed; ///< "bucket or tensor"
   std::string standard;
   bool isOfStorage; ///< read by 'sbp-zero-storage'
+  /// What a tool that runs calls the value of a flag of the same name; empty: the flag takes none, and says yes.
+  /// Nothing: there is no such flag.
+  std::optional<std::string> flagValue;
 };
 std::vector<OptionInfo> zeroOptionInfos();
 

@@ -161,6 +161,15 @@ TEST(Graph, Accumulates) {
                 {/*accumulate=*/3, sbp::AccumulateOrder::PerStep});
   EXPECT_THAT(*once.text(),
               HasSubstr(R"(attributes {sbp.accumulate_order = "per-step", sbp.micro_batches = 3 : i64})"));
+  Graph exact({"cpu", {{"dp", 2}}});
+  exact.minimize(mean(linear(exact.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5},
+                 {/*accumulate=*/3, std::nullopt, /*reproducible=*/true});
+  EXPECT_THAT(*exact.text(), HasSubstr("attributes {sbp.micro_batches = 3 : i64, sbp.reproducible = true}"));
+  EXPECT_EQ(compile(*exact.text(), "stage=2"), "");
+  Graph uneven({"cpu", {{"dp", 2}}});
+  uneven.minimize(mean(linear(uneven.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5},
+                  {/*accumulate=*/4, std::nullopt, /*reproducible=*/true});
+  EXPECT_THAT(compile(*uneven.text(), "stage=2"), HasSubstr("which 8 addends"));
   Graph none({"cpu", {{"dp", 2}}});
   none.minimize(mean(linear(none.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5}, {0});
   EXPECT_THAT(std::string(none.finish().status().message()),

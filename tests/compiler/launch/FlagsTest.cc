@@ -163,6 +163,26 @@ TEST(Flags, OrderOfSumsCountsWhereverItStands) {
   EXPECT_EQ(zero.accumulateOrder, sbp::AccumulateOrder::PerMicroBatch);
 }
 
+TEST(Flags, ReproducibleCountsWhereverItStands) {
+  for (const std::vector<const char *> &given :
+       std::vector<std::vector<const char *>>{{"--reproducible"},
+                                              {"--enable-zero=reproducible=yes"},
+                                              {"--enable-zero=stage=1,reproducible=no", "--reproducible"},
+                                              {"--reproducible", "--enable-zero=stage=1"}}) {
+    sbp::ZeroOptions zero;
+    Flags flags("program", "");
+    flags.addZero(&zero);
+    ASSERT_TRUE(parse(flags, given).ok());
+    EXPECT_TRUE(zero.reproducible);
+  }
+  sbp::ZeroOptions zero;
+  Flags flags("program", "");
+  flags.addZero(&zero);
+  EXPECT_THAT(std::string(parse(flags, {"--enable-zero=reproducible=true"}).message()),
+              HasSubstr("reproducible is 'true', which must be no or yes"));
+  EXPECT_FALSE(zero.reproducible);
+}
+
 TEST(Flags, RecomputeNamesGroups) {
   auto parsed = [](const std::vector<const char *> &given, sbp::ZeroOptions *zero) {
     Flags flags("program", "");

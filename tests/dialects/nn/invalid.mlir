@@ -563,6 +563,22 @@ func.func @elementwise_types(%x: tensor<4xf32>, %y: tensor<4xf64>) {
 
 // -----
 
+func.func @exact_part(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.exact_part' op attribute 'part' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 0 whose maximum value is 2}}
+  %0 = nn.exact_part %x {part = 3 : i64} : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @exact_part(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.exact_part' op result #0 must be a statically shaped tensor of f64, but got 'tensor<4xf32>'}}
+  %0 = nn.exact_part %x {part = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 // The label is compared with an integer, and counts in whatever type the result says.
 func.func @not_equal(%x: tensor<4xf32>, %i: tensor<4xi64>) {
   // expected-error @below {{'nn.not_equal' op operand #0 must be a statically shaped tensor of i32 or i64, but got 'tensor<4xf32>'}}

@@ -53,6 +53,10 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %19 = nn.not_equal %i {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.not_equal %[[I]] {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
   %20 = nn.not_equal %i {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
+  // CHECK-NEXT: %[[PART:.*]] = nn.exact_part %[[X]] {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %21 = nn.exact_part %x {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: nn.exact_sum %[[PART]], %[[PART]], %[[PART]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  %22 = nn.exact_sum %21, %21, %21 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
   return
 }
 

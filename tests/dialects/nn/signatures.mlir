@@ -158,14 +158,16 @@ func.func @products(%b: tensor<5x2x4x3xf32, #B>, %s0: tensor<5x2x4x3xf32, #S0>, 
 }
 
 // CHECK-LABEL: func.func @functions
-// CHECK-COUNT-5: = nn.
-func.func @functions(%s: tensor<5x3xf32, #S1>, %flat: tensor<5x3xf32, #Sf>, %i: tensor<5x3xi64, #S0>, %two: tensor<5x3xi64, #S0_S1>,
+// CHECK-COUNT-7: = nn.
+func.func @functions(%s: tensor<5x3xf32, #S1>, %p: tensor<5x3xf32, #P>, %flat: tensor<5x3xf32, #Sf>, %i: tensor<5x3xi64, #S0>, %two: tensor<5x3xi64, #S0_S1>,
                      %flat_i: tensor<5x3xi64, #Sf>) {
   %0 = nn.sin %s : (tensor<5x3xf32, #S1>) -> tensor<5x3xf32, #S1>
   %1 = nn.cos %flat : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
   %2 = nn.not_equal %i {value = 3 : i64} : (tensor<5x3xi64, #S0>) -> tensor<5x3xf32, #S0>
   %3 = nn.not_equal %two {value = 3 : i64} : (tensor<5x3xi64, #S0_S1>) -> tensor<5x3xf64, #S0_S1>
   %4 = nn.not_equal %flat_i {value = 3 : i64} : (tensor<5x3xi64, #Sf>) -> tensor<5x3xi64, #Sf>
+  %5 = nn.exact_part %p {part = 0 : i64} : (tensor<5x3xf32, #P>) -> tensor<5x3xf64, #P>
+  %6 = nn.exact_part %flat {part = 1 : i64} : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf64, #Sf>
   return
 }
 

@@ -303,6 +303,16 @@ func.func @cos(%x: tensor<4xf32, #P>) {
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.exact_sum' op operand 0 is P on axis "dp"; 'nn.exact_sum' is not linear in it and takes S or B
+func.func @exact_sum(%x: tensor<4xf64, #P>) {
+  %0 = nn.exact_sum %x, %x, %x : (tensor<4xf64, #P>, tensor<4xf64, #P>, tensor<4xf64, #P>) -> tensor<4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
 // CHECK: error: 'nn.not_equal' op operand 0 is P on axis "dp"; 'nn.not_equal' is not linear in it and takes S or B
 func.func @not_equal(%x: tensor<4xi64, #P>) {
   %0 = nn.not_equal %x {value = 0 : i64} : (tensor<4xi64, #P>) -> tensor<4xf32, #P>

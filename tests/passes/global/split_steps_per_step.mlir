@@ -35,3 +35,14 @@ func.func @train(%x: tensor<12x4xf32, #S0_B_>) -> tensor<f32> {
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return %loss : tensor<f32>
 }
+
+// A sum whose signature a user has said is carried in that.
+// CHECK: func.func @said.first(
+// CHECK: sbp.assign @said.sum{{[0-9]}}, %{{.*}} : tensor<f32, #B_B>
+func.func @said(%x: tensor<12x4xf32, #S0_B_>) -> tensor<f32, #sbp.nd<#p, [B, B]>> {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0_B_>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32, #sbp.nd<#p, [B, B]>>
+  nn.minimize %loss : tensor<f32, #sbp.nd<#p, [B, B]>> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32, #sbp.nd<#p, [B, B]>>
+}

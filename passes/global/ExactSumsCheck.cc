@@ -1,0 +1,89 @@
+#include "passes/global/ExactSumsCheck.h"
+
+#include "dialects/nn/Nn.h"
+#include "dialects/sbp/algebra/Solver.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+FailureOr<std::optional<ExactSumsCheck>> ExactSumsCheck::of(func::FuncOp function, sbp::PlacementAttr placement) {
+  Attribute said = function->getAttr(sbp::kExactSumsName);
+  if (!said)
+    return std::optional<ExactSumsCheck>();
+  const sbp::Placement algebra = placement.toAlgebra();
+  auto name = dyn_cast<StringAttr>(said);
+  const int64_t axis = name ? algebra.axisIndex(name.getValue().str()) : -1;
+  if (axis < 0)
+    return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kExactSumsName << " = " << said
+                                  << ", which must be an axis of " << placement << "; 'sbp-exact-sums' writes it";
+  FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, 1, axis);
+  if (failed(rows))
+    return failure();
+  return std::optional<ExactSumsCheck>(
+      ExactSumsCheck(name.getValue().str(), axis, algebra.axes[axis].size == 1, std::move(*rows)));
+}
+
+LogicalResult ExactSumsCheck::verify(Block &body) const {
+  if (isOfOneRank)
+    return success();
+  for (Operation &op : body.without_terminator())
+    if (failed(verifyRounding(&op)) || failed(verifyRows(&op)))
+      return failure();
+  return success();
+}
+
+sbp::Sbp ExactSumsCheck::entryOf(Value value) const { return sbp::signatureOf(value).toAlgebra()[axis]; }
+
+/// Of parts and their sums, or an integer.
+static bool isExact(Value value) {
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *maker = next.getDefiningOp();
+    if (isa<IntegerType>(getElementTypeOrSelf(next.getType())) || isa_and_nonnull<nn::ExactPartOp>(maker))
+      continue;
+    if (isa_and_nonnull<nn::AddOp>(maker))
+      open.append(maker->operand_begin(), maker->operand_end());
+    else if (auto fence = dyn_cast_or_null<sbp::FenceOp>(maker))
+      open.push_back(fence.getInput());
+    else if (auto read = dyn_cast_or_null<sbp::ReadOp>(maker); !read || !read.getType().getElementType().isF64())
+      return false;
+  }
+  return true;
+}
+
+LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
+  auto boxing = dyn_cast<sbp::BoxingOp>(op);
+  if (!boxing || !entryOf(boxing.getInput()).isPartial() || entryOf(boxing.getOutput()).isPartial() ||
+      isExact(boxing.getInput()))
+    return success();
+  return boxing.getInput().getDefiningOp()->emitOpError()
+         << "is summed over the ranks of axis \"" << name
+         << "\" and rounded, in a function that is to be reproducible, though it is no sum over the batch; let ranks "
+            "have its operands whole (B), or leave 'reproducible' out";
+}
+
+/// What is more than elementwise takes of the batch what a rank has of it, and nothing of other ranks.
+LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
+  auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
+  if (!sharded || isa<sbp::BoxingOp, sbp::FenceOp>(op) ||
+      (sbp::isElementwise(sharded.getLoopSpec()) && !isa<nn::ExactPartOp>(op)))
+    return success();
+  for (Value operand : sbp::tensorOperands(op)) {
+    Value source = operand;
+    while (auto boxing = source.getDefiningOp<sbp::BoxingOp>())
+      source = boxing.getInput();
+    const std::optional<sbp::Sbp> made = rows.made(source);
+    if (!made || made->isBroadcast())
+      continue;
+    const sbp::Sbp entry = entryOf(operand);
+    if (entry.kind == made->kind && (!entry.isSplit() || entry.dim == made->dim))
+      continue;
+    return op->emitOpError()
+           << "has an operand that is " << toString(entry) << " along axis \"" << name
+           << "\", in a function that is to be reproducible, but " << toString(*made)
+           << " along the batch, so that its addends would differ with the number of ranks; let ranks "
+              "have variables whole (B) and no others' rows, or leave 'reproducible' out";
+  }
+  return success();
+}

@@ -1,0 +1,164 @@
+// What cannot be summed without rounding.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics -o /dev/null -sbp-exact-sums="reproducible micro-batches=4096" -sbp-propagate
+
+// @exact_sums_c2: 4,096 micro-batches on 8 ranks.
+#p = #sbp.placement<"cpu", [dp = 4, tp = 2]>
+#S = #sbp.nd<#p, [S(0), B]>
+sbp.variable @w : tensor<16384x4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible in 4096 micro-batches on 8 ranks, but sums have no rounding up to 16384 addends only; make micro-batches larger}}
+func.func @train(%g: tensor<16384x4xf32, #S>) {
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<16384x4xf32, #S>
+  return
+}
+
+// -----
+
+// @exact_sums_c1_legal, @exact_sums_c2_legal, @exact_sums_c3_legal, @exact_sums_c4_legal: on 4. What says that it is not reproducible may be anything.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+sbp.variable @w : tensor<4xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<16384x4xf32, #S>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
+  return
+}
+func.func @softmax(%x: tensor<4x16384xf32, #S1>) attributes {sbp.reproducible = false} {
+  %y = nn.softmax %x : (tensor<4x16384xf32, #S1>) -> tensor<4x16384xf32>
+  %g = nn.reduce_sum %y {dims = array<i64: 1>} : (tensor<4x16384xf32>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
+// @exact_sums_c4: of all rows at once.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S1 = #sbp.nd<#p, [S(1)]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible, so what it needs of its batch must be there for each micro-batch, or be a sum over them; change that, or leave 'reproducible' out}}
+func.func @train(%x: tensor<4x16384xf32, #S1>) {
+  // expected-error @below {{'nn.softmax' op needs operand 0 of all micro-batches at once}}
+  %y = nn.softmax %x : (tensor<4x16384xf32, #S1>) -> tensor<4x16384xf32>
+  %g = nn.reduce_sum %y {dims = array<i64: 1>} : (tensor<4x16384xf32>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'func.func' op @predict has sbp.reproducible = true, which must be true or false, of a function that updates by a gradient}}
+func.func @predict(%x: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) attributes {sbp.reproducible = true} {
+  return
+}
+
+// -----
+
+// Ranks add up what a user boxed, each time rounded.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+#B = #sbp.nd<#p, [B]>
+sbp.variable @w : tensor<4xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>) {
+  // expected-error @below {{'nn.reduce_sum' op is summed over the ranks of axis "dp" and rounded, in a function that is to be reproducible, though it is no sum over the batch; let ranks have its operands whole (B), or leave 'reproducible' out}}
+  %s = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<16384x4xf32, #S>) -> tensor<4xf32>
+  %b = sbp.boxing %s : tensor<4xf32> -> tensor<4xf32, #B>
+  %t = nn.mul %b, %b : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %t in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
+  return
+}
+
+// -----
+
+// @exact_sums_c3: 4,096 micro-batches on 3 ranks.
+#p = #sbp.placement<"cpu", [dp = 3]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible, but argument 0 has 16384 elements along dimension 0, which 12288 addends (micro-batches times the ranks that split it) do not divide; choose a divisor of 16384}}
+func.func @train(%x: tensor<16384x4xf32, #sbp.nd<#p, [S(0)]>>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<16384x4xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
+// @exact_sums_c3: no batch.
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @train is to be reproducible, but ranks split none of its arguments along axis "dp"; name the axis that splits the batch, or leave 'reproducible' out}}
+func.func @train(%x: tensor<16384x4xf32, #sbp.nd<#p, [B, S(0)]>>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<16384x4xf32, #sbp.nd<#p, [B, S(0)]>>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  return
+}
+
+// -----
+
+// @exact_sums_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32>
+// expected-error @below {{'func.func' op @part is to be reproducible, but it is run by @train, and what that adds up from run to run is rounded; say sbp.reproducible = false of it, or leave the schedule to the compiler}}
+func.func @part(%x: tensor<8192x4xf32, #sbp.nd<#p, [S(0)]>>) {
+  %g = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<8192x4xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
+  return
+}
+sbp.schedule @train of 2 {
+  sbp.run @part from 0 to 2 takes [0] cut [0]
+}
+
+// -----
+
+// The rows of all ranks, as a user boxed them: with another number of ranks a micro-batch would have others.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+#B = #sbp.nd<#p, [B]>
+sbp.variable @w : tensor<4xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>) {
+  %b = sbp.boxing %x : tensor<16384x4xf32, #S> -> tensor<16384x4xf32, #B>
+  // expected-error @below {{'nn.reduce_sum' op has an operand that is B along axis "dp", in a function that is to be reproducible, but S(0) along the batch, so that its addends would differ with the number of ranks; let ranks have variables whole (B) and no others' rows, or leave 'reproducible' out}}
+  %g = nn.reduce_sum %b {dims = array<i64: 0>} : (tensor<16384x4xf32, #B>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
+  return
+}
+
+// -----
+
+// Likewise, where a variable's columns lie on the ranks of the batch.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+sbp.variable @v : tensor<4x32768xf32, #sbp.nd<#p, [S(1)]>>
+sbp.variable @w : tensor<32768xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>) {
+  %v = sbp.read @v : tensor<4x32768xf32>
+  // expected-error @below {{'nn.matmul' op has an operand that is S(1) along axis "dp"}}
+  %y = nn.matmul %x, %v : (tensor<16384x4xf32, #S>, tensor<4x32768xf32>) -> tensor<16384x32768xf32>
+  %g = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<16384x32768xf32>) -> tensor<32768xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<32768xf32>
+  sbp.assign @w, %f : tensor<32768xf32>
+  return
+}
+
+// -----
+
+// 'sbp-exact-sums' says which axis.
+#p = #sbp.placement<"cpu", [dp = 4]>
+// expected-error @below {{'func.func' op @train has sbp.exact_sums = "batch", which must be an axis of #sbp.placement<"cpu", [dp = 4]>; 'sbp-exact-sums' writes it}}
+func.func @train(%x: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) attributes {sbp.exact_sums = "batch"} {
+  return
+}
