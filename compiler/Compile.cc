@@ -69,7 +69,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const Compile
     return diagnostics.error("the module has no program for this rank");
   absl::Status status = runPipeline(**local, "the program of this rank does not compile", [&](OpPassManager &manager) {
     LocalOptions localOptions;
-    localOptions.prefetch = options.zero.policy.prefetch();
+    localOptions.prefetch = options.zero.policy.prefetch() == 0 ? 0 : 1;
     buildLocalPipeline(manager, localOptions);
     buildPlanPipeline(manager);
   });

@@ -62,6 +62,8 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   HoldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createHoldGathersPass(hold));
+  // Of the gathers that are left, by all that is computed between them.
+  manager.addPass(createChoosePrefetchPass());
   manager.addPass(createVerifyGlobalPass());
 }
 

@@ -149,9 +149,13 @@ class Ccl_Collective<string mnemonic, string kind>
 def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
+    What is `stored` is, on every rank, what a variable or bucket holds, under whatever names and in whatever order of its elements: such a gather can start
+    anywhere behind the last assignment of that.
     - C1: One block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
   }];
+  let arguments = (ins Ccl_Tensor:$input, Ccl_GroupAttr:$group, DenseI64ArrayAttr:$blocks,
+                   OptionalAttr<DenseI64ArrayAttr>:$received, StrAttr:$what, UnitAttr:$stored);
 }
 
 def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {

@@ -265,6 +265,18 @@ def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
   let options = [Option<"limitBytes", "limit-bytes", "int64_t", "splitcast::sbp::ZeroOptions().holdGathersBytes", "What a function may hold; 0: nothing">];
 }
 
+def ChoosePrefetchPass : Pass<"sbp-choose-prefetch", "mlir::ModuleOp"> {
+  let summary = "Says how many groups ahead gathers start, where the policy is 'auto'";
+  let description = [{
+    As many that what is computed meanwhile takes as long as what is gathered, if up to eight are enough; else one. From
+    tests/passes/global/choose_prefetch_example.mlir:
+    ```mlir
+    sbp.variable @c.w : tensor<256x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = auto>  // before
+    sbp.variable @c.w : tensor<256x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = 2>     // after
+    ```
+  }];
+}
+
 def MergeEqualPass : Pass<"sbp-merge-equal", "mlir::func::FuncOp"> {
   let summary = "Merges equal ops, and reads of a variable between which nothing is assigned";
   let description = [{

@@ -7,6 +7,7 @@
 //   sbp.fence, sbp.scope          the same, on pieces: what stands in two scopes stays two until it is a plan
 //   ops that compute              the same op on pieces
 #include "passes/global/Passes.h"
+#include "passes/local/Aliases.h"
 #include "passes/local/LocalStorages.h"
 #include "passes/local/LocalizeBoxing.h"
 #include "passes/local/Passes.h"
@@ -200,10 +201,12 @@ private:
     sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
     sbp::Shape shape = sbp::shapeOf(op.getInput().getType());
     Value piece = values.lookup(op.getInput());
+    bool isStored = isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindFences(op.getInput()).getDefiningOp());
     for (const sbp::BoxingStep &step : sbp::planBoxing(shape, from, to, rank.placement)) {
       AxisGroup group = rank.group(step.axis);
-      CollectiveBuilder build(builder, op.getLoc(), group, describe(op));
+      CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored);
       piece = localizeStep(build, piece, step, shape, rank.placement, group);
+      isStored = false; // but a part of it, or with something else
     }
     values[op.getOutput()] = piece; // without a step, another name for the same bytes
   }

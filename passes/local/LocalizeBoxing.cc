@@ -43,6 +43,8 @@ Value CollectiveBuilder::run(Value input, RankedTensorType result, const ccl::Bl
                              DenseI64ArrayAttr received) {
   auto pending = ccl::PendingType::get(builder.getContext(), result);
   auto collective = builder.create<OpTy>(loc, pending, input, group, blocks, received, what);
+  if constexpr (std::is_same_v<OpTy, ccl::AllGatherOp>)
+    collective.setStored(isStored);
   return builder.create<ccl::WaitOp>(loc, result, collective.getPending());
 }
 

@@ -20,8 +20,10 @@ struct AxisGroup {
 /// Emits collectives on local tensors. `what` names them in messages; it is the same on all ranks.
 class CollectiveBuilder {
 public:
-  CollectiveBuilder(mlir::OpBuilder &builder, mlir::Location loc, const AxisGroup &group, std::string what)
-      : builder(builder), loc(loc), index(group.index), what(std::move(what)),
+  /// `isStored`: what a gather takes is what a variable or bucket holds.
+  CollectiveBuilder(mlir::OpBuilder &builder, mlir::Location loc, const AxisGroup &group, std::string what,
+                    bool isStored)
+      : builder(builder), loc(loc), index(group.index), what(std::move(what)), isStored(isStored),
         group(ccl::GroupAttr::get(builder.getContext(), group.axis, group.ranks, group.index)) {}
 
   /// All blocks, flat.
@@ -50,6 +52,7 @@ private:
   mlir::Location loc;
   int64_t index;
   std::string what;
+  bool isStored;
   ccl::GroupAttr group;
 };
 

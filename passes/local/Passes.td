@@ -14,7 +14,7 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
     tests/passes/local/localize_example.mlir, rank 0 of 4:
     ```mlir
     %1 = sbp.boxing %0 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>                                    // before
-    %1 = ccl.all_gather "w" %0 in #dp blocks [12, 12, 8, 8] : ...                                          // after
+    %1 = ccl.all_gather "w" %0 in #dp blocks [12, 12, 8, 8] {stored} : ...                                          // after
     ```
     - C1: The module has passed 'sbp-verify-global'.
     - C2: The rank is one of the placement.
@@ -27,10 +27,11 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
   let summary = "Starts gathers some groups ahead, and waits for reductions one group later";
   let description = [{
     An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
-    under way while the group before is computed; or when the n-th before it has been. A reduction is waited for when the next one starts, or where its result is
-    used. How far ahead a gather starts, and whether a reduction is waited for so late, the policy of the variables says; `depth`
-    holds for those without, and for what is of no variable. With 0, a collective is waited for where it starts. The order of the collectives does not change, and at
-    most as many gathers as that and one reduction are under way.
+    under way while the group before is computed; or when the n-th before it has been. It passes other collectives (in backward, the
+    reductions of groups before), but no assignment of what it gathers. How far ahead it starts, in groups and in bytes that are ahead of their use, and whether a
+    reduction is waited for so late, the policy of the variables says; `depth` holds for those without, and for what is of no
+    variable. With 0, a collective is waited for where it starts. At most as many gathers as that and one reduction are
+    under way. All ranks make the same order of collectives.
     From tests/passes/local/prefetch_example.mlir:
     ```mlir
     %a = ccl.all_gather "one" %0 ...   // before
@@ -42,6 +43,7 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
     %b = ccl.all_gather "two" %1 ...
     %x = nn.relu %one : ...
     ```
+    - C1: A gather that may start ahead takes at most as many bytes as the policy allows.
   }];
   let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead">];
   let dependentDialects = ["splitcast::ccl::CclDialect"];

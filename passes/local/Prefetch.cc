@@ -1,10 +1,11 @@
 // Overlap: gathers start some groups ahead, reductions are waited for one group later.
 //
 // Two walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right behind
-// the wait of the gather before it, or of the n-th before it where n groups are to be ahead; another collective, or an
-// assignment, in between keeps it where it is. The second moves the wait of a reduction, with the views and fences of
-// its result, to where that is used, or the next reduction starts, or the function ends. So collectives keep their
-// order, which all ranks share, and at most n gathers and one reduction are under way.
+// the wait of the gather before it, or of the n-th before it where n groups are to be ahead: past other collectives, in
+// backward past the reductions of the groups before, but past no assignment of what it gathers and no other gather. The
+// second moves the wait of a reduction, with the views and fences of its result, to where that is used, or the next
+// reduction starts, or the function ends. How far is decided by numbers and bytes that all ranks share, and so is the
+// order of the collectives; at most n gathers and one reduction are under way.
 //
 //   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
 //            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
@@ -13,6 +14,8 @@
 //            %two = ccl.wait %b             nn.relu %two
 #include "passes/local/Aliases.h"
 #include "passes/local/Passes.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -24,6 +27,25 @@ namespace splitcast {
 
 namespace {
 
+/// How far ahead of its use a gather of a storage may start.
+struct Window {
+  int64_t groups = 0;
+  int64_t bytes = 0;    ///< that all gathers ahead of their use take; 0: any number
+  int64_t gathered = 0; ///< bytes that this one takes
+};
+
+/// What a rank has of the variable once it is gathered, in bytes: along other axes the most that any rank has, so that
+/// all say the same.
+int64_t gatheredBytes(sbp::VariableOp variable) {
+  RankedTensorType type = variable.getTensorType();
+  const sbp::Shape shape = sbp::shapeOf(type);
+  sbp::NdAttr signature = sbp::signatureOf(type);
+  const int64_t elements = signature
+                               ? sbp::maxBoxElements(shape, signature.toAlgebra(), signature.getPlacement().toAlgebra())
+                               : sbp::numElements(shape);
+  return elements * sbp::elementBytes(type);
+}
+
 struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   using PrefetchPassBase::PrefetchPassBase;
 
@@ -34,17 +56,18 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
     if (failed(verifyStraightLine(getOperation())))
       return signalPassFailure();
-    findDepths();
-    if (depth > 0 || llvm::any_of(depths, [](const auto &entry) { return entry.second > 0; }))
-      startGathersEarly();
-    if (depth > 0 || llvm::any_of(depthsOfUpdates, [](const auto &entry) { return entry.second > 0; }))
+    findWindows();
+    if (depth > 0 || llvm::any_of(windows, [](const auto &entry) { return entry.second.groups > 0; }))
+      if (failed(startGathersEarly()))
+        return signalPassFailure();
+    if (depth > 0 || llvm::any_of(overlapsUpdates, [](const auto &entry) { return entry.second; }))
       waitForReductionsLate();
   }
 
   /// A storage's variables have one policy.
-  void findDepths() {
-    depths.clear();
-    depthsOfUpdates.clear();
+  void findWindows() {
+    windows.clear();
+    overlapsUpdates.clear();
     SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
     for (auto fence : getOperation().getBody().front().getOps<sbp::FenceOp>()) {
       auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
@@ -52,94 +75,135 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
         continue;
       auto variable = symbols.lookup<sbp::VariableOp>(*scope.getVariable());
       if (variable && variable.getPolicyAttr())
-        depthsOfUpdates[fence] = variable.getPolicyOrDefault().prefetch();
+        overlapsUpdates[fence] = variable.getPolicyOrDefault().prefetch() != 0;
     }
-    for (auto read : getOperation().getBody().front().getOps<ccl::ReadOp>()) {
-      auto storage = symbols.lookup<ccl::StorageOp>(read.getStorage());
-      if (!storage || storage.getMembers().empty())
+    for (auto read : getOperation().getBody().front().getOps<ccl::ReadOp>())
+      if (auto storage = symbols.lookup<ccl::StorageOp>(read.getStorage()))
+        windows[read] = windowOf(storage, symbols);
+  }
+
+  Window windowOf(ccl::StorageOp storage, const SymbolTable &symbols) const {
+    Window window{depth, 0, 0};
+    for (auto member : storage.getMembers().getAsRange<FlatSymbolRefAttr>()) {
+      auto variable = symbols.lookup<sbp::VariableOp>(member.getValue());
+      if (!variable)
         continue;
-      auto variable = symbols.lookup<sbp::VariableOp>(cast<FlatSymbolRefAttr>(storage.getMembers()[0]).getValue());
-      if (variable && variable.getPolicyAttr())
-        depths[read] = variable.getPolicyOrDefault().prefetch();
+      window.gathered += gatheredBytes(variable);
+      if (!variable.getPolicyAttr())
+        continue;
+      const sbp::Policy policy = variable.getPolicyOrDefault();
+      window.groups = policy.prefetch() == sbp::kAutomatic ? 1 : policy.prefetch(); // 'sbp-choose-prefetch' has not run
+      window.bytes = policy.prefetchBytes();
     }
+    return window;
   }
 
-  /// A gather of what is stored and not assigned before it can start anywhere after the read.
-  struct Ahead {
-    SmallVector<Operation *> makers; ///< of its operand: the read, views of it, and fences with their scopes
-    size_t depth = 0;                ///< in groups; 0: it stays where it is, or gathers anything else
+  struct Stored {
+    ccl::ReadOp read;
+    SmallVector<Operation *> makers; ///< of the gather's operand: the read, what names or reorders it, and its scopes
   };
 
-  Ahead aheadOf(ccl::AllGatherOp op) {
-    Ahead ahead;
-    Value value = op.getInput();
-    while (Value aliased = aliasedBy(value.getDefiningOp())) {
-      ahead.makers.push_back(value.getDefiningOp());
-      if (auto fence = value.getDefiningOp<sbp::FenceOp>())
-        ahead.makers.push_back(fence.getScope().getDefiningOp());
-      value = aliased;
-    }
-    auto read = value.getDefiningOp<ccl::ReadOp>();
-    if (!read)
-      return {};
-    auto known = depths.find(read);
-    ahead.depth = known == depths.end() ? depth.getValue() : known->second;
-    ahead.makers.push_back(read);
-    std::reverse(ahead.makers.begin(), ahead.makers.end());
-    return ahead;
+  /// What a gather takes that is `stored`; without a read if that is not so.
+  Stored storedBehind(ccl::AllGatherOp gather) const {
+    Stored stored;
+    SmallVector<Operation *> open = {gather};
+    DenseSet<Operation *> found;
+    while (!open.empty())
+      for (Value operand : open.pop_back_val()->getOperands())
+        if (Operation *maker = operand.getDefiningOp(); maker && found.insert(maker).second) {
+          stored.makers.push_back(maker);
+          open.push_back(maker);
+          auto read = dyn_cast<ccl::ReadOp>(maker);
+          if (read ? stored.read != nullptr : !onlyNames(maker) && !isMemoryEffectFree(maker))
+            return {};
+          if (read)
+            stored.read = read;
+        }
+    llvm::sort(stored.makers, [&](Operation *a, Operation *b) { return places.lookup(a) < places.lookup(b); });
+    return stored;
   }
 
-  /// Gathers between which no other collective stands: these keep their order.
-  struct Row {
-    SmallVector<Operation *> waits; ///< of those so far
-    size_t anchor = 0;              ///< number of the wait behind which the last gather went
-    Operation *last = nullptr;      ///< that gather
+  /// Gathers of what is stored, in their order, which they keep.
+  struct Gathers {
+    SmallVector<std::pair<Operation *, int64_t>> waits; ///< of those so far, with the bytes that each makes
+    size_t anchor = 0;                                  ///< number of the wait behind which the last one went
+    Operation *last = nullptr;                          ///< that gather, if it went anywhere
+    DenseMap<StringRef, size_t> assigned;               ///< waits before the last assignment of a storage
   };
+
+  /// How many waits before its own the gather may start.
+  static size_t groupsAhead(const Window &window, const Gathers &gathers) {
+    size_t groups = 0;
+    int64_t bytes = window.gathered;
+    while (groups < gathers.waits.size() && static_cast<int64_t>(groups) < window.groups &&
+           (window.bytes == 0 || bytes <= window.bytes))
+      bytes += gathers.waits[gathers.waits.size() - ++groups].second;
+    return groups;
+  }
 
   /// Of what has been moved, nothing moves again, and waits stay: where ops stood in the beginning is all that is
   /// asked.
-  void startEarly(ccl::AllGatherOp gather, const Ahead &ahead, Row &row) {
-    const size_t anchor = std::max(row.anchor, row.waits.size() - std::min(ahead.depth, row.waits.size()));
-    Operation *wait = row.waits[anchor], *after = row.last && anchor == row.anchor ? row.last : wait;
-    for (Operation *maker : ahead.makers)
+  void startEarly(ccl::AllGatherOp gather, const Stored &stored, size_t anchor, Gathers &gathers) {
+    Operation *wait = gathers.waits[anchor].first;
+    Operation *after = gathers.last && anchor == gathers.anchor ? gathers.last : wait;
+    for (Operation *maker : stored.makers)
       if (places.lookup(wait) < places.lookup(maker) && moved.insert(maker).second) {
         maker->moveAfter(after);
         after = maker;
       }
     gather->moveAfter(after);
-    row.anchor = anchor;
-    row.last = gather;
+    gathers.anchor = anchor;
+    gathers.last = gather;
   }
 
-  void startGathersEarly() {
+  LogicalResult place(ccl::AllGatherOp gather, Gathers &gathers) {
+    if (!gather.getStored())
+      return success();
+    Stored stored = storedBehind(gather);
+    if (!stored.read)
+      return gather.emitOpError() << "\"" << gather.getWhat()
+                                  << "\" says that it is of what is stored, but takes something else; drop 'stored'";
+    const Window window = windows.lookup(stored.read);
+    if (window.groups > 0 && window.bytes > 0 && window.gathered > window.bytes)
+      return gather.emitOpError() << "\"" << gather.getWhat() << "\" makes " << window.gathered
+                                  << " bytes, but what is gathered ahead of its use may take prefetch-bytes = "
+                                  << window.bytes
+                                  << " at most; say as many as the largest group has, or prefetch = 0 of this one";
+    const size_t anchor = std::max({gathers.anchor, gathers.assigned.lookup(stored.read.getStorage()),
+                                    gathers.waits.size() - groupsAhead(window, gathers)});
+    if (anchor < gathers.waits.size()) {
+      startEarly(gather, stored, anchor, gathers);
+    } else { // right before its own wait
+      gathers.anchor = anchor;
+      gathers.last = nullptr;
+    }
+    gathers.waits.push_back({waitOf(gather), window.gathered});
+    return success();
+  }
+
+  LogicalResult startGathersEarly() {
     places.clear();
     moved.clear();
     for (Operation &op : getOperation().getBody().front())
       places[&op] = places.size();
-    Row row;
-    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
-      if (isa<ccl::WaitOp>(op) && op.getOperand(0).getDefiningOp<ccl::AllGatherOp>()) {
-        row.waits.push_back(&op);
-      } else if (isa<ccl::CollectiveOpInterface>(op)) {
-        auto gather = dyn_cast<ccl::AllGatherOp>(op);
-        const Ahead ahead = gather && !row.waits.empty() ? aheadOf(gather) : Ahead();
-        if (ahead.depth > 0)
-          startEarly(gather, ahead, row);
-        else
-          row = {};
-      } else if (isa<ccl::AssignOp>(op)) {
-        row = {};
+    Gathers gathers;
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
+      if (auto gather = dyn_cast<ccl::AllGatherOp>(op)) {
+        if (failed(place(gather, gathers)))
+          return failure();
+      } else if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
+        gathers.assigned[assign.getStorage()] = gathers.waits.size();
       }
-    }
+    return success();
   }
 
   /// A reduction is of the variable in whose update its result is fenced, or what it adds: of a bucket's members, who
   /// have one policy, the first that is found.
-  int64_t depthOf(ccl::CollectiveOpInterface reduction) {
+  bool overlaps(ccl::CollectiveOpInterface reduction) {
     SmallVector<Operation *> open(waitOf(reduction)->user_begin(), waitOf(reduction)->user_end());
     while (!open.empty()) {
       Operation *op = open.pop_back_val();
-      if (auto known = depthsOfUpdates.find(op); known != depthsOfUpdates.end())
+      if (auto known = overlapsUpdates.find(op); known != overlapsUpdates.end())
         return known->second;
       if (aliasedBy(op))
         open.append(op->user_begin(), op->user_end());
@@ -152,12 +216,12 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     addMakers(reduction);
     while (!open.empty()) {
       Operation *op = open.pop_back_val();
-      if (auto known = depthsOfUpdates.find(op); known != depthsOfUpdates.end())
+      if (auto known = overlapsUpdates.find(op); known != overlapsUpdates.end())
         return known->second;
       if (aliasedBy(op) || isa<ccl::PackOp>(op))
         addMakers(op);
     }
-    return depth;
+    return depth > 0;
   }
 
   /// Waits where the result is first used, or before the next reduction starts. Another name for it is no use.
@@ -177,15 +241,15 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
           late->moveBefore(&op);
         open.clear();
       }
-      if (isReduction && depthOf(collective) > 0)
+      if (isReduction && overlaps(collective))
         open = {waitOf(collective)};
     }
   }
 
-  DenseMap<Operation *, size_t> places;           ///< in the beginning
-  DenseSet<Operation *> moved;                    ///< makers of gathers
-  DenseMap<Operation *, int64_t> depths;          ///< of reads of variables whose policy says it
-  DenseMap<Operation *, int64_t> depthsOfUpdates; ///< of fences in updates of such
+  DenseMap<Operation *, size_t> places;        ///< in the beginning
+  DenseSet<Operation *> moved;                 ///< makers of gathers
+  DenseMap<Operation *, Window> windows;       ///< of reads of variables whose policy says it
+  DenseMap<Operation *, bool> overlapsUpdates; ///< of fences in updates of such
 };
 
 } // namespace

@@ -52,6 +52,8 @@ struct CommunicationReport {
     int64_t calls = 0, bytesSent = 0, messages = 0;
   };
   std::vector<Entry> entries;
+  /// What would be sent besides if each micro-batch of a schedule added up what its last one does.
+  int64_t savedBytes = 0;
 };
 
 MemoryReport reportMemory(mlir::ModuleOp plans, const exec::EntryPoint &point);

@@ -121,7 +121,7 @@ std::vector<std::string> globalPasses(const Configuration &configuration) {
 std::vector<std::string> localPasses(const Configuration &configuration) {
   return splitPipeline([&](OpPassManager &manager) {
     LocalOptions options;
-    options.prefetch = configuration.prefetch;
+    options.prefetch = configuration.prefetch == 0 ? 0 : 1;
     buildLocalPipeline(manager, options);
   });
 }

@@ -31,7 +31,7 @@ const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
                                       {"strategy", {"bucket", "tensor"}},
                                       {"keep", {"never", "last", "always", "step"}},
                                       {"recompute", {"no", "yes"}},
-                                      {"prefetch", {"0", "1", "2"}},
+                                      {"prefetch", {"0", "2", "auto"}},
                                       {"update", {"last", "reduced"}}};
 constexpr size_t kFirstFree = 3; ///< those before it may change bits
 using Way = std::vector<size_t>;

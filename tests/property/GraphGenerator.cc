@@ -45,7 +45,7 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
     next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
     next.keep =
         random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Step, sbp::Keep::Never, sbp::Keep::Always});
-    next.prefetch = random.pick(std::vector<int64_t>{0, 1, 1, 2, 3});
+    next.prefetch = random.pick(std::vector<int64_t>{0, 1, sbp::kAutomatic, 2, 3});
     next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
     next.ownPolicies = i == 0;
     result.push_back(next);
@@ -53,11 +53,16 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
   return result;
 }
 
+/// Nothing, and what is much for a generated graph, or half of it.
+std::vector<int64_t> numbersOf(sbp::Decision decision) {
+  return {0, decision == sbp::Decision::PrefetchBytes ? 1 << 20 : 100};
+}
+
 sbp::PolicyAttr randomPolicy(Random &random, MLIRContext &context) {
   sbp::Policy policy;
   for (const sbp::DecisionInfo &info : sbp::decisionInfos())
     if (info.decision == sbp::Decision::Stage ? random.chance(80) : random.chance(30))
-      policy.set(info.decision, info.choices.empty() ? random.pick(std::vector<int64_t>{0, 100})
+      policy.set(info.decision, info.choices.empty() ? random.pick(numbersOf(info.decision))
                                                      : random.below(static_cast<int64_t>(info.choices.size())));
   if (policy.isEmpty())
     policy.setStage(random.below(4));

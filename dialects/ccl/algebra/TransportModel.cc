@@ -7,6 +7,15 @@
 
 namespace splitcast::ccl {
 
+TransportModel TransportModel::of(std::string_view device) {
+  TransportModel model;
+  if (device == "cuda") { // 50 TFLOP/s, 200 GB/s, 20 us
+    model.flopsPerByte = 250;
+    model.flopsPerCollective = 1e9;
+  }
+  return model;
+}
+
 int64_t TransportModel::stepBytes(const sbp::BoxingStep &step, const sbp::Shape &shape, int64_t elementBytes,
                                   const sbp::Placement &placement) const {
   if (step.collective != sbp::Collective::AllReduce)

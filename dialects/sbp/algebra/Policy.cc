@@ -28,7 +28,17 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "'step' what all micro-batches of a step use",
        {"never", "last", "always", "step"},
        static_cast<int64_t>(Keep::Last)},
-      {Decision::Prefetch, "prefetch", "how many groups ahead gathers start", {}, 1},
+      {Decision::Prefetch,
+       "prefetch",
+       "how many groups ahead gathers start; 'auto': as many as are computed while one is gathered",
+       {},
+       kAutomatic,
+       /*mayBeAutomatic=*/true},
+      {Decision::PrefetchBytes,
+       "prefetch-bytes",
+       "what gathers ahead of their use take at most; 0: any number of bytes",
+       {},
+       0},
       {Decision::BucketBytes,
        "bucket-bytes",
        "join groups into a bucket until it has so many bytes; 0: a bucket per group",
@@ -56,13 +66,18 @@ static std::optional<int64_t> parseNumber(std::string_view text) {
   return isNumber ? std::optional(value) : std::nullopt;
 }
 
-static constexpr char kAnyNumber[] = "a number that is not negative", kPositiveNumber[] = "a number from 1 on";
+static constexpr char kAuto[] = "auto", kAnyNumber[] = "a number that is not negative",
+                      kPositiveNumber[] = "a number from 1 on";
 
 std::string DecisionInfo::toString(int64_t value) const {
+  if (mayBeAutomatic && value == kAutomatic)
+    return kAuto;
   return choices.empty() ? std::to_string(value) : choices[value];
 }
 
 std::optional<int64_t> DecisionInfo::parse(std::string_view text) const {
+  if (mayBeAutomatic && text == kAuto)
+    return kAutomatic;
   if (choices.empty())
     return parseNumber(text);
   auto found = std::find(choices.begin(), choices.end(), text);
@@ -71,7 +86,7 @@ std::optional<int64_t> DecisionInfo::parse(std::string_view text) const {
 
 std::string DecisionInfo::allowed() const {
   if (choices.empty())
-    return kAnyNumber;
+    return (mayBeAutomatic ? std::string(kAuto) + " or " : "") + kAnyNumber;
   std::string text = choices.front();
   for (size_t i = 1; i < choices.size(); ++i)
     text += std::string(i + 1 == choices.size() ? " or " : ", ") + choices[i];

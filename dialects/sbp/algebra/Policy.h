@@ -29,15 +29,18 @@ namespace splitcast::sbp {
 
 /// What can be decided. Values are those of the enums below, or numbers.
 enum class Decision {
-  Stage,       ///< of ZeRO, 0 to 3
-  Strategy,    ///< how what is split lies
-  Keep,        ///< what becomes of a gathered parameter between forward and backward
-  Prefetch,    ///< groups ahead of its use at which a gather starts
-  BucketBytes, ///< up to which consecutive groups share a bucket
-  Recompute,   ///< whether what forward makes in a group is made again for backward, and not kept
-  Update,      ///< when an update runs
+  Stage,         ///< of ZeRO, 0 to 3
+  Strategy,      ///< how what is split lies
+  Keep,          ///< what becomes of a gathered parameter between forward and backward
+  Prefetch,      ///< groups ahead of its use at which a gather starts, or kAutomatic
+  PrefetchBytes, ///< that gathers ahead of their use take at most; 0: any number
+  BucketBytes,   ///< up to which consecutive groups share a bucket
+  Recompute,     ///< whether what forward makes in a group is made again for backward, and not kept
+  Update,        ///< when an update runs
 };
-inline constexpr int kNumDecisions = 7;
+inline constexpr int kNumDecisions = 8;
+/// Of Prefetch: as many groups as a gather takes time, by what is computed meanwhile.
+inline constexpr int64_t kAutomatic = -1;
 
 enum class Strategy { Bucket, Tensor };
 enum class Keep { Never, Last, Always, Step };
@@ -51,6 +54,7 @@ struct DecisionInfo {
   const char *help;
   std::vector<const char *> choices; ///< a value is the index of its text; empty: any number that is not negative
   int64_t standard;                  ///< when nobody says
+  bool mayBeAutomatic = false;       ///< "auto" is kAutomatic
 
   std::string toString(int64_t value) const;
   std::optional<int64_t> parse(std::string_view text) const;
@@ -75,6 +79,7 @@ public:
   Policy &setStrategy(Strategy strategy) { return set(Decision::Strategy, static_cast<int64_t>(strategy)); }
   Policy &setKeep(Keep keep) { return set(Decision::Keep, static_cast<int64_t>(keep)); }
   Policy &setPrefetch(int64_t groups) { return set(Decision::Prefetch, groups); }
+  Policy &setPrefetchBytes(int64_t bytes) { return set(Decision::PrefetchBytes, bytes); }
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
   Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
   Policy &setUpdate(Update update) { return set(Decision::Update, static_cast<int64_t>(update)); }
@@ -91,6 +96,7 @@ public:
   Strategy strategy() const { return static_cast<Strategy>(valueOf(Decision::Strategy)); }
   Keep keep() const { return static_cast<Keep>(valueOf(Decision::Keep)); }
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
+  int64_t prefetchBytes() const { return valueOf(Decision::PrefetchBytes); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
   bool recompute() const { return valueOf(Decision::Recompute) != 0; }
   Update update() const { return static_cast<Update>(valueOf(Decision::Update)); }

@@ -1,7 +1,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @policy_c1
-// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, bucket_bytes, recompute, update}}
+// expected-error @below {{a policy does not decide 'stag'; it may decide stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update}}
 sbp.group "h" #sbp.policy<stag = 3>
 
 // -----
@@ -11,7 +11,7 @@ sbp.group "h" #sbp.policy<stage = 4>
 
 // -----
 
-// expected-error @below {{prefetch is 'true', which must be a number that is not negative}}
+// expected-error @below {{prefetch is 'true', which must be auto or a number that is not negative}}
 sbp.group "h" #sbp.policy<prefetch = true>
 
 // -----
@@ -38,7 +38,7 @@ sbp.group "" #sbp.policy<stage = 1>
 // -----
 
 // @group_c2
-// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, bucket_bytes, recompute, update, or drop it}}
+// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, or drop it}}
 sbp.group "h" #sbp.policy<>
 
 // -----

@@ -18,7 +18,7 @@ sbp.variable @rate : tensor<f32, #B>
 // CHECK-LABEL: func.func @gather
 // CHECK: %[[R:.*]] = ccl.read @bucket.l.parameter : tensor<32xf32>
 // CHECK-NEXT: %[[F:.*]] = sbp.fence %[[R]] in %{{.*}} : tensor<32xf32>
-// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l forward" %[[F]] in #dp blocks 32 : tensor<32xf32> -> <tensor<64xf32>>
+// CHECK-NEXT: %[[G:.*]] = ccl.all_gather "bucket l forward" %[[F]] in #dp blocks 32 {stored} : tensor<32xf32> -> <tensor<64xf32>>
 // CHECK-NEXT: %[[W:.*]] = ccl.wait %[[G]]
 // CHECK-NEXT: %[[A:.*]] = ccl.view %[[W]] at 0 : tensor<64xf32> -> tensor<2x17xf32>
 // CHECK-NEXT: %[[C:.*]] = ccl.view %[[W]] at 48 : tensor<64xf32> -> tensor<6xf32>

@@ -11,7 +11,7 @@ sbp.variable @w : tensor<10x4xf32, #B> storage #S0_
 func.func @gather() -> tensor<10x4xf32, #B> {
   // CHECK-NEXT: %[[_0:.*]] = ccl.read @storage.w : tensor<3x4xf32>
   %0 = sbp.read @w : tensor<10x4xf32, #S0_>
-  // CHECK-NEXT: %[[_1:.*]] = ccl.all_gather "w" %[[_0]] in #dp blocks [12, 12, 8, 8] : {{.*}}
+  // CHECK-NEXT: %[[_1:.*]] = ccl.all_gather "w" %[[_0]] in #dp blocks [12, 12, 8, 8] {stored} : {{.*}}
   // CHECK-NEXT: %[[ALL:.*]] = ccl.wait %[[_1]]
   // CHECK-NEXT: %[[W:.*]] = ccl.view %[[ALL]] at 0 : tensor<40xf32> -> tensor<10x4xf32>
   // CHECK-NEXT: return %[[W]]

@@ -1,4 +1,4 @@
-// What 'ccl-prefetch' moves, and (ORDER) that the order of the collectives is the same at every depth and without it.
+// What 'ccl-prefetch' moves, and (ORDER) what is the same at every depth and without it.
 // RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s --check-prefixes=ORDER,CHECK
 // RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefixes=ORDER,ZERO
 // RUN: splitcast-opt %s -ccl-prefetch=depth=2 | FileCheck-19 %s --check-prefixes=ORDER,TWO
@@ -43,13 +43,13 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
   %2 = ccl.read @s3 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
-  %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
   return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
@@ -68,12 +68,12 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
 // CHECK-NEXT: ccl.all_gather "three" %[[Y]]
 func.func @stays(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %1 : (tensor<8xf32>) -> tensor<8xf32>
   ccl.assign @s1, %v : tensor<4xf32>
   %2 = ccl.read @s1 : tensor<4xf32>
-  %b = ccl.all_gather "two" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %2 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %y = nn.tanh %3 : (tensor<8xf32>) -> tensor<8xf32>
   %c = ccl.all_gather "three" %y in <"g", [0, 1], index 0> blocks [8, 8] : tensor<8xf32> -> !ccl.pending<tensor<16xf32>>
@@ -81,19 +81,26 @@ func.func @stays(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
   return %x, %4 : tensor<8xf32>, tensor<16xf32>
 }
 
-// Another collective between keeps its place in the order.
+// In backward a gather starts before the reduction of the group before: it need not wait for that. An assignment of what something else
+// gathers is nothing to it.
 // ORDER-LABEL: func.func @order
-// ORDER: ccl.all_gather "one"
-// ORDER: ccl.all_reduce "sum"
-// ORDER: ccl.all_gather "two"
-func.func @order() -> (tensor<8xf32>, tensor<8xf32>) {
+// CHECK: ccl.all_gather "one"
+// CHECK-NEXT: ccl.wait
+// CHECK-NEXT: ccl.all_gather "two"
+// CHECK-NEXT: ccl.assign @s3
+// CHECK-NEXT: ccl.all_reduce "sum"
+// ZERO: ccl.all_gather "one"
+// ZERO: ccl.all_reduce "sum"
+// ZERO: ccl.all_gather "two"
+func.func @order(%v: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %2 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
+  ccl.assign @s3, %v : tensor<4xf32>
   %s = ccl.all_reduce "sum" %2 in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %x = ccl.wait %s : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %y = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return %x, %y : tensor<8xf32>, tensor<8xf32>
 }
@@ -137,13 +144,13 @@ func.func @reductions(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tenso
 // CHECK-NEXT: nn.exp %[[NAME]]
 func.func @fenced() -> (tensor<8xf32>, tensor<4xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %1 : (tensor<8xf32>) -> tensor<8xf32>
   %2 = ccl.read @s2 : tensor<4xf32>
   %t = sbp.scope "backward"
   %3 = sbp.fence %2 in %t : tensor<4xf32>
-  %b = ccl.all_gather "two" %3 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %3 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %u = sbp.scope "update"
   %c = ccl.all_reduce "sum" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>

@@ -24,13 +24,13 @@ func.func @gathers() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = ccl.read @s1 : tensor<4xf32>
   %1 = ccl.read @s2 : tensor<4xf32>
   %2 = ccl.read @s3 : tensor<4xf32>
-  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %a = ccl.all_gather "one" %0 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %3 = ccl.wait %a : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %x = nn.relu %3 : (tensor<8xf32>) -> tensor<8xf32>
-  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %b = ccl.all_gather "two" %1 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %4 = ccl.wait %b : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %y = nn.tanh %4 : (tensor<8xf32>) -> tensor<8xf32>
-  %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
+  %c = ccl.all_gather "three" %2 in <"g", [0, 1], index 0> blocks [4, 4] {stored} : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
   %5 = ccl.wait %c : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %z = nn.exp %5 : (tensor<8xf32>) -> tensor<8xf32>
   return %x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>

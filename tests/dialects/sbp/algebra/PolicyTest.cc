@@ -52,7 +52,8 @@ TEST(Policy, Defaults) {
   EXPECT_EQ(nothing.stage(), 2);
   EXPECT_EQ(nothing.strategy(), Strategy::Bucket);
   EXPECT_EQ(nothing.keep(), Keep::Last);
-  EXPECT_EQ(nothing.prefetch(), 1);
+  EXPECT_EQ(nothing.prefetch(), kAutomatic);
+  EXPECT_EQ(nothing.prefetchBytes(), 0);
   EXPECT_EQ(nothing.bucketBytes(), 0);
   EXPECT_EQ(nothing.completed().get(Decision::Keep), static_cast<int64_t>(Keep::Last));
   EXPECT_NE(nothing, nothing.completed());

@@ -1,0 +1,124 @@
+// How many groups ahead gathers start, where nobody has said it.
+//
+// In the order of a function, gathers and what is computed between them are times, in FLOPs. A gather should start so
+// many groups ahead that what is computed from there to its use takes as long as all that is gathered meanwhile:
+//
+//   gather a   compute 8   gather b   compute 2   gather c   compute 9        each gather takes 5
+//   b: 8 are computed behind the wait of a, and 5 gathered: one group ahead
+//   c: 2 are computed behind the wait of b: too few. 8 + 2 behind that of a, and b and c gathered, 10: two groups ahead
+//
+// Where no number is enough, ranks wait for gathers one after the other, and one group ahead is as good as several.
+// What is gathered several times starts as far ahead as any of these needs. The numbers are of global shapes: all ranks
+// have the same, whatever their pieces are.
+#include "dialects/ccl/algebra/TransportModel.h"
+#include "dialects/nn/Nn.h"
+#include "passes/global/Passes.h"
+#include "passes/global/Prologue.h"
+#include "passes/global/VariableStorages.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_CHOOSEPREFETCHPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+/// Groups ahead that are tried.
+constexpr int64_t kMostGroups = 8;
+
+/// The ranks that share what the op computes.
+double ranksSharing(Operation *op) {
+  double ranks = 1;
+  sbp::PlacementAttr placement;
+  llvm::SmallBitVector shared;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())))
+    if (sbp::NdAttr signature = sbp::signatureOf(value)) {
+      placement = signature.getPlacement();
+      const sbp::NdSbp entries = signature.toAlgebra();
+      shared.resize(entries.size());
+      for (size_t axis = 0; axis < entries.size(); ++axis)
+        if (!entries[axis].isBroadcast())
+          shared.set(axis);
+    }
+  for (unsigned axis : shared.set_bits())
+    ranks *= static_cast<double>(placement.toAlgebra().axes[axis].size);
+  return ranks;
+}
+
+/// Of a function, and what it needs of each storage.
+class GatherTimes {
+public:
+  GatherTimes(const ccl::TransportModel &model, const SymbolTable &symbols, llvm::StringMap<int64_t> &groups)
+      : model(model), symbols(symbols), groups(groups) {}
+
+  void add(Operation &op) {
+    if (auto compute = dyn_cast<nn::ComputeOpInterface>(op))
+      computed += static_cast<double>(compute.getFlops()) / ranksSharing(&op);
+    auto boxing = dyn_cast<sbp::BoxingOp>(op);
+    Operation *read = boxing && gathers(boxing) ? readOfGathered(boxing) : nullptr;
+    if (!read)
+      return;
+    RankedTensorType type = boxing.getOutput().getType();
+    const sbp::NdAttr signature = sbp::signatureOf(type);
+    const int64_t elements =
+        sbp::maxBoxElements(sbp::shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra());
+    const double time =
+        static_cast<double>(elements * sbp::elementBytes(type)) * model.flopsPerByte + model.flopsPerCollective;
+    int64_t &known = groups[storageOf(read, symbols)];
+    known = std::max(known, groupsAhead(time));
+    gathered.push_back({computed, time});
+  }
+
+private:
+  struct Gather {
+    double computedBefore, time;
+  };
+
+  int64_t groupsAhead(double time) const {
+    const auto most = std::min<int64_t>(kMostGroups, static_cast<int64_t>(gathered.size()));
+    for (int64_t ahead = 1; ahead <= most; ++ahead) {
+      const Gather &before = gathered[gathered.size() - ahead];
+      if (computed - before.computedBefore >= time)
+        return ahead;
+      time += before.time;
+    }
+    return 1;
+  }
+
+  const ccl::TransportModel &model;
+  const SymbolTable &symbols;
+  llvm::StringMap<int64_t> &groups;
+  double computed = 0;
+  std::vector<Gather> gathered; ///< so far
+};
+
+struct ChoosePrefetch : splitcast::impl::ChoosePrefetchPassBase<ChoosePrefetch> {
+  void runOnOperation() override {
+    sbp::PlacementAttr placement = sbp::placementOf(getOperation());
+    if (!placement)
+      return;
+    const SymbolTable symbols(getOperation());
+    const ccl::TransportModel model = ccl::TransportModel::of(placement.getDeviceKind().getValue());
+    llvm::StringMap<int64_t> groups; ///< of storages
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      GatherTimes times(model, symbols, groups);
+      function.walk([&](Operation *op) { times.add(*op); });
+    }
+    for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
+      sbp::PolicyAttr said = variable.getPolicyAttr();
+      if (!said || said.getPolicy().prefetch() != sbp::kAutomatic)
+        continue;
+      auto known = groups.find(storageOf(variable));
+      sbp::Policy policy = said.getPolicy();
+      policy.setPrefetch(known == groups.end() ? 1 : known->second);
+      variable.setPolicyAttr(sbp::PolicyAttr::get(&getContext(), policy));
+    }
+  }
+};
+
+} // namespace
