@@ -1,6 +1,7 @@
 #include "tests/differential/GradientCheck.h"
 
 #include "dialects/nn/Nn.h"
+#include "tests/differential/Schedules.h"
 #include "tests/reference/GlobalInterpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -250,15 +251,20 @@ absl::StatusOr<Outcome> runByFormulas(ModuleOp differentiated, const Experiment 
       });
   if (!interpreter.ok())
     return interpreter.status();
-  Outcome outcome;
-  for (const Call &call : experiment.calls) {
+  absl::StatusOr<ScheduledCalls> scheduled = ScheduledCalls::of(differentiated, experiment);
+  if (!scheduled.ok())
+    return scheduled.status();
+  std::vector<std::vector<Tensor>> all;
+  for (const Call &call : scheduled->experiment.calls) {
     absl::StatusOr<std::vector<Tensor>> results = interpreter->run(call.function, call.inputs);
     if (!results.ok())
       return results.status();
-    outcome.results.push_back(*std::move(results));
+    all.push_back(*std::move(results));
   }
-  outcome.variables = interpreter->variables();
-  return outcome;
+  absl::StatusOr<std::vector<std::vector<Tensor>>> joined = scheduled->join(std::move(all));
+  if (!joined.ok())
+    return joined.status();
+  return Outcome{*std::move(joined), interpreter->variables()};
 }
 
 } // namespace

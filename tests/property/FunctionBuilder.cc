@@ -205,6 +205,10 @@ void FunctionBuilder::finish() {
   llvm::append_range(results, returned);
   for (int64_t i = random.below(3); i > 0; --i)
     results.push_back(random.pick(pool).value);
+  returnAll(results);
+}
+
+void FunctionBuilder::returnAll(ArrayRef<Value> results) {
   b.create<func::ReturnOp>(b.getUnknownLoc(), results);
   function.setFunctionType(
       b.getFunctionType(function.getBody().front().getArgumentTypes(), ValueRange(results).getTypes()));

@@ -17,6 +17,19 @@ inline mlir::Type elementOf(mlir::Value value) { return mlir::getElementTypeOrSe
 
 class FunctionBuilder {
 public:
+  struct Input {
+    mlir::Value value;
+    int64_t low, high;
+  };
+  /// What runs of a schedule pass on; some of them have assigned it.
+  struct Carried {
+    sbp::VariableOp variable;
+    double bound;
+    bool isFinal; ///< no other run may assign it
+  };
+  /// What a run gives to its schedule: nothing, what has a dimension of which it is a part, or anything.
+  enum class Gives { Nothing, Parts, All };
+
   /// `ofIntegers`: only ops that are exact on small integers.
   FunctionBuilder(ModelState &model, const std::string &name, bool ofIntegers);
 
@@ -38,14 +51,26 @@ public:
   /// Random data for the inputs.
   differential::Call call();
 
+  // Of a run of a schedule (FunctionBuilderRuns.cc).
+  /// Random ops on what is carried so far.
+  void useCarried(const std::vector<Carried> &carried, int64_t ops);
+  /// Adds to what is carried, replaces it, or carries more. `times`: how often the function runs.
+  void carry(std::vector<Carried> &carried, int64_t times);
+  /// Carries what is made of a variable alone, of no inputs.
+  void keep(std::vector<Carried> &carried);
+  /// The micro-batch's number, as the last argument: no input comes after it.
+  void useNumber();
+  /// In place of `finish`.
+  void finishRun(Gives gives);
+
+  mlir::func::FuncOp get() { return function; }
+  const std::vector<Input> &getInputs() const { return inputs; }
+  bool takesNumber() const { return isNumbered; }
+
 private:
   struct Known {
     mlir::Value value;
     double bound; ///< of the magnitude before the first update, roughly: sums must stay exact
-  };
-  struct Input {
-    mlir::Value value;
-    int64_t low, high;
   };
 
   // Ops; each does nothing when no operand fits. Those of rows: FunctionBuilderRows.cc.
@@ -90,6 +115,8 @@ private:
   void know(mlir::Value value, double bound);
   Known partner(const Known &like);
   Known factor(const Known &x, int64_t contracted, const sbp::Shape &shape);
+  mlir::Value read(const Carried &from);
+  void returnAll(llvm::ArrayRef<mlir::Value> results);
   Known readVariable(const sbp::Shape &shape, mlir::Type element);
   Known asMatrix(const Known &known);
   /// Three dimensions or more, the last two being a matrix.
@@ -110,6 +137,7 @@ private:
   bool ofIntegers;
   bool hasTrainable = false; ///< something that the loss can be minimized by
   bool isMinimized = false;
+  bool isNumbered = false;
   std::vector<Known> pool;
   std::vector<Input> inputs;
   std::vector<mlir::Value> returned; ///< besides what `finish` picks

@@ -20,8 +20,14 @@ namespace {
 /// The calls before the second that updates by a gradient.
 differential::Experiment upToSecondStep(ModuleOp module, differential::Experiment experiment) {
   auto minimizes = [&](const differential::Call &call) {
-    auto minimized = module.lookupSymbol<func::FuncOp>(call.function).getOps<nn::MinimizeOp>();
-    return minimized.begin() != minimized.end();
+    auto updates = [&](StringRef function) {
+      auto minimized = module.lookupSymbol<func::FuncOp>(function).getOps<nn::MinimizeOp>();
+      return minimized.begin() != minimized.end();
+    };
+    auto schedule = module.lookupSymbol<sbp::ScheduleOp>(call.function);
+    return schedule ? llvm::any_of(schedule.getBody().front().getOps<sbp::RunOp>(),
+                                   [&](sbp::RunOp run) { return updates(run.getFunction()); })
+                    : updates(call.function);
   };
   auto &calls = experiment.calls;
   auto first = llvm::find_if(calls, minimizes);

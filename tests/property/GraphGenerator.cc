@@ -2,7 +2,7 @@
 
 #include "tests/differential/EveryPass.h"
 
-#include "tests/property/FunctionBuilder.h"
+#include "tests/property/ScheduleBuilder.h"
 
 using namespace mlir;
 
@@ -139,6 +139,15 @@ void addOtherStep(ModelState &model, FunctionBuilder &train, Attribute optimizer
   }
 }
 
+/// What a user orders himself, after the first step and once more in the end.
+void addSchedule(ModelState &model, Attribute optimizer, GeneratedGraph &graph) {
+  ScheduleBuilder schedule(model, graph.isOfIntegers, optimizer);
+  schedule.build();
+  auto &calls = graph.experiment.calls;
+  calls.insert(std::next(calls.begin()), {schedule.call(), schedule.call()});
+  calls.push_back(schedule.call());
+}
+
 /// With one more argument, which is P.
 Refusal withPartialArgument(ModuleOp source, sbp::PlacementAttr placement) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
@@ -201,9 +210,9 @@ OwningOpRef<ModuleOp> compiledGlobally(
 /// Whether the step can be computed so, as this way to compile it has it: a group that is recomputed has fences, behind
 /// which what is made from nothing is whole.
 bool canSplitSteps(const GeneratedGraph &graph, const differential::Configuration &configuration) {
-  auto hasSchedule = [](ModuleOp module) { return !module.getOps<sbp::ScheduleOp>().empty(); };
-  OwningOpRef<ModuleOp> module = compiledGlobally(graph, configuration, hasSchedule);
-  return module && hasSchedule(*module) &&
+  auto isSplit = [](ModuleOp module) { return isa<sbp::ScheduleOp>(module.lookupSymbol("train")); };
+  OwningOpRef<ModuleOp> module = compiledGlobally(graph, configuration, isSplit);
+  return module && isSplit(*module) &&
          !sumsHalvesOverMicroBatches(*const_cast<OwningOpRef<ModuleOp> &>(graph.module), *module);
 }
 
@@ -308,6 +317,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   }
   calls.push_back(train.call());
   graph.configurations = randomConfigurations(random, model);
+  if (Random schedules(seed ^ 0x94d049bb133111eb); schedules.chance(20))
+    addSchedule(model, optimizer, graph);
   Random policies(seed ^ 0x9e3779b97f4a7c15);
   if (policies.chance(40) && givePolicies(policies, *model.module))
     model.features.insert(Feature::OwnPolicies);

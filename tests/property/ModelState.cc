@@ -58,6 +58,16 @@ sbp::VariableOp ModelState::counter(const sbp::Shape &shape, Type element) {
   return create("counter" + std::to_string(initial.size()), shape, element, true);
 }
 
+sbp::VariableOp ModelState::carried(const sbp::Shape &shape, Type element, bool asMade) {
+  sbp::VariableOp made = create("carried" + std::to_string(numCarried++), shape, element, true);
+  initial.erase(made.getSymName().str());
+  made.setCarried(true);
+  made.setAsMade(asMade);
+  if (asMade)
+    made.setType(RankedTensorType::get(shape, element));
+  return made;
+}
+
 sbp::VariableOp ModelState::copyOf(sbp::VariableOp source) {
   sbp::Shape shape = sbp::shapeOf(source.getType());
   Type element = source.getTensorType().getElementType();
@@ -111,6 +121,8 @@ static const std::vector<const char *> &featureNames() {
                                                   "summed per step",
                                                   "gathered per step",
                                                   "summed exactly",
+                                                  "user's schedule",
+                                                  "kept run of a user's",
                                                   "own policies"};
   return names;
 }

@@ -37,6 +37,8 @@ enum class Feature {
   SummedPerStep,   ///< of these, whose accumulators are P
   GatheredPerStep, ///< of these, with a prologue of what all micro-batches gather
   SummedExactly,   ///< the step is reproducible
+  UserSchedule,    ///< of functions that are no parts of one step
+  KeptRun,         ///< of these, with a run that is kept
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);
@@ -62,6 +64,8 @@ public:
   sbp::VariableOp known() { return random.pick(variables); }
   /// One that no other call returns, and that no gradient reaches: for assigning by hand.
   sbp::VariableOp counter(const sbp::Shape &shape, mlir::Type element);
+  /// One that runs of a schedule carry, in a signature of the user's or as it is made.
+  sbp::VariableOp carried(const sbp::Shape &shape, mlir::Type element, bool asMade);
   /// One like `source`, to be assigned: in any layer, or as the state of a variable.
   sbp::VariableOp copyOf(sbp::VariableOp source);
 
@@ -98,7 +102,7 @@ private:
   int64_t splits = 0; ///< that signatures have been given so far
   sbp::VariableOp create(const std::string &name, const sbp::Shape &shape, mlir::Type element, bool frozen);
 
-  int layer = 0;
+  int layer = 0, numCarried = 0;
   std::vector<sbp::VariableOp> variables;
 };
 

@@ -1,0 +1,58 @@
+//===- ScheduleBuilder.h - A schedule as a user may write one ------------------------===//
+//
+// One to five runs of functions that are not one step cut into parts: some run for one micro-batch, some for several,
+// some for all of them in two runs with another in between; they take inputs whole or cut, know the micro-batch's
+// number, and pass on values that another adds to or replaces. The first may be kept from step to step.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_TESTS_PROPERTY_SCHEDULEBUILDER_H
+#define SPLITCAST_TESTS_PROPERTY_SCHEDULEBUILDER_H
+
+#include "tests/property/FunctionBuilder.h"
+
+namespace splitcast::property {
+
+class ScheduleBuilder {
+public:
+  /// `optimizer`: of what one of its functions may minimize.
+  ScheduleBuilder(ModelState &model, bool ofIntegers, mlir::Attribute optimizer);
+
+  /// Functions, what they carry, and the schedule of them.
+  void build();
+
+  /// Random data for the inputs.
+  differential::Call call();
+
+private:
+  struct Run {
+    mlir::func::FuncOp function;
+    int64_t begin, end;
+    std::vector<int64_t> takes, cuts;
+    bool isNumbered, isKept;
+    std::vector<int64_t> gives, joins;
+  };
+  struct Input {
+    FunctionBuilder::Input of;
+    bool isCut;
+  };
+
+  FunctionBuilder startSegment();
+  void addKept();
+  void addSegment(bool mayBeSplit);
+  void addRun(FunctionBuilder &segment, int64_t begin, int64_t end, bool givesParts);
+  void create();
+
+  ModelState &model;
+  Random &random;
+  bool ofIntegers;
+  mlir::Attribute optimizer;
+  int64_t microBatches;
+  std::vector<FunctionBuilder::Carried> carried;
+  std::vector<Run> runs;
+  std::vector<Input> inputs;
+  int64_t numFunctions = 0, numResults = 0;
+};
+
+} // namespace splitcast::property
+
+#endif // SPLITCAST_TESTS_PROPERTY_SCHEDULEBUILDER_H
