@@ -7,9 +7,10 @@
 //   b: 8 are computed behind the wait of a, and 5 gathered: one group ahead
 //   c: 2 are computed behind the wait of b: too few. 8 + 2 behind that of a, and b and c gathered, 10: two groups ahead
 //
-// Where no number is enough, ranks wait for gathers one after the other, and one group ahead is as good as several.
-// What is gathered several times starts as far ahead as any of these needs. The numbers are of global shapes: all ranks
-// have the same, whatever their pieces are.
+// Where no number is enough, ranks wait for gathers one after the other, and one group ahead is as good as several. Nor
+// is anything chosen that takes more memory than one group ahead does anyway: what is gathered ahead has at most the
+// bytes of the largest group. What is gathered several times starts as far ahead as any of these needs. The numbers are
+// of global shapes: all ranks have the same, whatever their pieces are.
 #include "dialects/ccl/algebra/TransportModel.h"
 #include "dialects/nn/Nn.h"
 #include "passes/global/Passes.h"
@@ -29,7 +30,7 @@ namespace splitcast {
 namespace {
 
 /// Groups ahead that are tried.
-constexpr int64_t kMostGroups = 8;
+constexpr size_t kMostGroups = 8;
 
 /// The ranks that share what the op computes.
 double ranksSharing(Operation *op) {
@@ -65,27 +66,38 @@ public:
       return;
     RankedTensorType type = boxing.getOutput().getType();
     const sbp::NdAttr signature = sbp::signatureOf(type);
-    const int64_t elements =
-        sbp::maxBoxElements(sbp::shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra());
-    const double time =
-        static_cast<double>(elements * sbp::elementBytes(type)) * model.flopsPerByte + model.flopsPerCollective;
-    int64_t &known = groups[storageOf(read, symbols)];
-    known = std::max(known, groupsAhead(time));
-    gathered.push_back({computed, time});
+    const int64_t bytes =
+        sbp::maxBoxElements(sbp::shapeOf(type), signature.toAlgebra(), signature.getPlacement().toAlgebra()) *
+        sbp::elementBytes(type);
+    gathered.push_back({storageOf(read, symbols), computed, bytes});
+    mostBytes = std::max(mostBytes, bytes);
+  }
+
+  /// Raises the groups ahead of each storage to what its gathers need.
+  void choose() {
+    for (size_t number = 0; number < gathered.size(); ++number) {
+      int64_t &known = groups[gathered[number].storage];
+      known = std::max(known, groupsAhead(number));
+    }
   }
 
 private:
   struct Gather {
-    double computedBefore, time;
+    std::string storage;
+    double computedBefore;
+    int64_t bytes;
   };
 
-  int64_t groupsAhead(double time) const {
-    const auto most = std::min<int64_t>(kMostGroups, static_cast<int64_t>(gathered.size()));
-    for (int64_t ahead = 1; ahead <= most; ++ahead) {
-      const Gather &before = gathered[gathered.size() - ahead];
-      if (computed - before.computedBefore >= time)
-        return ahead;
-      time += before.time;
+  int64_t groupsAhead(size_t number) const {
+    const size_t most = std::min(kMostGroups, number);
+    int64_t bytes = gathered[number].bytes;
+    for (size_t ahead = 1; ahead <= most && bytes <= mostBytes; ++ahead) {
+      const Gather &before = gathered[number - ahead];
+      const double time =
+          static_cast<double>(bytes) * model.flopsPerByte + static_cast<double>(ahead) * model.flopsPerCollective;
+      if (gathered[number].computedBefore - before.computedBefore >= time)
+        return static_cast<int64_t>(ahead);
+      bytes += before.bytes;
     }
     return 1;
   }
@@ -93,8 +105,9 @@ private:
   const ccl::TransportModel &model;
   const SymbolTable &symbols;
   llvm::StringMap<int64_t> &groups;
-  double computed = 0;
-  std::vector<Gather> gathered; ///< so far
+  double computed = 0; ///< so far
+  std::vector<Gather> gathered;
+  int64_t mostBytes = 0; ///< of one of them
 };
 
 struct ChoosePrefetch : splitcast::impl::ChoosePrefetchPassBase<ChoosePrefetch> {
@@ -108,6 +121,7 @@ struct ChoosePrefetch : splitcast::impl::ChoosePrefetchPassBase<ChoosePrefetch> 
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       GatherTimes times(model, symbols, groups);
       function.walk([&](Operation *op) { times.add(*op); });
+      times.choose();
     }
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       sbp::PolicyAttr said = variable.getPolicyAttr();

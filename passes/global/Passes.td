@@ -268,11 +268,12 @@ def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
 def ChoosePrefetchPass : Pass<"sbp-choose-prefetch", "mlir::ModuleOp"> {
   let summary = "Says how many groups ahead gathers start, where the policy is 'auto'";
   let description = [{
-    As many that what is computed meanwhile takes as long as what is gathered, if up to eight are enough; else one. From
+    As many that what is computed meanwhile takes as long as what is gathered, if up to eight are enough that have together no more
+    bytes than the largest group; else one. From
     tests/passes/global/choose_prefetch_example.mlir:
     ```mlir
-    sbp.variable @c.w : tensor<256x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = auto>  // before
-    sbp.variable @c.w : tensor<256x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = 2>     // after
+    sbp.variable @c.w : tensor<128x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = auto>  // before
+    sbp.variable @c.w : tensor<128x256xf32, #B> storage #S0_ policy #sbp.policy<prefetch = 2>     // after
     ```
   }];
 }
