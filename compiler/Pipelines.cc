@@ -77,6 +77,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
   // Moves whole kernels, among collectives that prefetch has put in their places.
   manager.addNestedPass<func::FuncOp>(createUpdateAsReducedPass());
+  // Whole kernels, in what order between all that stays where it is now.
+  manager.addNestedPass<func::FuncOp>(createOrderForMemoryPass());
   manager.addPass(createVerifyLocalPass());
 }
 

@@ -42,6 +42,9 @@ def Exec_RangeAttr : AttrDef<Exec_Dialect, "Range"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getEnd() const { return getOffset() + getBytes(); }
+    bool contains(RangeAttr other) const {
+      return getSpace() == other.getSpace() && getOffset() <= other.getOffset() && other.getEnd() <= getEnd();
+    }
     /// An empty range overlaps none.
     bool overlaps(RangeAttr other) const {
       return getSpace() == other.getSpace() && std::max(getOffset(), other.getOffset()) < std::min(getEnd(), other.getEnd());
@@ -285,14 +288,14 @@ def Exec_CollectiveKindAttr : AttrDef<Exec_Dialect, "CollectiveKind"> {
 def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Starts a collective; exec.wait with its ticket ends it";
   let description = [{
-    All_gather and all_reduce work in place on `data`; reduce_scatter leaves this rank's block of the sum in `output`, and `data` holds
-    no meaning after; all_to_all goes from `data` to `output`. `blocks` are elements: a list by rank of the group, or one number that is
-    every rank's. It starts when what was enqueued before it on the
-    stream `compute` has been done.
+    All_gather and all_reduce work in place on `data`; reduce_scatter leaves this rank's block of the sum in `output`, outside of `data`
+    or where that block is there, and the rest of `data` holds no meaning after; all_to_all goes from `data` to `output`. `blocks` are
+    elements: a list by rank of the group, or one number that is every rank's. It starts when what was enqueued before it on the stream
+    `compute` has been done.
     - C1: `output` belongs to reduce_scatter and all_to_all, `received` to the latter; a written range overlaps no other; what is added
       are floats.
     - C2: The module has the group; there is one block per rank, on either side; an all_reduce has one number.
-    - C3: `data` and `output` hold the blocks.
+    - C3: `data` and `output` hold the blocks; an output within `data` is this rank's block of it.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, StrAttr:$what, Exec_RangeAttr:$data, OptionalAttr<Exec_RangeAttr>:$output,
                    OptionalAttr<Exec_RangeAttr>:$workspace, FlatSymbolRefAttr:$group, DenseI64ArrayAttr:$blocks,

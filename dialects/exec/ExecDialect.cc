@@ -85,6 +85,11 @@ LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   return success();
 }
 
+/// Whether what a collective leaves to this rank stays in what it works in.
+static bool isOwnBlock(CollectiveOp op, RangeAttr output) {
+  return op.getRule().memory == ccl::Memory::InOperand && output == op.getOutput() && op.getData().contains(output);
+}
+
 void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads, SmallVectorImpl<RangeAttr> &writes) {
   auto addAll = [](ArrayAttr from, SmallVectorImpl<RangeAttr> &to) {
     llvm::append_range(to, from.getAsRange<RangeAttr>());
@@ -103,7 +108,7 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
   } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
     (collective.getRule().memory == ccl::Memory::Apart ? reads : writes).push_back(collective.getData());
     for (std::optional<RangeAttr> range : {collective.getOutput(), collective.getWorkspace()})
-      if (range)
+      if (range && !isOwnBlock(collective, *range))
         writes.push_back(*range);
   }
 }
@@ -231,8 +236,14 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   const int64_t bytes = call.bytes(rule.memory == ccl::Memory::InResult ? rule.result : rule.operand);
   if (getData().getBytes() != bytes)
     return emitOpError() << "works on " << getData() << ", but its blocks have " << bytes << " bytes";
-  if (hasOutput(rule) && getOutput()->getBytes() != call.bytes(rule.result))
+  if (!hasOutput(rule))
+    return success();
+  if (getOutput()->getBytes() != call.bytes(rule.result))
     return emitOpError() << "receives into " << *getOutput() << ", but its blocks have " << call.bytes(rule.result)
                          << " bytes";
+  const int64_t own = getData().getOffset() + call.bytesBefore();
+  if (isOwnBlock(*this, *getOutput()) && getOutput()->getBytes() > 0 && getOutput()->getOffset() != own)
+    return emitOpError() << "receives into " << *getOutput() << ", which lies in " << getData()
+                         << ", but its own block begins there at " << own << "; receive there, or outside";
   return success();
 }

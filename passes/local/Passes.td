@@ -86,6 +86,24 @@ def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::func::FuncOp"> {
   }];
 }
 
+def OrderForMemoryPass : Pass<"ccl-order-for-memory", "mlir::func::FuncOp"> {
+  let summary = "Orders ops so that less is live at once";
+  let description = [{
+    Between collectives, waits and assignments, which stay where they are, ops that need nothing of each other may stand in
+    any order. Where a function needs most, they get one in which less is live at once, if one of two greedy orders is
+    such. Values do not change, nor what runs while a collective is under way. From
+    tests/passes/local/order_for_memory_example.mlir:
+    ```mlir
+    %a = nn.matmul %x, %w : ...              // before
+    %b = nn.matmul %x, %w : ...
+    %c = nn.matmul %a, %n : ...
+    %a = nn.matmul %x, %w : ...              // after
+    %c = nn.matmul %a, %n : ...
+    %b = nn.matmul %x, %w : ...
+    ```
+  }];
+}
+
 def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
   let summary = "The end of the local level: no signature left, every collective waited for";
   let description = [{

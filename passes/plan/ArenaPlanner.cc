@@ -25,6 +25,19 @@
 
 namespace splitcast {
 
+int64_t liveBytes(const std::vector<ArenaBuffer> &buffers) {
+  std::map<int64_t, int64_t> changes;
+  for (const ArenaBuffer &buffer : buffers)
+    if (buffer.begin <= buffer.end) {
+      changes[buffer.begin] += sbp::alignUp(buffer.bytes, sbp::kAlignmentBytes);
+      changes[buffer.end + 1] -= sbp::alignUp(buffer.bytes, sbp::kAlignmentBytes);
+    }
+  int64_t live = 0, most = 0;
+  for (auto [point, change] : changes)
+    most = std::max(most, live += change);
+  return most;
+}
+
 namespace {
 
 /// Used at the points [begin, end], at the bytes [offset, endBytes).
@@ -132,20 +145,6 @@ Layout layOut(const std::vector<ArenaBuffer> &buffers, const std::vector<size_t>
   return layout;
 }
 
-/// What is live at the point where most is: no layout has fewer bytes.
-int64_t liveBytes(const std::vector<ArenaBuffer> &buffers) {
-  std::map<int64_t, int64_t> changes;
-  for (const ArenaBuffer &buffer : buffers)
-    if (buffer.begin <= buffer.end) {
-      changes[buffer.begin] += sbp::alignUp(buffer.bytes, sbp::kAlignmentBytes);
-      changes[buffer.end + 1] -= sbp::alignUp(buffer.bytes, sbp::kAlignmentBytes);
-    }
-  int64_t live = 0, most = 0;
-  for (auto [point, change] : changes)
-    most = std::max(most, live += change);
-  return most;
-}
-
 /// The buffer at this place of the order goes before half of those that came before it; every fourth time elsewhere
 /// among them.
 void advance(std::vector<size_t> &order, size_t place, int64_t attempt) {
@@ -161,8 +160,9 @@ constexpr Weight kWeights[] = {
     [](const ArenaBuffer &buffer) { return static_cast<double>(buffer.bytes) * points(buffer); },
     [](const ArenaBuffer &buffer) { return points(buffer); },
 };
-/// Of all tries of a plan together: 200 of one with 100 buffers, 2 of one with 10,000.
-constexpr int64_t kMostPlaced = 20000;
+/// Of all tries of a plan together: 20 of one with 1,000 buffers, 2 of one with 10,000. Among few buffers a place is
+/// found sooner, and there are five times as many tries.
+constexpr int64_t kMostPlaced = 20000, kFew = 200, kMostPlacedOfFew = 5 * kMostPlaced;
 
 std::vector<size_t> orderBy(Weight weight, const std::vector<ArenaBuffer> &buffers) {
   std::vector<double> weights;
@@ -176,7 +176,8 @@ std::vector<size_t> orderBy(Weight weight, const std::vector<ArenaBuffer> &buffe
 }
 
 Layout bestLayout(const std::vector<ArenaBuffer> &buffers) {
-  const int64_t least = liveBytes(buffers), tries = kMostPlaced / static_cast<int64_t>(buffers.size() + 1);
+  const int64_t least = liveBytes(buffers), count = static_cast<int64_t>(buffers.size());
+  const int64_t tries = (count <= kFew ? kMostPlacedOfFew : kMostPlaced) / (count + 1);
   Layout best;
   for (Weight weight : kWeights) {
     std::vector<size_t> order = orderBy(weight, buffers);

@@ -20,8 +20,11 @@ struct ArenaBuffer {
   std::string owner;  ///< see exec::BufferAttr
 };
 
+/// What is live at the point where most is, in aligned bytes: no arena is smaller.
+int64_t liveBytes(const std::vector<ArenaBuffer> &buffers);
+
 /// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena:
-/// as a rule what is live at once, at the point where most is.
+/// as a rule liveBytes.
 int64_t planArena(std::vector<ArenaBuffer> &buffers);
 
 } // namespace splitcast

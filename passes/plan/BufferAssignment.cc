@@ -9,11 +9,11 @@
 //      wait.
 //
 //   %0 = nn.fusion(%x) { nn.neg }              in the reduction's buffer (step 2): no copy is needed
-//   %a = ccl.reduce_scatter "g" %0             in place; lives until the wait
-//   %1 = ccl.wait %a                           this rank's block leaves that buffer for one of its own
-//   %w = ccl.read @s                           a place in the storage
-//   %2 = nn.fusion(%w, %1) { nn.sub }          in the storage, over %w (step 2): an element is read, then written
-//   ccl.assign @s, %2                          is there already: no op in the plan
+//   %a = ccl.reduce_scatter "g" %0             in place
+//   %1 = ccl.wait %a                           this rank's block of it, since an update reads it at once
+//   (SumsInPlace.h) %w = ccl.read @s                           a place in the storage %2 = nn.fusion(%w, %1) { nn.sub }
+//   in the storage, over %w (step 2): an element is read, then written ccl.assign @s, %2                          is
+//   there already: no op in the plan
 //
 // Uses and writes of storages are looked up by byte range (RangeIndex.h), so a bucket of many members does not cost
 // the square of their number.
@@ -53,7 +53,8 @@ bool adds(Operation *op) {
 } // namespace
 
 BufferAssignment::BufferAssignment(func::FuncOp function)
-    : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())), roles(function.getBody().front()) {
+    : traits(deviceTraitsOf(function->getParentOfType<ModuleOp>())), roles(function.getBody().front()),
+      sumsInPlace(function.getBody().front()) {
   Block &block = function.getBody().front();
   number(block);
   findCopiedReads(block);
@@ -99,10 +100,15 @@ std::pair<Value, int64_t> BufferAssignment::rootOf(Value value) const {
       offset += view.getOffset() * sbp::elementBytes(aliased.getType());
     value = aliased;
   }
-  if (auto wait = value.getDefiningOp<ccl::WaitOp>())
-    if (!worksIn(ccl::Memory::InOperand, wait.getPending().getDefiningOp())) // the block moves out of the bucket
-      return {wait.getPending(), offset};
-  return {value, offset};
+  auto wait = value.getDefiningOp<ccl::WaitOp>();
+  if (!wait)
+    return {value, offset};
+  Operation *collective = wait.getPending().getDefiningOp();
+  if (!worksIn(ccl::Memory::InOperand, collective))
+    return {wait.getPending(), offset};
+  if (sumsInPlace.contains(collective))
+    return {wait.getPending(), offset + callOf(cast<ccl::CollectiveOpInterface>(collective)).bytesBefore()};
+  return {value, offset}; // the block leaves the bucket
 }
 
 void BufferAssignment::number(Block &block) {

@@ -13,6 +13,7 @@
 #include "dialects/ccl/Ccl.h"
 #include "dialects/nn/Nn.h"
 #include "passes/local/DeviceTraits.h"
+#include "passes/local/SumsInPlace.h"
 #include "passes/plan/ArenaPlanner.h"
 #include "passes/plan/BufferRoles.h"
 #include "passes/plan/KernelForm.h"
@@ -89,7 +90,8 @@ private:
   void extendCollective(ccl::CollectiveOpInterface op);
   void addLibraryWorkspace(mlir::Operation *op);
 
-  /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value.
+  /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value,
+  /// unless the result has left that.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
   static int64_t bytesOf(mlir::Value tensor);
   int64_t indexOf(mlir::Operation *op) const { return indices.lookup(op); }
@@ -119,6 +121,7 @@ private:
 
   const DeviceTraits traits;
   const BufferRoles roles;
+  const SumsInPlace sumsInPlace;
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
   mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots

@@ -338,7 +338,7 @@ private:
     case ccl::Memory::InBoth:
       copyIfElsewhere(op.getInput(), data);
       break;
-    case ccl::Memory::InOperand: // the block of the sum leaves the bucket, which is then free
+    case ccl::Memory::InOperand: // the block of the sum leaves the bucket, or stays there (SumsInPlace.h)
       copyIfElsewhere(op.getInput(), data);
       output = rangeOf(waitOf(op).getResult());
       break;

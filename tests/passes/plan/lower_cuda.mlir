@@ -48,8 +48,8 @@ func.func @flash(%q: tensor<2x9x3x8xbf16> {ccl.global = tensor<2x9x3x8xbf16>}) -
   return %0, %2 : tensor<2x9x3x8xbf16>, tensor<2x9x3x8xbf16>
 }
 // CHECK: exec.plan @with_scores
-// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = 1024>
 // CHECK-NEXT: exec.launch
+// CHECK-NEXT: exec.library #exec.attention<{{.*}}workspace = 1024>
 // CHECK-NOT: exec.library #exec.attention
 // CHECK: exec.plan @rows
 func.func @with_scores(%q: tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, %h: tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}, %m: tensor<2x9xi32> {ccl.global = tensor<2x9xi32>}) -> (tensor<2x9x3x8xf32> {ccl.global = tensor<2x9x3x8xf32>}, tensor<2x9x3x8xf16> {ccl.global = tensor<2x9x3x8xf16>}) {

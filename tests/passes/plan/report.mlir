@@ -3,7 +3,7 @@
 // RUN:   | FileCheck-19 %s --match-full-lines
 
 // Rank 1 of 4 holds a quarter of 128,000 elements, 128,000 bytes. It is fullest at the reduce-scatter: the whole gradient of
-// 512,000 bytes, the shard of the sum, as much from each other rank, and the loss.
+// 512,000 bytes, in which its shard of the sum stays, as much as a shard from each other rank, and the loss.
 // CHECK: @train, rank 1 of 4
 // CHECK-NEXT: memory per rank, persistent:
 // CHECK-NEXT: parameters 0.128 MB
@@ -12,17 +12,17 @@
 // CHECK-NEXT: memory per rank, arena, at its fullest:
 // CHECK-NEXT: gathered 0.000 MB
 // CHECK-NEXT: gradient buckets 0.512 MB
-// CHECK-NEXT: gradient shards 0.128 MB
+// CHECK-NEXT: gradient shards 0.000 MB
 // CHECK-NEXT: staging 0.384 MB
 // CHECK-NEXT: activations 0.000 MB
-// CHECK-NEXT: arena in all 1.024 MB
-// CHECK-NEXT: live at once 1.024 MB
+// CHECK-NEXT: arena in all 0.896 MB
+// CHECK-NEXT: live at once 0.896 MB
 // Both functions have 5 x 400 elements of x, one the loss and the other 5 x 320 elements.
 // CHECK-NEXT: memory per rank, shared by all functions:
-// CHECK-NEXT: largest arena 1.024 MB
+// CHECK-NEXT: largest arena 0.896 MB
 // CHECK-NEXT: inputs, outputs 0.022 MB
 // CHECK-NEXT: memory per rank, in all:
-// CHECK-NEXT: peak 1.175 MB
+// CHECK-NEXT: peak 1.047 MB
 // Three other ranks: the gather sends its quarter to each, the reduce-scatter each its quarter, the loss 4 bytes to each.
 // CHECK-NEXT: communication per run and rank:
 // CHECK-NEXT: all-gather 1 calls 384000 bytes sent 3 messages
@@ -43,10 +43,10 @@
 // CHECK-NEXT: arena in all 0.526 MB
 // CHECK-NEXT: live at once 0.526 MB
 // CHECK-NEXT: memory per rank, shared by all functions:
-// CHECK-NEXT: largest arena 1.024 MB
+// CHECK-NEXT: largest arena 0.896 MB
 // CHECK-NEXT: inputs, outputs 0.022 MB
 // CHECK-NEXT: memory per rank, in all:
-// CHECK-NEXT: peak 1.175 MB
+// CHECK-NEXT: peak 1.047 MB
 // CHECK-NEXT: communication per run and rank:
 // CHECK-NEXT: all-gather 1 calls 384000 bytes sent 3 messages
 #p = #sbp.placement<"cpu", [dp = 4]>
