@@ -305,6 +305,8 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     const ::splitcast::ccl::CollectiveRule &getRule() { return ::splitcast::ccl::ruleOf(getKind().getValue()); }
+    /// Whether `output` is this rank's block of `data`.
+    bool isInPlace();
   }];
 }
 

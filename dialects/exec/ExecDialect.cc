@@ -85,9 +85,8 @@ LogicalResult RangeAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   return success();
 }
 
-/// Whether what a collective leaves to this rank stays in what it works in.
-static bool isOwnBlock(CollectiveOp op, RangeAttr output) {
-  return op.getRule().memory == ccl::Memory::InOperand && output == op.getOutput() && op.getData().contains(output);
+bool CollectiveOp::isInPlace() {
+  return getRule().memory == ccl::Memory::InOperand && getOutput() && getData().contains(*getOutput());
 }
 
 void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads, SmallVectorImpl<RangeAttr> &writes) {
@@ -107,9 +106,10 @@ void splitcast::exec::rangesOf(Operation *op, SmallVectorImpl<RangeAttr> &reads,
     writes.push_back(clear.getRange());
   } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
     (collective.getRule().memory == ccl::Memory::Apart ? reads : writes).push_back(collective.getData());
-    for (std::optional<RangeAttr> range : {collective.getOutput(), collective.getWorkspace()})
-      if (range && !isOwnBlock(collective, *range))
-        writes.push_back(*range);
+    if (std::optional<RangeAttr> output = collective.getOutput(); output && !collective.isInPlace())
+      writes.push_back(*output);
+    if (std::optional<RangeAttr> workspace = collective.getWorkspace())
+      writes.push_back(*workspace);
   }
 }
 
@@ -242,7 +242,7 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "receives into " << *getOutput() << ", but its blocks have " << call.bytes(rule.result)
                          << " bytes";
   const int64_t own = getData().getOffset() + call.bytesBefore();
-  if (isOwnBlock(*this, *getOutput()) && getOutput()->getBytes() > 0 && getOutput()->getOffset() != own)
+  if (isInPlace() && getOutput()->getBytes() > 0 && getOutput()->getOffset() != own)
     return emitOpError() << "receives into " << *getOutput() << ", which lies in " << getData()
                          << ", but its own block begins there at " << own << "; receive there, or outside";
   return success();

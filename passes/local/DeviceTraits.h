@@ -30,8 +30,8 @@ struct DeviceTraits {
   std::optional<nn::LibraryCall> libraryCallOf(mlir::Operation *op) const;
 };
 
-/// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets. The one
-/// place where the compiler tells kinds apart.
+/// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets. Here
+/// alone does the compiler tell kinds apart, but for what their transports cost (ccl::TransportModel::of).
 DeviceTraits deviceTraitsOf(mlir::ModuleOp module);
 
 } // namespace splitcast

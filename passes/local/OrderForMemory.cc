@@ -15,7 +15,8 @@
 // A stretch takes the better one if its own order needs more than the program needs anywhere at least: elsewhere a new
 // order would lower nothing. What is live is counted as the plan will have it (BufferAssignment.h), but for details:
 // views are part of what they look at, what is packed or gathered is made in its place, a kernel writes over an operand
-// of the same size that it is the last to use, and what is stored takes none of these bytes.
+// of the same size that it is the last to use, what is stored takes none of these bytes, and sums stay in their buckets
+// as they would in the order that is there (SumsInPlace.h).
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
@@ -23,6 +24,8 @@
 #include "passes/local/SumsInPlace.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
 
 #include <set>
 
@@ -42,10 +45,23 @@ using Numbers = SmallVector<int64_t>;
 class LiveTensors {
 public:
   LiveTensors(Block &block, const DeviceTraits &traits) : sumsInPlace(block) {
-    for (Operation &op : llvm::reverse(block))
+    for (Operation &op : block)
+      if (!onlyNames(&op) && !isa<ccl::WaitOp>(op))
+        for (Value operand : op.getOperands())
+          lastUses[firstName(operand)] = &op;
+    DenseMap<StringRef, Operation *> nextAssigns;
+    for (Operation &op : llvm::reverse(block)) {
       join(&op);
+      if (auto assign = dyn_cast<ccl::AssignOp>(op))
+        nextAssigns[assign.getStorage()] = assign;
+      if (auto read = dyn_cast<ccl::ReadOp>(op))
+        if (Operation *assign = nextAssigns.lookup(read.getStorage());
+            !assign || !isUsedBehind(read.getResult(), assign)) // else it is copied
+          stored.insert(read.getResult());
+    }
     for (BlockArgument argument : block.getArguments())
-      ++touches[numberOf(argument)]; // written before the first op
+      if (typeOf(argument))
+        ++touches[numberOf(argument)]; // written before the first op
     for (Operation &op : block) {
       if (std::optional<nn::LibraryCall> call = traits.libraryCallOf(&op))
         workspaces[&op] = call->workspaceBytes;
@@ -54,6 +70,11 @@ public:
     }
   }
 
+  /// Whether its result is made in a storage, or in a block of one.
+  bool makesStored(Operation *op) const {
+    return !isa<ccl::ReadOp>(op) &&
+           llvm::any_of(op->getResults(), [&](Value result) { return stored.contains(rootOf(result)); });
+  }
   ArrayRef<int64_t> of(Operation *op) const { return touchedBy.find(op)->second; }
   int64_t bytesOf(int64_t tensor) const { return bytes[tensor]; }
   /// What it needs while it runs.
@@ -64,7 +85,7 @@ public:
     const Value root = rootOf(value);
     auto [known, isNew] = numbers.try_emplace(root, bytes.size());
     if (isNew)
-      add(isStored(root) ? 0 : bytesOf(root));
+      add(stored.contains(root) ? 0 : bytesOf(root));
     return known->second;
   }
 
@@ -79,17 +100,16 @@ private:
     auto pending = dyn_cast<ccl::PendingType>(value.getType());
     return pending ? pending.getTensor() : dyn_cast<RankedTensorType>(value.getType());
   }
-  /// 0 for what is too large to be counted: the plan says so.
+  /// Of what is too large for any memory, which the plan refuses, less, so that many of them can be added up.
   static int64_t bytesOf(Value value) {
     const RankedTensorType type = typeOf(value);
-    return sbp::alignUp(sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)).value_or(0),
-                        sbp::kAlignmentBytes);
+    const std::optional<int64_t> exact = sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type));
+    return sbp::alignUp(std::min(exact.value_or(kMostBytes), kMostBytes), sbp::kAlignmentBytes);
   }
+  static constexpr int64_t kMostBytes = int64_t{1} << 44;
   static bool isComputed(Value value) {
     return value.getDefiningOp() && isa<nn::FusionOp, nn::ComputeOpInterface, ccl::PackOp>(value.getDefiningOp());
   }
-  bool isStored(Value root) const { return stored.contains(root) || root.getDefiningOp<ccl::ReadOp>(); }
-
   static ccl::Memory memoryOf(ccl::CollectiveOpInterface op) { return ruleOf(op.getKind()).memory; }
 
   /// The value that names these bytes first.
@@ -127,14 +147,18 @@ private:
       for (Value input : pack.getInputs())
         makeIn(input, pack.getResult());
     } else if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
-      if (isComputed(firstName(assign.getValue())))
-        stored.insert(firstName(assign.getValue()));
+      const Value first = firstName(assign.getValue());
+      auto gather = first.getDefiningOp<ccl::CollectiveOpInterface>();
+      if (isComputed(first) || (gather && memoryOf(gather) == ccl::Memory::InResult))
+        stored.insert(first);
     } else if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
-      if (memoryOf(collective) != ccl::Memory::Apart &&
-          llvm::all_of(firstName(collective.getInput()).getUsers(),
-                       [&](Operation *user) { return !op->isBeforeInBlock(user); }))
+      if (memoryOf(collective) != ccl::Memory::Apart && !isUsedBehind(firstName(collective.getInput()), op))
         makeIn(collective.getInput(), collective.getPending());
     }
+  }
+  bool isUsedBehind(Value first, Operation *op) const {
+    Operation *last = lastUses.lookup(first);
+    return last && op->isBeforeInBlock(last);
   }
   void makeIn(Value part, Value whole) {
     const Value first = firstName(part);
@@ -143,30 +167,31 @@ private:
   }
 
   Numbers touched(Operation *op) {
-    Numbers found;
+    llvm::SmallSetVector<int64_t, 8> found;
     if (onlyNames(op))
-      return found;
+      return {};
     auto touch = [&](Value value) {
-      if (typeOf(value) && !llvm::is_contained(found, numberOf(value)))
-        found.push_back(numberOf(value));
+      if (typeOf(value))
+        found.insert(numberOf(value));
     };
     llvm::for_each(op->getOperands(), touch);
     llvm::for_each(op->getResults(), touch);
     if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
       if (memoryOf(collective) == ccl::Memory::InOperand) // writes what it keeps from its start on
         touch(waitOf(collective).getResult());
-      found.push_back(stagings[op] = add(callOf(collective).workspaceBytes()));
+      found.insert(stagings[op] = add(callOf(collective).workspaceBytes()));
     }
     if (auto wait = dyn_cast<ccl::WaitOp>(op))
       if (auto collective = wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>()) {
         touch(collective.getInput()); // reads it until it has ended
-        found.push_back(stagings.lookup(collective));
+        found.insert(stagings.lookup(collective));
       }
-    return found;
+    return Numbers(found.begin(), found.end());
   }
 
   const SumsInPlace sumsInPlace;
-  DenseMap<Value, Value> wholes; ///< of what is made in another's bytes
+  DenseMap<Value, Value> wholes;         ///< of what is made in another's bytes
+  DenseMap<Value, Operation *> lastUses; ///< by any name
   DenseSet<Value> stored;
   DenseMap<Value, int64_t> numbers;        ///< of roots
   DenseMap<Operation *, int64_t> stagings; ///< numbers, too
@@ -264,7 +289,7 @@ class LiveBytes {
 public:
   LiveBytes(LiveTensors &tensors, Block &block) : tensors(tensors), before(tensors.allTouches().size(), 0) {
     for (BlockArgument argument : block.getArguments())
-      if (before[tensors.numberOf(argument)]++ == 0)
+      if (isa<RankedTensorType>(argument.getType()) && before[tensors.numberOf(argument)]++ == 0)
         live += tensors.bytesOf(tensors.numberOf(argument));
   }
 
@@ -327,7 +352,7 @@ struct OrderForMemory : splitcast::impl::OrderForMemoryPassBase<OrderForMemory> 
       return signalPassFailure();
     Block &block = getOperation().getBody().front();
     LiveTensors tensors(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>()));
-    std::vector<Stretch> stretches = stretchesOf(block);
+    std::vector<Stretch> stretches = stretchesOf(block, tensors);
     int64_t least = 0; // of any order
     LiveBytes live(tensors, block);
     for (Stretch &stretch : stretches) {
@@ -348,20 +373,13 @@ private:
       live.run(op);
   }
 
-  static std::vector<Stretch> stretchesOf(Block &block) {
-    DenseSet<Operation *> stay;
-    for (auto assign : block.getOps<ccl::AssignOp>()) {
-      Value value = assign.getValue();
-      while (Value aliased = aliasedBy(value.getDefiningOp()))
-        value = aliased;
-      stay.insert(value.getDefiningOp());
-    }
+  static std::vector<Stretch> stretchesOf(Block &block, const LiveTensors &tensors) {
     std::vector<Stretch> stretches(1);
     for (Operation &op : block) {
       const bool mayMove = onlyNames(&op) || isa<ccl::ReadOp>(op) ||
                            (isMemoryEffectFree(&op) && !isa<ccl::CollectiveOpInterface, ccl::WaitOp>(op) &&
                             !op.hasTrait<OpTrait::IsTerminator>());
-      if (mayMove && !stay.contains(&op)) {
+      if (mayMove && (onlyNames(&op) || !tensors.makesStored(&op))) {
         stretches.back().ops.push_back(&op);
       } else {
         stretches.back().end = &op;
@@ -377,7 +395,8 @@ private:
     LiveBytes live(tensors, block);
     Seen behind = tensors.allTouches();
     for (BlockArgument argument : block.getArguments())
-      --behind[tensors.numberOf(argument)];
+      if (isa<RankedTensorType>(argument.getType()))
+        --behind[tensors.numberOf(argument)];
     for (Stretch &stretch : stretches) {
       for (Operation *op : stretch.ops)
         for (int64_t tensor : tensors.of(op))

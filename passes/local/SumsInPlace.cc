@@ -33,23 +33,39 @@ SmallVector<Operation *> usersOf(Value value) {
   return users;
 }
 
+/// Whether each rank's block begins at an aligned byte: so that all ranks decide alike.
+bool areBlocksAligned(const ccl::CollectiveCall &call) {
+  int64_t begin = 0;
+  return llvm::all_of(call.blockBytes(), [&](int64_t bytes) {
+    const bool isAligned = begin % sbp::kAlignmentBytes == 0;
+    begin += bytes;
+    return isAligned;
+  });
+}
+
 } // namespace
 
 SumsInPlace::SumsInPlace(Block &block) {
   const DenseMap<Operation *, sbp::Phase> phases = sbp::phasesOf(block);
-  DenseMap<Operation *, int64_t> before; // kernels of no update
-  int64_t count = 0;
+  auto isUpdate = [&](Operation *op) {
+    return isKernel(op) && (phases.lookup(op) == sbp::Phase::Update || makesScalars(op));
+  };
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> before; // kernels of no update, and sums that start
+  std::pair<int64_t, int64_t> counts;
   for (Operation &op : block) {
-    before[&op] = count;
-    count += isKernel(&op) && phases.lookup(&op) != sbp::Phase::Update && !makesScalars(&op);
+    before[&op] = counts;
+    counts.first += isKernel(&op) && !isUpdate(&op);
+    auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
+    counts.second += collective && ruleOf(collective.getKind()).adds;
   }
   for (auto collective : block.getOps<ccl::CollectiveOpInterface>()) {
-    if (ruleOf(collective.getKind()).memory != ccl::Memory::InOperand ||
-        callOf(collective).bytesBefore() % sbp::kAlignmentBytes != 0)
+    if (ruleOf(collective.getKind()).memory != ccl::Memory::InOperand || !areBlocksAligned(callOf(collective)))
       continue;
     ccl::WaitOp wait = waitOf(collective);
-    if (llvm::all_of(usersOf(wait.getResult()),
-                     [&](Operation *user) { return isKernel(user) && before[user] == before[wait]; }))
+    const auto [kernels, sums] = before[wait];
+    if (llvm::all_of(usersOf(wait.getResult()), [&](Operation *user) {
+          return isUpdate(user) && before[user].first == kernels && before[user].second <= sums + 1;
+        }))
       found.insert(collective);
   }
 }

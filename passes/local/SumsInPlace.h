@@ -1,9 +1,9 @@
 //===- SumsInPlace.h - Sums that a rank reads where they were made ---------------------===//
 //
 // A reduce-scatter adds up in its operand. What the rank keeps, its block of it, leaves the bucket as a rule, so that
-// the rest of the bucket is free. Where nothing but updates (and scalars) runs until the block has been read for the
-// last time, it stays: the bucket lives some kernels longer, and no bytes are taken for the block while the reduction
-// is under way.
+// the rest of the bucket is free. Where nothing but updates (and scalars) runs, and no more than one other sum starts,
+// until the block has been read for the last time, it stays: the bucket lives some kernels longer, and no bytes are
+// taken for the block while the reduction is under way.
 //
 //   %a = ccl.reduce_scatter "w" %bucket
 //   %x = nn.matmul ...

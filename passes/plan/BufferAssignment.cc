@@ -10,10 +10,10 @@
 //
 //   %0 = nn.fusion(%x) { nn.neg }              in the reduction's buffer (step 2): no copy is needed
 //   %a = ccl.reduce_scatter "g" %0             in place
-//   %1 = ccl.wait %a                           this rank's block of it, since an update reads it at once
-//   (SumsInPlace.h) %w = ccl.read @s                           a place in the storage %2 = nn.fusion(%w, %1) { nn.sub }
-//   in the storage, over %w (step 2): an element is read, then written ccl.assign @s, %2                          is
-//   there already: no op in the plan
+//   %1 = ccl.wait %a                           this rank's block of that (SumsInPlace.h)
+//   %w = ccl.read @s                           a place in the storage
+//   %2 = nn.fusion(%w, %1) { nn.sub }          in the storage, over %w (step 2): an element is read, then written
+//   ccl.assign @s, %2                          is there already: no op in the plan
 //
 // Uses and writes of storages are looked up by byte range (RangeIndex.h), so a bucket of many members does not cost
 // the square of their number.

@@ -97,9 +97,12 @@ static std::string layoutOf(mlir::ModuleOp plans) {
   for (auto plan : plans.getOps<exec::PlanOp>())
     for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
       os << op.getData();
-      for (std::optional<exec::RangeAttr> range : {op.getOutput(), op.getWorkspace()})
-        if (range)
-          os << " " << *range;
+      if (op.isInPlace())
+        os << " in place"; // each rank's block is another part of it
+      else if (op.getOutput())
+        os << " " << *op.getOutput();
+      if (op.getWorkspace())
+        os << " " << *op.getWorkspace();
       os << "\n";
     }
   return text;
