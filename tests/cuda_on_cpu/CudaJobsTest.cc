@@ -99,6 +99,36 @@ TEST_P(CudaRanks, TrainTheTextModelToTheSameBits) { compareWithCpu(textModel(), 
 TEST_P(CudaRanks, TrainTheRecipeToTheSameBits) { compareWithCpu(recipe(), GetParam(), 3); }
 TEST_P(CudaRanks, TrainTheLanguageModelToTheSameBits) { compareWithCpu(gpt(), GetParam(), 3); }
 
+// A step in four micro-batches is three plans: each is a graph of its own from its second run on.
+TEST_P(CudaRanks, CaptureEachSegmentOfAStep) {
+  const int64_t ranks = GetParam();
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(gpt(), {"--steps=3", "--accumulate=4"});
+  const std::vector<float> expected = exactLosses(train(directory, ranks, command).losses);
+  const std::string own = "SPLITCAST_CUDA_ON_CPU_DEVICES=" + std::to_string(ranks);
+  const std::string report = directory + "/report";
+  Trained first;
+  for (const Setting &setting : std::vector<Setting>{
+           {"stage=2", {own, "SPLITCAST_CUDA_GRAPHS=0"}},
+           {"stage=3", {own, "SPLITCAST_CUDA_ON_CPU_SEED=5", "SPLITCAST_CUDA_ON_CPU_REPORT=" + report}}}) {
+    Trained trained = train(directory, ranks,
+                            onCuda(with(command, {std::string("--enable-zero=") + setting.zero}), setting.variables));
+    if (first.losses.empty())
+      first = trained;
+    EXPECT_EQ(trained.losses, first.losses) << setting.zero;
+    EXPECT_TRUE(trained.variables == first.variables) << setting.zero;
+  }
+  std::istringstream lines(readFile(report));
+  int64_t processes = 0;
+  for (std::string line; std::getline(lines, line); ++processes)
+    EXPECT_EQ(nlohmann::json::parse(line)["graph_launches"], 2 + 5 + 2); // of 3 runs, 6 and 3
+  EXPECT_EQ(processes, ranks);
+  const std::vector<float> losses = exactLosses(first.losses);
+  ASSERT_EQ(losses.size(), expected.size());
+  for (size_t step = 0; step < losses.size(); ++step)
+    EXPECT_NEAR(losses[step], expected[step], 1e-3 * std::abs(expected[step])) << "step " << step;
+}
+
 INSTANTIATE_TEST_SUITE_P(Examples, CudaRanks, ::testing::Values(1, 3, 4),
                          [](const auto &info) { return std::to_string(info.param); });
 
