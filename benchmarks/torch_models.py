@@ -76,6 +76,7 @@ def parseArguments():
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("directory")
     parser.add_argument("--elements", choices=ELEMENTS, default="f32", help="to compute in; no flag of the examples")
+    parser.add_argument("--accumulate", type=int, default=1, help="backwards per step, each of as many rows")
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--lr", type=float, default=2e-3)
     parser.add_argument("--weight-decay", type=float, default=0.01)
@@ -90,11 +91,15 @@ def main():
     inputs = {name: readInput(os.path.join(arguments.directory, name + ".npy"), elements) for name in inputNames}
     optimizer = makeOptimizer(arguments, variables.values())
     for step in range(len(inputs[inputNames[0]])):
-        loss = lossOf(variables, {name: values[step] for name, values in inputs.items()}, arguments)
-        loss.backward()
+        parts = zip(*(inputs[name][step].chunk(arguments.accumulate) for name in inputNames))
+        total = 0
+        for part in parts:
+            loss = lossOf(variables, dict(zip(inputNames, part)), arguments) / arguments.accumulate
+            loss.backward()
+            total += loss.item()
         optimizer.step()
         optimizer.zero_grad()
-        print(f"{step + 1} {loss.item():.9g}", flush=True)
+        print(f"{step + 1} {total:.9g}", flush=True)
 
 
 if __name__ == "__main__":
