@@ -8,10 +8,11 @@ ccl.storage @t : tensor<f32> holds [] at []
 
 // Rank 1 of 2, whose block is the second. The count of steps, in between, is no obstacle.
 // CHECK: exec.plan @stays
-// CHECK: exec.collective reduce_scatter {{.*}}data = #exec.range<arena, [[BUCKET:[0-9]+]], 128>, output = #exec.range<arena, [[BLOCK:[0-9]+]], 64>
+// CHECK: exec.launch {{.*}} writes [#exec.range<arena, [[#BUCKET:]], 128>]
+// CHECK-NEXT: exec.collective reduce_scatter {{.*}}data = #exec.range<arena, [[#BUCKET]], 128>, output = #exec.range<arena, [[#BUCKET + 64]], 64>
 // CHECK: exec.wait 0
 // CHECK: exec.launch {{.*}} writes [#exec.range<persistent, {{[0-9]+}}, 4>]
-// CHECK: exec.launch {{.*}} reads [#exec.range<arena, [[BLOCK]], 64>] writes [#exec.range<persistent, {{[0-9]+}}, 64>]
+// CHECK: exec.launch {{.*}} reads [#exec.range<arena, [[#BUCKET + 64]], 64>] writes [#exec.range<persistent, {{[0-9]+}}, 64>]
 func.func @stays(%g: tensor<32xf32> {ccl.global = tensor<32xf32>}) {
   %n = nn.fusion(%g) : (tensor<32xf32>) -> tensor<32xf32> {
   ^bb0(%a: tensor<32xf32>):
