@@ -13,19 +13,13 @@
 //            %d = nn.matmul %b, %n                                               %d = nn.matmul %b, %n
 //
 // A stretch takes the better one if its own order needs more than the program needs anywhere at least: elsewhere a new
-// order would lower nothing. What is live is counted as the plan will have it (BufferAssignment.h), but for details:
-// views are part of what they look at, what is packed or gathered is made in its place, a kernel writes over an operand
-// of the same size that it is the last to use, what is stored takes none of these bytes, and sums stay in their buckets
-// as they would in the order that is there (SumsInPlace.h).
-#include "dialects/sbp/algebra/Sizes.h"
+// order would lower nothing. What is live is what LiveTensors says; besides, a kernel writes over an operand of the
+// same size that it is the last to use.
 #include "passes/local/Aliases.h"
-#include "passes/local/DeviceTraits.h"
+#include "passes/local/LiveTensors.h"
 #include "passes/local/Passes.h"
-#include "passes/local/SumsInPlace.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include "llvm/ADT/SetVector.h"
 
 #include <set>
 
@@ -39,166 +33,7 @@ namespace splitcast {
 
 namespace {
 
-using Numbers = SmallVector<int64_t>;
-
-/// The tensors that take bytes, and the ops that touch them: a tensor is live from the first of these to the last.
-class LiveTensors {
-public:
-  LiveTensors(Block &block, const DeviceTraits &traits) : sumsInPlace(block) {
-    for (Operation &op : block)
-      if (!onlyNames(&op) && !isa<ccl::WaitOp>(op))
-        for (Value operand : op.getOperands())
-          lastUses[firstName(operand)] = &op;
-    DenseMap<StringRef, Operation *> nextAssigns;
-    for (Operation &op : llvm::reverse(block)) {
-      join(&op);
-      if (auto assign = dyn_cast<ccl::AssignOp>(op))
-        nextAssigns[assign.getStorage()] = assign;
-      if (auto read = dyn_cast<ccl::ReadOp>(op))
-        if (Operation *assign = nextAssigns.lookup(read.getStorage());
-            !assign || !isUsedBehind(read.getResult(), assign)) // else it is copied
-          stored.insert(read.getResult());
-    }
-    for (BlockArgument argument : block.getArguments())
-      if (typeOf(argument))
-        ++touches[numberOf(argument)]; // written before the first op
-    for (Operation &op : block) {
-      if (std::optional<nn::LibraryCall> call = traits.libraryCallOf(&op))
-        workspaces[&op] = call->workspaceBytes;
-      for (int64_t tensor : touchedBy[&op] = touched(&op))
-        ++touches[tensor];
-    }
-  }
-
-  /// Whether its result is made in a storage, or in a block of one.
-  bool makesStored(Operation *op) const {
-    return !isa<ccl::ReadOp>(op) &&
-           llvm::any_of(op->getResults(), [&](Value result) { return stored.contains(rootOf(result)); });
-  }
-  ArrayRef<int64_t> of(Operation *op) const { return touchedBy.find(op)->second; }
-  int64_t bytesOf(int64_t tensor) const { return bytes[tensor]; }
-  /// What it needs while it runs.
-  int64_t workspaceOf(Operation *op) const { return workspaces.lookup(op); }
-  /// How many ops touch it.
-  const std::vector<int64_t> &allTouches() const { return touches; }
-  int64_t numberOf(Value value) {
-    const Value root = rootOf(value);
-    auto [known, isNew] = numbers.try_emplace(root, bytes.size());
-    if (isNew)
-      add(stored.contains(root) ? 0 : bytesOf(root));
-    return known->second;
-  }
-
-private:
-  int64_t add(int64_t tensorBytes) {
-    bytes.push_back(tensorBytes);
-    touches.push_back(0);
-    return bytes.size() - 1;
-  }
-
-  static RankedTensorType typeOf(Value value) {
-    auto pending = dyn_cast<ccl::PendingType>(value.getType());
-    return pending ? pending.getTensor() : dyn_cast<RankedTensorType>(value.getType());
-  }
-  /// Of what is too large for any memory, which the plan refuses, less, so that many of them can be added up.
-  static int64_t bytesOf(Value value) {
-    const RankedTensorType type = typeOf(value);
-    const std::optional<int64_t> exact = sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type));
-    return sbp::alignUp(std::min(exact.value_or(kMostBytes), kMostBytes), sbp::kAlignmentBytes);
-  }
-  static constexpr int64_t kMostBytes = int64_t{1} << 44;
-  static bool isComputed(Value value) {
-    return value.getDefiningOp() && isa<nn::FusionOp, nn::ComputeOpInterface, ccl::PackOp>(value.getDefiningOp());
-  }
-  static ccl::Memory memoryOf(ccl::CollectiveOpInterface op) { return ruleOf(op.getKind()).memory; }
-
-  /// The value that names these bytes first.
-  Value firstName(Value value) const {
-    for (;;) {
-      Operation *maker = value.getDefiningOp();
-      if (Value aliased = aliasedBy(maker)) {
-        value = aliased;
-      } else if (auto wait = dyn_cast_or_null<ccl::WaitOp>(maker); wait && !isMovedOut(wait)) {
-        value = wait.getPending();
-      } else {
-        return value;
-      }
-    }
-  }
-  /// That, or the one of what it is made a part of. (Whatever takes a value comes behind it, so this ends.)
-  Value rootOf(Value value) const {
-    for (;;) {
-      value = firstName(value);
-      auto whole = wholes.find(value);
-      if (whole == wholes.end())
-        return value;
-      value = whole->second;
-    }
-  }
-  /// Whether what a rank keeps of a sum leaves the bucket.
-  bool isMovedOut(ccl::WaitOp wait) const {
-    auto collective = wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>();
-    return collective && memoryOf(collective) == ccl::Memory::InOperand && !sumsInPlace.contains(collective);
-  }
-
-  /// What is made in the place of a pack, a collective, or a storage.
-  void join(Operation *op) {
-    if (auto pack = dyn_cast<ccl::PackOp>(op)) {
-      for (Value input : pack.getInputs())
-        makeIn(input, pack.getResult());
-    } else if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
-      const Value first = firstName(assign.getValue());
-      auto gather = first.getDefiningOp<ccl::CollectiveOpInterface>();
-      if (isComputed(first) || (gather && memoryOf(gather) == ccl::Memory::InResult))
-        stored.insert(first);
-    } else if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
-      if (memoryOf(collective) != ccl::Memory::Apart && !isUsedBehind(firstName(collective.getInput()), op))
-        makeIn(collective.getInput(), collective.getPending());
-    }
-  }
-  bool isUsedBehind(Value first, Operation *op) const {
-    Operation *last = lastUses.lookup(first);
-    return last && op->isBeforeInBlock(last);
-  }
-  void makeIn(Value part, Value whole) {
-    const Value first = firstName(part);
-    if (isComputed(first) && bytesOf(first) == bytesOf(part))
-      wholes.try_emplace(first, whole);
-  }
-
-  Numbers touched(Operation *op) {
-    llvm::SmallSetVector<int64_t, 8> found;
-    if (onlyNames(op))
-      return {};
-    auto touch = [&](Value value) {
-      if (typeOf(value))
-        found.insert(numberOf(value));
-    };
-    llvm::for_each(op->getOperands(), touch);
-    llvm::for_each(op->getResults(), touch);
-    if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op)) {
-      if (memoryOf(collective) == ccl::Memory::InOperand) // writes what it keeps from its start on
-        touch(waitOf(collective).getResult());
-      found.insert(stagings[op] = add(callOf(collective).workspaceBytes()));
-    }
-    if (auto wait = dyn_cast<ccl::WaitOp>(op))
-      if (auto collective = wait.getPending().getDefiningOp<ccl::CollectiveOpInterface>()) {
-        touch(collective.getInput()); // reads it until it has ended
-        found.insert(stagings.lookup(collective));
-      }
-    return Numbers(found.begin(), found.end());
-  }
-
-  const SumsInPlace sumsInPlace;
-  DenseMap<Value, Value> wholes;         ///< of what is made in another's bytes
-  DenseMap<Value, Operation *> lastUses; ///< by any name
-  DenseSet<Value> stored;
-  DenseMap<Value, int64_t> numbers;        ///< of roots
-  DenseMap<Operation *, int64_t> stagings; ///< numbers, too
-  DenseMap<Operation *, int64_t> workspaces;
-  std::vector<int64_t> bytes, touches;
-  DenseMap<Operation *, Numbers> touchedBy;
-};
+using Numbers = LiveTensors::Numbers;
 
 /// How often each tensor has been touched by what comes before some point: or, seen from the end, behind it.
 using Seen = std::vector<int64_t>;
@@ -287,10 +122,11 @@ private:
 /// What is live while a program runs.
 class LiveBytes {
 public:
-  LiveBytes(LiveTensors &tensors, Block &block) : tensors(tensors), before(tensors.allTouches().size(), 0) {
-    for (BlockArgument argument : block.getArguments())
-      if (isa<RankedTensorType>(argument.getType()) && before[tensors.numberOf(argument)]++ == 0)
-        live += tensors.bytesOf(tensors.numberOf(argument));
+  explicit LiveBytes(const LiveTensors &tensors) : tensors(tensors), before(tensors.allTouches().size(), 0) {
+    for (int64_t tensor : tensors.ofArguments()) {
+      ++before[tensor];
+      live += tensors.bytesOf(tensor);
+    }
   }
 
   /// Touches of what has run.
@@ -333,7 +169,7 @@ public:
   }
 
 private:
-  LiveTensors &tensors;
+  const LiveTensors &tensors;
   Seen before;
   int64_t live = 0;
 };
@@ -351,16 +187,16 @@ struct OrderForMemory : splitcast::impl::OrderForMemoryPassBase<OrderForMemory> 
     if (failed(verifyStraightLine(getOperation())))
       return signalPassFailure();
     Block &block = getOperation().getBody().front();
-    LiveTensors tensors(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>()));
+    const LiveTensors tensors(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>()));
     std::vector<Stretch> stretches = stretchesOf(block, tensors);
     int64_t least = 0; // of any order
-    LiveBytes live(tensors, block);
+    LiveBytes live(tensors);
     for (Stretch &stretch : stretches) {
       stretch.most = live.most(stretch.ops);
       run(live, stretch.ops);
       least = std::max(least, live.run(stretch.end));
     }
-    improve(stretches, tensors, block, least);
+    improve(stretches, tensors, least);
     for (Stretch &stretch : stretches)
       if (stretch.most > least)
         for (Operation *op : stretch.better)
@@ -391,12 +227,11 @@ private:
   }
 
   /// Finds better orders of stretches that have more than `least`; raises it to what the best orders have.
-  static void improve(MutableArrayRef<Stretch> stretches, LiveTensors &tensors, Block &block, int64_t &least) {
-    LiveBytes live(tensors, block);
+  static void improve(MutableArrayRef<Stretch> stretches, const LiveTensors &tensors, int64_t &least) {
+    LiveBytes live(tensors);
     Seen behind = tensors.allTouches();
-    for (BlockArgument argument : block.getArguments())
-      if (isa<RankedTensorType>(argument.getType()))
-        --behind[tensors.numberOf(argument)];
+    for (int64_t tensor : tensors.ofArguments())
+      --behind[tensor];
     for (Stretch &stretch : stretches) {
       for (Operation *op : stretch.ops)
         for (int64_t tensor : tensors.of(op))

@@ -108,7 +108,7 @@ def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
   let summary = "The end of the local level: no signature left, every collective waited for";
   let description = [{
     - C1: No tensor in a function has a signature.
-    - C2: Every collective is waited for, once.
+    - C2: Every collective is waited for, once, and nothing else takes what is under way.
     - C3: What is computed says how (ComputeOpInterface).
   }];
 }

@@ -31,6 +31,16 @@ struct VerifyLocal : splitcast::impl::VerifyLocalPassBase<VerifyLocal> {
   }
 };
 
+LogicalResult verifyPending(Operation *op, Value pending) {
+  if (!pending.hasOneUse())
+    return op->emitOpError() << "starts a collective that is waited for "
+                             << std::distance(pending.use_begin(), pending.use_end()) << " times; once is right";
+  if (Operation *user = *pending.user_begin(); !isa<ccl::WaitOp>(user))
+    return op->emitOpError() << "starts a collective that '" << user->getName()
+                             << "' takes while it is under way; give that what ccl.wait gives of it";
+  return success();
+}
+
 } // namespace
 
 LogicalResult splitcast::verifyStraightLine(func::FuncOp function) {
@@ -38,9 +48,8 @@ LogicalResult splitcast::verifyStraightLine(func::FuncOp function) {
     return function.emitOpError() << "must have a body of one block";
   for (Operation &op : function.getBody().front())
     for (Value result : op.getResults())
-      if (isa<ccl::PendingType>(result.getType()) && !result.hasOneUse())
-        return op.emitOpError() << "starts a collective that is waited for "
-                                << std::distance(result.use_begin(), result.use_end()) << " times; once is right";
+      if (isa<ccl::PendingType>(result.getType()) && failed(verifyPending(&op, result)))
+        return failure();
   return success();
 }
 
