@@ -17,7 +17,7 @@ for argument in "$@"; do
   case $argument in
     --slow) filter=(--test_tag_filters=-exhaustive) ;;
     --slow-only) filter=(--test_tag_filters=slow) ;;
-    --exhaustive) filter=(--test_tag_filters=exhaustive) ;;
+    --exhaustive) filter=(--test_tag_filters=exhaustive --test_timeout=36000) ;; # seconds, for each
     --limit-minutes=*) limitMinutes=${argument#*=} ;;
     -*)
       echo "test: error: unknown option '$argument'; options are --slow, --slow-only, --exhaustive, --limit-minutes=N" >&2
