@@ -123,6 +123,7 @@ struct Function {
   exec::EntryPoint point;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Staging> inputData, outputData;
+  Staging numbers; ///< of micro-batches, for runs that take theirs
 };
 
 class SessionImpl : public Session {
@@ -230,14 +231,12 @@ public:
     absl::StatusOr<const Function *> function = find(name);
     if (!function.ok())
       return function.status();
-    const bool leavesOut = kept.begin(name);
-    for (const exec::EntryRun &run : (*function)->point.runs)
-      for (int64_t microBatch = run.begin; microBatch < run.end && !(run.kept && leavesOut); ++microBatch)
-        if (absl::Status status = runPlan(**function, run, microBatch); !status.ok()) {
-          kept.forget();
-          return status;
-        }
-    return absl::OkStatus();
+    absl::Status status = enqueueRuns(**function, kept.begin(name));
+    if (status.ok())
+      status = executor->wait();
+    if (!status.ok())
+      kept.forget();
+    return status;
   }
 
   //--- Variables ----------------------------------------------------------------------------------------------------//
@@ -348,41 +347,64 @@ private:
   absl::Status addFunction(const exec::EntryPoint &point) {
     Function &function = byName[point.name.str()];
     function.point = point;
+    absl::StatusOr<Staging> numbers = Staging::create(device, point.numbersBytes());
+    if (!numbers.ok())
+      return numbers.status();
+    function.numbers = *std::move(numbers);
+    for (int64_t i = 0; i * static_cast<int64_t>(sizeof(i)) < function.numbers.bytes; ++i)
+      std::memcpy(numberOf(function, i), &i, sizeof(i));
     absl::Status status = addTensors(point.inputs, function.inputs, function.inputData);
     return status.ok() ? addTensors(point.outputs, function.outputs, function.outputData) : status;
   }
 
+  static std::byte *numberOf(const Function &function, int64_t microBatch) {
+    return function.numbers.data.get() + microBatch * sizeof(microBatch);
+  }
+
   //--- Runs ---------------------------------------------------------------------------------------------------------//
 
+  // All runs of a step are enqueued, with the copies of what they take and give, before the host waits: it holds the
+  // whole step's inputs and outputs anyway.
+
+  absl::Status enqueueRuns(const Function &function, bool leavesOutKept) {
+    for (const exec::EntryRun &run : function.point.runs)
+      for (int64_t microBatch = run.begin; microBatch < run.end && !(run.kept && leavesOutKept); ++microBatch)
+        if (absl::Status status = enqueueRun(function, run, microBatch); !status.ok())
+          return status;
+    return absl::OkStatus();
+  }
+
   /// Calls `move` with each range of a plan and the bytes of the entry point that are its, of this micro-batch.
-  using Move = llvm::function_ref<absl::Status(runtime::Buffer range, std::byte *piece)>;
-  absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<exec::EntryTensor> tensors,
-                            const std::vector<Staging> &pieces, int64_t microBatch, Move move) const {
+  using Move = llvm::function_ref<absl::Status(exec::RangeAttr range, std::byte *piece)>;
+  static absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<exec::EntryTensor> tensors,
+                                   const std::vector<Staging> &pieces, int64_t microBatch, Move move) {
     for (auto [index, number] : llvm::enumerate(numbers)) {
       const exec::EntryTensor &tensor = tensors[number];
       if (tensor.partBytes == 0)
         continue;
       std::byte *piece = pieces[number].data.get() + (tensor.dim < 0 ? 0 : microBatch * tensor.partBytes);
-      if (absl::Status status = move(executor->resolve(cast<exec::RangeAttr>(ranges[index])), piece); !status.ok())
+      if (absl::Status status = move(cast<exec::RangeAttr>(ranges[index]), piece); !status.ok())
         return status;
     }
     return absl::OkStatus();
   }
 
-  absl::Status runPlan(const Function &function, const exec::EntryRun &run, int64_t microBatch) {
+  absl::Status enqueueRun(const Function &function, const exec::EntryRun &run, int64_t microBatch) {
     exec::PlanOp plan = run.plan;
     const exec::EntryPoint &point = function.point;
     absl::Status status =
         forEachPiece(plan.getInputs(), run.inputs, point.inputs, function.inputData, microBatch,
-                     [&](runtime::Buffer range, std::byte *piece) { return device.upload(range, piece); });
+                     [&](exec::RangeAttr range, std::byte *piece) { return executor->enqueueUpload(range, piece); });
     if (status.ok() && run.numbered)
-      status = device.upload(executor->resolve(cast<exec::RangeAttr>(plan.getInputs().getValue().back())), &microBatch);
+      status = executor->enqueueUpload(cast<exec::RangeAttr>(plan.getInputs().getValue().back()),
+                                       numberOf(function, microBatch));
     if (status.ok())
-      status = executor->run(plan.getSymName().str());
-    return status.ok()
-               ? forEachPiece(plan.getOutputs(), run.outputs, point.outputs, function.outputData, microBatch,
-                              [&](runtime::Buffer range, std::byte *piece) { return device.download(piece, range); })
-               : status;
+      status = executor->enqueue(plan.getSymName().str());
+    return status.ok() ? forEachPiece(plan.getOutputs(), run.outputs, point.outputs, function.outputData, microBatch,
+                                      [&](exec::RangeAttr range, std::byte *piece) {
+                                        return executor->enqueueDownload(piece, range);
+                                      })
+                       : status;
   }
 
   runtime::Device &device;
@@ -390,9 +412,9 @@ private:
   OwningOpRef<ModuleOp> plans;
   CompileSeconds seconds;
   absl::Time lastPhase;
+  std::map<std::string, Function> byName; // outlives the executor, which may have been given copies of it
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
-  std::map<std::string, Function> byName;
   exec::KeptResults kept;
 };
 

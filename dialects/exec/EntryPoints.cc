@@ -53,6 +53,13 @@ EntryPoint entryPointOf(sbp::ScheduleOp schedule, const SymbolTable &symbols) {
 
 } // namespace
 
+int64_t EntryPoint::numbersBytes() const {
+  int64_t numbers = 0;
+  for (const EntryRun &run : runs)
+    numbers = run.numbered ? std::max(numbers, run.end) : numbers;
+  return numbers * static_cast<int64_t>(sizeof(int64_t));
+}
+
 std::vector<EntryPoint> splitcast::exec::entryPointsOf(ModuleOp plans) {
   const SymbolTable symbols(plans);
   DenseSet<StringAttr> scheduled;

@@ -42,6 +42,9 @@ struct EntryPoint {
   llvm::StringRef name;
   std::vector<EntryRun> runs;
   std::vector<EntryTensor> inputs, outputs;
+
+  /// Of the numbers, each an i64, of the micro-batches of runs that take them; 0 where none does.
+  int64_t numbersBytes() const;
 };
 
 /// Whether what kept runs made is still there. The arena has it until another entry point runs; what it was made of is

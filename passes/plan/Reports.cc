@@ -157,9 +157,11 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
 void addSharedMemory(ModuleOp plans, MemoryReport &report) {
   for (auto space : plans.getOps<exec::SpaceOp>())
     (space.getKept() ? report.persistentBytes : report.arenaBytes) += space.getBytes();
-  for (const exec::EntryPoint &point : exec::entryPointsOf(plans))
+  for (const exec::EntryPoint &point : exec::entryPointsOf(plans)) {
+    report.interfaceBytes += point.numbersBytes();
     for (const exec::EntryTensor &tensor : llvm::concat<const exec::EntryTensor>(point.inputs, point.outputs))
       report.interfaceBytes += tensor.bytes();
+  }
   report.deviceIsHost = !deviceTraitsOf(plans).hasOwnMemory;
 }
 

@@ -34,7 +34,8 @@ struct MemoryReport {
   /// smaller.
   int64_t leastArenaBytes = 0;
   int64_t arenaBytes = 0; ///< what the executor holds: the arena of the module's function that needs most
-  /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs.
+  /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs, and
+  /// the numbers of micro-batches.
   int64_t interfaceBytes = 0;
   bool deviceIsHost = true; ///< one memory has all of it
   /// In the order of the module; together parameters, optimizerState and both kinds of accumulators above.

@@ -106,6 +106,7 @@ public:
   ///   Errors  Unimplemented: this device has no such call, or none of such elements.
   virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) = 0;
 
+  /// Either may be memory of allocateHost; the host leaves it alone until the stream has done the copy.
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;
   /// Sets every byte to zero.
   virtual absl::Status clear(Buffer buffer, Stream &stream) = 0;

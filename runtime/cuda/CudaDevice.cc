@@ -52,8 +52,8 @@ public:
     if (to.bytes != from.bytes)
       return absl::InvalidArgumentError(absl::StrCat("a copy of ", from.bytes, " bytes was given ", to.bytes,
                                                      " bytes to write; sizes must be equal"));
-    return cudaStatus(cudaMemcpyAsync(to.data, from.data, from.bytes, cudaMemcpyDeviceToDevice, cudaStreamOf(stream)),
-                      "copy");
+    // Whose memory each is, their addresses say.
+    return cudaStatus(cudaMemcpyAsync(to.data, from.data, from.bytes, cudaMemcpyDefault, cudaStreamOf(stream)), "copy");
   }
   absl::Status clear(Buffer buffer, Stream &stream) override {
     return cudaStatus(cudaMemsetAsync(buffer.data, 0, buffer.bytes, cudaStreamOf(stream)), "clear");

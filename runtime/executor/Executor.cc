@@ -237,7 +237,7 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-absl::Status Executor::enqueue(const Bound &plan) {
+absl::Status Executor::enqueueOps(const Bound &plan) {
   int64_t index = 0;
   for (const Step &step : plan.steps) {
     if (observer)
@@ -251,7 +251,7 @@ absl::Status Executor::enqueue(const Bound &plan) {
   return absl::OkStatus();
 }
 
-absl::Status Executor::run(const std::string &plan) {
+absl::Status Executor::enqueue(const std::string &plan) {
   auto found = bound.find(plan);
   if (found == bound.end())
     return absl::NotFoundError(absl::StrCat("the module has no plan @", plan));
@@ -260,13 +260,35 @@ absl::Status Executor::run(const std::string &plan) {
     return stream.status();
   Bound &of = found->second;
   if (of.runs++ == 1 && !observer) {
-    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueue(of); });
+    // What the first run warmed up is there when it has run.
+    if (absl::Status status = (*stream)->synchronize(); !status.ok())
+      return status;
+    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueueOps(of); });
     if (!captured.ok())
       return captured.status();
     of.captured = *std::move(captured);
   }
-  absl::Status status = of.captured ? of.captured->replay(**stream) : enqueue(of);
-  return status.ok() ? (*stream)->synchronize() : status;
+  return of.captured ? of.captured->replay(**stream) : enqueueOps(of);
+}
+
+absl::Status Executor::enqueueUpload(exec::RangeAttr to, std::byte *from) {
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  return stream.ok() ? device.copy(resolve(to), {from, to.getBytes()}, **stream) : stream.status();
+}
+
+absl::Status Executor::enqueueDownload(std::byte *to, exec::RangeAttr from) {
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  return stream.ok() ? device.copy({to, from.getBytes()}, resolve(from), **stream) : stream.status();
+}
+
+absl::Status Executor::wait() {
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  return stream.ok() ? (*stream)->synchronize() : stream.status();
+}
+
+absl::Status Executor::run(const std::string &plan) {
+  absl::Status status = enqueue(plan);
+  return status.ok() ? wait() : status;
 }
 
 } // namespace splitcast::runtime

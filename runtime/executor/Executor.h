@@ -41,7 +41,16 @@ public:
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
   ~Executor();
 
-  /// One run of a plan. NotFound: no such plan. After an error the executor is only good for being destroyed.
+  /// Enqueues one run of a plan, behind all that was enqueued before. NotFound: no such plan. After an error, of this
+  /// or any other call, the executor is only good for being destroyed.
+  absl::Status enqueue(const std::string &plan);
+  /// Enqueues a copy between a range and as many bytes of Device::allocateHost, which nobody else touches before
+  /// wait().
+  absl::Status enqueueUpload(exec::RangeAttr to, std::byte *from);
+  absl::Status enqueueDownload(std::byte *to, exec::RangeAttr from);
+  /// Waits until all that was enqueued has been done.
+  absl::Status wait();
+  /// enqueue() and wait().
   absl::Status run(const std::string &plan);
 
   /// The bytes of a range, as the last run or the caller left them.
@@ -83,7 +92,7 @@ private:
     int64_t runs = 0;
     std::unique_ptr<CapturedWork> captured;
   };
-  absl::Status enqueue(const Bound &plan);
+  absl::Status enqueueOps(const Bound &plan);
 
   std::map<std::string, Bound> bound; ///< plans by name
 };

@@ -79,9 +79,10 @@ cudaError_t copyNow(void *to, const void *from, size_t bytes, const char *what) 
 
 absl::Status checkBoth(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what) {
   absl::Status status;
-  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
+  // Memory that is not page-locked is no error to CUDA, but copies from it are not ordered as the caller believes.
+  if (kind != cudaMemcpyDeviceToHost)
     status.Update(Memory::get().check(to, bytes, what));
-  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
+  if (kind != cudaMemcpyHostToDevice)
     status.Update(Memory::get().check(from, bytes, what));
   return status;
 }

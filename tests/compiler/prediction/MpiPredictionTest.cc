@@ -57,8 +57,23 @@ absl::StatusOr<std::string> halvesText(int64_t ranks) {
   return graph.text();
 }
 
+/// Micro-batches, whose functions are told their numbers.
+absl::StatusOr<std::string> microBatchesText(int64_t ranks) {
+  Graph graph({.deviceKind = "cpu", .axes = {{"dp", ranks}}});
+  graph.function("train");
+  Tensor x = graph.input("x", runtime::ElementType::F32, {36, 40}, split(0));
+  Tensor loss = mean(linear(dropout(linear(x, "first", 50), 0.5), "second", 3));
+  graph.minimize(loss, Adam{.lr = 0.01}, {.accumulate = 6});
+  graph.output("loss", loss);
+  return graph.text();
+}
+
 absl::StatusOr<std::string> textOf(const std::string &model, int64_t ranks) {
-  return model == "layers" ? modelText(ranks, kWidth) : model == "input" ? inputText(ranks) : halvesText(ranks);
+  if (model == "layers")
+    return modelText(ranks, kWidth);
+  if (model == "micro-batches")
+    return microBatchesText(ranks);
+  return model == "input" ? inputText(ranks) : halvesText(ranks);
 }
 
 /// A line of the system's account of this process, such as "VmRSS:", in bytes.
@@ -212,6 +227,8 @@ TEST(MpiPrediction, OfInputs) {
   for (int64_t ranks : {2, 3})
     expectMeasuredIsPredicted(ranks, "input", 0);
 }
+
+TEST(MpiPrediction, OfMicroBatches) { expectMeasuredIsPredicted(3, "micro-batches", 2); }
 
 TEST(MpiPrediction, OfInitialValues) { expectMeasuredIsPredicted(2, "halves", 0); }
 
