@@ -30,6 +30,8 @@ mlir::StringRef nameOf(Phase phase);
 
 /// Attribute of a function that updates by a gradient: in how many micro-batches it is computed, an integer.
 inline constexpr llvm::StringLiteral kMicroBatchesName = "sbp.micro_batches";
+/// Of a step. Each is a run of a plan, and more of them are a mistake.
+inline constexpr int64_t kMostMicroBatches = int64_t{1} << 20;
 /// And in which order their gradients are added up: the text of an AccumulateOrder.
 inline constexpr llvm::StringLiteral kAccumulateOrderName = "sbp.accumulate_order";
 

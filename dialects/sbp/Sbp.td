@@ -39,7 +39,7 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     'sbp-zero-storage' completes it. A `carried` variable lives for one step, or while the run that assigns it is kept: it passes a value from one
     run of a schedule to a later one, and is neither saved nor loaded. If it is no state, it may be P: addends that a later run sums. With `as_made`, 'sbp-propagate' gives it the signature of what
     the first function of the module that assigns it makes; other assignments must be made alike.
-    - C1: The type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
+    - C1: It has a name; the type is a statically shaped tensor of at most 2^63 - 1 bytes; its signature, storage and update are on one
       placement.
     - C2: No signature has P, but the type's of what is carried and no state; each fits the shape.
     - C3: An initializer is one of #sbp.constant, #sbp.normal, #sbp.uniform, #sbp.file.
@@ -121,7 +121,7 @@ def Sbp_AssignOp : Sbp_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
   let description = [{
     - C1: The variable exists.
     - C2: The value has its shape and element type.
-    - C3: The value's signature, when decided, is the logical or the storage one.
+    - C3: The value's signature, when decided, is the logical or the storage one; any, where the variable lies as it is made.
   }];
   let arguments = (ins FlatSymbolRefAttr:$variable, Sbp_GlobalTensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
@@ -300,7 +300,7 @@ def Sbp_ScheduleOp : Sbp_Op<"schedule", [Symbol, HasParent<"::mlir::ModuleOp">, 
     }
     ```
     Its input and result number i are those that its runs take and give as i.
-    - C1: There is at least one micro-batch and one run, and nothing else in it.
+    - C1: There are 1 to 2^20 micro-batches and at least one run, and nothing else in it.
     - C2: Inputs are numbered from 0 without a gap, and so are results.
     - C3: All runs take an input alike: of the same type, and cut along the same dimension or not at all.
     - C4: A result that is joined is given by runs of one type, one of them for each micro-batch; any other by one run, which runs

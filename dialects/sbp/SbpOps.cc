@@ -103,6 +103,8 @@ static LogicalResult verifySlot(VariableOp op) {
 
 LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
+  if (getSymName().empty())
+    return emitOpError() << "has no name; give it one";
   if (!type.hasStaticShape())
     return emitOpError() << "has type " << type << "; a variable has a static shape";
   Type element = type.getElementType();
@@ -195,7 +197,8 @@ static LogicalResult verifyVariableUse(OpTy op, SymbolTableCollection &symbols, 
                .attachNote(variable.getLoc())
            << "declared here";
   NdAttr signature = signatureOf(type);
-  if (signature && signature != variable.getLogical() && signature != variable.getStorageOrLogical())
+  if (signature && !variable.getAsMade() && signature != variable.getLogical() &&
+      signature != variable.getStorageOrLogical())
     return op.emitOpError() << "has signature " << toString(signature.toAlgebra()) << ", but @" << op.getVariable()
                             << " is read and assigned as its logical or its storage signature; box the value";
   return success();

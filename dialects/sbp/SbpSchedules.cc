@@ -23,10 +23,11 @@ public:
 
   LogicalResult run() {
     Block &body = schedule.getBody().front();
-    if (microBatches() < 1 || body.empty())
+    if (microBatches() < 1 || microBatches() > kMostMicroBatches || body.empty())
       return schedule.emitOpError() << "@" << schedule.getSymName() << " has " << microBatches()
                                     << " micro-batches and " << llvm::range_size(body)
-                                    << " runs; it has at least one of each";
+                                    << " runs; it has at least one of each, and at most " << kMostMicroBatches
+                                    << " micro-batches";
     for (Operation &op : body) {
       auto each = dyn_cast<RunOp>(op);
       if (!each)

@@ -4,7 +4,8 @@
 // one back find them. Each must have a gradient, or be a read, or an identity (boxing, fence). The loss has gradient
 // 1, fenced in a scope "backward", by which later passes know all that hangs on it. Then the active ops are visited
 // last first, so that the gradient of a value has all its addends when the op that made it comes: each op adds to the
-// gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update.
+// gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update; where
+// something is assigned between reads, of those behind the last assignment.
 //
 //   before   %0 = sbp.read @w
 //            %1 = nn.matmul %x, %0
@@ -44,6 +45,7 @@ public:
     findActive();
     if (!active.contains(minimize.getLoss()))
       return minimize.emitOpError() << "has a loss that depends on no trainable variable; nothing can be minimized";
+    leaveOutEarlierReads();
     if (failed(checkGradients()))
       return failure();
     seed();
@@ -81,7 +83,34 @@ private:
 
   bool isTrainable(sbp::ReadOp read) {
     auto variable = symbols.lookup<sbp::VariableOp>(read.getVariable());
-    return variable && !variable.getFrozen() && !variable.getStateOf() && isFloatTensor(read.getResult());
+    return variable && !variable.getFrozen() && !variable.getCarried() && !variable.getStateOf() &&
+           isFloatTensor(read.getResult()) && !earlierReads.contains(read);
+  }
+
+  /// Leaves out reads of what a variable was before something assigned it, where the loss also depends on what it is
+  /// then: an update has the gradient at one value.
+  void leaveOutEarlierReads() {
+    DenseMap<Attribute, SmallVector<sbp::ReadOp>> reads; ///< behind the last assignment so far
+    DenseSet<Attribute> areEarlier;                      ///< or before it, when nothing has been read since
+    for (Operation &op : block) {
+      if (auto read = dyn_cast<sbp::ReadOp>(op); read && activeOps.contains(&op)) {
+        SmallVector<sbp::ReadOp> &ofVariable = reads[read.getVariableAttr()];
+        if (areEarlier.erase(read.getVariableAttr())) {
+          earlierReads.insert(ofVariable.begin(), ofVariable.end());
+          ofVariable.clear();
+        }
+        ofVariable.push_back(read);
+      }
+      if (auto assign = dyn_cast<sbp::AssignOp>(op); assign && reads.count(assign.getVariableAttr()))
+        areEarlier.insert(assign.getVariableAttr());
+      if (auto update = dyn_cast<nn::UpdateOp>(op); update && reads.count(update.getVariableAttr()))
+        areEarlier.insert(update.getVariableAttr());
+    }
+    if (earlierReads.empty())
+      return;
+    active.clear();
+    activeOps.clear();
+    findActive();
   }
 
   /// Values pass unchanged through these, and so do gradients.
@@ -160,6 +189,7 @@ private:
   OpBuilder builder;
   DenseSet<Value> active;
   DenseSet<Operation *> activeOps;
+  DenseSet<sbp::ReadOp> earlierReads; ///< of values that are no longer the variables'
   DenseMap<Value, Value> gradients;
   llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
 };

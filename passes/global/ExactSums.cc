@@ -121,7 +121,7 @@ private:
                                     << sbp::kReproducibleName
                                     << " = false of it, or leave the schedule to the compiler";
     auto said = function->getAttrOfType<IntegerAttr>(sbp::kMicroBatchesName);
-    const int64_t count = said ? said.getInt() : microBatches.getValue();
+    const int64_t count = !said ? microBatches.getValue() : said.getType().isSignlessInteger(64) ? said.getInt() : 0;
     const int64_t axisIndex = axis.empty() ? 0 : placement.axisIndex(axis);
     if (count < 1 || axisIndex < 0)
       return success(); // as 'sbp-split-steps' will say

@@ -83,7 +83,11 @@ private:
 /// What the updates of one function share: values that are read and changed once per step.
 class FunctionUpdates {
 public:
-  FunctionUpdates(SymbolTable &symbols, const UpdateSets &sets) : symbols(symbols), sets(sets) {}
+  FunctionUpdates(func::FuncOp function, SymbolTable &symbols, const UpdateSets &sets) : symbols(symbols), sets(sets) {
+    for (auto assign : function.getOps<sbp::AssignOp>())
+      if (assign.getVariable() == kLearningRate)
+        rateAssigns.push_back(assign);
+  }
 
   sbp::VariableOp find(StringRef name) { return symbols.lookup<sbp::VariableOp>(name); }
 
@@ -102,11 +106,24 @@ public:
     return variable;
   }
 
+  /// The read of the learning rate that has its value at `op`; null: none has yet.
+  Value &learningRateAt(Operation *op) {
+    for (; nextAssign < rateAssigns.size() && rateAssigns[nextAssign]->isBeforeInBlock(op); ++nextAssign)
+      learningRate = {};
+    return learningRate;
+  }
+
+  static constexpr llvm::StringLiteral kLearningRate = "optimizer.learning_rate";
+
   SymbolTable &symbols;
   const UpdateSets &sets;
-  Value learningRate;
   std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name, after so many updates of a variable
   llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
+
+private:
+  SmallVector<Operation *> rateAssigns; ///< by the user, in their order
+  size_t nextAssign = 0;                ///< of these, the first that has not been passed
+  Value learningRate;
 };
 
 /// `value` with the signature left out: what updates are built of is undecided until 'sbp-propagate'.
@@ -156,12 +173,11 @@ public:
 
   Value learningRate() override {
     Type element = variable.getTensorType().getElementType();
-    Value &rate = function.learningRate;
+    Value &rate = function.learningRateAt(op);
     double initial = cast<nn::OptimizerAttrInterface>(op.getOptimizer()).getInitialLearningRate();
     checkLearningRate(initial);
-    if (!rate) {
-      rate = read(opBuilder, loc(), scalarVariable("optimizer.learning_rate", opBuilder.getF32Type(), initial));
-    }
+    if (!rate)
+      rate = read(opBuilder, loc(), scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
     if (getElementTypeOrSelf(rate.getType()) == element)
       return rate;
     return opBuilder.create<nn::CastOp>(loc(), rate, element);
@@ -184,9 +200,10 @@ private:
   }
 
   void checkLearningRate(double initial) {
-    sbp::VariableOp known = function.find("optimizer.learning_rate");
+    sbp::VariableOp known = function.find(FunctionUpdates::kLearningRate);
     auto init = known ? dyn_cast_or_null<sbp::ConstantInitAttr>(known.getInitAttr()) : sbp::ConstantInitAttr();
-    if (init && init.getValue().getValueAsDouble() != initial)
+    // Compared as what it is, an f32; NaN is no number to begin with.
+    if (init && static_cast<float>(init.getValue().getValueAsDouble()) != static_cast<float>(initial))
       fail() << "starts @optimizer.learning_rate at " << initial << ", but it is there with "
              << init.getValue().getValueAsDouble() << "; one module has one learning rate";
   }
@@ -228,7 +245,7 @@ struct ExpandOptimizers : splitcast::impl::ExpandOptimizersPassBase<ExpandOptimi
     SymbolTable symbols(getOperation());
     UpdateSets sets(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      FunctionUpdates shared(symbols, sets);
+      FunctionUpdates shared(function, symbols, sets);
       for (auto op : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>()))
         if (failed(VariableUpdate(op, shared.find(op.getVariable()), shared).expand()))
           return signalPassFailure();

@@ -342,6 +342,10 @@ struct JoinBuckets : splitcast::impl::JoinBucketsPassBase<JoinBuckets> {
     for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
       if (sbp::NdAttr signature = sbp::signatureOf(type); signature && signature.getFlatSlot())
         return function.emitOpError() << "takes or returns a slot of a bucket; use S(dim) or B there";
+    auto isUndecided = [](Type type) { return isa<RankedTensorType>(type) && !sbp::signatureOf(type); };
+    for (Operation &op : function.getBody().front())
+      if (llvm::any_of(op.getOperandTypes(), isUndecided) || llvm::any_of(op.getResultTypes(), isUndecided))
+        return op.emitOpError() << "has a tensor without a signature; run 'sbp-propagate' first";
     return success();
   }
 };

@@ -3,6 +3,8 @@
 #include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/SignatureProblem.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -24,7 +26,7 @@ public:
   MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, bool keepsWhole)
       : function(function), microBatches(microBatches), axis(axis), keepsWhole(keepsWhole) {
     // On an axis of size 1 all signatures are the same, and nothing would be a sum.
-    problem.placement = {"", {{"micro-batches", std::max<int64_t>(microBatches, 2)}}, {}};
+    problem.placement = {"", {{"micro-batches", microBatches > 1 ? microBatches : leastDivisor()}}, {}};
     problem.cost = costOf;
   }
 
@@ -50,6 +52,21 @@ public:
   }
 
 private:
+  /// From 2 on, of all extents that are split, so that parts are equal, as ranks and micro-batches have them; 2 if none
+  /// is found.
+  int64_t leastDivisor() {
+    int64_t common = 0;
+    for (BlockArgument argument : function.getArguments())
+      if (sbp::NdAttr signature = sbp::signatureOf(argument))
+        if (const sbp::Sbp entry = signature.getEntries()[axis].toAlgebra(); entry.isSplit())
+          common = std::gcd(common, sbp::shapeOf(argument.getType())[entry.dim]);
+    constexpr int64_t kMost = 1 << 16;
+    for (int64_t divisor = 2; divisor <= std::min(common, kMost); ++divisor)
+      if (common % divisor == 0)
+        return divisor;
+    return 2;
+  }
+
   LogicalResult addArgument(BlockArgument argument) {
     sbp::NdAttr signature = sbp::signatureOf(argument);
     sbp::Sbp entry = signature ? signature.getEntries()[axis].toAlgebra() : sbp::Sbp::broadcast();

@@ -9,8 +9,9 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
   let description = [{
     Reverse mode over GradientOpInterface. Backward ops hang on a value that is fenced in a scope "backward", by which later
     passes know them. A gradient with several contributions is their sum, in the reverse order of the uses. Variables that
-    are frozen, or on which the loss does not depend, get no update. Ops on the way that have no gradient are reported, all
-    of them at once. From tests/passes/global/differentiate_example.mlir:
+    are frozen or carried, or on which the loss does not depend, get no update. Ops on the way that have no gradient are reported, all
+    of them at once. An update has the gradient at one value: where a variable is assigned between reads of it, what was read before counts as
+    a constant. From tests/passes/global/differentiate_example.mlir:
     ```mlir
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before
     nn.update @w, %dw in %scope : tensor<4x2xf32> with #nn.sgd<lr = 0.5>         // after
@@ -111,7 +112,8 @@ def SplitStepsPass : Pass<"sbp-split-steps", "mlir::ModuleOp"> {
     A function says itself in how many with the attribute `sbp.micro_batches`, and in which order gradients are added up with
     `sbp.accumulate_order`: "per-micro-batch", over ranks and then onto what is accumulated, or "per-step", onto what each rank
     accumulates, which lies as it is made, P say, and once over ranks.
-    - C1: There is at least one micro-batch, and their number divides what they cut; the axis is one of the placement.
+    - C1: There is at least one micro-batch and at most 2^20, and their number divides what they cut; the axis is one of the placement. No
+      schedule runs the function already.
     - C2: No op needs a micro-batch's part of what is there for all, or of all what is computed for each.
     - C3: No micro-batch needs what the step assigns.
   }];
@@ -199,7 +201,7 @@ def JoinBucketsPass : Pass<"sbp-join-buckets", "mlir::ModuleOp"> {
     %1 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>   // after
     %2 = sbp.boxing %1 : tensor<64xf32, #P> -> tensor<64xf32, #S0_> bucket #sbp.slot<@l, 0 of 64>                        // after
     ```
-    - C1: Functions take and return no slot.
+    - C1: Functions take and return no slot, and every tensor has a signature.
     - C2: A variable that lies in a bucket is a member of it, or the state of one.
   }];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];

@@ -27,8 +27,8 @@ bool canBeCarried(Value value) {
 }
 
 bool isSplitByUser(sbp::VariableOp variable) {
-  return llvm::any_of(variable.getLogical().toAlgebra(),
-                      [](const sbp::Sbp &entry) { return entry.isSplit() || entry.isFlat(); });
+  return variable.getLogical() && llvm::any_of(variable.getLogical().toAlgebra(),
+                                               [](const sbp::Sbp &entry) { return entry.isSplit() || entry.isFlat(); });
 }
 
 bool mayWrite(Operation *op) {

@@ -43,8 +43,11 @@ public:
     FailureOr<std::optional<ExactSumsCheck>> check = ExactSumsCheck::of(function, placement);
     if (failed(check) || failed(choose()))
       return failure();
-    for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+      if (auto assign = dyn_cast<sbp::AssignOp>(op); assign && failed(checkAddends(assign)))
+        return failure();
       apply(&op);
+    }
     applyReturn(cast<func::ReturnOp>(body.getTerminator()));
     eraseUnused(body);
     return *check ? (*check)->verify(body) : success();
@@ -69,6 +72,21 @@ private:
     for (sbp::Sbp &entry : signature)
       entry = entry.isFlat() ? sbp::Sbp::broadcast() : entry;
     return attr(signature);
+  }
+
+  /// What a variable has as addends is assigned as addends everywhere: nothing is boxed to P.
+  LogicalResult checkAddends(sbp::AssignOp assign) {
+    const sbp::NdAttr of = symbols.lookup<sbp::VariableOp>(assign.getVariable()).getLogical(),
+                      made = sbp::signatureOf(assign.getValue());
+    if (!of || !made)
+      return success();
+    for (auto [index, entry] : llvm::enumerate(of.toAlgebra()))
+      if (entry.isPartial() && !made.toAlgebra()[index].isPartial())
+        return assign.emitOpError() << "assigns @" << assign.getVariable() << " what is "
+                                    << sbp::toString(made.toAlgebra()) << ", but its type, or what another function "
+                                    << "assigns it, is P along axis \"" << algebra.axes[index].name
+                                    << "\"; assign sums over that axis everywhere, or use another variable";
+    return success();
   }
 
   //===--------------------------------------------------------------------===//

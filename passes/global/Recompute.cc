@@ -132,13 +132,17 @@ private:
     return type && type.getRank() > 0 && !leavesItsGroup(value);
   }
 
+  /// Asked once for each use of a value in backward.
   bool leavesItsGroup(Value value) const {
+    auto [known, isNew] = leaving.try_emplace(value, false);
+    if (!isNew)
+      return known->second;
     const int64_t order = placeOf(value).order;
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      const sbp::Phase phase = phases.lookup(user);
-      return phase == sbp::Phase::Update ||
-             (phase == sbp::Phase::Forward && (!isMemoryEffectFree(user) || places.lookup(user).order != order));
-    });
+    return known->second = llvm::any_of(value.getUsers(), [&](Operation *user) {
+             const sbp::Phase phase = phases.lookup(user);
+             return phase == sbp::Phase::Update ||
+                    (phase == sbp::Phase::Forward && (!isMemoryEffectFree(user) || places.lookup(user).order != order));
+           });
   }
 
   /// The value, made again before `user`.
@@ -197,6 +201,7 @@ private:
   SmallVector<Operation *> backward;      ///< ops of it, in their order, as they were
   DenseMap<Operation *, int64_t> numbers; ///< of the ops, in their order
   DenseMap<Operation *, Place> places;    ///< of forward
+  mutable DenseMap<Value, bool> leaving;  ///< its group, of values of forward; their users there stay the same
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;
   DenseMap<StringAttr, Value> scopes;

@@ -510,9 +510,9 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     ModuleOp module = getOperation();
     if (failed(verifyModule(module)))
       return signalPassFailure();
-    if (microBatches < 1) {
+    if (microBatches < 1 || microBatches > sbp::kMostMicroBatches) {
       module.emitError() << "'sbp-split-steps' got micro-batches=" << microBatches.getValue()
-                         << "; there is at least one";
+                         << "; there is at least one, and at most " << sbp::kMostMicroBatches;
       return signalPassFailure();
     }
     if (!sbp::parseAccumulateOrder(order.getValue())) {
@@ -528,18 +528,26 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
       for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
         scheduled.insert(run.getFunction());
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (scheduled.contains(function.getSymName()))
-        continue;
       FailureOr<Steps> steps = stepsOf(function, axisIndex);
       if (failed(steps))
         return signalPassFailure();
+      if (scheduled.contains(function.getSymName())) {
+        if (steps->count == 1)
+          continue;
+        function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps->count
+                               << " micro-batches, but a schedule says already how it runs; leave the schedule out, or "
+                                  "say of the function that it is computed in one ("
+                               << sbp::kMicroBatchesName << " = 1)";
+        return signalPassFailure();
+      }
       if (steps->count == 1 || !placement)
         continue;
-      if (steps->count < 1 || axisIndex < 0) {
+      if (steps->count < 1 || steps->count > sbp::kMostMicroBatches || axisIndex < 0) {
         function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps->count
                                << " micro-batches of what is split along "
                                << (axis.empty() ? "the first axis" : "axis '" + axis.getValue() + "'")
-                               << "; there is at least one, and the axis is one of the placement";
+                               << "; there is at least one, and at most " << sbp::kMostMicroBatches
+                               << ", and the axis is one of the placement";
         return signalPassFailure();
       }
       if (failed(split(function, *steps, symbols, accumulators)))
@@ -553,10 +561,10 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
               saidOrder = function->removeAttr(sbp::kAccumulateOrderName);
     const bool isStep = updatesByGradient(function);
     auto count = dyn_cast_or_null<IntegerAttr>(saidCount);
-    if (saidCount && (!count || !isStep))
+    if (saidCount && (!count || !count.getType().isSignlessInteger(64) || !isStep))
       return function.emitOpError() << "@" << function.getSymName() << " has " << sbp::kMicroBatchesName << " = "
                                     << saidCount
-                                    << ", which must be a number, of a function that updates by a gradient";
+                                    << ", which must be a number (an i64), of a function that updates by a gradient";
     auto text = dyn_cast_or_null<StringAttr>(saidOrder);
     const std::optional<sbp::AccumulateOrder> order =
         sbp::parseAccumulateOrder(text ? text.getValue().str() : this->order.getValue());

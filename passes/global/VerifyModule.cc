@@ -1,4 +1,5 @@
 // What all passes of the global level rely on, whether or not signatures are decided yet.
+#include "dialects/sbp/EntryNames.h"
 #include "passes/global/Passes.h"
 
 using namespace mlir;
@@ -11,6 +12,8 @@ public:
   explicit ModuleVerifier(ModuleOp module) : placement(sbp::placementOf(module)), module(module) {}
 
   LogicalResult run() {
+    if (failed(sbp::verifyEntryNames(module)))
+      return failure();
     WalkResult walk = module.walk([&](Operation *op) { return WalkResult(success(succeeded(verify(op)))); });
     return failure(walk.wasInterrupted());
   }

@@ -27,6 +27,10 @@ inline std::optional<int64_t> checkedProduct(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
 }
 
+/// For reports, which add up sizes that are right: what does not fit is the largest that does. Of what is not negative.
+inline int64_t cappedSum(int64_t a, int64_t b) { return checkedSum(a, b).value_or(INT64_MAX); }
+inline int64_t cappedProduct(int64_t a, int64_t b) { return checkedProduct(a, b).value_or(INT64_MAX); }
+
 /// The least multiple of `alignment`, which is positive, that is not less than `value`, which is not negative.
 inline std::optional<int64_t> checkedAlignUp(int64_t value, int64_t alignment) {
   std::optional<int64_t> most = checkedSum(value, alignment - 1);

@@ -1,6 +1,12 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @variable_c1
+// expected-error @below {{'sbp.variable' op has no name; give it one}}
+sbp.variable @"" : tensor<4xf32>
+
+// -----
+
+// @variable_c1
 // expected-error @below {{'sbp.variable' op has type 'tensor<?x4xf32>'; a variable has a static shape}}
 sbp.variable @dynamic : tensor<?x4xf32>
 

@@ -104,3 +104,23 @@ func.func @predict(%x: tensor<8x4xf32>) -> tensor<8x2xf32> {
   %0 = nn.matmul %x, %w : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
   return %0 : tensor<8x2xf32>
 }
+
+// What was read before an assignment is a constant: the update of the new @s has the gradient there, which is %a.
+// CHECK-LABEL: func.func @assigned_between
+// CHECK: %[[A:.*]] = sbp.read @s
+// CHECK: sbp.assign @s
+// CHECK: %[[DL:.*]] = sbp.fence
+// CHECK-NEXT: %[[DB:.*]] = nn.mul %[[DL]], %[[A]]
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @s
+// CHECK-NEXT: nn.update @s, %[[DB]] in %[[S]]
+// CHECK-NEXT: return
+sbp.variable @s : tensor<f32, #B>
+func.func @assigned_between() {
+  %a = sbp.read @s : tensor<f32>
+  %c = nn.constant 10.0 : tensor<f32>
+  sbp.assign @s, %c : tensor<f32>
+  %b = sbp.read @s : tensor<f32>
+  %l = nn.mul %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 1.0>
+  return
+}

@@ -17,6 +17,18 @@ func.func @without_gradient(%x: tensor<4xf32>) {
 
 // -----
 
+// What lives for one step is no parameter.
+sbp.variable @c : tensor<4xf32> carried
+func.func @carried() {
+  %c = sbp.read @c : tensor<4xf32>
+  %0 = nn.reduce_sum %c {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable; nothing can be minimized}}
+  nn.minimize %0 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
 sbp.variable @w : tensor<4xf32> frozen
 func.func @nothing_trainable() {
   %w = sbp.read @w : tensor<4xf32>

@@ -148,3 +148,30 @@ func.func @second(%g: tensor<8xf32>) {
   nn.update @w, %g in %0 : tensor<8xf32> with #nn.momentum<lr = 0.5, momentum = 0.75>
   return
 }
+
+// -----
+
+// Behind an assignment of the learning rate, updates have the new one.
+// CHECK-LABEL: func.func @rate_changes
+// CHECK: %[[OLD:.*]] = sbp.read @optimizer.learning_rate
+// CHECK: nn.mul %[[OLD]]
+// CHECK: sbp.assign @w
+// CHECK: nn.mul %[[OLD]]
+// CHECK: sbp.assign @v
+// CHECK: sbp.assign @optimizer.learning_rate
+// CHECK: %[[NEW:.*]] = sbp.read @optimizer.learning_rate
+// CHECK: nn.mul %[[NEW]]
+// CHECK: sbp.assign @w
+sbp.variable @optimizer.learning_rate : tensor<f32> init #sbp.constant<0.1 : f32> frozen
+sbp.variable @w : tensor<8xf32>
+sbp.variable @v : tensor<8xf32>
+func.func @rate_changes(%g: tensor<8xf32>, %rate: tensor<f32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.1>
+  %1 = sbp.scope "update" of @v
+  nn.update @v, %g in %1 : tensor<8xf32> with #nn.sgd<lr = 0.1>
+  sbp.assign @optimizer.learning_rate, %rate : tensor<f32>
+  %2 = sbp.scope "update" of @w
+  nn.update @w, %g in %2 : tensor<8xf32> with #nn.sgd<lr = 0.1>
+  return
+}

@@ -11,6 +11,16 @@ func.func @slot(%x: tensor<4xf32, #Sf>) {
 
 // -----
 
+// @join_buckets_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+func.func @undecided(%x: tensor<4xf32>) {
+  // expected-error @below {{'sbp.boxing' op has a tensor without a signature; run 'sbp-propagate' first}}
+  %0 = sbp.boxing %x : tensor<4xf32> -> tensor<4xf32, #sbp.nd<#p, [B]>>
+  return
+}
+
+// -----
+
 // @join_buckets_c2
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

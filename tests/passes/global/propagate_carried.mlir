@@ -44,3 +44,10 @@ func.func @last() -> tensor<f32> {
   %tanh = nn.tanh %sum : (tensor<f32>) -> tensor<f32>
   return %tanh : tensor<f32>
 }
+// As an argument has it, too.
+// CHECK: sbp.variable @given : tensor<6xf32, #S0_> carried
+sbp.variable @given : tensor<6xf32> carried as_made
+func.func @assign_given(%x: tensor<6xf32, #S0_>) {
+  sbp.assign @given, %x : tensor<6xf32, #S0_>
+  return
+}

@@ -52,3 +52,22 @@ module attributes {sbp.placement = #sbp.placement<"cpu", []>} {
     return %y : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// Addends in one function, and their sum in another.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @c : tensor<f32> carried as_made
+func.func @a(%x: tensor<4xf32, #S0>) {
+  %s = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32, #S0>) -> tensor<f32>
+  sbp.assign @c, %s : tensor<f32>
+  return
+}
+func.func @b(%x: tensor<4xf32, #S0>) {
+  %s = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32, #S0>) -> tensor<f32>
+  %t = nn.tanh %s : (tensor<f32>) -> tensor<f32>
+  // expected-error @below {{'sbp.assign' op assigns @c what is [B], but its type, or what another function assigns it, is P along axis "dp"; assign sums over that axis everywhere, or use another variable}}
+  sbp.assign @c, %t : tensor<f32>
+  return
+}

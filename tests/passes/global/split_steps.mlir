@@ -142,7 +142,7 @@ func.func @byHand(%x: tensor<4x4xf32, #S0_>) {
   sbp.assign @w, %new : tensor<4x3xf32>
   return
 }
-func.func @own(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> {
+func.func @own(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> attributes {sbp.micro_batches = 1 : i64} {
   %w = sbp.read @w : tensor<4x3xf32>
   %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
   %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>

@@ -105,7 +105,7 @@ func.func @train(%x: tensor<12x4xf32, #S0>) -> tensor<f32> attributes {sbp.micro
 // @split_steps_c1
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'func.func' op @evaluate has sbp.micro_batches = 3 : i64, which must be a number, of a function that updates by a gradient}}
+// expected-error @below {{'func.func' op @evaluate has sbp.micro_batches = 3 : i64, which must be a number (an i64), of a function that updates by a gradient}}
 func.func @evaluate(%x: tensor<12x4xf32, #S0>) -> tensor<12x4xf32, #S0> attributes {sbp.micro_batches = 3 : i64} {
   return %x : tensor<12x4xf32, #S0>
 }
@@ -121,4 +121,36 @@ func.func @train(%x: tensor<12x4xf32, #sbp.nd<#p, [B]>>) -> tensor<f32> {
   %loss = nn.reduce_sum %w {dims = array<i64: 0, 1>} : (tensor<4x2xf32>) -> tensor<f32>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return %loss : tensor<f32>
+}
+
+// -----
+
+// @split_steps_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but a schedule says already how it runs; leave the schedule out, or say of the function that it is computed in one (sbp.micro_batches = 1)}}
+func.func @train(%x: tensor<12x4xf32, #S0>) {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+sbp.schedule @twice of 2 {
+  sbp.run @train from 0 to 2 takes [0] cut [-1]
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x2xf32>
+// expected-error @below {{'func.func' op @train has sbp.micro_batches = 18446744073709551619 : i128, which must be a number (an i64), of a function that updates by a gradient}}
+func.func @train(%x: tensor<12x4xf32, #S0>) attributes {sbp.micro_batches = 18446744073709551619 : i128} {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %y = nn.matmul %x, %w : (tensor<12x4xf32, #S0>, tensor<4x2xf32>) -> tensor<12x2xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<12x2xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
 }
