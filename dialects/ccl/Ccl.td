@@ -48,8 +48,10 @@ def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
 }
 
 def Ccl_Tensor : Type<And<[AnyRankedTensor.predicate,
-  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-  "a statically shaped tensor", "::mlir::RankedTensorType">;
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">,
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isIntOrFloat()">,
+  CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementTypeBitWidth() % 8 == 0">]>,
+  "a statically shaped tensor of numbers that are whole bytes", "::mlir::RankedTensorType">;
 
 class Ccl_Op<string mnemonic, list<Trait> traits = []> : Op<Ccl_Dialect, mnemonic, traits>;
 

@@ -1,5 +1,7 @@
 #include "dialects/ccl/Ccl.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -140,8 +142,9 @@ void AssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effect
 LogicalResult ViewOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   int64_t offset = getOffset();
-  if (from.getElementType() != to.getElementType() || offset < 0 ||
-      offset > from.getNumElements() - to.getNumElements())
+  const std::optional<int64_t> held = sbp::checkedBytes(sbp::shapeOf(from), 1),
+                               seen = sbp::checkedBytes(sbp::shapeOf(to), 1);
+  if (from.getElementType() != to.getElementType() || offset < 0 || !held || !seen || offset > *held - *seen)
     return emitOpError() << "sees " << to << " at element " << offset << " of " << from << "; it must lie within";
   return success();
 }

@@ -179,11 +179,11 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<Symbo
   let description = [{
     As ccl.storage, with its place: element `offsets[i]` of the range is the first of member i's piece.
     - C1: The range is as large as the tensor.
-    - C2: As many offsets as members.
+    - C2: As many offsets as members, each within the tensor.
     - C3: It lies within a space; in one that is not kept lies what is carried, and nothing else.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
-                   ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
+                   FlatSymbolRefArrayAttr:$members, DenseI64ArrayAttr:$offsets);
   let assemblyFormat = "$sym_name `:` $type `in` $range `holds` $members `at` $offsets attr-dict";
   let hasVerifier = 1;
 }
@@ -209,8 +209,8 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
                                   DeclareOpInterfaceMethods<RunnableOpInterface>]> {
   let summary = "The plan of one function";
   let description = [{
-    Inputs and outputs are ranges too, with their global types.
-    - C1: Every range lies within its space, which the module declares.
+    Inputs and outputs are ranges too, with their global types, which are ranked tensors, and their names.
+    - C1: Every range lies within its space, which the module declares; inputs have a type and a name each, and so have outputs.
     - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
       input.
     - C3: A buffer that is a storage's (its owner) lives from -1 to the number of ops, and every plan of a schedule has it that one of them
@@ -222,8 +222,8 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
     - C5: A plan that a schedule runs as `kept` (sbp.run) writes into no space that is kept, but for storages of what is carried: it may
       be left out.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, ArrayAttr:$input_types, ArrayAttr:$input_names, Exec_RangeArray:$inputs,
-                   ArrayAttr:$output_types, ArrayAttr:$output_names, Exec_RangeArray:$outputs,
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeArrayAttr:$input_types, StrArrayAttr:$input_names, Exec_RangeArray:$inputs,
+                   TypeArrayAttr:$output_types, StrArrayAttr:$output_names, Exec_RangeArray:$outputs,
                    OptionalAttr<Exec_BufferArray>:$buffers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";

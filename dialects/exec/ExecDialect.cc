@@ -123,6 +123,10 @@ LogicalResult StorageOp::verify() {
     return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be as large";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
+  const int64_t elements = sbp::numElements(sbp::shapeOf(type));
+  for (int64_t offset : getOffsets())
+    if (offset < 0 || offset > elements)
+      return emitOpError() << "has a member at element " << offset << " of " << type << "; members lie within";
   return success();
 }
 

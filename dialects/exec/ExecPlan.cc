@@ -68,6 +68,9 @@ private:
     if (ranges.size() != types.size() || ranges.size() != names.size())
       return plan.emitOpError() << "has " << ranges.size() << " " << what << ", " << types.size() << " types and "
                                 << names.size() << " names of them; give one of each";
+    for (Type type : types.getAsValueRange<TypeAttr>())
+      if (!isa<RankedTensorType>(type))
+        return plan.emitOpError() << "has " << type << " among its " << what << "; they are ranked tensors";
     return verifyWithin(spaces, plan, llvm::to_vector(ranges.getAsRange<RangeAttr>()));
   }
 

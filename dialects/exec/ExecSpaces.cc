@@ -1,5 +1,6 @@
 // Where ranges lie: the spaces that a module declares.
 #include "dialects/exec/Exec.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -40,7 +41,7 @@ int64_t splitcast::exec::bytesOfRun(PlanOp plan, const Spaces &spaces) {
   llvm::for_each(used, add);
   int64_t bytes = 0;
   for (auto [space, end] : ends)
-    bytes += end;
+    bytes = sbp::cappedSum(bytes, end);
   return bytes;
 }
 

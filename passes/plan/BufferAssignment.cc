@@ -18,6 +18,7 @@
 // Uses and writes of storages are looked up by byte range (RangeIndex.h), so a bucket of many members does not cost
 // the square of their number.
 #include "passes/plan/BufferAssignment.h"
+#include "dialects/sbp/EntryNames.h"
 
 #include "passes/local/Aliases.h"
 
@@ -361,8 +362,9 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
 void BufferAssignment::placeRest(Block &block) {
   auto function = cast<func::FuncOp>(block.getParentOp());
   for (BlockArgument argument : block.getArguments())
-    places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input, nameOfInput(function, argument.getArgNumber())),
-                        0, bytesOf(argument)};
+    places[argument] = {
+        newBuffer(bytesOf(argument), exec::Role::Input, sbp::nameOfInput(function, argument.getArgNumber())), 0,
+        bytesOf(argument)};
   for (Operation &op : block)
     for (Value result : op.getResults()) {
       if (!isTensor(result) || rootOf(result).first != result || places.count(result))
@@ -453,7 +455,7 @@ void BufferAssignment::computeLifetimes(Block &block) {
     if (arena.role != exec::Role::Activation)
       continue;
     arena.role = exec::Role::Output;
-    arena.owner = nameOfOutput(function, number).str();
+    arena.owner = sbp::nameOfResult(function, number).str();
   }
 }
 

@@ -51,16 +51,6 @@ bool isAssigned(ccl::CollectiveOpInterface op) {
 
 } // namespace
 
-StringAttr nameOfInput(func::FuncOp function, unsigned number) {
-  auto name = function.getArgAttrOfType<StringAttr>(number, "sbp.name");
-  return name ? name : StringAttr::get(function.getContext(), "arg" + std::to_string(number));
-}
-
-StringAttr nameOfOutput(func::FuncOp function, unsigned number) {
-  auto name = function.getResultAttrOfType<StringAttr>(number, "sbp.name");
-  return name ? name : StringAttr::get(function.getContext(), "result" + std::to_string(number));
-}
-
 StringRef ownerOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto fusion = dyn_cast<nn::FusionOp>(op))

@@ -14,10 +14,6 @@
 
 namespace splitcast {
 
-/// By which users know an argument or a result: its `sbp.name`, or its number.
-mlir::StringAttr nameOfInput(mlir::func::FuncOp function, unsigned number);
-mlir::StringAttr nameOfOutput(mlir::func::FuncOp function, unsigned number);
-
 /// What made a value, for people: a fusion's by the op within.
 llvm::StringRef ownerOf(mlir::Value value);
 

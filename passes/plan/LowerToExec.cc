@@ -18,6 +18,7 @@
 //            exec.collective "reduce_scatter" "g" ticket 0 data [arena 128, 32] output [arena 192, 16]
 //            exec.wait 0
 //            exec.launch @k1 reads [arena 192, 16] writes [persistent 0, 16] in place
+#include "dialects/sbp/EntryNames.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
@@ -169,11 +170,11 @@ private:
     SmallVector<Attribute> inputTypes, inputNames, outputTypes, outputNames;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       inputTypes.push_back(function.getArgAttr(i, "ccl.global"));
-      inputNames.push_back(nameOfInput(function, i));
+      inputNames.push_back(sbp::nameOfInput(function, i));
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       outputTypes.push_back(function.getResultAttr(i, "ccl.global"));
-      outputNames.push_back(nameOfOutput(function, i));
+      outputNames.push_back(sbp::nameOfResult(function, i));
     }
     Operation *terminator = function.getBody().front().getTerminator();
     auto plan = builder.create<exec::PlanOp>(
@@ -435,12 +436,13 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
 
   /// Plans keep the global types for those that bind inputs and outputs.
   static LogicalResult verifyGlobalTypes(func::FuncOp function) {
+    auto isTensor = [](TypeAttr type) { return type && isa<RankedTensorType>(type.getValue()); };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (!function.getArgAttr(i, "ccl.global"))
-        return function.emitOpError() << "has an argument without ccl.global; run 'sbp-localize'";
+      if (!isTensor(function.getArgAttrOfType<TypeAttr>(i, "ccl.global")))
+        return function.emitOpError() << "has an argument without ccl.global, its global type; run 'sbp-localize'";
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (!function.getResultAttr(i, "ccl.global"))
-        return function.emitOpError() << "has a result without ccl.global; run 'sbp-localize'";
+      if (!isTensor(function.getResultAttrOfType<TypeAttr>(i, "ccl.global")))
+        return function.emitOpError() << "has a result without ccl.global, its global type; run 'sbp-localize'";
     return success();
   }
 

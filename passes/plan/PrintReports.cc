@@ -2,6 +2,8 @@
 #include "passes/plan/Passes.h"
 #include "passes/plan/Reports.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -19,11 +21,15 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
       module.emitError() << "'exec-report' found no exec.plan; run 'exec-lower' first";
       return signalPassFailure();
     }
+    if (auto functions = module.getOps<func::FuncOp>(); !functions.empty()) {
+      (*functions.begin()).emitOpError() << "is no plan yet; run 'exec-lower' first";
+      return signalPassFailure();
+    }
+    auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"), ranks = module->getAttrOfType<IntegerAttr>("ccl.ranks");
     for (const exec::EntryPoint &point : exec::entryPointsOf(module)) {
       llvm::errs() << "@" << point.name;
-      if (auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"))
-        llvm::errs() << ", rank " << rank.getInt() << " of "
-                     << module->getAttrOfType<IntegerAttr>("ccl.ranks").getInt();
+      if (rank && ranks)
+        llvm::errs() << ", rank " << rank.getInt() << " of " << ranks.getInt();
       llvm::errs() << "\n";
       print(reportMemory(module, point), llvm::errs());
       print(reportCommunication(point), llvm::errs());

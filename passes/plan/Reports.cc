@@ -155,12 +155,14 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
 
 /// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
 void addSharedMemory(ModuleOp plans, MemoryReport &report) {
-  for (auto space : plans.getOps<exec::SpaceOp>())
-    (space.getKept() ? report.persistentBytes : report.arenaBytes) += space.getBytes();
+  for (auto space : plans.getOps<exec::SpaceOp>()) {
+    int64_t &bytes = space.getKept() ? report.persistentBytes : report.arenaBytes;
+    bytes = sbp::cappedSum(bytes, space.getBytes());
+  }
   for (const exec::EntryPoint &point : exec::entryPointsOf(plans)) {
-    report.interfaceBytes += point.numbersBytes();
+    report.interfaceBytes = sbp::cappedSum(report.interfaceBytes, point.numbersBytes());
     for (const exec::EntryTensor &tensor : llvm::concat<const exec::EntryTensor>(point.inputs, point.outputs))
-      report.interfaceBytes += tensor.bytes();
+      report.interfaceBytes = sbp::cappedSum(report.interfaceBytes, tensor.bytes());
   }
   report.deviceIsHost = !deviceTraitsOf(plans).hasOwnMemory;
 }
@@ -183,7 +185,8 @@ MemoryReport reportMemory(ModuleOp plans, const exec::EntryPoint &point) {
   const exec::Spaces spaces(plans);
   for (const exec::EntryRun &run : point.runs)
     report.functionArenaBytes =
-        std::max(report.functionArenaBytes, sbp::alignUp(exec::bytesOfRun(run.plan, spaces), sbp::kAlignmentBytes));
+        std::max(report.functionArenaBytes,
+                 sbp::checkedAlignUp(exec::bytesOfRun(run.plan, spaces), sbp::kAlignmentBytes).value_or(INT64_MAX));
   return report;
 }
 
@@ -197,9 +200,9 @@ static void addCommunication(exec::PlanOp plan, int64_t times,
     CommunicationReport::Entry &entry = byKind[kind];
     ccl::Traffic traffic = exec::callOf(op, exec::groupOf(op, symbols)).traffic();
     entry.collective = kind;
-    entry.calls += times;
-    entry.bytesSent += times * traffic.bytes;
-    entry.messages += times * traffic.messages;
+    entry.calls = sbp::cappedSum(entry.calls, times);
+    entry.bytesSent = sbp::cappedSum(entry.bytesSent, sbp::cappedProduct(times, traffic.bytes));
+    entry.messages = sbp::cappedSum(entry.messages, sbp::cappedProduct(times, traffic.messages));
   }
 }
 
@@ -231,7 +234,7 @@ static int64_t bytesSummedOnce(ArrayRef<exec::EntryRun> runs) {
   if (runs.size() < 2 || runs.drop_back().back().end != runs.back().begin)
     return 0;
   const int64_t more = bytesForSums(runs.back().plan) - bytesForSums(runs.drop_back().back().plan);
-  return runs.back().begin * std::max<int64_t>(more, 0);
+  return sbp::cappedProduct(runs.back().begin, std::max<int64_t>(more, 0));
 }
 
 CommunicationReport reportCommunication(const exec::EntryPoint &point) {

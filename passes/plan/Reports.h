@@ -3,6 +3,7 @@
 #define SPLITCAST_PASSES_PLAN_REPORTS_H
 
 #include "dialects/exec/EntryPoints.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,7 +44,9 @@ struct MemoryReport {
   /// Whether ZeRO does with some variables what it does not with others.
   bool hasSeveralPolicies() const;
   /// Of the memory that the device computes in.
-  int64_t peakBytes() const { return persistentBytes + arenaBytes + (deviceIsHost ? interfaceBytes : 0); }
+  int64_t peakBytes() const {
+    return sbp::cappedSum(sbp::cappedSum(persistentBytes, arenaBytes), deviceIsHost ? interfaceBytes : 0);
+  }
 };
 
 /// Of one run of a function or schedule, on one rank.

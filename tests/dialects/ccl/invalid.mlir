@@ -493,8 +493,24 @@ func.func @wait_c2_legal(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @view_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ccl.view' op sees 'tensor<4611686018427387904x4xf32>' at element 1 of 'tensor<4xf32>'; it must lie within}}
+  %0 = ccl.view %x at 1 : tensor<4xf32> -> tensor<4611686018427387904x4xf32>
+  return
+}
+
+// -----
+
+func.func @whole_bytes(%x: tensor<4xindex>) {
+  // expected-error @below {{'ccl.pack' op operand #0 must be variadic of a statically shaped tensor of numbers that are whole bytes, but got 'tensor<4xindex>'}}
+  %0 = ccl.pack %x at [0] : (tensor<4xindex>) -> tensor<4xindex>
+  return
+}
+
+// -----
+
 func.func @static_only(%x: tensor<?xf32>) {
-  // expected-error @below {{'ccl.view' op operand #0 must be a statically shaped tensor, but got 'tensor<?xf32>'}}
+  // expected-error @below {{'ccl.view' op operand #0 must be a statically shaped tensor of numbers that are whole bytes, but got 'tensor<?xf32>'}}
   %0 = ccl.view %x at 0 : tensor<?xf32> -> tensor<2xf32>
   return
 }

@@ -84,3 +84,33 @@ exec.plan @plan attributes {input_types = [tensor<16xf32>], input_names = ["x"],
 // 2^64 elements, which wrap to none.
 // expected-error @below {{'exec.storage' op puts 'tensor<4x4611686018427387904xf32>' in #exec.range<persistent, 0, 0>; the range must be as large}}
 exec.storage @storage.w : tensor<4x4611686018427387904xf32> in <persistent, 0, 0> holds [] at []
+
+// -----
+
+// @plan_c1
+exec.space @arena 64 bytes
+// expected-error @below {{'exec.plan' op has 'index' among its inputs; they are ranked tensors}}
+exec.plan @plan attributes {input_types = [index], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = []} {
+}
+
+// -----
+
+// @plan_c1
+exec.space @arena 64 bytes
+// expected-error @below {{'exec.plan' op attribute 'input_names' failed to satisfy constraint: string array attribute}}
+exec.plan @plan attributes {input_types = [tensor<4xf32>], input_names = [3], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = []} {
+}
+
+// -----
+
+// @storage_c2
+exec.space @persistent 16 bytes kept
+// expected-error @below {{'exec.storage' op has a member at element 5 of 'tensor<4xf32>'; members lie within}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [5]
+
+// -----
+
+// @storage_c2
+exec.space @persistent 16 bytes kept
+// expected-error @below {{'exec.storage' op attribute 'members' failed to satisfy constraint: flat symbol ref array attribute}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [3] at [0]

@@ -33,7 +33,7 @@ func.func @one(%x: tensor<20xf32> {ccl.global = tensor<20xf32>}) {
   ccl.assign @s.a, %x : tensor<20xf32>
   return
 }
-// CHECK: exec.plan @two attributes {buffers = [#exec.buffer<accumulator "s.a", arena, 0, 80, during -1 to 1>, #exec.buffer<accumulator "s.b", arena, 128, 16, during -1 to 1>, #exec.buffer<input "arg0", arena, 192, 16,
+// CHECK: exec.plan @two attributes {buffers = [#exec.buffer<accumulator "s.a", arena, 0, 80, during -1 to 1>, #exec.buffer<accumulator "s.b", arena, 128, 16, during -1 to 1>, #exec.buffer<input "arg1", arena, 192, 16,
 // CHECK-NEXT: exec.copy <arena, 192, 16> to <arena, 128, 16>
 func.func @two(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
   ccl.assign @s.b, %x : tensor<4xf32>

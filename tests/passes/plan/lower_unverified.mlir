@@ -16,7 +16,7 @@ func.func private @external(tensor<4xf32>)
 // -----
 
 // @lower_c1: no global type, which plans keep for those that bind inputs.
-// expected-error @below {{'func.func' op has an argument without ccl.global; run 'sbp-localize'}}
+// expected-error @below {{'func.func' op has an argument without ccl.global, its global type; run 'sbp-localize'}}
 func.func @without_global(%x: tensor<4xf32>) {
   return
 }
