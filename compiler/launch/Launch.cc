@@ -1,5 +1,7 @@
 #include "compiler/launch/Launch.h"
 
+#include "compiler/launch/Alike.h"
+
 #include "compiler/launch/LaunchBackend.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/io/File.h"
@@ -201,6 +203,11 @@ absl::Status Launch::agree(const absl::Status &mine, const std::string &what) {
   return all.ok() ? firstFailure(*all) : all.status();
 }
 
+absl::Status Launch::agreeAlike(const std::string &mine, const std::string &what) {
+  absl::StatusOr<std::vector<std::string>> all = control->exchange(mine, {"comparison of " + what});
+  return all.ok() ? checkAlike(*all, what) : all.status();
+}
+
 int Launch::end(const absl::Status &status) {
   // What is still under way after an error uses memory that is gone.
   ranks = nullptr;
@@ -229,6 +236,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
     return 1;
   }
   absl::Status status = (*launch)->agree(parsed, "check of the flags");
+  if (status.ok())
+    status = (*launch)->agreeAlike(flags.given(), "flags");
   if (status.ok() && flags.isHelpWanted() && (*launch)->rank() == 0)
     printf("%s", flags.help().c_str());
   if (status.ok() && !flags.isHelpWanted())

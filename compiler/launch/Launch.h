@@ -73,6 +73,8 @@ public:
   /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
   /// gets its own status back, another one gets that of the first rank that failed, which it names.
   absl::Status agree(const absl::Status &mine, const std::string &what);
+  /// Likewise: OK if all ranks say the same of `what`, such as "flags"; else who says what (checkAlike).
+  absl::Status agreeAlike(const std::string &mine, const std::string &what);
 
   /// Ends the job, as all ranks do at the end of main, and gives the exit status of this process: 0 if `status` is OK
   /// on all of them. Prints what failed. Nothing else of this launch may be alive.
@@ -95,8 +97,8 @@ private:
   std::unique_ptr<runtime::Communicator> ranks;
 };
 
-/// Parses the flags, launches, agrees about errors in them, runs `body`, and ends: the exit status. --help is printed
-/// once.
+/// Parses the flags, launches, agrees about errors in them and that all ranks have the same (Flags::given), runs
+/// `body`, and ends: the exit status. --help is printed once.
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body);
 

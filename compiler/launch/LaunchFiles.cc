@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 namespace splitcast {
@@ -156,6 +157,32 @@ std::string listTensors(const std::vector<TensorInfo> &tensors) {
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
+
+/// Whether two paths name one file, which may not exist yet.
+static bool isSameFile(const std::string &a, const std::string &b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error))
+    return true;
+  auto canonical = [&](const std::string &path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  return canonical(a) == canonical(b);
+}
+
+absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std::vector<std::string> &written) {
+  for (size_t i = 0; i < written.size(); ++i) {
+    auto isThat = [&](const std::string &other) { return !other.empty() && isSameFile(written[i], other); };
+    if (written[i].empty())
+      continue;
+    if (std::any_of(written.begin(), written.begin() + i, isThat))
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", written[i], "' is to be written twice; give each output a file of its own"));
+    if (std::any_of(read.begin(), read.end(), isThat))
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", written[i], "' is to be read and to be written; give the output a file of its own"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<StepInputs> StepInputs::open(const Session &session, const std::string &function,
                                             const std::vector<NamedFile> &files) {

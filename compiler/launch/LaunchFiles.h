@@ -33,6 +33,10 @@ absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Bo
 /// "the inputs are 'x' (4x8 f32), 'y' (4 i64)", for messages.
 std::string listTensors(const std::vector<TensorInfo> &tensors);
 
+/// InvalidArgument if a file is to be written twice, or to be read and written, under whatever names. Empty paths are
+/// none.
+absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std::vector<std::string> &written);
+
 class StepInputs {
 public:
   /// Every input of the function comes from one of the files.

@@ -18,7 +18,7 @@ static absl::Status invalid(const std::string &message) { return absl::InvalidAr
 
 void Flags::addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                       std::function<absl::Status(const std::string &)> parse) {
-  flags.push_back({name, valueName, help, isRepeatable, std::move(parse), false});
+  flags.push_back({name, valueName, help, isRepeatable, std::move(parse), {}});
 }
 
 void Flags::addString(const std::string &name, std::string *value, const std::string &valueName,
@@ -128,7 +128,24 @@ Flags::Flag *Flags::find(const std::string &name) {
 }
 
 bool Flags::isGiven(const std::string &name) const {
-  return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) { return flag.name == name && flag.given; });
+  return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) { return flag.name == name && flag.isGiven(); });
+}
+
+std::string Flags::given() const {
+  std::vector<std::string> texts;
+  for (const Flag &flag : flags) {
+    std::vector<std::string> values;
+    for (const std::string &value : flag.values) {
+      const size_t path = std::min(flag.valueName.find("FILE"), flag.valueName.find("DIRECTORY")); // or behind NAME=
+      values.push_back(path == std::string::npos
+                           ? value
+                           : value.substr(0, path == 0 ? 0 : value.find('=') + 1) + flag.valueName.substr(path));
+    }
+    std::sort(values.begin(), values.end()); // of a list, whose order says nothing
+    for (const std::string &value : values)
+      texts.push_back(absl::StrCat("--", flag.name, flag.isSwitch() ? "" : "=", value));
+  }
+  return texts.empty() ? "no flags" : absl::StrJoin(texts, " ");
 }
 
 absl::Status Flags::unknown(const std::string &name) const {
@@ -152,9 +169,8 @@ absl::Status Flags::parseFlag(const std::string &argument, const std::vector<std
   Flag *flag = find(name);
   if (!flag)
     return unknown(name);
-  if (flag->given && !flag->isRepeatable)
+  if (flag->isGiven() && !flag->isRepeatable)
     return invalid(absl::StrCat("--", name, " is given twice; give it once"));
-  flag->given = true;
   std::string value;
   if (equals != std::string::npos) {
     if (flag->isSwitch())
@@ -165,6 +181,7 @@ absl::Status Flags::parseFlag(const std::string &argument, const std::vector<std
       return invalid(absl::StrCat("--", name, " has no value; write --", name, "=", flag->valueName));
     value = arguments[next++];
   }
+  flag->values.push_back(value);
   absl::Status status = flag->parse(value);
   if (status.ok())
     return status;

@@ -42,6 +42,9 @@ public:
 
   /// Whether the flag was given.
   bool isGiven(const std::string &name) const;
+  /// The flags that were given, with their values, in the order in which they were added: what ranks must have in
+  /// common. Of files and directories, which may have another path for each rank, only that they were given.
+  std::string given() const;
 
   /// Once. Errors  InvalidArgument, with the values half set.
   absl::Status parse(int argc, const char *const *argv);
@@ -56,7 +59,8 @@ private:
     std::string name, valueName, help;
     bool isRepeatable = false;
     std::function<absl::Status(const std::string &)> parse; ///< a switch gets ""
-    bool given = false;
+    std::vector<std::string> values;                        ///< as they were given
+    bool isGiven() const { return !values.empty(); }
     bool isSwitch() const { return valueName.empty(); }
   };
   absl::Status parseFlag(const std::string &argument, const std::vector<std::string> &arguments, size_t &next);

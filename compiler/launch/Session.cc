@@ -1,5 +1,7 @@
 #include "compiler/launch/Session.h"
 
+#include "compiler/launch/Alike.h"
+
 #include "dialects/exec/EntryPoints.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/StoredType.h"
@@ -8,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <cstring>
@@ -26,12 +26,6 @@ namespace {
 // Agreement
 //===----------------------------------------------------------------------===//
 
-std::string digest(const std::string &text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final());
-}
-
 /// What ranks must have in common before the first step.
 std::string fingerprint(ModuleOp global, const SessionOptions &options) {
   std::string text;
@@ -42,23 +36,16 @@ std::string fingerprint(ModuleOp global, const SessionOptions &options) {
                       ", CPU ", llvm::sys::getHostCPUName().str());
 }
 
-absl::Status compareFingerprints(const std::string &mine, runtime::Communicator &communicator) {
+absl::Status comparePrograms(const std::string &mine, runtime::Communicator &communicator) {
   absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"comparison of programs before step 1"});
-  if (!all.ok())
-    return all.status();
-  std::map<std::string, std::vector<int64_t>> byText;
-  for (size_t rank = 0; rank < all->size(); ++rank)
-    byText[(*all)[rank]].push_back(rank);
-  if (byText.size() == 1)
-    return absl::OkStatus();
-  std::string message = "ranks were started with different programs or options; start all with the same:";
-  for (const auto &[text, ranks] : byText) {
-    absl::StrAppend(&message, "\n  rank");
-    for (int64_t rank : ranks)
-      absl::StrAppend(&message, " ", rank);
-    absl::StrAppend(&message, ": ", text);
-  }
-  return absl::FailedPreconditionError(message);
+  return all.ok() ? checkAlike(*all, "programs or options") : all.status();
+}
+
+/// Of files of variables, where all ranks can read theirs; what is wrong with a rank's own is found when it is loaded.
+absl::Status compareFiles(const std::string &path, runtime::Communicator &communicator) {
+  absl::StatusOr<std::vector<std::string>> all =
+      communicator.exchange(sampleOfFile(path).value_or(""), {"comparison of files of variables"});
+  return all.ok() && !llvm::is_contained(*all, "") ? checkAlike(*all, "files of variables") : all.status();
 }
 
 /// The collectives that this rank calls in a group, in order, as one line each: what members must agree on.
@@ -147,7 +134,7 @@ public:
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
                        "\" devices, but this session runs on \"", device.kind(),
                        "\"; start it with --device=", placement.getDeviceKind().getValue().str()));
-    if (absl::Status status = compareFingerprints(fingerprint(**boxed, options), communicator); !status.ok())
+    if (absl::Status status = comparePrograms(fingerprint(**boxed, options), communicator); !status.ok())
       return status;
     endPhase(seconds.ranks);
     absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
@@ -274,7 +261,8 @@ public:
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
   absl::Status loadVariables(const std::string &path) override {
     kept.forget();
-    return state->load(path);
+    absl::Status status = compareFiles(path, communicator);
+    return status.ok() ? state->load(path) : status;
   }
 
   //--- Reports ------------------------------------------------------------------------------------------------------//

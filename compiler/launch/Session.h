@@ -42,7 +42,8 @@ struct SessionOptions {
 
 /// An argument or result of a function, and this rank's piece of it.
 struct TensorInfo {
-  std::string name; ///< `sbp.name` of the argument or result; else "arg0", "result0" and so on
+  std::string name; ///< `sbp.name` of the argument or result; else "arg0", "result0" and so on, as counted by its
+                    ///< schedule, if it has one
   runtime::ElementType type;
   sbp::Shape shape; ///< global
   /// Which elements of `shape` the piece has: those of a box, row-major, one box after the other. One, or one for each
@@ -111,7 +112,8 @@ public:
   virtual absl::Status writeVariable(const std::string &name, const void *data) = 0;
 
   /// Whole variables to and from one safetensors file; each rank moves only its own pieces. Saving writes a new file
-  /// and renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type.
+  /// and renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type, or
+  /// when ranks were given different files, as far as their sizes and a sample tell.
   virtual absl::Status saveVariables(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
 

@@ -12,7 +12,6 @@
 #include "mlir/Parser/Parser.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace splitcast;
 
@@ -56,15 +55,17 @@ absl::Status checkWritable(const std::string &path) {
   return path.empty() ? absl::OkStatus() : runtime::PendingFile::create(path).status();
 }
 
-absl::Status checkDistinctFiles(const RunFlags &flags) {
-  std::set<std::string> paths;
-  std::vector<std::string> all = {flags.saveVariables, flags.metrics};
+/// What was loaded may be replaced by what is saved.
+absl::Status checkFiles(const RunFlags &flags) {
+  std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
+  for (const NamedFile &file : flags.inputs)
+    read.push_back(file.path);
   for (const NamedFile &file : flags.outputs)
-    all.push_back(file.path);
-  for (const std::string &path : all)
-    if (!path.empty() && !paths.insert(path).second)
-      return invalid(absl::StrCat("'", path, "' is to be written twice; give each output a file of its own"));
-  return absl::OkStatus();
+    written.push_back(file.path);
+  if (absl::Status status = checkDistinctFiles(read, written); !status.ok())
+    return status;
+  written.front().clear();
+  return checkDistinctFiles({flags.loadVariables}, written);
 }
 
 /// A run, from compiled module to saved variables. Each part that may fail on one rank alone ends in an agreement.
@@ -74,6 +75,9 @@ public:
 
   absl::Status run() {
     if (absl::Status status = launch.agree(openInputs(), "opening of the inputs"); !status.ok())
+      return status;
+    // Files of different lengths, say.
+    if (absl::Status status = launch.agreeAlike(absl::StrCat(steps, " steps of @", function), "inputs"); !status.ok())
       return status;
     if (flags.report && launch.rank() == 0)
       printf("%s", reportText(session).c_str());
@@ -159,7 +163,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   // An error in a large module does not print all of it.
   context.printOpOnDiagnostic(false);
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
-  absl::Status checked = module.ok() ? checkDistinctFiles(flags) : module.status();
+  absl::Status checked = module.ok() ? checkFiles(flags) : module.status();
   if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())
     return status;
   SessionOptions options;

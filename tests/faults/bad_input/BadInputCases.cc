@@ -90,6 +90,7 @@ void writeNpy(const std::string &path, ElementType type, const std::vector<int64
 void writeInputs(const std::string &directory) {
   auto path = [&](const char *name) { return directory + "/" + name; };
   writeNpy(path("x.npy"), ElementType::F32, {8, 4}, 3, 1);
+  writeNpy(path("two.npy"), ElementType::F32, {8, 4}, 2, 1);
   writeNpy(path("labels.npy"), ElementType::I64, {8}, 3, 2);
   writeNpy(path("wide.npy"), ElementType::F32, {8, 5}, 3, 1);
   writeNpy(path("flat.npy"), ElementType::F32, {4}, 8, 1);
@@ -130,6 +131,13 @@ void writeFiles(const std::string &directory) {
   writeVariables(
       path("type.safetensors"),
       {{"fc.bias", ElementType::F64, {3}}, {"fc.weight", ElementType::F32, {4, 3}}, {"lr", ElementType::F32, {}}});
+  for (const char *name : {"saved.safetensors", "other.safetensors"})
+    writeVariables(
+        path(name),
+        {{"fc.bias", ElementType::F32, {3}}, {"fc.weight", ElementType::F32, {4, 3}}, {"lr", ElementType::F32, {}}});
+  std::string other = readFile(path("other.safetensors"));
+  other.back() = 1; // of a number
+  writeFile(path("other.safetensors"), other);
   const std::string whole = readFile(path("shape.safetensors"));
   writeFile(path("short.safetensors"), whole.substr(0, whole.size() - 4));
   writeFile(path("header.safetensors"), whole.substr(0, 30));
@@ -206,11 +214,27 @@ const Cases kModules = {
      {"different programs", "rank 0: program", "rank 1: program"},
      2,
      {"bare", "seeded.mlir", "--input=x=x.npy", "--input=labels=labels.npy"}},
-    {"OtherStages", {"run"}, {"different programs or options"}, 2, {"run", "--enable-zero=stage=3"}},
-    {"OtherSeeds", {"run"}, {"different programs or options", "seed 0", "seed 5"}, 2, {"run", "--seed=5"}},
-    {"OtherThreads", {"run", "--threads=1"}, {"threads 1", "threads 2"}, 2, {"run", "--threads=2"}},
+    {"OtherStages", {"run"}, {"different flags", "--enable-zero=stage=3"}, 2, {"run", "--enable-zero=stage=3"}},
+    {"OtherSeeds", {"run"}, {"different flags", "rank 1: ", "--seed=5"}, 2, {"run", "--seed=5"}},
+    {"OtherThreads", {"run", "--threads=1"}, {"--threads=1", "--threads=2"}, 2, {"run", "--threads=2"}},
+    {"OtherFunctions", {"run", "--function=train"}, {"different flags", "--function=t"}, 2, {"run", "--function=t"}},
+    {"OtherOutputs", {"run"}, {"different flags", "--save-variables=FILE"}, 2, {"run", "--save-variables=v"}},
+    {"OtherLengths",
+     {"run"},
+     {"different inputs", "3 steps of @train", "2 steps of @train"},
+     2,
+     {"run", "--input=x=two.npy"}},
+    {"OtherVariables",
+     {"run", "--load-variables=saved.safetensors"},
+     {"different files of variables", "rank 0: ", "rank 1: "},
+     2,
+     {"run", "--load-variables=other.safetensors"}},
     {"OneRankWithBadFlag", {"run"}, {"unknown flag '--bad'"}, 2, {"run", "--bad"}},
-    {"OneRankWithoutModule", {"run"}, {"'missing.mlir'"}, 2, {"bare", "missing.mlir"}},
+    {"OneRankWithoutModule",
+     {"run"},
+     {"'missing.mlir'"},
+     2,
+     {"bare", "missing.mlir", "--input=x=x.npy", "--input=labels=labels.npy"}},
 };
 
 const Cases kFiles = {
@@ -233,6 +257,12 @@ const Cases kFiles = {
     {"UnknownOutput", {"run", "--output=y=y.npy"}, {"no output 'y'", "'loss' (f32)"}},
     {"OutputTwice", {"run", "--output=loss=a.npy", "--output=loss=b.npy"}, {"'loss' is given twice"}},
     {"FileTwice", {"run", "--output=loss=a", "--metrics=a"}, {"'a' is to be written twice"}},
+    {"FileTwiceOtherwise", {"run", "--output=loss=./a", "--metrics=a"}, {"is to be written twice"}},
+    {"FileReadAndWritten", {"run", "--metrics=x.npy"}, {"'x.npy' is to be read and to be written"}},
+    {"ModuleWritten", {"run", "--save-variables=folder/../module.mlir"}, {"module.mlir' is to be read and to be"}},
+    {"LoadedWritten",
+     {"run", "--load-variables=saved.safetensors", "--output=loss=saved.safetensors"},
+     {"'saved.safetensors' is to be read and to be written"}},
     {"OutputFolder", {"run", "--output=loss=missing/loss.npy"}, {"missing/loss.npy"}},
     {"MetricsFolder", {"run", "--metrics=missing/m.jsonl", "--output=loss=loss.npy"}, {"missing/m.jsonl"}},
     {"SaveFolder", {"run", "--save-variables=missing/v", "--metrics=m.jsonl", "--output=loss=loss.npy"}, {"missing/v"}},
@@ -277,7 +307,7 @@ const Cases kExamples = {
     {"GptDropout", {"examples/gpt/gpt", "--text=text", "--dropout=1"}, {"--dropout is '1'", "from 0 to"}},
     {"ExampleOtherSteps",
      {"examples/recipe/recipe", "--width=8", "--layers=2"},
-     {"different programs"},
+     {"different flags", "--width=8", "--width=9"},
      2,
      {"examples/recipe/recipe", "--width=9", "--layers=2"}},
 };
