@@ -57,7 +57,7 @@ private:
     SmallVector<size_t> ofRows = form.first;
     llvm::append_range(ofRows, form.elements);
     llvm::append_range(ofRows, form.perRow);
-    if (form.needsWarps(body))
+    if (form.needsWarps())
       emitRows();
     else
       emitByShape(ofRows);

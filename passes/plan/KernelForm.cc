@@ -55,17 +55,18 @@ ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.get
 linalg::GenericOp genericOf(Value tensor) { return tensor.getDefiningOp<linalg::GenericOp>(); }
 
 /// Whether `test` holds for a generic that making `tensor` includes.
-bool anyGeneric(Value tensor, DenseSet<Value> &seen, function_ref<bool(linalg::GenericOp)> test) {
-  linalg::GenericOp generic = genericOf(tensor);
-  if (!generic || !seen.insert(tensor).second)
-    return false;
-  return test(generic) ||
-         llvm::any_of(generic.getDpsInputs(), [&](Value input) { return anyGeneric(input, seen, test); });
-}
-
 bool anyGeneric(Value tensor, function_ref<bool(linalg::GenericOp)> test) {
-  DenseSet<Value> seen;
-  return anyGeneric(tensor, seen, test);
+  SmallVector<Value> open = {tensor};
+  DenseSet<Value> seen = {tensor};
+  while (!open.empty()) {
+    linalg::GenericOp generic = genericOf(open.pop_back_val());
+    if (generic && test(generic))
+      return true;
+    for (Value input : generic ? generic.getDpsInputs() : SmallVector<Value>())
+      if (seen.insert(input).second)
+        open.push_back(input);
+  }
+  return false;
 }
 
 bool extracts(linalg::GenericOp generic) {
@@ -117,16 +118,18 @@ bool isColumnSum(Value tensor, ArrayRef<int64_t> rows) {
          result.getNumResults() == 1;
 }
 
-/// Whether `tensor` includes a reduction whose inputs include `value`.
-bool isReduced(Value tensor, Value value) {
-  return anyGeneric(tensor, [&](linalg::GenericOp generic) {
-    return isReduction(generic) && llvm::any_of(generic.getDpsInputs(), [&](Value input) {
-             return input == value || anyGeneric(input, [&](linalg::GenericOp inner) {
-                      return llvm::is_contained(inner->getResults(), value) ||
-                             llvm::is_contained(inner.getDpsInputs(), value);
-                    });
-           });
-  });
+/// Adds all that making these needs, themselves included; `withPlaces`: also what elements are taken of at computed
+/// places.
+void addInputs(SmallVector<Value> open, bool withPlaces, DenseSet<Value> &found) {
+  while (!open.empty()) {
+    const Value next = open.pop_back_val();
+    linalg::GenericOp generic = found.insert(next).second ? genericOf(next) : linalg::GenericOp();
+    if (!generic)
+      continue;
+    llvm::append_range(open, generic.getDpsInputs());
+    if (withPlaces)
+      generic.getBody()->walk([&](tensor::ExtractOp extract) { open.push_back(extract.getTensor()); });
+  }
 }
 
 /// The widest iteration space; the first, where several are.
@@ -140,17 +143,21 @@ SmallVector<int64_t> widestLoops(const LinalgBody &body) {
   return widest;
 }
 
-/// Whether all that a row nest reads of one operand, when it stores the element (i.., j), is that element, or was read
-/// before the row's elements: any of row i.., for a reduction that is made once per row.
+/// What a row nest reads elsewhere when it stores the element (i.., j): other elements than that, which were not read
+/// before the row's elements either, as any of row i.. are for a reduction that is made once per row.
 class RowReads {
 public:
-  RowReads(Value operand, size_t rank) : operand(operand), rank(rank) {}
+  RowReads(size_t rank, DenseSet<Value> &elsewhere) : rank(rank), elsewhere(elsewhere) {}
 
   /// `tensor` is needed at the first `known` dimensions of the nest.
-  bool areOwn(Value tensor, size_t known) {
+  void add(Value tensor, size_t known) {
     Place place(known);
     std::iota(place.begin(), place.end(), 0);
-    return visit(tensor, place);
+    open.push_back({tensor, place});
+    while (!open.empty()) {
+      auto [next, at] = open.pop_back_val();
+      visit(next, at);
+    }
   }
 
 private:
@@ -158,25 +165,27 @@ private:
   static constexpr int64_t kAnyOfRow = -1, kElsewhere = -2;
   using Place = std::vector<int64_t>;
 
-  bool visit(Value tensor, const Place &place) {
-    if (tensor == operand)
-      return isOwn(place);
+  void visit(Value tensor, const Place &place) {
+    if (!seen.insert({tensor.getAsOpaquePointer(), place}).second)
+      return;
+    if (!isOwn(place))
+      elsewhere.insert(tensor);
     linalg::GenericOp generic = genericOf(tensor);
-    if (!generic || !seen.insert({tensor.getAsOpaquePointer(), place}).second)
-      return true;
+    if (!generic)
+      return;
     bool isPerRow = llvm::all_of(place, [&](int64_t dim) { return dim >= 0 && dim + 1 < static_cast<int64_t>(rank); });
     Place loops(generic.getNumLoops(), isPerRow ? kAnyOfRow : kElsewhere);
     AffineMap result = generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
     for (auto [dim, expr] : llvm::zip(place, result.getResults()))
       loops[cast<AffineDimExpr>(expr).getPosition()] = dim;
-    return llvm::all_of(generic.getDpsInputOperands(), [&](OpOperand *input) {
+    for (OpOperand *input : generic.getDpsInputOperands()) {
       Place at;
       for (AffineExpr expr : generic.getMatchingIndexingMap(input).getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
         at.push_back(dim ? loops[dim.getPosition()] : kElsewhere);
       }
-      return visit(input->get(), at);
-    });
+      open.push_back({input->get(), at});
+    }
   }
 
   bool isOwn(const Place &place) const {
@@ -186,23 +195,11 @@ private:
     return place.size() == rank;
   }
 
-  Value operand;
   size_t rank;
+  DenseSet<Value> &elsewhere;
+  SmallVector<std::pair<Value, Place>> open;
   std::set<std::pair<void *, Place>> seen;
 };
-
-/// Whether making `tensor` reads `operand` at all; also by way of what it takes elements of at computed places.
-bool reads(Value tensor, Value operand) {
-  return tensor == operand || anyGeneric(tensor, [&](linalg::GenericOp generic) {
-           bool isExtracted =
-               generic.getBody()
-                   ->walk([&](tensor::ExtractOp extract) {
-                     return reads(extract.getTensor(), operand) ? WalkResult::interrupt() : WalkResult::advance();
-                   })
-                   .wasInterrupted();
-           return isExtracted || llvm::is_contained(generic.getDpsInputs(), operand);
-         });
-}
 
 } // namespace
 
@@ -242,20 +239,61 @@ KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
     else
       others.push_back(index);
   }
+  for (size_t result = 0; result < body.results.size(); ++result)
+    needs.push_back(needsOf(body, result));
+  noteLists();
+  sortIntoNest(ofRowShape, body);
+  noteLists();
+  auto ofNest = llvm::concat<const size_t>(first, elements, perRow);
+  warps = llvm::any_of(ofNest, [&](size_t result) { return needs[result].hasReduction; }) &&
+          llvm::none_of(ofNest, [&](size_t result) { return needs[result].hasPlaces; });
+  for (Value argument : body.arguments) {
+    overwritten.push_back(mayOverwrite(argument, /*launchesThreads=*/false));
+    overwrittenByThreads.push_back(mayOverwrite(argument, /*launchesThreads=*/true));
+  }
+}
+
+void KernelForm::noteLists() {
+  for (auto [index, of] : llvm::enumerate(needs)) {
+    of.isElement = llvm::is_contained(elements, index);
+    of.isColumn = llvm::is_contained(columns, index);
+    of.isOther = llvm::is_contained(others, index);
+  }
+}
+
+KernelForm::Needs KernelForm::needsOf(const LinalgBody &body, size_t result) const {
+  Needs of;
+  const Value tensor = body.results[result];
+  of.hasReduction = containsReduction(tensor);
+  of.hasPlaces = usesPlaces(tensor);
+  addInputs({tensor}, /*withPlaces=*/true, of.read);
+  RowReads rowReads(rows.size(), of.elsewhere);
+  linalg::GenericOp sum = llvm::is_contained(columns, result) ? genericOf(tensor) : linalg::GenericOp();
+  if (!sum)
+    rowReads.add(tensor, llvm::is_contained(perRow, result) ? rows.size() - 1 : rows.size());
+  for (OpOperand *input : sum ? sum.getDpsInputOperands() : SmallVector<OpOperand *>()) // is made beside the elements
+    if (sum.getMatchingIndexingMap(input).isIdentity())
+      rowReads.add(input->get(), rows.size());
+    else
+      addInputs({input->get()}, /*withPlaces=*/true, of.elsewhere);
+  DenseSet<Value> made;
+  addInputs(sum ? sum.getDpsInputs() : SmallVector<Value>{tensor}, /*withPlaces=*/false, made);
+  for (Value value : made)
+    if (linalg::GenericOp generic = genericOf(value); generic && isReduction(generic))
+      addInputs(generic.getDpsInputs(), /*withPlaces=*/false, of.reduced);
+  return of;
+}
+
+void KernelForm::sortIntoNest(ArrayRef<size_t> ofRowShape, const LinalgBody &body) {
+  const SmallVector<size_t> ofNest = llvm::to_vector(llvm::concat<const size_t>(ofRowShape, perRow, columns));
   for (size_t index : ofRowShape) {
     // Stored first, it is there for its own row alone: what reads another's makes that anew.
-    bool isReadByRow = llvm::all_of(llvm::concat<size_t>(ofRowShape, perRow, columns), [&](size_t other) {
-      return other == index || !reads(body.results[other], body.results[index]) ||
-             readsOwn(body, other, body.results[index]);
+    const Value result = body.results[index];
+    bool isReadByRow = llvm::all_of(ofNest, [&](size_t other) {
+      return other == index || !needs[other].read.contains(result) || readsOwn(other, result);
     });
-    bool feedsReduction = isReadByRow && !containsReduction(body.results[index]) &&
-                          llvm::any_of(llvm::concat<size_t>(ofRowShape, perRow, columns), [&](size_t other) {
-                            Value result = body.results[other];
-                            if (!llvm::is_contained(columns, other))
-                              return isReduced(result, body.results[index]);
-                            return llvm::any_of(genericOf(result).getDpsInputs(),
-                                                [&](Value input) { return isReduced(input, body.results[index]); });
-                          });
+    bool feedsReduction = isReadByRow && !needs[index].hasReduction &&
+                          llvm::any_of(ofNest, [&](size_t other) { return needs[other].reduced.contains(result); });
     (feedsReduction ? first : elements).push_back(index);
   }
   if (!first.empty() || !elements.empty() || !perRow.empty())
@@ -270,44 +308,25 @@ KernelForm::KernelForm(const LinalgBody &body) : isFlat(isFlatBody(body)) {
   llvm::sort(others);
 }
 
-bool KernelForm::needsWarps(const LinalgBody &body) const {
-  auto any = [&](bool (*test)(Value)) {
-    return llvm::any_of(llvm::concat<const size_t>(first, elements, perRow),
-                        [&](size_t result) { return test(body.results[result]); });
-  };
-  return any(containsReduction) && !any(usesPlaces);
-}
-
 bool KernelForm::mayTie(const LinalgBody &body, size_t result, size_t operand, bool launchesThreads) const {
-  Value argument = body.arguments[operand];
-  if (body.results[result].getType() != argument.getType())
+  if (body.results[result].getType() != body.arguments[operand].getType())
     return false;
-  if (isFlat)
-    return true;
-  if (!llvm::is_contained(elements, result))
-    return false;
-  bool reducesAtOnce = !launchesThreads || needsWarps(body);
-  return llvm::all_of(llvm::seq<size_t>(0, body.results.size()), [&](size_t other) {
-    Value tensor = body.results[other];
-    if (!reads(tensor, argument))
+  return isFlat || (needs[result].isElement && (launchesThreads ? overwrittenByThreads : overwritten)[operand]);
+}
+
+/// Whether all that reads the argument when an element is stored there reads that element, or has read before.
+bool KernelForm::mayOverwrite(Value argument, bool launchesThreads) const {
+  bool reducesAtOnce = !launchesThreads || warps;
+  return llvm::all_of(llvm::seq<size_t>(0, needs.size()), [&](size_t other) {
+    if (!needs[other].read.contains(argument))
       return true;
-    bool isLater = launchesThreads && llvm::is_contained(columns, other);
-    return readsOwn(body, other, argument) && !isLater && (reducesAtOnce || !containsReduction(tensor));
+    bool isLater = launchesThreads && needs[other].isColumn;
+    return readsOwn(other, argument) && !isLater && (reducesAtOnce || !needs[other].hasReduction);
   });
 }
 
-bool KernelForm::readsOwn(const LinalgBody &body, size_t result, Value argument) const {
-  Value tensor = body.results[result];
-  if (llvm::is_contained(others, result) || usesPlaces(tensor))
-    return false;
-  RowReads rowReads(argument, rows.size());
-  if (!llvm::is_contained(columns, result))
-    return rowReads.areOwn(tensor, llvm::is_contained(perRow, result) ? rows.size() - 1 : rows.size());
-  linalg::GenericOp sum = genericOf(tensor); // is made beside the elements
-  return llvm::all_of(sum.getDpsInputOperands(), [&](OpOperand *input) {
-    bool isWhole = sum.getMatchingIndexingMap(input).isIdentity();
-    return !reads(input->get(), argument) || (isWhole && rowReads.areOwn(input->get(), rows.size()));
-  });
+bool KernelForm::readsOwn(size_t result, Value value) const {
+  return !needs[result].isOther && !needs[result].hasPlaces && !needs[result].elsewhere.contains(value);
 }
 
 } // namespace splitcast

@@ -11,6 +11,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace splitcast {
 
 /// The linalg definitions of a fusion's ops, in a scratch module that it owns.
@@ -55,10 +57,27 @@ struct KernelForm {
 
   /// Whether threads make the row nest by warps, a row each, that share the row's reductions; else each thread makes
   /// elements alone.
-  bool needsWarps(const LinalgBody &body) const;
+  bool needsWarps() const { return warps; }
 
 private:
-  bool readsOwn(const LinalgBody &body, size_t result, mlir::Value argument) const;
+  /// What making one result needs. Found once for each: it is asked of pairs of results and operands, of which there
+  /// may be many.
+  struct Needs {
+    llvm::DenseSet<mlir::Value> read;      ///< also by way of what it takes elements of at computed places
+    llvm::DenseSet<mlir::Value> reduced;   ///< inputs of reductions, the result's own sum over rows left out
+    llvm::DenseSet<mlir::Value> elsewhere; ///< of `read`, at other places than its own (RowReads)
+    bool hasReduction = false, hasPlaces = false;
+    bool isElement = false, isColumn = false, isOther = false; ///< which of the lists above has it
+  };
+  Needs needsOf(const LinalgBody &body, size_t result) const;
+  void noteLists();
+  void sortIntoNest(llvm::ArrayRef<size_t> ofRowShape, const LinalgBody &body);
+  bool readsOwn(size_t result, mlir::Value value) const;
+  bool mayOverwrite(mlir::Value argument, bool launchesThreads) const;
+
+  llvm::SmallVector<Needs> needs; ///< by result; of flat fusions none
+  bool warps = false;
+  llvm::SmallVector<bool> overwritten, overwrittenByThreads; ///< by operand, whether an element may take its place
 };
 
 } // namespace splitcast
