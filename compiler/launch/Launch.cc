@@ -133,6 +133,8 @@ void LaunchOptions::addTo(Flags &flags) {
   flags.addInteger("threads", &threads, 0, 4096, "threads per rank; 0: the machine's processors, shared by its ranks");
   flags.addChoice("device", &deviceKind, launchBackends(), "what the ranks compute on");
   flags.addString("kernel-cache", &kernelCache, "DIRECTORY", "where compiled kernels are kept; empty: nowhere");
+  for (const char *name : {"timeout", "kernel-cache"})
+    flags.letDiffer(name);
 }
 
 //===----------------------------------------------------------------------===//

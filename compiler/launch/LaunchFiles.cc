@@ -164,7 +164,10 @@ static bool isSameFile(const std::string &a, const std::string &b) {
   if (std::filesystem::equivalent(a, b, error))
     return true;
   auto canonical = [&](const std::string &path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    std::filesystem::path file = std::filesystem::absolute(path, error);
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(file, error); ++links) // also to what is not there
+      file = file.parent_path() / std::filesystem::read_symlink(file, error);
+    return std::filesystem::weakly_canonical(file, error);
   };
   return canonical(a) == canonical(b);
 }

@@ -18,7 +18,7 @@ static absl::Status invalid(const std::string &message) { return absl::InvalidAr
 
 void Flags::addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                       std::function<absl::Status(const std::string &)> parse) {
-  flags.push_back({name, valueName, help, isRepeatable, std::move(parse), {}});
+  flags.push_back({name, valueName, help, isRepeatable, /*mayDiffer=*/false, std::move(parse), {}});
 }
 
 void Flags::addString(const std::string &name, std::string *value, const std::string &valueName,
@@ -131,9 +131,13 @@ bool Flags::isGiven(const std::string &name) const {
   return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) { return flag.name == name && flag.isGiven(); });
 }
 
+void Flags::letDiffer(const std::string &name) { find(name)->mayDiffer = true; }
+
 std::string Flags::given() const {
   std::vector<std::string> texts;
   for (const Flag &flag : flags) {
+    if (flag.mayDiffer)
+      continue;
     std::vector<std::string> values;
     for (const std::string &value : flag.values) {
       const size_t path = std::min(flag.valueName.find("FILE"), flag.valueName.find("DIRECTORY")); // or behind NAME=

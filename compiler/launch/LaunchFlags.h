@@ -40,10 +40,14 @@ public:
   /// An argument without a name, which must be given.
   void addPositional(const std::string &valueName, std::string *value);
 
+  /// Ranks may differ in a flag that was added.
+  void letDiffer(const std::string &name);
+
   /// Whether the flag was given.
   bool isGiven(const std::string &name) const;
   /// The flags that were given, with their values, in the order in which they were added: what ranks must have in
-  /// common. Of files and directories, which may have another path for each rank, only that they were given.
+  /// common, those left out in which they may differ. Of files and directories, which may have another path for each
+  /// rank, only that they were given.
   std::string given() const;
 
   /// Once. Errors  InvalidArgument, with the values half set.
@@ -58,6 +62,7 @@ private:
   struct Flag {
     std::string name, valueName, help;
     bool isRepeatable = false;
+    bool mayDiffer = false;                                 ///< from rank to rank
     std::function<absl::Status(const std::string &)> parse; ///< a switch gets ""
     std::vector<std::string> values;                        ///< as they were given
     bool isGiven() const { return !values.empty(); }

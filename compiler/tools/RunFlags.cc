@@ -32,6 +32,8 @@ void RunFlags::addTo(Flags &flags) {
   flags.addString("save-variables", &saveVariables, "FILE", "likewise, after the last");
   flags.addString("metrics", &metrics, "FILE.jsonl", "step, seconds and outputs that are one number, a line per step");
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
+  for (const char *name : {"metrics", "report"}) // which rank 0 makes
+    flags.letDiffer(name);
   launch.addTo(flags);
 }
 

@@ -2,6 +2,7 @@
 // alone.
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
+#include "compiler/launch/Alike.h"
 #include "compiler/launch/LaunchReport.h"
 #include "compiler/tools/RunFlags.h"
 
@@ -76,8 +77,7 @@ public:
   absl::Status run() {
     if (absl::Status status = launch.agree(openInputs(), "opening of the inputs"); !status.ok())
       return status;
-    // Files of different lengths, say.
-    if (absl::Status status = launch.agreeAlike(absl::StrCat(steps, " steps of @", function), "inputs"); !status.ok())
+    if (absl::Status status = launch.agreeAlike(inputsText, "inputs"); !status.ok())
       return status;
     if (flags.report && launch.rank() == 0)
       printf("%s", reportText(session).c_str());
@@ -104,6 +104,13 @@ private:
     inputs.emplace(*std::move(opened));
     absl::StatusOr<int64_t> count = chooseSteps(flags, *inputs);
     steps = count.value_or(0);
+    inputsText = absl::StrCat(steps, " steps of @", function);
+    for (const NamedFile &file : flags.inputs) {
+      absl::StatusOr<std::string> sample = sampleOfFile(file.path);
+      if (!sample.ok())
+        return sample.status();
+      absl::StrAppend(&inputsText, ", '", file.name, "' of ", *sample);
+    }
     return count.status();
   }
 
@@ -149,6 +156,7 @@ private:
   Launch &launch;
   Session &session;
   std::string function;
+  std::string inputsText; ///< of what ranks compare
   int64_t steps = 0;
   std::optional<StepInputs> inputs;
   std::optional<StepOutputs> outputs;

@@ -23,21 +23,10 @@ const Side kInputs = {"input", "arg", [](RunOp run) { return run.getTakes(); },
 const Side kResults = {"result", "result", [](RunOp run) { return run.getGives(); },
                        [](func::FuncOp f, unsigned number) { return f.getResultAttr(number, kNameAttr); }};
 
-/// As the first schedule counts it that runs the function, or as that does itself.
-int64_t countedAs(func::FuncOp function, unsigned number, const Side &side) {
-  if (auto module = function->getParentOfType<ModuleOp>())
-    for (auto schedule : module.getOps<ScheduleOp>())
-      for (auto run : schedule.getBody().front().getOps<RunOp>())
-        if (ArrayRef<int64_t> numbers = side.numbersOf(run);
-            run.getFunction() == function.getSymName() && number < numbers.size())
-          return numbers[number];
-  return number;
-}
-
-StringAttr nameOf(func::FuncOp function, unsigned number, const Side &side) {
+StringAttr nameOf(func::FuncOp function, unsigned number, int64_t countedAs, const Side &side) {
   if (auto said = dyn_cast_or_null<StringAttr>(side.said(function, number)))
     return said;
-  return StringAttr::get(function.getContext(), side.prefix + std::to_string(countedAs(function, number, side)));
+  return StringAttr::get(function.getContext(), side.prefix + std::to_string(countedAs));
 }
 
 /// Of one function or schedule.
@@ -50,18 +39,24 @@ public:
       if (auto text = dyn_cast<StringAttr>(said); !text || text.empty())
         return function.emitOpError() << "@" << function.getSymName() << " names " << side.what << " " << ofFunction
                                       << " " << said << "; a name is a text that is not empty";
-    const StringAttr name = nameOf(function, ofFunction, side);
-    auto [known, isNew] = numbers.try_emplace(name, number);
-    if (!isNew && known->second != number)
-      return owner->emitOpError() << "has " << side.what << "s " << known->second << " and " << number
-                                  << " of the name " << name << "; give each its own (" << kNameAttr << ")";
-    return success();
+    const StringAttr name = nameOf(function, ofFunction, number, side);
+    const Port port{function.getSymNameAttr(), ofFunction};
+    auto [known, isNew] = numbers.try_emplace(name, number, port);
+    if (isNew || known->second.first == number)
+      return success();
+    InFlightDiagnostic error = owner->emitOpError() << "has " << side.what << "s " << known->second.first << " and "
+                                                    << number << " of the name " << name;
+    if (known->second.second == port)
+      return error << ", which are both " << side.what << " " << ofFunction << " of @" << function.getSymName()
+                   << "; run a copy of it for one of them, with a name of its own";
+    return error << "; give each its own (" << kNameAttr << ")";
   }
 
 private:
+  using Port = std::pair<StringAttr, unsigned>; ///< of a function
   Operation *owner;
   const Side &side;
-  DenseMap<StringAttr, int64_t> numbers;
+  DenseMap<StringAttr, std::pair<int64_t, Port>> numbers;
 };
 
 LogicalResult verifyFunction(func::FuncOp function) {
@@ -75,43 +70,79 @@ LogicalResult verifyFunction(func::FuncOp function) {
   return success();
 }
 
-LogicalResult verifySchedule(ScheduleOp schedule, const SymbolTable &symbols) {
-  Names inputs(schedule, kInputs), results(schedule, kResults);
-  for (auto run : schedule.getBody().front().getOps<RunOp>()) {
-    auto function = symbols.lookup<func::FuncOp>(run.getFunction());
-    if (!function)
-      continue;
-    for (auto [index, number] : llvm::enumerate(run.getTakes()))
-      if (failed(inputs.add(number, function, index)))
+/// Schedules, and how they count what has no name.
+class ScheduleNames {
+public:
+  explicit ScheduleNames(const SymbolTable &symbols) : symbols(symbols) {}
+
+  LogicalResult verify(ScheduleOp schedule) {
+    Names inputs(schedule, kInputs), results(schedule, kResults);
+    for (auto run : schedule.getBody().front().getOps<RunOp>()) {
+      auto function = symbols.lookup<func::FuncOp>(run.getFunction());
+      if (!function)
+        continue;
+      scheduled.insert(function);
+      if (failed(verifySide(schedule, run, function, kInputs, inputs)) ||
+          failed(verifySide(schedule, run, function, kResults, results)))
         return failure();
-    for (auto [index, number] : llvm::enumerate(run.getGives()))
-      if (failed(results.add(number, function, index)))
-        return failure();
+    }
+    return success();
   }
-  return success();
-}
+
+  bool contains(func::FuncOp function) const { return scheduled.contains(function); }
+
+private:
+  LogicalResult verifySide(ScheduleOp schedule, RunOp run, func::FuncOp function, const Side &side, Names &names) {
+    for (auto [index, number] : llvm::enumerate(side.numbersOf(run))) {
+      if (failed(names.add(number, function, index)))
+        return failure();
+      if (side.said(function, index))
+        continue;
+      auto [known, isNew] = counted.try_emplace({&side, function.getOperation(), index}, schedule, number);
+      if (!isNew && known->second.second != number)
+        return schedule.emitOpError() << "counts " << side.what << " " << index << " of @" << function.getSymName()
+                                      << " as " << number << ", and @" << known->second.first.getSymName() << " as "
+                                      << known->second.second << "; give it a name (" << kNameAttr << ")";
+    }
+    return success();
+  }
+
+  const SymbolTable &symbols;
+  DenseSet<Operation *> scheduled;
+  std::map<std::tuple<const Side *, Operation *, size_t>, std::pair<ScheduleOp, int64_t>> counted;
+};
 
 } // namespace
 
-StringAttr splitcast::sbp::nameOfInput(func::FuncOp function, unsigned number) {
-  return nameOf(function, number, kInputs);
+EntryNames::EntryNames(func::FuncOp function) : function(function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module)
+    return;
+  for (auto schedule : module.getOps<ScheduleOp>())
+    for (auto run : schedule.getBody().front().getOps<RunOp>())
+      if (run.getFunction() == function.getSymName()) {
+        takes.assign(run.getTakes().begin(), run.getTakes().end());
+        gives.assign(run.getGives().begin(), run.getGives().end());
+        return;
+      }
 }
 
-StringAttr splitcast::sbp::nameOfResult(func::FuncOp function, unsigned number) {
-  return nameOf(function, number, kResults);
+StringAttr EntryNames::ofInput(unsigned number) {
+  return nameOf(function, number, number < takes.size() ? takes[number] : number, kInputs);
+}
+
+StringAttr EntryNames::ofResult(unsigned number) {
+  return nameOf(function, number, number < gives.size() ? gives[number] : number, kResults);
 }
 
 LogicalResult splitcast::sbp::verifyEntryNames(ModuleOp module) {
   const SymbolTable symbols(module);
-  DenseSet<StringAttr> scheduled;
-  for (auto schedule : module.getOps<ScheduleOp>()) {
-    if (failed(verifySchedule(schedule, symbols)))
+  ScheduleNames schedules(symbols);
+  for (auto schedule : module.getOps<ScheduleOp>())
+    if (failed(schedules.verify(schedule)))
       return failure();
-    for (auto run : schedule.getBody().front().getOps<RunOp>())
-      scheduled.insert(run.getFunctionAttr().getAttr());
-  }
   for (auto function : module.getOps<func::FuncOp>())
-    if (!scheduled.contains(function.getSymNameAttr()) && failed(verifyFunction(function)))
+    if (!schedules.contains(function) && failed(verifyFunction(function)))
       return failure();
   return success();
 }

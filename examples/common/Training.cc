@@ -28,6 +28,8 @@ void TrainingFlags::addTo(Flags &flags) {
   flags.addString("load-variables", &loadVariables, "FILE", "safetensors to go on from");
   flags.addString("save-variables", &saveVariables, "FILE", "write all variables after the last step");
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
+  for (const char *name : {"metrics", "report"}) // which rank 0 makes
+    flags.letDiffer(name);
   launch.addTo(flags);
 }
 

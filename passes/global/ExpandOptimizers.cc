@@ -106,6 +106,11 @@ public:
     return variable;
   }
 
+  void noteAssigned(StringRef variable) {
+    if (variable == kLearningRate)
+      learningRate = {};
+  }
+
   /// The read of the learning rate that has its value at `op`; null: none has yet.
   Value &learningRateAt(Operation *op) {
     for (; nextAssign < rateAssigns.size() && rateAssigns[nextAssign]->isBeforeInBlock(op); ++nextAssign)
@@ -147,6 +152,7 @@ public:
     if (isWrong)
       return failure();
     opBuilder.create<sbp::AssignOp>(loc(), op.getVariableAttr(), result);
+    function.noteAssigned(op.getVariable());
     op.erase();
     return success();
   }

@@ -361,10 +361,10 @@ std::optional<Place> BufferAssignment::dyingOperand(nn::FusionOp fusion, Value r
 /// Buffers of their own for what has no place yet, or that of an operand which dies.
 void BufferAssignment::placeRest(Block &block) {
   auto function = cast<func::FuncOp>(block.getParentOp());
+  sbp::EntryNames names(function);
   for (BlockArgument argument : block.getArguments())
-    places[argument] = {
-        newBuffer(bytesOf(argument), exec::Role::Input, sbp::nameOfInput(function, argument.getArgNumber())), 0,
-        bytesOf(argument)};
+    places[argument] = {newBuffer(bytesOf(argument), exec::Role::Input, names.ofInput(argument.getArgNumber())), 0,
+                        bytesOf(argument)};
   for (Operation &op : block)
     for (Value result : op.getResults()) {
       if (!isTensor(result) || rootOf(result).first != result || places.count(result))
@@ -449,13 +449,13 @@ void BufferAssignment::computeLifetimes(Block &block) {
     if (auto collective = dyn_cast<ccl::CollectiveOpInterface>(op))
       extendCollective(collective);
   }
-  auto function = cast<func::FuncOp>(block.getParentOp());
+  sbp::EntryNames names(cast<func::FuncOp>(block.getParentOp()));
   for (auto [number, result] : llvm::enumerate(block.getTerminator()->getOperands())) {
     ArenaBuffer &arena = buffers[placeOf(result).buffer].arena;
     if (arena.role != exec::Role::Activation)
       continue;
     arena.role = exec::Role::Output;
-    arena.owner = sbp::nameOfResult(function, number).str();
+    arena.owner = names.ofResult(number).str();
   }
 }
 

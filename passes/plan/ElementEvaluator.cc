@@ -334,12 +334,12 @@ ElementEvaluator::Places ElementEvaluator::operandPlaces(linalg::GenericOp gener
 }
 
 void ElementEvaluator::hoist(ArrayRef<std::pair<Value, Places>> tensors) {
-  std::vector<Hoisted> hoisted;
+  Collected collected;
   for (const auto &[tensor, places] : tensors)
-    collect(tensor, places, hoisted);
+    collect(tensor, places, collected);
   std::map<std::pair<int64_t, int64_t>, std::vector<Hoisted>> together; // by level, then by the rows' length
   int64_t next = 0;
-  for (const Hoisted &member : hoisted) {
+  for (const Hoisted &member : collected.hoisted) {
     linalg::GenericOp generic = member.generic;
     bool isAlongRow = generic.getNumReductionLoops() == 1 && isByRows(generic);
     together[{member.level, isAlongRow ? generic.getStaticLoopRanges().back() : --next}].push_back(member);
@@ -351,8 +351,28 @@ void ElementEvaluator::hoist(ArrayRef<std::pair<Value, Places>> tensors) {
       reduceTogether(members);
 }
 
+ElementEvaluator::Key ElementEvaluator::keyOf(Value tensor, const Places &places) {
+  SmallVector<Index> known;
+  for (const std::optional<Index> &place : places)
+    if (place)
+      known.push_back(*place);
+  Key key = keyOf(tensor, known);
+  for (const std::optional<Index> &place : places) // which of them they are
+    key.second.emplace_back(nullptr, place.has_value());
+  return key;
+}
+
 /// Adds the reductions that making `tensor` includes and whose places are known; returns the highest level of them.
-int64_t ElementEvaluator::collect(Value tensor, const Places &places, std::vector<Hoisted> &hoisted) {
+/// Each tensor is visited once at each place.
+int64_t ElementEvaluator::collect(Value tensor, const Places &places, Collected &collected) {
+  const Key key = keyOf(tensor, places);
+  auto found = collected.levels.find(key);
+  if (found == collected.levels.end())
+    found = collected.levels.emplace(key, collectNew(tensor, places, collected)).first;
+  return found->second;
+}
+
+int64_t ElementEvaluator::collectNew(Value tensor, const Places &places, Collected &collected) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || memory.lookup(tensor))
     return 0;
@@ -364,12 +384,8 @@ int64_t ElementEvaluator::collect(Value tensor, const Places &places, std::vecto
         return 0;
       indices.push_back(*place);
     }
-    Key key = keyOf(tensor, indices);
-    if (known(key))
+    if (known(keyOf(tensor, indices)))
       return 0;
-    for (const Hoisted &other : hoisted)
-      if (keyOf(linalg::GenericOp(other.generic)->getResult(0), other.indices) == key)
-        return other.level;
     loops.assign(generic.getNumLoops(), std::nullopt);
     for (auto [position, index] : llvm::enumerate(loopsOf(generic, indices)))
       if (index.base)
@@ -377,10 +393,10 @@ int64_t ElementEvaluator::collect(Value tensor, const Places &places, std::vecto
   }
   int64_t level = 0;
   for (OpOperand *input : generic.getDpsInputOperands())
-    level = std::max(level, collect(input->get(), operandPlaces(generic, input, loops), hoisted));
+    level = std::max(level, collect(input->get(), operandPlaces(generic, input, loops), collected));
   if (!isReduction(generic))
     return level;
-  hoisted.push_back({generic, indices, level + 1});
+  collected.hoisted.push_back({generic, indices, level + 1});
   return level + 1;
 }
 

@@ -112,7 +112,14 @@ private:
   mlir::Value reduce(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   mlir::Value reduceDims(mlir::linalg::GenericOp generic, llvm::SmallVector<Index> &loops,
                          llvm::ArrayRef<unsigned> dims, mlir::Value sum, bool byRows);
-  int64_t collect(mlir::Value tensor, const Places &places, std::vector<Hoisted> &hoisted);
+  /// What a walk over what tensors are made of has found.
+  struct Collected {
+    std::vector<Hoisted> hoisted;
+    std::map<Key, int64_t> levels; ///< of tensors that were visited, at their places
+  };
+  Key keyOf(mlir::Value tensor, const Places &places);
+  int64_t collect(mlir::Value tensor, const Places &places, Collected &collected);
+  int64_t collectNew(mlir::Value tensor, const Places &places, Collected &collected);
   void reduceTogether(llvm::ArrayRef<Hoisted> members);
 
   std::vector<std::map<Key, mlir::Value>> scopes;

@@ -168,13 +168,14 @@ private:
 
   exec::PlanOp createPlan() {
     SmallVector<Attribute> inputTypes, inputNames, outputTypes, outputNames;
+    sbp::EntryNames names(function);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       inputTypes.push_back(function.getArgAttr(i, "ccl.global"));
-      inputNames.push_back(sbp::nameOfInput(function, i));
+      inputNames.push_back(names.ofInput(i));
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       outputTypes.push_back(function.getResultAttr(i, "ccl.global"));
-      outputNames.push_back(sbp::nameOfResult(function, i));
+      outputNames.push_back(names.ofResult(i));
     }
     Operation *terminator = function.getBody().front().getTerminator();
     auto plan = builder.create<exec::PlanOp>(

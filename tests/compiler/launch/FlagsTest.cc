@@ -143,6 +143,23 @@ TEST(Flags, AccumulateCountsWhereverItStands) {
   }
 }
 
+TEST(Flags, WhatRanksCompare) {
+  std::string directory, file;
+  double seconds = 1;
+  int64_t steps = 1;
+  Flags flags("program", "");
+  flags.addString("cache", &directory, "DIRECTORY", "");
+  flags.addString("text", &file, "FILE.txt", "");
+  flags.addNumber("timeout", &seconds, 0, 10, "");
+  flags.addInteger("steps", &steps, 0, 10, "");
+  flags.addParsed("input", "NAME=FILE.npy", "", true, [](const std::string &) { return absl::OkStatus(); });
+  flags.letDiffer("timeout");
+  ASSERT_TRUE(
+      parse(flags, {"--timeout=3", "--input=y=b.npy", "--input=x=a.npy", "--text=/a/b", "--steps=2", "--cache=/c"})
+          .ok());
+  EXPECT_EQ(flags.given(), "--cache=DIRECTORY --text=FILE.txt --steps=2 --input=x=FILE.npy --input=y=FILE.npy");
+}
+
 TEST(Flags, OrderOfSumsCountsWhereverItStands) {
   for (const std::vector<const char *> &given : std::vector<std::vector<const char *>>{
            {"--accumulate-order=per-step"},

@@ -62,6 +62,17 @@ class GrowthTest(unittest.TestCase):
 
         self.assertEqual(opsOf(chain(20000, negated), "--enable-zero=stage=0"), 20002)
 
+    def testKernelsOfManyResults(self):
+        # Each is the sum of the two before it, so that there are Fibonacci's number of ways from the last to the first.
+        length = 60
+        tensor = "tensor<8x16xf32>"
+        lines = ['#B = #sbp.nd<#sbp.placement<"cpu", [dp = 1]>, [B]>',
+                 f"func.func @f(%x: tensor<8x16xf32, #B>) -> ({', '.join([tensor] * length)}) {{",
+                 f"  %v0 = nn.softmax %x : (tensor<8x16xf32, #B>) -> {tensor}"]
+        lines += [f"  %v{i} = nn.add %v{i - 1}, %v{max(0, i - 2)} : ({tensor}, {tensor}) -> {tensor}" for i in range(1, length)]
+        lines += [f"  return {', '.join(f'%v{i}' for i in range(length))} : {', '.join([tensor] * length)}", "}"]
+        self.assertGreater(opsOf("\n".join(lines), "--enable-zero=stage=0", *LOCAL, "--exec-lower"), length)
+
     def testTwiceTheLayers(self):
         for zero in ("stage=0", "stage=1", "stage=3", "stage=3 strategy=tensor"):
             for level in ([], LOCAL, LOCAL + ["--exec-lower"]):

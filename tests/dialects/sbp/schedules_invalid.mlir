@@ -295,6 +295,17 @@ sbp.schedule @s of 1 {
 // -----
 
 // @run_c4
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 1 {
+  // expected-error @below {{'sbp.run' op takes 'tensor<4xf32>' cut along dimension 1; give a dimension of it, or -1 for all of it}}
+  sbp.run @f from 0 to 1 takes [0] cut [1] gives [0] joined [-1]
+}
+
+// -----
+
+// @run_c4
 func.func @f(%x: tensor<2199023255552xf32>) -> tensor<2199023255552xf32> {
   return %x : tensor<2199023255552xf32>
 }

@@ -90,6 +90,7 @@ void writeNpy(const std::string &path, ElementType type, const std::vector<int64
 void writeInputs(const std::string &directory) {
   auto path = [&](const char *name) { return directory + "/" + name; };
   writeNpy(path("x.npy"), ElementType::F32, {8, 4}, 3, 1);
+  writeNpy(path("other.npy"), ElementType::F32, {8, 4}, 3, 2);
   writeNpy(path("two.npy"), ElementType::F32, {8, 4}, 2, 1);
   writeNpy(path("labels.npy"), ElementType::I64, {8}, 3, 2);
   writeNpy(path("wide.npy"), ElementType::F32, {8, 5}, 3, 1);
@@ -224,6 +225,11 @@ const Cases kModules = {
      {"different inputs", "3 steps of @train", "2 steps of @train"},
      2,
      {"run", "--input=x=two.npy"}},
+    {"OtherContents",
+     {"run"},
+     {"different inputs", "'x' of ", "of which a sample is"},
+     2,
+     {"run", "--input=x=other.npy"}},
     {"OtherVariables",
      {"run", "--load-variables=saved.safetensors"},
      {"different files of variables", "rank 0: ", "rank 1: "},

@@ -75,3 +75,36 @@ sbp.schedule @s of 1 {
   sbp.run @f from 0 to 1 takes [0] cut [-1]
   sbp.run @g from 0 to 1 takes [1] cut [-1]
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @f(%x: tensor<4xf32, #B> {sbp.name = "x"}) {
+  return
+}
+// expected-error @below {{'sbp.schedule' op has inputs 0 and 1 of the name "x", which are both input 0 of @f; run a copy of it for one of them, with a name of its own}}
+sbp.schedule @twice of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1]
+  sbp.run @f from 0 to 1 takes [1] cut [-1]
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @f(%x: tensor<4xf32, #B>) {
+  return
+}
+func.func @g(%x: tensor<4xf32, #B>) {
+  return
+}
+sbp.schedule @s1 of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1]
+  sbp.run @g from 0 to 1 takes [1] cut [-1]
+}
+// expected-error @below {{'sbp.schedule' op counts input 0 of @g as 0, and @s1 as 1; give it a name (sbp.name)}}
+sbp.schedule @s2 of 1 {
+  sbp.run @g from 0 to 1 takes [0] cut [-1]
+  sbp.run @f from 0 to 1 takes [1] cut [-1]
+}

@@ -175,3 +175,21 @@ func.func @rate_changes(%g: tensor<8xf32>, %rate: tensor<f32>) {
   nn.update @w, %g in %2 : tensor<8xf32> with #nn.sgd<lr = 0.1>
   return
 }
+
+// -----
+
+// Nor has it the old one behind an update of itself.
+// CHECK-LABEL: func.func @rate_is_trained
+// CHECK: sbp.assign @optimizer.learning_rate
+// CHECK: %[[NEW:.*]] = sbp.read @optimizer.learning_rate
+// CHECK: nn.mul %[[NEW]]
+// CHECK: sbp.assign @w
+sbp.variable @optimizer.learning_rate : tensor<f32> init #sbp.constant<0.1 : f32>
+sbp.variable @w : tensor<8xf32>
+func.func @rate_is_trained(%g: tensor<8xf32>, %slope: tensor<f32>) {
+  %0 = sbp.scope "update" of @optimizer.learning_rate
+  nn.update @optimizer.learning_rate, %slope in %0 : tensor<f32> with #nn.sgd<lr = 0.1>
+  %1 = sbp.scope "update" of @w
+  nn.update @w, %g in %1 : tensor<8xf32> with #nn.sgd<lr = 0.1>
+  return
+}
