@@ -14,7 +14,11 @@ namespace splitcast {
 
 void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
   //--- What is computed ---------------------------------------------------------------------------------------------//
-  // Backward first: it needs ops that still say their gradient. Then no nn.minimize is left.
+  // Types first: what is cast, backward casts, too.
+  MixedPrecisionPassOptions precision;
+  precision.computeType = sbp::zeroOptionText("compute-type", options);
+  manager.addPass(createMixedPrecisionPass(precision));
+  // Then backward: it needs ops that still say their gradient. Then no nn.minimize is left.
   manager.addPass(createDifferentiatePass());
   // What is made again is forward's: before there is an update, or a micro-batch.
   RecomputePassOptions recompute;

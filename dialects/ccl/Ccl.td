@@ -151,7 +151,7 @@ class Ccl_Collective<string mnemonic, string kind>
 def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
-    What is `stored` is, on every rank, what a variable or bucket holds, under whatever names and in whatever order of its elements: such a gather can start
+    What is `stored` is, on every rank, what a variable or bucket holds, under whatever names, in whatever order of its elements and in whatever type: such a gather can start
     anywhere behind the last assignment of that.
     - C1: One block per rank, of at least 0 elements; none are `received`.
     - C2: The operand has blocks[index] elements, the result one dimension with all blocks.

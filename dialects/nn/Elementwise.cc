@@ -221,6 +221,14 @@ Value NotEqualOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   return b.create<arith::SelectOp>(loc, differs, scalarConstant(b, loc, type, 1.0), scalarConstant(b, loc, type, 0.0));
 }
 
+std::vector<sbp::LinearSet> splitcast::nn::linearIfExtending(Operation *cast) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast->getOperand(0).getType()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast->getResult(0).getType()));
+  if (from && to && from.getWidth() < to.getWidth())
+    return {{{0}, {}}};
+  return {};
+}
+
 Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Type from = x[0].getType(), to = getResult().getType().getElementType();
   if (from == to)

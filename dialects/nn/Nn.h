@@ -32,6 +32,12 @@ struct IndexOperand {
 template <typename ConcreteOp>
 class ConvertsElements : public mlir::OpTrait::TraitBase<ConcreteOp, ConvertsElements> {};
 
+/// A product: of a small type as soon as one operand is, where types are mixed.
+template <typename ConcreteOp> class ProductOp : public mlir::OpTrait::TraitBase<ConcreteOp, ProductOp> {};
+
+/// Needs more digits than a small type has, of operands and results: sums and norms, say.
+template <typename ConcreteOp> class WideOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideOp> {};
+
 /// What an optimizer builds its update with. All values are undecided tensors.
 class UpdateBuilder {
 public:
@@ -58,6 +64,9 @@ inline bool isElement(mlir::Type type) { return isIndexElement(type) || isFloatE
 
 /// Computes one element.
 using ScalarBuilder = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+/// Of a cast: linear where it keeps every digit, since a sum of what was extended is then the extended sum.
+std::vector<sbp::LinearSet> linearIfExtending(mlir::Operation *cast);
 
 // The rules that all elementwise ops share.
 sbp::LoopSpec elementwiseLoopSpec(mlir::Operation *op, std::vector<sbp::LinearSet> linear);

@@ -56,6 +56,9 @@ defvar Library = DeclareOpInterfaceMethods<ComputeOpInterface, ["getLibraryCall"
 defvar Indexed = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands"]>;
 /// The element type of an elementwise op's result is not its operands'.
 def ConvertsElements : NativeOpTrait<"ConvertsElements"> { let cppNamespace = "::splitcast::nn"; }
+// What 'nn-mixed-precision' asks of an op.
+def ProductOp : NativeOpTrait<"ProductOp"> { let cppNamespace = "::splitcast::nn"; }
+def WideOp : NativeOpTrait<"WideOp"> { let cppNamespace = "::splitcast::nn"; }
 defvar IndexedLibrary = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands", "getLibraryCall"]>;
 
 //===----------------------------------------------------------------------===//
@@ -93,7 +96,8 @@ class Nn_Binary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, l
   }]>];
 }
 
-class Nn_Unary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
+class Nn_Unary<string mnemonic, string linearSets, list<Trait> traits = []>
+    : Nn_Elementwise<mnemonic, linearSets, !listconcat([Differentiable], traits)> {
   let arguments = (ins Nn_FloatTensor:$input);
   let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
     build($_builder, $_state, elementwiseResultType({input}), input);
@@ -111,12 +115,12 @@ def Nn_DivOp : Nn_Binary<"div", "{{{0}, {}}}"> {
 }
 
 def Nn_NegOp : Nn_Unary<"neg", "{{{0}, {}}}"> { let summary = "-x"; }
-def Nn_ExpOp : Nn_Unary<"exp", "{}"> { let summary = "e to the x"; }
-def Nn_LogOp : Nn_Unary<"log", "{}"> { let summary = "natural logarithm"; }
-def Nn_SqrtOp : Nn_Unary<"sqrt", "{}"> { let summary = "square root"; }
+def Nn_ExpOp : Nn_Unary<"exp", "{}", [WideOp]> { let summary = "e to the x"; }
+def Nn_LogOp : Nn_Unary<"log", "{}", [WideOp]> { let summary = "natural logarithm"; }
+def Nn_SqrtOp : Nn_Unary<"sqrt", "{}", [WideOp]> { let summary = "square root"; }
 def Nn_TanhOp : Nn_Unary<"tanh", "{}"> { let summary = "hyperbolic tangent"; }
-def Nn_SinOp : Nn_Unary<"sin", "{}"> { let summary = "sine of x radians, right for large x too"; }
-def Nn_CosOp : Nn_Unary<"cos", "{}"> { let summary = "cosine of x radians, right for large x too"; }
+def Nn_SinOp : Nn_Unary<"sin", "{}", [WideOp]> { let summary = "sine of x radians, right for large x too"; }
+def Nn_CosOp : Nn_Unary<"cos", "{}", [WideOp]> { let summary = "cosine of x radians, right for large x too"; }
 def Nn_ReluOp : Nn_Unary<"relu", "{}"> { let summary = "max(x, 0); its gradient at 0 is 0"; }
 
 class Nn_ScalarAttrOp<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
@@ -165,9 +169,12 @@ def Nn_NotEqualOp : Nn_Elementwise<"not_equal", "{}", [ConvertsElements]> {
   }]>];
 }
 
-def Nn_CastOp : Nn_Elementwise<"cast", "{}", [Differentiable, ConvertsElements]> {
+def Nn_CastOp : Nn_Elementwise<"cast", "linearIfExtending(*this)", [Differentiable, ConvertsElements]> {
   let summary = "The same numbers in another element type, rounded to nearest even";
-  let description = "Not linear: rounding a sum is not the sum of what was rounded, so P does not pass.";
+  let description = [{
+    P passes where a float is extended: addends are then added up in the wider type. Else it is not linear: rounding a sum is not the sum of
+    what was rounded.
+  }];
   let arguments = (ins Nn_Tensor:$input);
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType), [{
     build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({input})).clone(elementType), input);
@@ -276,7 +283,7 @@ def Nn_ConcatOp : Nn_ComputeOp<"concat", [Differentiable]> {
 // Reductions, products and lookups
 //===----------------------------------------------------------------------===//
 
-def Nn_ReduceSumOp : Nn_ComputeOp<"reduce_sum", [Differentiable]> {
+def Nn_ReduceSumOp : Nn_ComputeOp<"reduce_sum", [Differentiable, WideOp]> {
   let summary = "Sum over dimensions, which the result lacks";
   let description = [{
     A mean is a sum followed by nn.scale with one over the *global* count, so that it is right on every piece.
@@ -287,7 +294,7 @@ def Nn_ReduceSumOp : Nn_ComputeOp<"reduce_sum", [Differentiable]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$dims)>];
 }
 
-def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library]> {
+def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library, ProductOp]> {
   let summary = "Matrix products, either operand transposed if asked for";
   let description = [{
     ```mlir
@@ -323,7 +330,7 @@ def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [IndexedLibrary]> {
   let results = (outs Nn_FloatTensor:$result);
 }
 
-def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable, Indexed]> {
+def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable, Indexed, WideOp]> {
   let summary = "Per row: log(sum over classes of exp(logit)) - logit of the label";
   let description = [{
     ```mlir
@@ -340,7 +347,7 @@ def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differenti
                              CArg<"::mlir::IntegerAttr", "{}">:$ignored)>];
 }
 
-def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed]> {
+def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed, WideOp]> {
   let summary = "(softmax(logits) - one-hot of the label) times the row's gradient; 0 where the label is `ignored`";
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels,
                        OptionalAttr<I64Attr>:$ignored);
@@ -353,7 +360,7 @@ def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [I
 // Rows
 //===----------------------------------------------------------------------===//
 
-def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable]> {
+def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable, WideOp]> {
   let summary = "Along the last dimension: exp(x - the largest) over its sum";
   let description = [{
     - C1: The operand has a dimension.
@@ -363,7 +370,7 @@ def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
 }
 
-def Nn_SoftmaxGradOp : Nn_ComputeOp<"softmax_grad"> {
+def Nn_SoftmaxGradOp : Nn_ComputeOp<"softmax_grad", [WideOp]> {
   let summary = "y (g - sum over the last dimension of g y), with the softmax y and its gradient g";
   let description = [{
     - C1: Gradient and softmax have one shape, of a dimension or more.
@@ -373,7 +380,7 @@ def Nn_SoftmaxGradOp : Nn_ComputeOp<"softmax_grad"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$softmax)>];
 }
 
-def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable]> {
+def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
   let summary = "Rows with mean 0 and variance 1, times weight, plus bias";
   let description = [{
     (x - mean) / sqrt(variance + epsilon) weight + bias, over the last dimension; the variance divides by its extent (Ba, Kiros and
@@ -388,7 +395,7 @@ def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "double":$epsilon)>];
 }
 
-def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments"> {
+def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments", [WideOp]> {
   let summary = "Per row along the last dimension: its mean, and 1 / sqrt(variance + epsilon)";
   let description = [{
     - C1: The operand has a dimension.
@@ -398,7 +405,7 @@ def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$epsilon)>];
 }
 
-def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad"> {
+def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad", [WideOp]> {
   let summary = "The gradient of a layer norm's operand";
   let description = [{
     s (h - mean(h) - z mean(h z)) with h = gradient * weight, z = (x - mean) s and s = 1 / sqrt(variance + epsilon) of the row.
@@ -414,7 +421,7 @@ def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad"> {
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library]> {
+def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, ProductOp]> {
   let summary = "Scaled dot-product attention, per sample and head";
   let description = [{
     softmax(scale query key^T) value, where query [samples, positions, heads, width] and key and value [samples, keys, heads, width]
@@ -436,7 +443,7 @@ def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library]> {
                              "double":$scale, "bool":$causal)>];
 }
 
-def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library]> {
+def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {
   let summary = "The gradients of query, key and value";
   let description = [{
     With p = softmax(scale q k^T) and dp = g v^T: dv = p^T g, ds = p (dp - sum over keys of p dp) scale, dq = ds k, dk = ds^T q.

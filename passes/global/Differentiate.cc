@@ -20,6 +20,7 @@
 //            %8 = sbp.scope "update" of @w
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
 #include "passes/global/Passes.h"
+#include "passes/global/ReadAs.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -142,6 +143,12 @@ private:
   void accumulate(Value value, Value gradient) {
     if (!gradient || !active.contains(value))
       return;
+    if (Operation *cast = value.getDefiningOp();
+        isReadAs(cast)) { // so that contributions are added up in the wide type
+      Value read = cast->getOperand(0);
+      return accumulate(read,
+                        builder.create<nn::CastOp>(cast->getLoc(), gradient, getElementTypeOrSelf(read.getType())));
+    }
     Value &sum = gradients[value];
     sum = sum ? builder.create<nn::AddOp>(value.getLoc(), sum, gradient).getResult() : gradient;
   }

@@ -64,9 +64,7 @@ public:
     for (Gathered &gathered : found) {
       sbp::BoxingOp boxing = gathered.boxings.front();
       sbp::VariableOp variable = carryGathered(boxing, name, prologue, symbols);
-      auto *read = body.clone(*readOfGathered(boxing));
-      auto whole = cast<sbp::BoxingOp>(body.clone(*boxing));
-      whole.getInputMutable().assign(read->getResult(0));
+      sbp::BoxingOp whole = cloneGather(boxing, body);
       body.create<sbp::AssignOp>(boxing.getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), whole.getOutput());
       for (sbp::BoxingOp each : gathered.boxings)
         replace(each, variable);

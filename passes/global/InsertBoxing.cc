@@ -1,6 +1,7 @@
 // Boxing between what is stored and what the graph reads.
 #include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
+#include "passes/global/ReadAs.h"
 
 #include "mlir/IR/Dominance.h"
 
@@ -43,7 +44,7 @@ private:
   void findLastGroup(Block &body) {
     for (Operation &op : body)
       for (Value operand : op.getOperands())
-        if (auto read = operand.getDefiningOp<sbp::ReadOp>())
+        if (sbp::ReadOp read = readBehind(operand); read && !isReadAs(&op))
           if (phases[&op] == Phase::Forward && !feedsOnlyUpdates(&op) && isStoredSplit(read))
             lastGroup = groupOf(read);
   }
@@ -92,35 +93,68 @@ private:
     }
   }
 
+  /// Uses of one phase, in one type, take one boxing.
+  struct Uses {
+    SmallVector<Type, 2> types; ///< of elements, in the order in which they were found
+    std::map<std::pair<Phase, size_t>, SmallVector<OpOperand *>> of;
+
+    void add(Phase phase, OpOperand *use) {
+      const Type element = getElementTypeOrSelf(use->get().getType());
+      const size_t number = llvm::find(types, element) - types.begin();
+      if (number == types.size())
+        types.push_back(element);
+      of[{phase, number}].push_back(use);
+    }
+  };
+
   void boxRead(sbp::ReadOp read) {
     if (!isStoredSplit(read))
       return;
-    Type logical = read.getResult().getType();
+    RankedTensorType logical = read.getResult().getType();
+    Uses uses;
+    SmallVector<Operation *> casts;
+    for (Operation *user : read->getUsers())
+      if (isReadAs(user))
+        casts.push_back(user);
+    addUses(read, read, uses);
+    for (Operation *cast : casts)
+      addUses(read, cast, uses);
     read.getResult().setType(variableOf(read).getStorageType());
-    std::map<Phase, SmallVector<OpOperand *>> uses;
-    for (OpOperand &use : read.getResult().getUses()) {
-      Phase phase = phaseOfUse(use.getOwner());
-      if (phase == Phase::Backward && isKept(read))
-        phase = Phase::Forward;
-      uses[phase].push_back(&use);
-    }
-    for (auto &[phase, operands] : uses) {
+    for (auto &[key, operands] : uses.of) {
       Operation *first = operands.front()->getOwner();
       for (OpOperand *use : operands)
         if (use->getOwner()->isBeforeInBlock(first))
           first = use->getOwner();
-      Value boxed = boxFor(read, logical, phase, first);
+      Value boxed = boxFor(read, logical.clone(uses.types[key.second]), key.first, first);
       for (OpOperand *use : operands)
         use->set(boxed);
     }
+    for (Operation *cast : casts)
+      cast->erase();
   }
 
-  Value boxFor(sbp::ReadOp read, Type logical, Phase phase, Operation *firstUser) {
+  /// Of a read, or of what it is cast to.
+  void addUses(sbp::ReadOp read, Operation *value, Uses &uses) {
+    for (OpOperand &use : value->getUses()) {
+      if (value == read && isReadAs(use.getOwner()))
+        continue;
+      Phase phase = phaseOfUse(use.getOwner());
+      if (phase == Phase::Backward && isKept(read))
+        phase = Phase::Forward;
+      uses.add(phase, &use);
+    }
+  }
+
+  /// What is read smaller is cast before it moves.
+  Value boxFor(sbp::ReadOp read, RankedTensorType type, Phase phase, Operation *firstUser) {
     OpBuilder builder(firstUser);
     Value source = read.getResult();
     if (phase != Phase::Update)
       source = builder.create<sbp::FenceOp>(read.getLoc(), source, scopeOf(phase, groupOf(read)));
-    return builder.create<sbp::BoxingOp>(reasonOf(read, {wantedIn(phase), read.getVariableAttr().getAttr()}), logical,
+    auto stored = cast<RankedTensorType>(source.getType());
+    if (stored.getElementType() != type.getElementType())
+      source = builder.create<nn::CastOp>(read.getLoc(), stored.clone(type.getElementType()), source);
+    return builder.create<sbp::BoxingOp>(reasonOf(read, {wantedIn(phase), read.getVariableAttr().getAttr()}), type,
                                          source, nullptr);
   }
 

@@ -4,6 +4,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MixedPrecisionPass : Pass<"nn-mixed-precision", "mlir::ModuleOp"> {
+  let summary = "Computes in a smaller type than variables have, which stay master weights";
+  let description = [{
+    A variable with `compute-type` in its policy is cast where the graph reads it. Products of what was cast are of the small type; norms, sums,
+    exponentials, logarithms and losses of the type that they had; all else of the widest of its operands, where scalars and constants do not count. What a function
+    returns or assigns keeps its type, and so do optimizer state and gradients: a gradient is extended before ranks add it up, so that it is summed in the variable's type.
+    Variables that are assigned by other ops than nn.minimize, scalars, and those of a type that is no wider, are read as they are. A variable's policy says
+    afterwards whether it is cast. Before 'nn-differentiate'. From tests/passes/global/mixed_precision_example.mlir:
+    ```mlir
+    %1 = nn.matmul %x, %0 : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>                 // before
+    %W = nn.cast %READ : (tensor<4x2xf32>) -> tensor<4x2xbf16>                                    // after
+    %A = nn.cast %arg0 : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+    %Y = nn.matmul %A, %W : (tensor<8x4xbf16>, tensor<4x2xbf16>) -> tensor<8x2xbf16>
+    ```
+  }];
+  let options = [Option<"computeType", "compute-type", "std::string", "\"own\"", "Of variables that do not say it, and whose groups do not: own or bf16">];
+  let dependentDialects = ["splitcast::nn::NnDialect"];
+}
+
 def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
   let summary = "Replaces nn.minimize by the backward ops and one nn.update per trainable variable";
   let description = [{
@@ -133,7 +152,8 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     Changes how variables lie at rest and where they are updated, and nothing else; 'sbp-propagate' and 'sbp-insert-boxing'
     add the communication. What a variable's policy leaves open its groups say (sbp.group), then the options; the whole policy
     is written on the variable, and its groups are gone. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
-    when gradients are reduced (see 'sbp-propagate'). With strategy `bucket`, the variables of a group lie in one flat range,
+    when gradients are reduced (see 'sbp-propagate'). Master weights, variables that are read in a smaller type (compute-type), count as optimizer
+    state: from stage 1 on they are split, and what is read of them is gathered, at stages 1 and 2 once in a step. With strategy `bucket`, the variables of a group lie in one flat range,
     each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `tensor`, each is split by rows,
     ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
     signature, else as it is declared. Variables of one bucket have one policy. Scalars, variables that the user split along the axis already, and variables that

@@ -1,5 +1,7 @@
 #include "passes/global/Prologue.h"
 
+#include "dialects/nn/Nn.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <numeric>
@@ -40,10 +42,26 @@ bool mayWrite(Operation *op) {
 
 Operation *readOfGathered(sbp::BoxingOp boxing) {
   Value value = boxing.getInput();
-  while (auto fence = value.getDefiningOp<sbp::FenceOp>())
-    value = fence.getInput();
+  while (isa_and_nonnull<sbp::FenceOp, nn::CastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   Operation *op = value.getDefiningOp();
   return isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(op) ? op : nullptr;
+}
+
+sbp::BoxingOp cloneGather(sbp::BoxingOp boxing, OpBuilder &builder) {
+  SmallVector<Operation *> chain = {boxing}; // from the boxing to the read
+  while (Operation *maker = chain.back()->getNumOperands() ? chain.back()->getOperand(0).getDefiningOp() : nullptr)
+    chain.push_back(maker);
+  Operation *made = nullptr;
+  for (Operation *op : llvm::reverse(chain)) {
+    if (isa<sbp::FenceOp>(op))
+      continue;
+    Operation *copy = builder.clone(*op);
+    if (made)
+      copy->setOperand(0, made->getResult(0));
+    made = copy;
+  }
+  return cast<sbp::BoxingOp>(made);
 }
 
 static StringRef nameOf(sbp::BoxingOp boxing, StringRef otherwise) {

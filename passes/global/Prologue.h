@@ -27,8 +27,11 @@ bool isSplitByUser(sbp::VariableOp variable);
 /// Whether the op may change something, as what says nothing of its effects may.
 bool mayWrite(mlir::Operation *op);
 
-/// What a boxing gathers: reads of a variable or bucket, behind any fences; null: something that is computed.
+/// What a boxing gathers: reads of a variable or bucket, behind any fences and casts; null: something that is computed.
 mlir::Operation *readOfGathered(sbp::BoxingOp boxing);
+
+/// The boxing again, with the read and the casts that it gathers, and no fence.
+sbp::BoxingOp cloneGather(sbp::BoxingOp boxing, mlir::OpBuilder &builder);
 
 /// A carried variable for what the boxing gives, named like what it gathers or, if that is computed, like `owner`;
 /// declared before `at`.

@@ -9,6 +9,7 @@
 //      merges none with what it was cloned from.
 #include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
+#include "passes/global/ReadAs.h"
 
 #include <map>
 
@@ -107,12 +108,12 @@ private:
       numbers[&op] = numbers.size();
       if (phases.lookup(&op) == sbp::Phase::Backward)
         backward.push_back(&op);
-      if (!isForward(&op) || isa<sbp::ReadOp>(op))
+      if (!isForward(&op) || isa<sbp::ReadOp>(op) || isReadAs(&op))
         continue;
       Place &place = places[&op];
       for (Value operand : op.getOperands()) {
         Place of = places.lookup(operand.getDefiningOp());
-        if (auto read = operand.getDefiningOp<sbp::ReadOp>()) {
+        if (sbp::ReadOp read = readBehind(operand)) {
           const StringAttr group = decisions.groupOf(read);
           of = {orders.try_emplace(group.getValue(), orders.size()).first->second, group, decisions.isRecomputed(read)};
         }
@@ -126,7 +127,8 @@ private:
 
   bool isMadeAgain(Value value) const {
     Operation *op = value.getDefiningOp();
-    if (!op || !isForward(op) || isa<sbp::ReadOp>(op) || !isMemoryEffectFree(op) || !placeOf(value).isRecomputed)
+    if (!op || !isForward(op) || isa<sbp::ReadOp>(op) || isReadAs(op) || !isMemoryEffectFree(op) ||
+        !placeOf(value).isRecomputed)
       return false;
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.getRank() > 0 && !leavesItsGroup(value);

@@ -135,7 +135,7 @@ private:
     const sbp::Policy policy = parameter.getPolicyOrDefault();
     if (policy.splitsUpdates() && !parameter.getFrozen())
       parameter.setUpdateAttr(signature);
-    place(parameter, policy.splitsParameters());
+    place(parameter, policy.splitsParameters() || (policy.splitsMasters() && !parameter.getFrozen()));
     for (sbp::VariableOp state : states[parameter.getSymName()])
       if (liesAs(parameter, state, bucket))
         place(state, policy.splitsUpdates());

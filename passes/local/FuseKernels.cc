@@ -1,5 +1,7 @@
 // What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
 //
+//   0. What only extends elements (a cast from bf16 to f32) is made again for each op that uses it in a kernel: so the
+//      smaller tensor is what lies in memory.
 //   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
 //      What a library computes is in no group.
 //   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its
@@ -121,6 +123,26 @@ bool isFusible(Operation *op, const DeviceTraits &traits) {
   if (!compute || !isa<sbp::ShardingOpInterface>(op) || isa<nn::ReshapeOp>(op))
     return false;
   return !traits.libraryCallOf(op);
+}
+
+/// Whether the result has the operand's digits, and takes more bytes.
+bool onlyExtends(Operation *op) {
+  auto cast = dyn_cast<nn::CastOp>(op);
+  return cast && isa<FloatType>(cast.getInput().getType().getElementType()) &&
+         sbp::elementBytes(cast.getType()) > sbp::elementBytes(cast.getInput().getType());
+}
+
+/// Gives each op that is part of a kernel an extension of its own.
+void extendWhereUsed(Block &block, const DeviceTraits &traits) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!onlyExtends(&op) || op.hasOneUse())
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(op.getUses()))
+      if (isFusible(use.getOwner(), traits))
+        use.set(OpBuilder(use.getOwner()).clone(op)->getResult(0));
+    if (op.use_empty())
+      op.erase();
+  }
 }
 
 struct Group {
@@ -436,7 +458,9 @@ struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op)) // no kernel would compute it
         op.erase();
-    Fuser(block, deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>())).run();
+    const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
+    extendWhereUsed(block, traits);
+    Fuser(block, traits).run();
   }
 };
 

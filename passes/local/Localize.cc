@@ -201,7 +201,7 @@ private:
     sbp::NdSbp from = sbp::signatureOf(op.getInput()).toAlgebra(), to = sbp::signatureOf(op.getOutput()).toAlgebra();
     sbp::Shape shape = sbp::shapeOf(op.getInput().getType());
     Value piece = values.lookup(op.getInput());
-    bool isStored = isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindFences(op.getInput()).getDefiningOp());
+    bool isStored = isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindCasts(op.getInput()).getDefiningOp());
     for (const sbp::BoxingStep &step : sbp::planBoxing(shape, from, to, rank.placement)) {
       AxisGroup group = rank.group(step.axis);
       CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored);
@@ -211,11 +211,20 @@ private:
     values[op.getOutput()] = piece; // without a step, another name for the same bytes
   }
 
+  /// What a value is the same number as, but for rounding: behind fences and casts.
+  static Value behindCasts(Value value) {
+    while (auto cast = behindFences(value).getDefiningOp<nn::CastOp>())
+      value = cast.getInput();
+    return behindFences(value);
+  }
+
   /// What is boxed, for messages: the bucket, the variable, or the op that made it.
   static std::string describe(sbp::BoxingOp op) {
     Value value = op.getInput();
     if (auto pack = value.getDefiningOp<sbp::BucketPackOp>())
       value = pack.getInputs().front();
+    if (auto cast = value.getDefiningOp<nn::CastOp>(); cast && behindCasts(value).getDefiningOp<sbp::ReadOp>())
+      value = cast.getInput();
     std::string phase;
     while (auto fence = value.getDefiningOp<sbp::FenceOp>()) {
       if (auto of = fence.getScope().getDefiningOp<sbp::ScopeOp>())

@@ -32,6 +32,11 @@ struct Window {
   int64_t groups = 0;
   int64_t bytes = 0;    ///< that all gathers ahead of their use take; 0: any number
   int64_t gathered = 0; ///< bytes that this one takes
+
+  /// Of a gather of `type`, which is cast from what is `stored`.
+  Window as(Type type, Type stored) const {
+    return {groups, bytes, gathered / sbp::elementBytes(stored) * sbp::elementBytes(type)};
+  }
 };
 
 /// What a rank has of the variable once it is gathered, in bytes: along other axes the most that any rank has, so that
@@ -163,7 +168,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     if (!stored.read)
       return gather.emitOpError() << "\"" << gather.getWhat()
                                   << "\" says that it is of what is stored, but takes something else; drop 'stored'";
-    const Window window = windows.lookup(stored.read);
+    const Window window = windows.lookup(stored.read).as(gather.getInput().getType(), stored.read.getType());
     if (window.groups > 0 && window.bytes > 0 && window.gathered > window.bytes)
       return gather.emitOpError() << "\"" << gather.getWhat() << "\" makes " << window.gathered
                                   << " bytes, but what is gathered ahead of its use may take prefetch-bytes = "

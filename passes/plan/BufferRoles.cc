@@ -29,10 +29,19 @@ bool isOnTheWay(Operation *op) {
   return aliasedBy(op) || isa<ccl::PackOp, ccl::WaitOp, ccl::CollectiveOpInterface>(op) || onlyMoves(op);
 }
 
-/// Whether what an op makes, or looks at, lies in a storage.
+/// Whether the op does nothing but change the type of elements, alone or in a kernel.
+bool onlyCasts(Operation *op) {
+  auto fusion = dyn_cast_or_null<nn::FusionOp>(op);
+  return isa_and_nonnull<nn::CastOp>(op) ||
+         (fusion && fusion.getNumOperands() == 1 &&
+          llvm::all_of(fusion.getBody().front().without_terminator(),
+                       [](Operation &inner) { return isa<nn::CastOp, nn::ReshapeOp>(inner); }));
+}
+
+/// Whether what an op makes, or looks at, lies in a storage, or is cast from there.
 bool isRead(Value value) {
-  while (Value aliased = aliasedBy(value.getDefiningOp()))
-    value = aliased;
+  for (Operation *op = value.getDefiningOp(); aliasedBy(op) || onlyCasts(op); op = value.getDefiningOp())
+    value = op->getOperand(0);
   return isa_and_nonnull<ccl::ReadOp>(value.getDefiningOp());
 }
 

@@ -1,9 +1,9 @@
 //===- StepCoverTest.cc - Steps in micro-batches, in all the ways of ZeRO -----------===//
 //
 // A GPT on 3 and 4 ranks, its batch of 24 in 1, 2, 3 or 12 micro-batches (of which some give some ranks no row). For
-// one number of ranks and micro-batches and one order of sums, all else is a choice of memory and time: the bits are
-// those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such that each two values of two
-// choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is compiled here for all its
+// one number of ranks and micro-batches, one order of sums and one type, all else is a choice of memory and time: the
+// bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such that each two values of
+// two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is compiled here for all its
 // ranks, and one trains of those that give the same programs (stage 0 has no use for most choices).
 //
 //===----------------------------------------------------------------------===//
@@ -35,13 +35,14 @@ struct Choice {
 const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
                                       {"accumulate", {"1", "2", "3", "12"}},
                                       {"accumulate-order", {"per-micro-batch", "per-step"}},
+                                      {"compute-type", {"own", "bf16"}},
                                       {"stage", {"0", "1", "2", "3"}},
                                       {"strategy", {"bucket", "tensor"}},
                                       {"keep", {"never", "last", "always", "step"}},
                                       {"recompute", {"no", "yes"}},
                                       {"prefetch", {"0", "2", "auto"}},
                                       {"update", {"last", "reduced"}}};
-constexpr size_t kFirstFree = 3; ///< those before it may change bits
+constexpr size_t kFirstFree = 4; ///< those before it may change bits
 using Way = std::vector<size_t>;
 
 int64_t ranksOf(const Way &way) { return std::atoll(kChoices[0].values[way[0]]); }

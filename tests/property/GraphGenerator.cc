@@ -60,10 +60,13 @@ std::vector<int64_t> numbersOf(sbp::Decision decision) {
 
 sbp::PolicyAttr randomPolicy(Random &random, MLIRContext &context) {
   sbp::Policy policy;
-  for (const sbp::DecisionInfo &info : sbp::decisionInfos())
+  for (const sbp::DecisionInfo &info : sbp::decisionInfos()) {
+    if (info.decision == sbp::Decision::ComputeType) // changes what is computed
+      continue;
     if (info.decision == sbp::Decision::Stage ? random.chance(80) : random.chance(30))
       policy.set(info.decision, info.choices.empty() ? random.pick(numbersOf(info.decision))
                                                      : random.below(static_cast<int64_t>(info.choices.size())));
+  }
   if (policy.isEmpty())
     policy.setStage(random.below(4));
   return sbp::PolicyAttr::get(&context, policy);

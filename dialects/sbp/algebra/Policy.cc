@@ -55,6 +55,11 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "3)",
        {"last", "reduced"},
        static_cast<int64_t>(Update::Reduced)},
+      {Decision::ComputeType,
+       "compute-type",
+       "the type in which the graph reads a variable of a wider one, which is then its master weights",
+       {"own", "bf16"},
+       static_cast<int64_t>(ComputeType::Own)},
   };
   return infos;
 }

@@ -37,14 +37,16 @@ enum class Decision {
   BucketBytes,   ///< up to which consecutive groups share a bucket
   Recompute,     ///< whether what forward makes in a group is made again for backward, and not kept
   Update,        ///< when an update runs
+  ComputeType,   ///< what the graph reads of a variable is rounded to it
 };
-inline constexpr int kNumDecisions = 8;
+inline constexpr int kNumDecisions = 9;
 /// Of Prefetch: as many groups as a gather takes time, by what is computed meanwhile.
 inline constexpr int64_t kAutomatic = -1;
 
 enum class Strategy { Bucket, Tensor };
 enum class Keep { Never, Last, Always, Step };
 enum class Update { Last, Reduced };
+enum class ComputeType { Own, BF16 };
 /// When ranks add up the gradients of a step in micro-batches: those of each, or each rank's own sum of all.
 enum class AccumulateOrder { PerMicroBatch, PerStep };
 
@@ -83,6 +85,7 @@ public:
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
   Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
   Policy &setUpdate(Update update) { return set(Decision::Update, static_cast<int64_t>(update)); }
+  Policy &setComputeType(ComputeType type) { return set(Decision::ComputeType, static_cast<int64_t>(type)); }
 
   /// What this leaves open is as in `weaker`.
   Policy over(const Policy &weaker) const;
@@ -94,18 +97,22 @@ public:
   // What holds: what is said, or the default.
   int64_t stage() const { return valueOf(Decision::Stage); }
   Strategy strategy() const { return static_cast<Strategy>(valueOf(Decision::Strategy)); }
-  Keep keep() const { return static_cast<Keep>(valueOf(Decision::Keep)); }
+  /// Of master weights that are split and whose stage has whole parameters: for a step.
+  Keep keep() const { return splitsMasters() && stage() < 3 ? Keep::Step : static_cast<Keep>(valueOf(Decision::Keep)); }
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
   int64_t prefetchBytes() const { return valueOf(Decision::PrefetchBytes); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
   bool recompute() const { return valueOf(Decision::Recompute) != 0; }
   Update update() const { return static_cast<Update>(valueOf(Decision::Update)); }
+  ComputeType computeType() const { return static_cast<ComputeType>(valueOf(Decision::ComputeType)); }
 
   // What a stage of ZeRO means (of a frozen variable, only what parameters do).
   bool splitsUpdates() const { return stage() >= 1; } ///< and optimizer state
   bool reducesEarly() const { return stage() != 1; }  ///< gradients where they are made, not when backward has ended
   bool splitsGradients() const { return stage() >= 2; }
   bool splitsParameters() const { return stage() >= 3; }
+  /// Variables that are read in another type are master weights: optimizer state.
+  bool splitsMasters() const { return computeType() != ComputeType::Own && splitsUpdates(); }
 
   bool operator==(const Policy &other) const { return values == other.values; }
   bool operator!=(const Policy &other) const { return values != other.values; }

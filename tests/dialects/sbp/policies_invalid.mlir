@@ -38,7 +38,7 @@ sbp.group "" #sbp.policy<stage = 1>
 // -----
 
 // @group_c2
-// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, or drop it}}
+// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, or drop it}}
 sbp.group "h" #sbp.policy<>
 
 // -----

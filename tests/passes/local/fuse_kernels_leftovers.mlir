@@ -27,3 +27,17 @@ func.func @view(%v: tensor<8xf32>, %u: tensor<4xf32>) -> tensor<4xf32> {
   %3 = nn.mul %2, %u : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }
+
+// What only extends is made again in each kernel, so that the small tensor is kept; for a library's call it is made once.
+// CHECK-LABEL: func.func @extended
+// CHECK: nn.fusion(%arg0) : (tensor<4x8xbf16>) -> (tensor<4x8xf32>, tensor<4xf32>)
+// CHECK: %[[R:.*]] = nn.matmul
+// CHECK: nn.fusion(%arg0, %[[R]]) : (tensor<4x8xbf16>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: nn.cast
+func.func @extended(%s: tensor<4x8xbf16>, %w: tensor<8x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %0 = nn.cast %s : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %1 = nn.reduce_sum %0 {dims = array<i64: 1>} : (tensor<4x8xf32>) -> tensor<4xf32>
+  %2 = nn.matmul %0, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %3 = nn.mul %0, %2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1, %3 : tensor<4xf32>, tensor<4x8xf32>
+}

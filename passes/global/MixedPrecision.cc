@@ -1,0 +1,190 @@
+// What is computed in a smaller type than its variables have.
+//
+// A variable whose policy says so is read through a cast: it stays what the optimizer updates (its master weights), and
+// the graph sees it rounded. One walk over each function then settles the types of what is computed, as users of
+// autocasting know them:
+//
+//   a product (nn.matmul, nn.attention)           is of the small type if an operand is; the others are rounded to it
+//   what loses too much in few digits             is of the type that it had; its operands are extended
+//     (norms, sums, logarithms: WideOp)
+//   all else                                      is of the widest of its operands, scalars and constants not counted
+//
+// What leaves the function, is assigned or is minimized has the type that it had. Gradients follow: that of a cast is a
+// cast, so a variable's gradient is extended before ranks add it up.
+//
+//   before   %0 = sbp.read @w : f32                     %1 = nn.matmul %x, %0 : f32
+//            %2 = nn.softmax_cross_entropy %1, %y : f32
+//   after    %0 = sbp.read @w : f32                     %w = nn.cast %0 : bf16         %a = nn.cast %x : bf16
+//            %1 = nn.matmul %a, %w : bf16               %b = nn.cast %1 : f32
+//            %2 = nn.softmax_cross_entropy %b, %y : f32
+#include "passes/global/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_MIXEDPRECISIONPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+bool isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
+
+class FunctionPrecision {
+public:
+  FunctionPrecision(func::FuncOp function, const llvm::StringMap<Type> &computeTypes)
+      : block(function.getBody().front()), computeTypes(computeTypes), builder(function) {}
+
+  void run() {
+    for (auto read : block.getOps<sbp::ReadOp>())
+      if (Type type = computeTypes.lookup(read.getVariable()))
+        readAs[read.getResult()] = type;
+    if (readAs.empty())
+      return;
+    for (Operation &op : llvm::make_early_inc_range(block))
+      settle(&op);
+  }
+
+private:
+  /// Of an op whose operands have their types.
+  void settle(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (isa<sbp::BoxingOp, sbp::FenceOp, nn::ComputeOpInterface>(op))
+      settleComputed(op);
+    else
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto was = original.find(operand.get()); was != original.end())
+          operand.set(castTo(operand.get(), was->second));
+  }
+
+  void settleComputed(Operation *op) {
+    if (op->hasTrait<nn::ConvertsElements>()) // which takes any type, and says itself what it makes
+      return;
+    useReads(op);
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return original.contains(v); }))
+      return;
+    const Type type = typeOf(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isFloat(operand.get()))
+        operand.set(castTo(operand.get(), type));
+    for (Value result : op->getResults())
+      if (isFloat(result) && getElementTypeOrSelf(result.getType()) != type) {
+        original[result] = getElementTypeOrSelf(result.getType());
+        result.setType(cast<RankedTensorType>(result.getType()).clone(type));
+      }
+  }
+
+  /// Each variable is cast where it is used first.
+  void useReads(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (Type type = readAs.lookup(operand.get())) {
+        Value read = operand.get();
+        operand.set(castTo(read, type));
+        original[operand.get()] = getElementTypeOrSelf(read.getType());
+      }
+  }
+
+  /// What the op computes in: one type for all of its floats.
+  Type typeOf(Operation *op) const {
+    Type before, widest, narrowest;
+    for (Value operand : op->getOperands()) {
+      if (!isFloat(operand))
+        continue;
+      const Type now = getElementTypeOrSelf(operand.getType());
+      auto was = original.find(operand);
+      before = was == original.end() ? now : was->second;
+      if (!narrowest || now.getIntOrFloatBitWidth() < narrowest.getIntOrFloatBitWidth())
+        narrowest = now;
+      const bool counts = cast<RankedTensorType>(operand.getType()).getRank() > 0 &&
+                          !isa_and_nonnull<nn::ConstantOp>(operand.getDefiningOp());
+      if (counts && (!widest || now.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth()))
+        widest = now;
+    }
+    if (op->hasTrait<nn::ProductOp>())
+      return narrowest;
+    if (op->hasTrait<nn::WideOp>() || !widest)
+      return before;
+    return widest;
+  }
+
+  /// Made once for each value and type, right before its first use.
+  Value castTo(Value value, Type type) {
+    if (getElementTypeOrSelf(value.getType()) == type)
+      return value;
+    Value &made = casts[{value, type}];
+    if (!made) {
+      auto tensor = cast<RankedTensorType>(value.getType()).clone(type);
+      made = builder.create<nn::CastOp>(value.getLoc(), tensor, value);
+    }
+    return made;
+  }
+
+  Block &block;
+  const llvm::StringMap<Type> &computeTypes; ///< of variables that are read in another type
+  OpBuilder builder;
+  DenseMap<Value, Type> readAs;   ///< of reads
+  DenseMap<Value, Type> original; ///< what a value of a smaller type had, at whose place it is
+  DenseMap<std::pair<Value, Type>, Value> casts;
+};
+
+/// Variables that are assigned by other than an optimizer, which would lose digits of what they hold.
+llvm::StringSet<> assignedByHand(ModuleOp module) {
+  llvm::StringSet<> assigned;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (auto assign : function.getOps<sbp::AssignOp>())
+      assigned.insert(assign.getVariable());
+  return assigned;
+}
+
+struct MixedPrecision : splitcast::impl::MixedPrecisionPassBase<MixedPrecision> {
+  using MixedPrecisionPassBase::MixedPrecisionPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    sbp::Policy standard;
+    if (std::optional<std::string> error = sbp::parsePolicy("compute-type=" + computeType, &standard)) {
+      module.emitError() << "'nn-mixed-precision': " << *error;
+      return signalPassFailure();
+    }
+    llvm::StringMap<Type> types;
+    if (failed(decide(standard, types)))
+      return signalPassFailure();
+    if (types.empty())
+      return;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.getBody().hasOneBlock())
+        FunctionPrecision(function, types).run();
+  }
+
+private:
+  /// What variables are read as, which each then says itself: it has another type, or its own whatever it is told.
+  LogicalResult decide(const sbp::Policy &standard, llvm::StringMap<Type> &types) {
+    sbp::GroupPolicies groups;
+    for (auto group : getOperation().getOps<sbp::GroupOp>())
+      if (failed(groups.add(group)))
+        return failure();
+    const llvm::StringSet<> assigned = assignedByHand(getOperation());
+    for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
+      if (variable.getStateOf())
+        continue;
+      const sbp::ComputeType wanted = groups.policyOf(variable).over(standard).computeType();
+      if (wanted == sbp::ComputeType::Own)
+        continue;
+      const Type type = BFloat16Type::get(&getContext()), stored = variable.getTensorType().getElementType();
+      const bool isLowered = isa<FloatType>(stored) && stored.getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth() &&
+                             variable.getTensorType().getRank() > 0 && !variable.getCarried() &&
+                             !assigned.contains(variable.getSymName());
+      if (isLowered)
+        types[variable.getSymName()] = type;
+      sbp::Policy policy = variable.getPolicyAttr() ? variable.getPolicyAttr().getPolicy() : sbp::Policy();
+      policy.setComputeType(isLowered ? wanted : sbp::ComputeType::Own);
+      variable.setPolicyAttr(sbp::PolicyAttr::get(&getContext(), policy));
+    }
+    return success();
+  }
+};
+
+} // namespace
