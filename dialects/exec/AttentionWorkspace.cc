@@ -22,7 +22,39 @@ bool isAddressable(const AttentionExtents &call) {
 }
 
 std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call) {
-  return alignedBytes({2 * kAttentionBlock, call.keys}, call.elementBytes);
+  constexpr int64_t kSmallFloat = 2;
+  if (call.elementBytes > kSmallFloat)
+    return alignedBytes({2 * kAttentionBlock, call.keys}, call.elementBytes);
+  const std::optional<HeadInFloats> head = headInFloats(call);
+  return head ? std::optional(head->total) : std::nullopt;
+}
+
+std::optional<HeadInFloats> headInFloats(const AttentionExtents &call) {
+  constexpr int64_t kFloat = 4;
+  HeadInFloats head;
+  head.one = call;
+  head.one.samples = head.one.heads = 1;
+  head.one.elementBytes = kFloat;
+  std::optional<int64_t> end = 0;
+  const auto place = [&](int64_t &begin, std::optional<int64_t> bytes) {
+    begin = end.value_or(0);
+    end = sum(end, bytes);
+  };
+  const std::optional<int64_t> query = alignedBytes({call.positions, call.width}, kFloat),
+                               key = alignedBytes({call.keys, call.width}, kFloat);
+  if (call.isGradient)
+    place(head.gradient, query);
+  place(head.query, query);
+  place(head.key, key);
+  place(head.value, key);
+  place(head.result, query);
+  if (call.isGradient) {
+    place(head.keyGrad, key);
+    place(head.valueGrad, key);
+  }
+  place(head.workspace, hostAttentionWorkspace(head.one));
+  head.total = end.value_or(0);
+  return end ? std::optional(head) : std::nullopt;
 }
 
 std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call) {

@@ -28,8 +28,17 @@ bool isAddressable(const AttentionExtents &call);
 /// Positions whose scores are in the cache at a time.
 inline constexpr int64_t kAttentionBlock = 64;
 
-/// Two rows of scores for each position of a block.
+/// Two rows of scores for each position of a block. Of small floats, before these all operands of one head, in f32.
 std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call);
+
+/// One sample and head of a call of small floats, in f32, and where its operands begin in the workspace: gradient (of a
+/// gradient alone), query, key, value, then its results, and what it needs itself.
+struct HeadInFloats {
+  AttentionExtents one;
+  int64_t gradient = 0, query = 0, key = 0, value = 0, result = 0, keyGrad = 0, valueGrad = 0, workspace = 0;
+  int64_t total = 0; ///< bytes
+};
+std::optional<HeadInFloats> headInFloats(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//
 // runtime/gpu

@@ -1,4 +1,5 @@
 // Rows of a table, and their gradient.
+#include "dialects/exec/EmbeddingWorkspace.h"
 #include "dialects/nn/Nn.h"
 
 using namespace mlir;
@@ -125,7 +126,12 @@ int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGr
 std::optional<LibraryCall> EmbeddingGradOp::getLibraryCall() {
   auto table = cast<RankedTensorType>(getResult().getType());
   int64_t rows = sbp::numElements(sbp::shapeOf(getIds().getType()));
+  const std::optional<int64_t> workspace = exec::hostEmbeddingGradWorkspace(
+      rows, table.getDimSize(0), table.getDimSize(1), sbp::elementBytes(table.getElementType()));
+  if (!workspace)
+    return std::nullopt;
   return LibraryCall{exec::EmbeddingGradAttr::get(getContext(), rows, table.getDimSize(0), table.getDimSize(1),
                                                   table.getElementType(), getIds().getType().getElementType(),
-                                                  std::nullopt)};
+                                                  std::nullopt),
+                     *workspace};
 }

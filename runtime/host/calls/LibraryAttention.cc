@@ -1,16 +1,17 @@
 //===- LibraryAttention.cc - Scaled dot-product attention ---------------------===//
 //
-// #exec.attention<samples = B, positions = T, keys = S, heads = H, width = E, ...>, of f32 and f64.
+// #exec.attention<samples = B, positions = T, keys = S, heads = H, width = E, ...>, of bf16, f16, f32 and f64.
 //   Operands  forward   query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
 //             gradient  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
-//             Last, unless there are no keys, a workspace for two blocks of scores.
+//             Last, unless it is empty, a workspace: hostAttentionWorkspace.
 //   Meaning   softmax(scale query key^T) value per sample and head; position i sees the keys 0 to i when causal, and
 //   those
 //             whose mask is not 0; a position that sees none gives 0. The gradient computes the softmax again.
 //
 // Blocks of positions at a time, with products by Gemm: the scores of a block stay in the cache (the idea of Dao et al.
 // 2022, arXiv:2205.14135, with rows whole, so that a row's softmax is the textbook's), and when causal, keys that no
-// position of the block sees are left out. Blocks come in ascending order, so sums have one order.
+// position of the block sees are left out. Blocks come in ascending order, so sums have one order. bf16 and f16 are
+// widened head by head, and the results rounded once.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
@@ -18,6 +19,7 @@
 #include "runtime/host/calls/AttentionRows.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
+#include "runtime/host/calls/SmallFloats.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -154,6 +156,91 @@ private:
   Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *weights = nullptr, *slopes = nullptr;
 };
 
+/// Of bf16 or f16: each head of each sample in f32, as a call of its own.
+class SmallAttention : public Launchable {
+public:
+  SmallAttention(const char *name, ElementType type, const Sizes &sizes, const exec::HeadInFloats &layout,
+                 std::vector<int64_t> argumentBytes, int threads)
+      : what(absl::StrCat("library call '", name, "'")), sizes(sizes), layout(layout), floats(SmallFloats::of(type)),
+        argumentBytes(std::move(argumentBytes)), all(partsOf(this->sizes, layout)) {
+    Sizes ofOne = sizes;
+    ofOne.samples = ofOne.heads = 1;
+    for (const Part &part : all)
+      bytesOfOne.push_back(part.isMask ? maskBytes() : part.positions * sizes.width * int64_t{sizeof(float)});
+    if (sizes.keys > 0)
+      bytesOfOne.push_back(exec::hostAttentionWorkspace(layout.one).value_or(0));
+    one = std::make_unique<Attention<float>>(name, ofOne, layout.one.isGradient, bytesOfOne, threads);
+  }
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    absl::Status status = checkBuffers(what, argumentBytes, buffers);
+    for (int64_t sample = 0; sample < sizes.samples; ++sample)
+      for (int64_t head = 0; head < sizes.heads && status.ok(); ++head)
+        status = computeHead(buffers, sample, head, stream);
+    return status;
+  }
+
+private:
+  /// An operand or result of one head.
+  struct Part {
+    int64_t begin, positions; ///< in the workspace; along the sample
+    bool isResult = false, isMask = false;
+  };
+
+  static std::vector<Part> partsOf(const Sizes &sizes, const exec::HeadInFloats &layout) {
+    std::vector<Part> all;
+    if (layout.one.isGradient)
+      all.push_back({layout.gradient, sizes.positions});
+    all.insert(all.end(), {{layout.query, sizes.positions}, {layout.key, sizes.keys}, {layout.value, sizes.keys}});
+    if (sizes.mask)
+      all.push_back({0, sizes.keys, false, /*isMask=*/true});
+    all.push_back({layout.result, sizes.positions, /*isResult=*/true});
+    if (layout.one.isGradient)
+      all.insert(all.end(), {{layout.keyGrad, sizes.keys, true}, {layout.valueGrad, sizes.keys, true}});
+    return all;
+  }
+
+  int64_t maskBytes() const { return sizes.keys * (*sizes.mask == ElementType::I64 ? 8 : 4); }
+
+  absl::Status computeHead(absl::Span<const Buffer> buffers, int64_t sample, int64_t head, Stream &stream) {
+    std::vector<Buffer> ofOne;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Part &part = all[i];
+      ofOne.push_back(part.isMask ? buffers[i].slice(sample * maskBytes(), maskBytes())
+                                  : buffers.back().slice(part.begin, bytesOfOne[i]));
+      if (!part.isResult && !part.isMask)
+        forRows(buffers[i], part, sample, head, ofOne.back(),
+                [&](uint16_t *small, float *wide) { floats.widen(small, wide, sizes.width); });
+    }
+    if (bytesOfOne.size() > all.size())
+      ofOne.push_back(buffers.back().slice(layout.workspace, bytesOfOne.back()));
+    absl::Status status = one->launch(ofOne, stream);
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].isResult)
+        forRows(buffers[i], all[i], sample, head, ofOne[i],
+                [&](uint16_t *small, float *wide) { floats.round(wide, small, sizes.width); });
+    return status;
+  }
+
+  /// Calls `each` with each row of a head, where it lies and in the workspace.
+  template <typename Each>
+  void forRows(const Buffer &operand, const Part &part, int64_t sample, int64_t head, const Buffer &wide, Each each) {
+    for (int64_t position = 0; position < part.positions; ++position)
+      each(reinterpret_cast<uint16_t *>(operand.data) +
+               ((sample * part.positions + position) * sizes.heads + head) * sizes.width,
+           reinterpret_cast<float *>(wide.data) + position * sizes.width);
+  }
+
+  const std::string what;
+  const Sizes sizes;
+  const exec::HeadInFloats layout;
+  const SmallFloats floats;
+  const std::vector<int64_t> argumentBytes;
+  const std::vector<Part> all; ///< in the order of the operands
+  std::vector<int64_t> bytesOfOne;
+  std::unique_ptr<Launchable> one;
+};
+
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
                                                    const LibraryCallOptions &options) {
   auto call = callAs<exec::AttentionAttr>(any);
@@ -171,8 +258,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
     return std::make_unique<Attention<float>>(name, sizes, call.getGradient(), bytes, options.threads);
   if (type == ElementType::F64)
     return std::make_unique<Attention<double>>(name, sizes, call.getGradient(), bytes, options.threads);
-  return absl::UnimplementedError(absl::StrCat("library call '", name, "' works on f32 and f64, not ", nameOf(type),
-                                               "; extend its operands first"));
+  return std::make_unique<SmallAttention>(name, type, sizes, *exec::headInFloats(call.getExtents()), bytes,
+                                          options.threads);
 }
 
 const LibraryCallRegistration forward(kForward, create), backward(kGradient, create);

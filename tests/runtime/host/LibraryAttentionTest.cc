@@ -204,16 +204,6 @@ TEST_F(LibraryAttentionTest, LaterKeysDoNotMatter) {
   }
 }
 
-TEST_F(LibraryAttentionTest, IsOfF32AndF64) {
-  const Sizes sizes{1, 2, 2, 1, 1, false};
-  for (const char *name : {"attention", "attention_grad"}) {
-    absl::Status status = call(name, config(sizes, "type = bf16")).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("library call '" + std::string(name) + "'"));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("works on f32 and f64, not bf16"));
-  }
-}
-
 TEST_F(LibraryAttentionTest, ChecksItsBuffers) {
   const Sizes sizes{1, 2, 3, 1, 1, false};
   std::vector<float> two(2), three(3), workspace(2 * 64 * 3);
