@@ -1,14 +1,14 @@
 """Trains GPT-2 124M in Splitcast and in PyTorch, in turns, and prints tokens per second, peak memory, and their ratios.
 
     python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT [--ranks=2] [--rounds=3] [--steps=5] [--stage=2]
-                               [--modes=ddp,zero1,fsdp]
+                               [--modes=ddp,zero1,fsdp] [--compute-type=own|bf16]
 
 PYTHON is one that has PyTorch. SCRIPT is the model in PyTorch: it takes --mode, --layers, --heads, --width, --vocab,
 --tokens, --batch (sequences per rank), --steps and --warmup, and prints as its last line JSON with median_s and min_s,
-seconds of the counted steps, losses, and parameters. Run from the root of the project, after
+seconds of the counted steps, losses, and parameters; with --compute-type=bf16 also --dtype=bf16. Run from the root of the project, after
 `bazel build //examples/gpt`.
 
-Both sides compute in f32, without dropout. They need not read the same tokens: ours are the bytes of a text, of which a
+Both sides compute in f32, or with --compute-type=bf16 in bf16 with weights, state and sums over ranks in f32; without dropout. They need not read the same tokens: ours are the bytes of a text, of which a
 larger vocabulary only has more to tell apart. Ours has a position for each token of the context and no more; a table of
 1024 positions in the peer is 0.5% more parameters.
 """
@@ -34,6 +34,7 @@ def parseArguments():
     parser.add_argument("--steps", type=int, default=5, help="counted steps per round")
     parser.add_argument("--warmup", type=int, default=2, help="steps before those that are counted")
     parser.add_argument("--stage", type=int, default=2)
+    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own", help="own: f32")
     parser.add_argument("--modes", default="ddp,zero1,fsdp", help="of the peer")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--heads", type=int, default=12)
@@ -72,7 +73,7 @@ def runSplitcast(arguments):
         text, peaks = runMeasured(mpirun(arguments.ranks), [
             arguments.gpt, f"--text={arguments.text}", f"--batch={arguments.ranks * arguments.batch}", "--dropout=0",
             "--lr=3e-4", "--weight-decay=0.1", f"--steps={arguments.warmup + arguments.steps}", "--sample=0",
-            f"--enable-zero=stage={arguments.stage}", "--report", f"--metrics={metrics}"] + sizes)
+            f"--enable-zero=stage={arguments.stage},compute-type={arguments.compute_type}", "--report", f"--metrics={metrics}"] + sizes)
         wall = time.perf_counter() - begin
         lines = readMetrics(metrics)
     seconds = [line["seconds"] for line in lines]
@@ -95,7 +96,8 @@ def runTorch(arguments, mode):
     sizes = [f"--{name}={getattr(arguments, name)}" for name in ("layers", "heads", "width", "batch")]
     text, peaks = runMeasured(torchrun(arguments.python, arguments.ranks), [
         arguments.python, arguments.peer, f"--mode={mode}", f"--vocab={arguments.vocabulary}",
-        f"--tokens={arguments.context}", f"--steps={arguments.steps}", f"--warmup={arguments.warmup}"] + sizes,
+        f"--tokens={arguments.context}", f"--steps={arguments.steps}", f"--warmup={arguments.warmup}",
+        *(["--dtype=bf16"] if arguments.compute_type == "bf16" else [])] + sizes,
         # With ZeroRedundancyOptimizer over gloo, a rank now and then aborts while it ends: all steps are done by then.
         suffices=lambda text: resultOf(text) is not None)
     result = resultOf(text)

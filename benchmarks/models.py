@@ -38,10 +38,10 @@ def flagsOf(arguments, name):
     return [flag for flag in EXAMPLES[name] if flag.split("=")[0] not in given] + arguments.flags
 
 
-def runExample(arguments, name, directory):
-    """Losses of the steps; leaves the variables before the first step and all batches in the directory."""
+def runExample(arguments, name, directory, zero=None):
+    """Losses of the steps, with these options of --enable-zero; leaves the variables before the first step and all batches in the directory."""
     command = mpirun(arguments.ranks) + [os.path.join(arguments.examples, name, name)] + flagsOf(arguments, name)
-    command.append(f"--enable-zero=stage={arguments.stage}")
+    command.append(f"--enable-zero={zero or f'stage={arguments.stage}'}")
     run(command + ["--steps=0", f"--save-variables={directory}/variables"])
     run(command + [f"--steps={arguments.steps}", f"--losses={directory}/losses", f"--write-inputs={directory}"])
     with open(f"{directory}/losses", encoding="utf-8") as file:

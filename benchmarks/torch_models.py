@@ -16,7 +16,8 @@ import torch
 from torch.nn import functional
 from torch_gpt import gptLoss
 
-ELEMENTS = {"f32": torch.float32, "f64": torch.float64}
+# What variables are of; bf16 is autocasting's, with variables of f32.
+ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.float32}
 OPTIMIZER_STATE = re.compile(r"^optimizer\.|\.exp_avg(_sq)?$")
 
 
@@ -94,7 +95,8 @@ def main():
         parts = zip(*(inputs[name][step].chunk(arguments.accumulate) for name in inputNames))
         total = 0
         for part in parts:
-            loss = lossOf(variables, dict(zip(inputNames, part)), arguments) / arguments.accumulate
+            with torch.autocast("cpu", torch.bfloat16, enabled=arguments.elements == "bf16"):
+                loss = lossOf(variables, dict(zip(inputNames, part)), arguments) / arguments.accumulate
             loss.backward()
             total += loss.item()
         optimizer.step()

@@ -38,6 +38,10 @@ template <typename ConcreteOp> class ProductOp : public mlir::OpTrait::TraitBase
 /// Needs more digits than a small type has, of operands and results: sums and norms, say.
 template <typename ConcreteOp> class WideOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideOp> {};
 
+/// Gives elements that an operand has, where a stream of values begins: computed in a small type, and then extended, so
+/// that what is added to it is added in the wide one.
+template <typename ConcreteOp> class WideResultOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideResultOp> {};
+
 /// What an optimizer builds its update with. All values are undecided tensors.
 class UpdateBuilder {
 public:

@@ -59,6 +59,7 @@ def ConvertsElements : NativeOpTrait<"ConvertsElements"> { let cppNamespace = ":
 // What 'nn-mixed-precision' asks of an op.
 def ProductOp : NativeOpTrait<"ProductOp"> { let cppNamespace = "::splitcast::nn"; }
 def WideOp : NativeOpTrait<"WideOp"> { let cppNamespace = "::splitcast::nn"; }
+def WideResultOp : NativeOpTrait<"WideResultOp"> { let cppNamespace = "::splitcast::nn"; }
 defvar IndexedLibrary = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands", "getLibraryCall"]>;
 
 //===----------------------------------------------------------------------===//
@@ -310,7 +311,7 @@ def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library, ProductOp]> {
                              CArg<"bool", "false">:$transposeB)>];
 }
 
-def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable, Indexed]> {
+def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable, Indexed, WideResultOp]> {
   let summary = "Rows of a table";
   let description = [{
     ```mlir

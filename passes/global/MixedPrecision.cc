@@ -7,6 +7,8 @@
 //   a product (nn.matmul, nn.attention)           is of the small type if an operand is; the others are rounded to it
 //   what loses too much in few digits             is of the type that it had; its operands are extended
 //     (norms, sums, logarithms: WideOp)
+//   rows of a table (nn.embedding: WideResultOp)  are extended, so that what is added to them, a transformer's residual
+//                                                 stream, is added in the type that it had
 //   all else                                      is of the widest of its operands, scalars and constants not counted
 //
 // What leaves the function, is assigned or is minimized has the type that it had. Gradients follow: that of a cast is a
@@ -72,9 +74,19 @@ private:
         operand.set(castTo(operand.get(), type));
     for (Value result : op->getResults())
       if (isFloat(result) && getElementTypeOrSelf(result.getType()) != type) {
-        original[result] = getElementTypeOrSelf(result.getType());
+        const Type before = getElementTypeOrSelf(result.getType());
+        original[result] = before;
         result.setType(cast<RankedTensorType>(result.getType()).clone(type));
+        if (op->hasTrait<nn::WideResultOp>())
+          extend(result, before);
       }
+  }
+
+  /// All that uses the value uses it extended.
+  void extend(Value value, Type type) {
+    builder.setInsertionPointAfter(value.getDefiningOp());
+    Value wide = castTo(value, type);
+    value.replaceAllUsesExcept(wide, wide.getDefiningOp());
   }
 
   /// Each variable is cast where it is used first.

@@ -20,7 +20,8 @@ TEST(AttentionWorkspaceTest, OnTheHost) {
   AttentionExtents empty = extentsOf(false, 4);
   empty.keys = 0;
   EXPECT_EQ(hostAttentionWorkspace(empty), 0);
-  // Of bf16 a head's query and output, 77 * 8 * 4 bytes up to the next multiple of 64, and its key and value, 131 * 8 * 4, in f32.
+  // Of bf16 a head's query and output, 77 * 8 * 4 bytes up to the next multiple of 64, and its key and value, 131 * 8 *
+  // 4, in f32.
   EXPECT_EQ(hostAttentionWorkspace(extentsOf(false, 2)), 2 * 2496 + 2 * 4224 + 2 * 64 * 131 * 4);
   EXPECT_EQ(hostAttentionWorkspace(extentsOf(true, 2)), 3 * 2496 + 4 * 4224 + 2 * 64 * 131 * 4);
 }

@@ -76,3 +76,20 @@ func.func @assigned() -> tensor<4x4xf32> {
   sbp.assign @average, %n : tensor<4x4xf32>
   return %w : tensor<4x4xf32>
 }
+
+// Rows of a table are extended, and so what is added to them is as it was.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[W:.*]] = nn.cast %{{.*}} : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+// CHECK-NEXT: %[[R:.*]] = nn.embedding %[[W]], %arg0 : (tensor<4x4xbf16>, tensor<3xi64>) -> tensor<3x4xbf16>
+// CHECK-NEXT: %[[X:.*]] = nn.cast %[[R]] : (tensor<3x4xbf16>) -> tensor<3x4xf32>
+// CHECK-NEXT: %[[C:.*]] = nn.cast %[[X]] : (tensor<3x4xf32>) -> tensor<3x4xbf16>
+// CHECK-NEXT: %[[M:.*]] = nn.matmul %[[C]], %[[W]] : (tensor<3x4xbf16>, tensor<4x4xbf16>) -> tensor<3x4xbf16>
+// CHECK-NEXT: %[[E:.*]] = nn.cast %[[M]] : (tensor<3x4xbf16>) -> tensor<3x4xf32>
+// CHECK-NEXT: nn.add %[[X]], %[[E]] : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+func.func @rows(%ids: tensor<3xi64>) -> tensor<3x4xf32> {
+  %w = sbp.read @w : tensor<4x4xf32>
+  %x = nn.embedding %w, %ids : (tensor<4x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %m = nn.matmul %x, %w : (tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>
+  %y = nn.add %x, %m : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+}
