@@ -9,6 +9,7 @@ import unittest
 import hygiene
 import layers
 import names
+import patches
 import sources
 import structure
 
@@ -225,6 +226,18 @@ class TreeTest(TreeTestBase):
         self.write("dialects/ccl/A.cc", "int x;\n")
         count, findings = structure.findingsIn(self.root)
         self.assertEqual((count, len(findings)), (2, 3), findings)
+
+    def testPatchesApply(self):
+        self.write("a.cc", "one\ntwo\n\nthree\n")
+        patch = "What it does.\n\n--- a/a.cc\n+++ b/a.cc\n@@ -1,4 +1,3 @@ f()\n {}\n-two\n \n+2\n three\n"
+        self.write("tests/property/mutations/a.patch", patch.format("one"))
+        self.assertEqual(patches.check(self.root), [])
+        self.write("tests/property/mutations/a.patch", patch.format("1"))
+        self.write("tests/property/mutations/b.patch", "Nothing.\n")
+        findings = patches.check(self.root)
+        self.assertEqual(len(findings), 2)
+        self.assertIn("a.patch: a.cc has no such lines", findings[0])
+        self.assertIn("b.patch: changes nothing", findings[1])
 
     def testStructureOfNothingFails(self):
         result = self.run_(sys.executable, os.path.join(ROOT, "tests/lint/structure.py"), self.root)

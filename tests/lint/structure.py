@@ -1,17 +1,18 @@
-"""Runs the checks of layers.py, names.py and hygiene.py over the project: structure.py ROOT. Exits 1 if there are findings."""
+"""Runs the checks of layers.py, names.py, hygiene.py and patches.py over the project: structure.py ROOT. Exits 1 if there are findings."""
 import os
 import sys
 
 import hygiene
 import layers
 import names
+import patches
 import sources
 
 
 def findingsIn(root):
     """(number of files read, findings)"""
     paths = sources.sources(root)
-    findings = names.check(paths)
+    findings = names.check(paths) + patches.check(root)
     for path in paths:
         with open(os.path.join(root, path), encoding="utf-8", newline="") as file:
             text = file.read()
