@@ -169,28 +169,18 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
     EmulatedServices services(device);
     return runtime::createDeviceCall(call, services);
   }
-  if (!isSmall)
+  if (!isSmall || !workspace) // as plans for CPUs have it, or for both
     return host.libraryCall(call);
-  const mlir::Type wide = mlir::Float32Type::get(call.getContext());
-  exec::LibraryCallAttrInterface onHost;
-  size_t inputs = 2, outputs = 1;
-  int64_t hostWorkspace = 0;
-  if (auto product = mlir::dyn_cast<exec::MatmulAttr>(call)) {
-    onHost = product.withType(wide);
-  } else if (attention) {
-    onHost = attention.withType(wide);
-    inputs = attention.getGradient() ? 4 : 3;
-    outputs = attention.getGradient() ? 3 : 1;
-    hostWorkspace = exec::hostAttentionWorkspace(attention.withType(wide).getExtents()).value_or(0);
-  } else {
+  if (!attention)
     return absl::UnimplementedError(
         absl::StrCat("a GPU has no call '", std::string(call.getCallName()), "' of small floats"));
-  }
+  const exec::AttentionAttr onHost = attention.withType(mlir::Float32Type::get(call.getContext()));
+  const size_t inputs = attention.getGradient() ? 4 : 3, outputs = attention.getGradient() ? 3 : 1;
   absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(onHost);
   if (!inner.ok())
     return inner.status();
-  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type, workspace.value_or(0),
-                                          hostWorkspace);
+  return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type, *workspace,
+                                          exec::hostAttentionWorkspace(onHost.getExtents()).value_or(0));
 }
 
 } // namespace splitcast::gpu_tests
