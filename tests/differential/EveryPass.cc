@@ -215,13 +215,17 @@ private:
   // Passes
   //===--------------------------------------------------------------------===//
 
+  /// Not before there is a backward: where two ops are merged, their gradients are added before they are
+  /// differentiated, which is another sum.
   std::vector<std::string> withCleaning(const std::vector<std::string> &passes) const {
     if (!options.cleansBetween)
       return passes;
     std::vector<std::string> result;
-    for (const std::string &name : passes)
-      for (const std::string &next : {name, std::string("cse"), std::string("canonicalize")})
-        result.push_back(next);
+    for (const std::string &name : passes) {
+      result.push_back(name);
+      if (!StringRef(name).starts_with("nn-mixed-precision"))
+        result.insert(result.end(), {"cse", "canonicalize"});
+    }
     return result;
   }
 
