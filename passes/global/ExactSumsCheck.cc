@@ -57,10 +57,17 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
   if (!boxing || !entryOf(boxing.getInput()).isPartial() || entryOf(boxing.getOutput()).isPartial() ||
       isExact(boxing.getInput()))
     return success();
-  return boxing.getInput().getDefiningOp()->emitOpError()
-         << "is summed over the ranks of axis \"" << name
-         << "\" and rounded, in a function that is to be reproducible, though it is no sum over the batch; let ranks "
-            "have its operands whole (B), or leave 'reproducible' out";
+  // Casts are mostly those of mixed precision: what they take is what somebody wrote.
+  Operation *maker = boxing.getInput().getDefiningOp();
+  const bool isCast = isa<nn::CastOp>(maker);
+  while (isa<nn::CastOp>(maker) && maker->getOperand(0).getDefiningOp())
+    maker = maker->getOperand(0).getDefiningOp();
+  return maker->emitOpError() << "is summed over the ranks of axis \"" << name << "\" and rounded"
+                              << (isCast ? " (behind a cast)" : "")
+                              << ", in a function that is to be reproducible, though it is no sum over the batch; let "
+                                 "ranks have its operands whole (B), "
+                              << (isCast ? "let variables be read in the type that they have (compute-type=own), " : "")
+                              << "or leave 'reproducible' out";
 }
 
 /// What is more than elementwise takes of the batch what a rank has of it, and nothing of other ranks.

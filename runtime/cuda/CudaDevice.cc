@@ -44,7 +44,8 @@ public:
     return loadCudaKernels(kernels, chip);
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
+                                                          const LibraryCallNeeds &) override {
     return createCudaLibraryCall(call, {options.allowsTf32, chip});
   }
 

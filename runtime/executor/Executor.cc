@@ -1,5 +1,6 @@
 #include "runtime/executor/Executor.h"
 
+#include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/executor/StoredType.h"
 
@@ -23,6 +24,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
                                                    communicator.size(),
                                                    " are running; start as many as the placement has"));
   std::unique_ptr<Executor> executor(new Executor(device, observer));
+  executor->needs.fixedSums = plans->hasAttr(sbp::kFixedSumsName);
   // Kernels first: what compiling them takes is free again when the spaces are touched.
   if (absl::Status status = executor->loadKernels(plans); !status.ok())
     return status;
@@ -152,7 +154,7 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
     return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
-    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall());
+    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall(), needs);
     if (!call.ok())
       return call.status();
     return bindLaunch(std::move(*call), library.getReads(), library.getWrites());

@@ -94,6 +94,7 @@ private:
   };
   absl::Status enqueueOps(const Bound &plan);
 
+  LibraryCallNeeds needs;
   std::map<std::string, Bound> bound; ///< plans by name
 };
 

@@ -58,8 +58,9 @@ public:
     return library;
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
-    return createLibraryCall(call, LibraryCallOptions{threads});
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
+                                                          const LibraryCallNeeds &needs) override {
+    return createLibraryCall(call, LibraryCallOptions{needs.fixedSums ? 1 : threads}); // oneDNN cuts sums for threads
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

@@ -116,6 +116,8 @@ absl::Status statusOf(const char *what, const char *step, dnnl_status_t status) 
   const std::string text = absl::StrCat("library call '", what, "': oneDNN's ", step);
   if (status == dnnl_out_of_memory)
     return absl::ResourceExhaustedError(absl::StrCat(text, " found no memory for its copies of the operands"));
+  if (status == dnnl_unimplemented) // for this CPU, or for what ONEDNN_MAX_CPU_ISA leaves of it
+    return absl::UnimplementedError(absl::StrCat(text, " is not there"));
   return absl::InternalError(absl::StrCat(text, " failed with status ", status));
 }
 
@@ -192,7 +194,10 @@ absl::StatusOr<std::unique_ptr<SmallGemm>> SmallGemm::create(const char *what, c
   if (type != ElementType::BF16 || isEmpty || !multipliesBFloat16() || !engine() || !stream())
     return std::make_unique<TiledGemm>(what, gemm, type, threads);
   auto product = std::make_unique<OneDnnGemm>(what, threads);
-  if (absl::Status status = product->build(gemm); !status.ok())
+  const absl::Status status = product->build(gemm);
+  if (absl::IsUnimplemented(status))
+    return std::make_unique<TiledGemm>(what, gemm, type, threads);
+  if (!status.ok())
     return status;
   return product;
 }

@@ -15,7 +15,7 @@ protected:
   absl::StatusOr<std::unique_ptr<Launchable>> call(const std::string &name, const std::string &config) {
     exec::LibraryCallAttrInterface parsed = parseCall(name, config);
     EXPECT_TRUE(parsed) << config;
-    return device->libraryCall(parsed);
+    return device->libraryCall(parsed, {});
   }
 
   static std::string matmulConfig(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const std::string &type) {

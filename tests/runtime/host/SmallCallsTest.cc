@@ -31,7 +31,7 @@ protected:
   std::unique_ptr<Launchable> call(const std::string &name, const std::string &config) {
     exec::LibraryCallAttrInterface parsed = parseCall(name, config);
     EXPECT_TRUE(parsed) << config;
-    auto made = device->libraryCall(parsed);
+    auto made = device->libraryCall(parsed, {});
     EXPECT_TRUE(made.ok()) << made.status();
     return made.ok() ? *std::move(made) : nullptr;
   }
