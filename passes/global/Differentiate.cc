@@ -143,11 +143,13 @@ private:
   void accumulate(Value value, Value gradient) {
     if (!gradient || !active.contains(value))
       return;
-    if (Operation *cast = value.getDefiningOp();
-        isReadAs(cast)) { // so that contributions are added up in the wide type
+    // The gradient of a narrow copy of a variable is the variable's: contributions are added up in the wide type.
+    if (Operation *cast = value.getDefiningOp(); isReadAs(cast)) {
       Value read = cast->getOperand(0);
-      return accumulate(read,
-                        builder.create<nn::CastOp>(cast->getLoc(), gradient, getElementTypeOrSelf(read.getType())));
+      const Type wide = getElementTypeOrSelf(read.getType());
+      if (getElementTypeOrSelf(gradient.getType()) != wide)
+        gradient = builder.create<nn::CastOp>(cast->getLoc(), gradient, wide);
+      return accumulate(read, gradient);
     }
     Value &sum = gradients[value];
     sum = sum ? builder.create<nn::AddOp>(value.getLoc(), sum, gradient).getResult() : gradient;
@@ -165,6 +167,8 @@ private:
     if (llvm::none_of(resultGradients, [](Value v) { return v != nullptr; }))
       return;
     if (isIdentity(op))
+      return accumulate(op->getOperand(0), resultGradients[0]);
+    if (isReadAs(op->getOperand(0).getDefiningOp()) && isa<nn::CastOp>(op)) // for a wide op, whose gradient stays wide
       return accumulate(op->getOperand(0), resultGradients[0]);
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())

@@ -9,7 +9,8 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "mlir::ModuleOp"> {
   let description = [{
     A variable with `compute-type` in its policy is cast where the graph reads it. Products of what was cast are of the small type; norms, sums,
     exponentials, logarithms and losses of the type that they had, and so are rows of an embedding once they are looked up; all else of the widest of its operands, where scalars and constants do not count. What a function
-    returns or assigns keeps its type, and so do optimizer state and gradients: a gradient is extended before ranks add it up, so that it is summed in the variable's type.
+    returns or assigns keeps its type, and so does optimizer state. Backward follows: the gradient of a use in the small type is of the small type, rounded once, and is extended before uses and ranks add it up; that of a use in the
+    variable's type is of it.
     Variables that are assigned by other ops than nn.minimize, scalars, and those of a type that is no wider, are read as they are. A variable's policy says
     afterwards whether it is cast. Before 'nn-differentiate'. From tests/passes/global/mixed_precision_example.mlir:
     ```mlir

@@ -223,7 +223,8 @@ private:
     Value value = op.getInput();
     if (auto pack = value.getDefiningOp<sbp::BucketPackOp>())
       value = pack.getInputs().front();
-    if (auto cast = value.getDefiningOp<nn::CastOp>(); cast && behindCasts(value).getDefiningOp<sbp::ReadOp>())
+    if (auto cast = value.getDefiningOp<nn::CastOp>();
+        cast && isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindCasts(value).getDefiningOp()))
       value = cast.getInput();
     std::string phase;
     while (auto fence = value.getDefiningOp<sbp::FenceOp>()) {
