@@ -99,6 +99,10 @@ private:
       if (side.said(function, index))
         continue;
       auto [known, isNew] = counted.try_emplace({&side, function.getOperation(), index}, schedule, number);
+      if (!isNew && known->second.second != number && known->second.first == schedule)
+        return schedule.emitOpError() << "counts " << side.what << " " << index << " of @" << function.getSymName()
+                                      << " as " << known->second.second << " and as " << number
+                                      << "; run a copy of it for one of them, with a name of its own";
       if (!isNew && known->second.second != number)
         return schedule.emitOpError() << "counts " << side.what << " " << index << " of @" << function.getSymName()
                                       << " as " << number << ", and @" << known->second.first.getSymName() << " as "

@@ -108,3 +108,16 @@ sbp.schedule @s2 of 1 {
   sbp.run @g from 0 to 1 takes [0] cut [-1]
   sbp.run @f from 0 to 1 takes [1] cut [-1]
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+func.func @f(%x: tensor<4xf32, #B>) {
+  return
+}
+// expected-error @below {{'sbp.schedule' op counts input 0 of @f as 0 and as 1; run a copy of it for one of them, with a name of its own}}
+sbp.schedule @twice of 1 {
+  sbp.run @f from 0 to 1 takes [0] cut [-1]
+  sbp.run @f from 0 to 1 takes [1] cut [-1]
+}
