@@ -333,18 +333,19 @@ Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const I
   return builder.variable(builder.currentFunction(), name, shape, init, options);
 }
 
-static Attribute optimizerAttr(GraphBuilder &b, const Optimizer &optimizer) {
+/// Whether the optimizer and the schedule are what they may be.
+static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer,
+                       const std::optional<RateSchedule> &schedule) {
+  std::optional<std::string> wrong = optimizer->wrong();
+  if (!wrong && schedule)
+    wrong = (*schedule)->wrong();
+  if (wrong) {
+    b.fail("is told that " + *wrong);
+    return false;
+  }
   MLIRContext *context = &b.state.context;
-  if (const auto *sgd = std::get_if<Sgd>(&optimizer))
-    return nn::SgdAttr::get(context, b.number(sgd->lr));
-  if (const auto *momentum = std::get_if<Momentum>(&optimizer))
-    return nn::MomentumAttr::get(context, b.number(momentum->lr), b.number(momentum->momentum));
-  if (const auto *adam = std::get_if<Adam>(&optimizer))
-    return nn::AdamAttr::get(context, b.number(adam->lr), b.number(adam->beta1), b.number(adam->beta2),
-                             b.number(adam->epsilon));
-  const auto &adamW = std::get<AdamW>(optimizer);
-  return nn::AdamWAttr::get(context, b.number(adamW.lr), b.number(adamW.beta1), b.number(adamW.beta2),
-                            b.number(adamW.epsilon), b.number(adamW.weightDecay));
+  return b.append<nn::MinimizeOp>(loss, nn::OptimizerAttr::get(context, optimizer),
+                                  schedule ? nn::RateScheduleAttr::get(context, *schedule) : nn::RateScheduleAttr());
 }
 
 void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {
@@ -360,7 +361,7 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
     builder->fail(absl::StrCat("is the second in function '", function.op.getName().str(),
                                "'; add the losses and minimize their sum"));
   else
-    function.isMinimized = builder->append<nn::MinimizeOp>(loss.value, optimizerAttr(*builder, optimizer));
+    function.isMinimized = minimizeBy(*builder, loss.value, optimizer, options.schedule);
   if (options.accumulate < 1)
     builder->fail(absl::StrCat("is to be computed in ", options.accumulate, " micro-batches; there is at least one"));
   else if (options.accumulate > 1)

@@ -26,6 +26,8 @@
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
 #define SPLITCAST_COMPILER_GRAPH_GRAPH_H
 
+#include "dialects/nn/Optimizers.h"
+#include "dialects/nn/RateSchedules.h"
 #include "dialects/sbp/algebra/Policy.h"
 #include "dialects/sbp/algebra/Signature.h"
 #include "runtime/api/ElementType.h"
@@ -37,7 +39,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace splitcast {
@@ -89,7 +90,7 @@ struct GraphOptions {
 };
 
 //===----------------------------------------------------------------------===//
-// Variables and optimizers
+// Variables and steps; optimizers are in dialects/nn/Optimizers.h
 //===----------------------------------------------------------------------===//
 
 /// What a variable holds before the first step. Elements depend on the session's seed, the variable's name and their
@@ -126,23 +127,6 @@ struct VariableOptions {
   sbp::Policy policy = {}; ///< what ZeRO does with this variable alone; the rest, its group and the compiler are told
 };
 
-struct Sgd {
-  double lr;
-};
-struct Momentum {
-  double lr;
-  double momentum = 0.9;
-};
-struct Adam {
-  double lr;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-};
-struct AdamW {
-  double lr;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0.01;
-};
-using Optimizer = std::variant<Sgd, Momentum, Adam, AdamW>;
-
 struct StepOptions {
   /// Micro-batches that the step is computed in, one after the other, whose gradients are added up: a divisor of what
   /// the first axis (or that of ZeRO) splits of the inputs. The session's inputs and outputs stay those of the step.
@@ -153,6 +137,8 @@ struct StepOptions {
   /// Whether sums over the batch have no rounding, so that the bits are those of every number of ranks and both orders
   /// that have as many micro-batches in all. Absent: as the compiler is told.
   std::optional<bool> reproducible = std::nullopt;
+  /// By what the learning rate is multiplied at each step: CosineRate{.steps = 1000, .warmup = 100}.
+  std::optional<RateSchedule> schedule = std::nullopt;
 };
 
 //===----------------------------------------------------------------------===//

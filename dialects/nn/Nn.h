@@ -3,6 +3,7 @@
 #define SPLITCAST_DIALECTS_NN_NN_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/nn/Optimizer.h"
 #include "dialects/sbp/Sbp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,22 +43,6 @@ template <typename ConcreteOp> class WideOp : public mlir::OpTrait::TraitBase<Co
 /// that what is added to it is added in the wide one.
 template <typename ConcreteOp> class WideResultOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideResultOp> {};
 
-/// What an optimizer builds its update with. All values are undecided tensors.
-class UpdateBuilder {
-public:
-  virtual ~UpdateBuilder() = default;
-  virtual mlir::OpBuilder &builder() = 0;
-  virtual mlir::Location loc() = 0;
-  /// State of this variable with the variable's shape and type, zero at first: its value now.
-  virtual mlir::Value readState(llvm::StringRef role) = 0;
-  virtual void assignState(llvm::StringRef role, mlir::Value value) = 0;
-  /// An f64 scalar that all variables with the same updates share: `initial` before the first update; multiplied by
-  /// `factor` once for each update that they have. Its value after that. Of an optimizer that counts steps.
-  virtual mlir::Value sharedPower(llvm::StringRef role, double initial, double factor) = 0;
-  /// The learning rate, a scalar of the variable's element type.
-  virtual mlir::Value learningRate() = 0;
-};
-
 mlir::LogicalResult verifyCompute(mlir::Operation *op);
 
 // Element types that the ops take.
@@ -83,7 +68,6 @@ mlir::Value lowerElementwise(mlir::Operation *op, mlir::OpBuilder &builder, mlir
 
 } // namespace splitcast::nn
 
-#include "dialects/nn/NnAttrInterfaces.h.inc"
 #include "dialects/nn/NnDialect.h.inc"
 #include "dialects/nn/NnOpInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -19,7 +19,6 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NnInterfaces.td"
-include "dialects/nn/OptimizerInterface.td"
 include "dialects/sbp/SbpInterfaces.td"
 include "dialects/sbp/SbpBase.td"
 
@@ -27,10 +26,13 @@ def Nn_Dialect : Dialect {
   let name = "nn";
   let summary = "The ops of a training graph";
   let cppNamespace = "::splitcast::nn";
-  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::splitcast::exec::ExecDialect", "::splitcast::sbp::SbpDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
-  let extraClassDeclaration = "void registerAttributes();";
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser, ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attr, ::mlir::DialectAsmPrinter &printer) const override;
+  }];
 }
 
 class Nn_TensorOf<string elements, string summary> : Type<And<[AnyRankedTensor.predicate,
@@ -484,33 +486,19 @@ def Nn_DropoutOp : Nn_ComputeOp<"dropout", [Differentiable, DeclareOpInterfaceMe
 // Training
 //===----------------------------------------------------------------------===//
 
-class Nn_Optimizer<string name, string attrMnemonic, list<string> more = []>
-    : AttrDef<Nn_Dialect, name, [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
-                                     !listconcat(["expand", "getInitialLearningRate"], more)>]> {
-  let mnemonic = attrMnemonic;
-  let assemblyFormat = "`<` struct(params) `>`";
+/// A name and numbers, printed as #nn.NAME<number = 0.5, ...>; `model` makes what has the formula.
+class Nn_Named<string name, string model, string held> : AttrDef<Nn_Dialect, name> {
+  let attrName = "nn." # name; // each has the mnemonic of its own name
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseF64ArrayAttr":$values);
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = "static " # name # "Attr get(::mlir::MLIRContext *context, const " # held # " &named);\n" #
+                              "std::unique_ptr<" # model # "> model() const;";
 }
-
-def Nn_SgdAttr : Nn_Optimizer<"Sgd", "sgd"> {
-  let summary = "p <- p - lr g";
-  let parameters = (ins "::mlir::FloatAttr":$lr);
+def Nn_OptimizerAttr : Nn_Named<"Optimizer", "OptimizerModel", "::splitcast::Optimizer"> {
+  let summary = "An optimizer: dialects/nn/Optimizers.h has them";
 }
-
-def Nn_MomentumAttr : Nn_Optimizer<"Momentum", "momentum"> {
-  let summary = "m <- momentum m + g; p <- p - lr m";
-  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$momentum);
-}
-
-def Nn_AdamAttr : Nn_Optimizer<"Adam", "adam", ["countsSteps"]> {
-  let summary = "Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1)";
-  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
-                    "::mlir::FloatAttr":$epsilon);
-}
-
-def Nn_AdamWAttr : Nn_Optimizer<"AdamW", "adamw", ["countsSteps"]> {
-  let summary = "Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2)";
-  let parameters = (ins "::mlir::FloatAttr":$lr, "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
-                    "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$weight_decay);
+def Nn_RateScheduleAttr : Nn_Named<"RateSchedule", "RateModel", "::splitcast::RateSchedule"> {
+  let summary = "A schedule of the learning rate: dialects/nn/RateSchedules.h has them";
 }
 
 def Nn_MinimizeOp : Nn_Op<"minimize"> {
@@ -519,11 +507,13 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     ```mlir
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
     ```
-    'nn-differentiate' replaces it by the backward ops and one nn.update per trainable variable.
+    'nn-differentiate' replaces it by the backward ops and one nn.update per trainable variable. With a schedule, `schedule
+    #nn.cosine<steps = 1000.0, end = 0.1, warmup = 100.0>`, the learning rate is the optimizer's times what that says.
     - C1: The loss is a scalar.
+    - C2: The optimizer is one that is known, and so is the schedule.
   }];
-  let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer);
-  let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer";
+  let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule);
+  let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }
 
@@ -532,9 +522,11 @@ def Nn_UpdateOp : Nn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
   let description = [{
     Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments.
     - C1: The variable exists and has the gradient's shape and element type.
+    - C2: The optimizer is one that is known, and so is the schedule.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Sbp_TokenType:$scope, AnyAttr:$optimizer);
-  let assemblyFormat = "$variable `,` $gradient `in` $scope attr-dict `:` type($gradient) `with` $optimizer";
+  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Sbp_TokenType:$scope, AnyAttr:$optimizer,
+                       OptionalAttr<AnyAttr>:$schedule);
+  let assemblyFormat = "$variable `,` $gradient `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
 }
 
 def Nn_FusionOp : Nn_Op<"fusion", [SingleBlock, IsolatedFromAbove, RecursiveMemoryEffects]> {

@@ -5,9 +5,13 @@ using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
 
-static LogicalResult verifyOptimizer(Operation *op, Attribute optimizer) {
-  if (!isa<OptimizerAttrInterface>(optimizer))
-    return op->emitOpError() << "has optimizer " << optimizer << "; use #nn.sgd, #nn.momentum, #nn.adam or #nn.adamw";
+template <typename OpT> static LogicalResult verifyOptimizer(OpT op) {
+  if (!isa<OptimizerAttr>(op.getOptimizer()))
+    return op.emitOpError() << "has optimizer " << op.getOptimizer() << "; it must be #nn.NAME, where NAME is "
+                            << knownOptimizers();
+  if (op.getSchedule() && !isa<RateScheduleAttr>(*op.getSchedule()))
+    return op.emitOpError() << "has schedule " << *op.getSchedule() << "; it must be #nn.NAME, where NAME is "
+                            << knownRates();
   return success();
 }
 
@@ -15,7 +19,7 @@ LogicalResult MinimizeOp::verify() {
   if (getLoss().getType().getRank() != 0)
     return emitOpError() << "has a loss of type " << getLoss().getType()
                          << "; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale";
-  return verifyOptimizer(*this, getOptimizer());
+  return verifyOptimizer(*this);
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -25,7 +29,7 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (undecided(variable.getType()) != undecided(getGradient().getType()))
     return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @"
                          << getVariable() << " is " << undecided(variable.getType());
-  return verifyOptimizer(*this, getOptimizer());
+  return verifyOptimizer(*this);
 }
 
 LogicalResult FusionOp::verify() {

@@ -4,7 +4,9 @@
 #include "examples/gpt/Sample.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 using namespace splitcast;
 
@@ -15,6 +17,9 @@ struct GptFlags {
   GptSizes sizes;
   int64_t batch = 32;
   double lr = 6e-4, weightDecay = 0.01;
+  std::string optimizerText = "adamw", scheduleText;
+  std::optional<Optimizer> optimizer; ///< set by check
+  std::optional<RateSchedule> schedule;
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
@@ -27,9 +32,9 @@ void build(Graph &graph, const GptFlags &flags) {
   Tensor next = graph.input("next", ElementType::I64, window, split(0));
   Tensor logits = gptLogits(graph, tokens, flags.sizes, /*drops=*/true);
   Tensor loss = meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
-  AdamW optimizer{flags.lr};
-  optimizer.weightDecay = flags.weightDecay;
-  graph.minimize(loss, optimizer);
+  StepOptions step;
+  step.schedule = flags.schedule;
+  graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
   // Reads the same variables, however they lie; nothing here knows of ZeRO.
   graph.function("write");
@@ -37,13 +42,29 @@ void build(Graph &graph, const GptFlags &flags) {
   graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
 }
 
-absl::Status check(const GptFlags &flags) {
+/// What --optimizer says, with the numbers that have flags of their own.
+absl::Status readOptimizer(GptFlags &flags) {
+  const size_t comma = std::min(flags.optimizerText.find(','), flags.optimizerText.size());
+  const std::string name = flags.optimizerText.substr(0, comma);
+  std::string text = absl::StrFormat("%s,lr=%.17g", name, flags.lr);
+  if (name == AdamW::kName && !absl::StrContains(flags.optimizerText, "decay="))
+    absl::StrAppendFormat(&text, ",weight-decay=%.17g", flags.weightDecay);
+  if (auto wrong = parseOptimizer(text + flags.optimizerText.substr(comma), &flags.optimizer))
+    return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, ": ", *wrong));
+  if (flags.scheduleText.empty())
+    return absl::OkStatus();
+  if (auto wrong = parseRateSchedule(flags.scheduleText, &flags.schedule))
+    return absl::InvalidArgumentError(absl::StrCat("--schedule=", flags.scheduleText, ": ", *wrong));
+  return absl::OkStatus();
+}
+
+absl::Status check(GptFlags &flags) {
   if (flags.text.empty())
     return absl::InvalidArgumentError("no text is given; write --text=FILE");
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
-  return absl::OkStatus();
+  return readOptimizer(flags);
 }
 
 absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TextFile &text) {
@@ -96,7 +117,7 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFil
   return status.ok() ? writeSample(flags, launch, (*training)->session(), text) : status;
 }
 
-absl::Status run(const GptFlags &flags, Launch &launch) {
+absl::Status run(GptFlags &flags, Launch &launch) {
   if (absl::Status status = launch.agree(check(flags), "check of the flags"); !status.ok())
     return status;
   absl::StatusOr<runtime::TextFile> text = runtime::TextFile::open(flags.text, flags.sizes.context + 1);
@@ -120,8 +141,13 @@ int main(int argc, char **argv) {
   flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
   flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
   flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "share of what flows that is left out while training");
-  flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate of AdamW");
+  flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate");
   flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of AdamW");
+  flags.addString("optimizer", &gpt.optimizerText, "NAME,NUMBER=X,...",
+                  absl::StrCat(nn::knownOptimizers(), ", and its numbers besides lr"));
+  flags.addString("schedule", &gpt.scheduleText, "NAME,NUMBER=X,...",
+                  absl::StrCat("by what the learning rate is multiplied: ", nn::knownRates(),
+                               "; cosine,steps=1500,warmup=100 say"));
   flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
   flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
   flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");

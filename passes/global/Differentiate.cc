@@ -190,7 +190,7 @@ private:
       Location loc = minimize.getLoc();
       Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
                                                  nullptr, variable);
-      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer());
+      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(), minimize.getScheduleAttr());
     }
   }
 

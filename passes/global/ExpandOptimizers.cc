@@ -1,10 +1,11 @@
 // Updates as elementwise ops over variable, gradient and state.
 //
-// The optimizer's own attribute says what is computed (OptimizerAttrInterface); it asks the builder here for states,
-// the learning rate and powers of betas. A state is a variable beside its own, made at its first use; what an update
-// reads is fenced in the update's scope, so that ZeRO can decide where it is computed. Powers of betas count updates:
-// variables share them when the same functions update them by the same optimizers (UpdateSets), since a variable that
-// a second function updates, too, is further on than the others.
+// The optimizer says what is computed (dialects/nn/Optimizer.h); it asks the update here for states, the learning rate
+// and powers of betas. A state is a variable beside its own, made at its first use; what an update reads is fenced in
+// the update's scope, so that ZeRO can decide where it is computed. Powers of betas count updates: variables share them
+// when the same functions update them by the same optimizers (UpdateSets), since a variable that a second function
+// updates, too, is further on than the others. A schedule of the learning rate counts the runs of functions that update
+// by it.
 //
 //   before   nn.update @w, %g in %s with #nn.momentum<lr = 0.5, momentum = 0.9>
 //   after    sbp.variable @w.momentum ... state_of @w role "momentum"
@@ -33,6 +34,14 @@ namespace splitcast {
 
 namespace {
 
+/// "optimizer.train.tune.", of what belongs to these functions alone.
+std::string nameAfterFunctions(const llvm::SetVector<StringRef> &functions, llvm::StringSet<> &taken) {
+  std::string name = "optimizer." + llvm::join(functions, ".") + ".", numbered = name;
+  for (int number = 1; !taken.insert(numbered).second; ++number)
+    numbered = name + std::to_string(number) + ".";
+  return numbered;
+}
+
 /// Which variables have had equally many updates whatever functions have run: those whose updates are the same, by the
 /// same optimizers in the same functions. They share what counts updates; no others do.
 class UpdateSets {
@@ -41,7 +50,7 @@ public:
     llvm::MapVector<StringRef, History> histories; // by variable, in the order of first updates
     for (auto function : module.getOps<func::FuncOp>())
       for (auto op : function.getOps<nn::UpdateOp>())
-        if (cast<nn::OptimizerAttrInterface>(op.getOptimizer()).countsSteps())
+        if (cast<nn::OptimizerAttr>(op.getOptimizer()).model()->countsUpdates())
           histories[op.getVariable()].add(function, op.getOptimizer());
     std::map<std::vector<const void *>, std::string> prefixes;
     for (const auto &[variable, history] : histories)
@@ -50,7 +59,7 @@ public:
     for (const auto &[variable, history] : histories) {
       std::string &prefix = prefixes[history.updates];
       if (prefix.empty())
-        prefix = prefixes.size() == 1 ? "optimizer." : nameAfterFunctions(history, taken);
+        prefix = prefixes.size() == 1 ? "optimizer." : nameAfterFunctions(history.functions, taken);
       prefixOf[variable] = prefix;
     }
   }
@@ -70,20 +79,34 @@ private:
     }
   };
 
-  static std::string nameAfterFunctions(const History &history, llvm::StringSet<> &taken) {
-    std::string name = "optimizer." + llvm::join(history.functions, ".") + ".", numbered = name;
-    for (int number = 1; !taken.insert(numbered).second; ++number)
-      numbered = name + std::to_string(number) + ".";
-    return numbered;
+  llvm::StringMap<std::string> prefixOf;
+};
+
+/// Which functions update by which schedule: each of them has one counter of their runs.
+class ScheduleCounters {
+public:
+  explicit ScheduleCounters(ModuleOp module) {
+    llvm::MapVector<Attribute, llvm::SetVector<StringRef>> functions; // by schedule
+    for (auto function : module.getOps<func::FuncOp>())
+      for (auto op : function.getOps<nn::UpdateOp>())
+        if (op.getSchedule())
+          functions[*op.getSchedule()].insert(function.getSymName());
+    llvm::StringSet<> taken;
+    for (const auto &[schedule, ofSchedule] : functions)
+      nameOf[schedule] = (functions.size() == 1 ? "optimizer." : nameAfterFunctions(ofSchedule, taken)) + "step";
   }
 
-  llvm::StringMap<std::string> prefixOf;
+  const std::string &name(Attribute schedule) const { return nameOf.find(schedule)->second; }
+
+private:
+  DenseMap<Attribute, std::string> nameOf;
 };
 
 /// What the updates of one function share: values that are read and changed once per step.
 class FunctionUpdates {
 public:
-  FunctionUpdates(func::FuncOp function, SymbolTable &symbols, const UpdateSets &sets) : symbols(symbols), sets(sets) {
+  FunctionUpdates(func::FuncOp function, SymbolTable &symbols, const UpdateSets &sets, const ScheduleCounters &counters)
+      : symbols(symbols), sets(sets), counters(counters) {
     for (auto assign : function.getOps<sbp::AssignOp>())
       if (assign.getVariable() == kLearningRate)
         rateAssigns.push_back(assign);
@@ -122,8 +145,11 @@ public:
 
   SymbolTable &symbols;
   const UpdateSets &sets;
-  std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name, after so many updates of a variable
-  llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
+  const ScheduleCounters &counters;
+  DenseMap<Attribute, Value> factors;                          ///< by schedule
+  DenseMap<std::pair<Value, Attribute>, Value> scheduledRates; ///< in f64, by learning rate and schedule
+  std::map<std::pair<std::string, int64_t>, Value> powers;     ///< by name, after so many updates of a variable
+  llvm::StringMap<int64_t> countedUpdates;                     ///< so far, by variable
 
 private:
   SmallVector<Operation *> rateAssigns; ///< by the user, in their order
@@ -137,59 +163,90 @@ Value read(OpBuilder &b, Location loc, sbp::VariableOp variable) {
                                FlatSymbolRefAttr::get(variable.getSymNameAttr()));
 }
 
-class VariableUpdate : public nn::UpdateBuilder {
+class VariableUpdate : public nn::Update {
 public:
   VariableUpdate(nn::UpdateOp op, sbp::VariableOp variable, FunctionUpdates &function)
       : op(op), variable(variable), function(function), opBuilder(op) {}
 
   LogicalResult expand() {
-    auto optimizer = cast<nn::OptimizerAttrInterface>(op.getOptimizer());
-    Value parameter = fenced(read(opBuilder, loc(), variable));
-    Value gradient = fenced(op.getGradient());
-    if (optimizer.countsSteps())
+    model = cast<nn::OptimizerAttr>(op.getOptimizer()).model();
+    before = fenced(read(opBuilder, op.getLoc(), variable));
+    slope = fenced(op.getGradient());
+    if (model->countsUpdates())
       ++function.countedUpdates[op.getVariable()];
-    Value result = optimizer.expand(*this, parameter, gradient);
+    nn::Expr result = model->update(*this);
     if (isWrong)
       return failure();
-    opBuilder.create<sbp::AssignOp>(loc(), op.getVariableAttr(), result);
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), op.getVariableAttr(), result.value());
     function.noteAssigned(op.getVariable());
     op.erase();
     return success();
   }
 
-  OpBuilder &builder() override { return opBuilder; }
-  Location loc() override { return op.getLoc(); }
+  nn::Expr parameter() override { return expr(before); }
+  nn::Expr gradient() override { return expr(slope); }
 
-  Value readState(StringRef role) override { return fenced(read(opBuilder, loc(), state(role))); }
-
-  void assignState(StringRef role, Value value) override {
-    opBuilder.create<sbp::AssignOp>(loc(), FlatSymbolRefAttr::get(state(role).getSymNameAttr()), value);
+  nn::Expr state(std::string_view role) override {
+    Value &value = states[std::string(role)];
+    if (!value)
+      value = fenced(read(opBuilder, op.getLoc(), stateVariable(role)));
+    return expr(value);
   }
 
-  Value sharedPower(StringRef role, double initial, double factor) override {
-    std::string name = function.sets.prefix(op.getVariable()) + role.str();
+  void setState(std::string_view role, const nn::Expr &value) override {
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(stateVariable(role).getSymNameAttr()),
+                                    value.value());
+    states[std::string(role)] = value.value();
+  }
+
+  nn::Expr power(std::string_view role, double base) override {
+    std::string name = function.sets.prefix(op.getVariable()) + std::string(role);
     Value &value = function.powers[{name, function.countedUpdates[op.getVariable()]}];
     if (!value) {
-      sbp::VariableOp power = scalarVariable(name, opBuilder.getF64Type(), initial);
-      value = opBuilder.create<nn::ScaleOp>(loc(), read(opBuilder, loc(), power), factor);
-      opBuilder.create<sbp::AssignOp>(loc(), FlatSymbolRefAttr::get(power.getSymNameAttr()), value);
+      value = (counter(name, 1.0) * base).value();
+      assignCounter(name, expr(value));
     }
-    return value;
+    return expr(value);
   }
 
-  Value learningRate() override {
-    Type element = variable.getTensorType().getElementType();
+  nn::Expr learningRate() override {
     Value &rate = function.learningRateAt(op);
-    double initial = cast<nn::OptimizerAttrInterface>(op.getOptimizer()).getInitialLearningRate();
+    double initial = model->learningRate();
     checkLearningRate(initial);
     if (!rate)
-      rate = read(opBuilder, loc(), scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
-    if (getElementTypeOrSelf(rate.getType()) == element)
-      return rate;
-    return opBuilder.create<nn::CastOp>(loc(), rate, element);
+      rate =
+          read(opBuilder, op.getLoc(), scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
+    if (op.getSchedule())
+      return scheduled(rate, *op.getSchedule()).as(parameter());
+    return expr(rate).as(parameter());
   }
 
 private:
+  nn::Expr expr(Value value) { return {opBuilder, op.getLoc(), value}; }
+
+  /// The learning rate times what the schedule says of this run of the function.
+  nn::Expr scheduled(Value rate, Attribute schedule) {
+    Value &factor = function.factors[schedule];
+    if (!factor) {
+      const std::string &name = function.counters.name(schedule);
+      nn::Expr updates = counter(name, 0.0);
+      factor = cast<nn::RateScheduleAttr>(schedule).model()->factor(updates).value();
+      assignCounter(name, updates + 1.0);
+    }
+    Value &product = function.scheduledRates[{rate, schedule}];
+    if (!product)
+      product = (expr(rate).wide() * expr(factor)).value();
+    return expr(product);
+  }
+
+  /// An f64 scalar of the module.
+  nn::Expr counter(StringRef name, double initial) {
+    return expr(read(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF64Type(), initial)));
+  }
+  void assignCounter(StringRef name, const nn::Expr &value) {
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(opBuilder.getContext(), name), value.value());
+  }
+
   InFlightDiagnostic fail() {
     isWrong = true;
     return op.emitOpError();
@@ -202,7 +259,7 @@ private:
       return scalar;
     fail() << "keeps a scalar in @" << name << ", but that is something else; rename it";
     OpBuilder b(variable); // of the right type, for what is built before the error is seen
-    return b.create<sbp::VariableOp>(loc(), name, RankedTensorType::get({}, element));
+    return b.create<sbp::VariableOp>(op.getLoc(), name, RankedTensorType::get({}, element));
   }
 
   void checkLearningRate(double initial) {
@@ -214,9 +271,9 @@ private:
              << init.getValue().getValueAsDouble() << "; one module has one learning rate";
   }
 
-  Value fenced(Value value) { return opBuilder.create<sbp::FenceOp>(loc(), value, op.getScope()); }
+  Value fenced(Value value) { return opBuilder.create<sbp::FenceOp>(op.getLoc(), value, op.getScope()); }
 
-  sbp::VariableOp state(StringRef role) {
+  sbp::VariableOp stateVariable(StringRef role) {
     std::string name = (variable.getSymName() + "." + role).str();
     if (Operation *taken = function.symbols.lookup(name)) {
       auto known = dyn_cast<sbp::VariableOp>(taken);
@@ -243,6 +300,9 @@ private:
   sbp::VariableOp variable;
   FunctionUpdates &function;
   OpBuilder opBuilder;
+  std::unique_ptr<nn::OptimizerModel> model;
+  Value before, slope;
+  std::map<std::string, Value> states; ///< their values now, by role
   bool isWrong = false;
 };
 
@@ -250,8 +310,9 @@ struct ExpandOptimizers : splitcast::impl::ExpandOptimizersPassBase<ExpandOptimi
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     UpdateSets sets(getOperation());
+    ScheduleCounters counters(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      FunctionUpdates shared(function, symbols, sets);
+      FunctionUpdates shared(function, symbols, sets, counters);
       for (auto op : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>()))
         if (failed(VariableUpdate(op, shared.find(op.getVariable()), shared).expand()))
           return signalPassFailure();

@@ -1,6 +1,7 @@
 #include "tests/differential/GradientCheck.h"
 
 #include "dialects/nn/Nn.h"
+#include "tests/differential/OptimizerAs.h"
 #include "tests/differential/Schedules.h"
 #include "tests/reference/GlobalInterpreter.h"
 
@@ -184,6 +185,64 @@ absl::Status checkGradients(ModuleOp source, ModuleOp differentiated, const Expe
 
 namespace {
 
+/// Schedules of the learning rate by their formulas, in double. What counts is how often functions that update by a
+/// schedule have run.
+class ReferenceRates {
+public:
+  double factor(Attribute schedule, nn::UpdateOp op) {
+    Counts &counts = ofSchedule[schedule.getAsOpaquePointer()];
+    FunctionRuns &runs = counts.functions[op->getParentOp()];
+    if (!runs.first)
+      runs.first = op;
+    if (runs.first == op) // of a new run
+      runs.now = counts.total++;
+    return factorAt(schedule, runs.now);
+  }
+
+private:
+  struct FunctionRuns {
+    Operation *first = nullptr; ///< update of the function by this schedule
+    int64_t now = 0;            ///< runs before this one
+  };
+  struct Counts {
+    int64_t total = 0;
+    std::map<Operation *, FunctionRuns> functions;
+  };
+
+  template <typename T> static std::optional<T> as(Attribute schedule) {
+    return optimizerAs<T, nn::RateScheduleAttr>(schedule);
+  }
+
+  static double factorAt(Attribute schedule, int64_t run) {
+    if (auto constant = as<ConstantRate>(schedule))
+      return warmed(*constant, run, [](double) { return 1.0; });
+    if (auto linear = as<LinearRate>(schedule))
+      return warmed(*linear, run, [&](double t) { return 1 + (linear->end - 1) * share(*linear, t); });
+    if (auto cosine = as<CosineRate>(schedule))
+      return warmed(*cosine, run, [&](double t) {
+        return cosine->end + (1 - cosine->end) * (1 + std::cos(std::acos(-1) * share(*cosine, t))) / 2;
+      });
+    if (auto polynomial = as<PolynomialRate>(schedule))
+      return warmed(*polynomial, run, [&](double t) {
+        return polynomial->end + (1 - polynomial->end) * std::pow(1 - share(*polynomial, t), polynomial->power);
+      });
+    if (auto step = as<StepRate>(schedule))
+      return warmed(*step, run, [&](double t) { return std::pow(step->gamma, std::floor(t / step->every)); });
+    const ExponentialRate exponential = *as<ExponentialRate>(schedule);
+    return warmed(exponential, run, [&](double t) { return std::pow(exponential.gamma, t); });
+  }
+
+  template <typename T> static double share(const T &rate, double t) {
+    return std::min(1.0, t / (rate.steps - rate.warmup));
+  }
+  template <typename T, typename Factor> static double warmed(const T &rate, int64_t run, Factor factor) {
+    const double t = static_cast<double>(run);
+    return t < rate.warmup ? (t + 1) / rate.warmup : factor(t - rate.warmup);
+  }
+
+  std::map<const void *, Counts> ofSchedule;
+};
+
 /// The optimizers by their papers' formulas, in double, one element after the other. Each variable has state and counts
 /// of its own; the power of a beta is the product of those that its updates had.
 class ReferenceOptimizer {
@@ -191,55 +250,87 @@ public:
   void update(nn::UpdateOp op, const Tensor &gradient, Tensor &parameter) {
     State &state = states[op.getVariable().str()];
     state.resize(gradient.floats.size());
-    if (auto adam = dyn_cast<nn::AdamAttr>(op.getOptimizer()))
-      state.count(adam);
-    if (auto adamw = dyn_cast<nn::AdamWAttr>(op.getOptimizer()))
-      state.count(adamw);
+    if (auto adam = optimizerAs<Adam>(op.getOptimizer()))
+      state.count(*adam);
+    if (auto adamw = optimizerAs<AdamW>(op.getOptimizer()))
+      state.count(*adamw);
+    const Attribute optimizer = atRate(op);
     for (size_t i = 0; i < gradient.floats.size(); ++i)
-      parameter.floats[i] = updated(op.getOptimizer(), parameter.floats[i], gradient.floats[i], i, state);
+      parameter.floats[i] = updated(optimizer, parameter.floats[i], gradient.floats[i], i, state);
   }
 
 private:
-  static double number(FloatAttr attr) { return attr.getValueAsDouble(); }
-
   struct State {
-    std::vector<double> momentum, first, second;
+    std::vector<double> momentum, sum, first, second;
     double power1 = 1, power2 = 1;
 
     void resize(size_t elements) {
-      for (std::vector<double> *all : {&momentum, &first, &second})
+      for (std::vector<double> *all : {&momentum, &sum, &first, &second})
         all->resize(elements);
     }
-    template <typename AdamT> void count(AdamT adam) {
-      power1 *= number(adam.getBeta1());
-      power2 *= number(adam.getBeta2());
+    template <typename AdamT> void count(const AdamT &adam) {
+      power1 *= adam.beta1;
+      power2 *= adam.beta2;
     }
   };
 
-  static double updated(Attribute optimizer, double p, double g, size_t i, State &state) {
-    if (auto sgd = dyn_cast<nn::SgdAttr>(optimizer))
-      return p - number(sgd.getLr()) * g;
-    if (auto momentum = dyn_cast<nn::MomentumAttr>(optimizer)) {
-      double &m = state.momentum[i];
-      m = number(momentum.getMomentum()) * m + g;
-      return p - number(momentum.getLr()) * m;
-    }
-    if (auto adam = dyn_cast<nn::AdamAttr>(optimizer))
-      return p - adamStep(adam, g, i, state);
-    auto adamw = cast<nn::AdamWAttr>(optimizer);
-    return p - number(adamw.getLr()) * number(adamw.getWeightDecay()) * p - adamStep(adamw, g, i, state);
+  /// The optimizer with the learning rate that the schedule gives it in this run of the function.
+  Attribute atRate(nn::UpdateOp op) {
+    auto optimizer = cast<nn::OptimizerAttr>(op.getOptimizer());
+    if (!op.getSchedule())
+      return optimizer;
+    std::vector<double> numbers = optimizer.getValues().asArrayRef().vec();
+    numbers.front() *= rates.factor(*op.getSchedule(), op);
+    auto values = DenseF64ArrayAttr::get(op.getContext(), numbers);
+    return nn::OptimizerAttr::get(op.getContext(), optimizer.getName(), values);
   }
 
-  template <typename AdamT> static double adamStep(AdamT adam, double g, size_t i, State &state) {
-    double beta1 = number(adam.getBeta1()), beta2 = number(adam.getBeta2());
+  static double updated(Attribute optimizer, double p, double g, size_t i, State &state) {
+    double &m = state.momentum[i], &v = state.second[i];
+    if (auto sgd = optimizerAs<Sgd>(optimizer))
+      return p - sgd->lr * g;
+    if (auto momentum = optimizerAs<Momentum>(optimizer)) {
+      m = momentum->momentum * m + g;
+      return p - momentum->lr * m;
+    }
+    if (auto nesterov = optimizerAs<Nesterov>(optimizer)) {
+      m = nesterov->momentum * m + g;
+      return p - nesterov->lr * (g + nesterov->momentum * m);
+    }
+    if (auto adam = optimizerAs<Adam>(optimizer))
+      return p - adamStep(*adam, g, i, state);
+    if (auto adamw = optimizerAs<AdamW>(optimizer))
+      return p - adamw->lr * adamw->weightDecay * p - adamStep(*adamw, g, i, state);
+    if (auto adagrad = optimizerAs<Adagrad>(optimizer)) {
+      double &sum = state.sum[i];
+      sum += g * g;
+      return p - adagrad->lr * g / (std::sqrt(sum) + adagrad->epsilon);
+    }
+    if (auto rmsProp = optimizerAs<RmsProp>(optimizer)) {
+      v = rmsProp->alpha * v + (1 - rmsProp->alpha) * g * g;
+      const double step = g / (std::sqrt(v) + rmsProp->epsilon);
+      if (rmsProp->momentum == 0) // and no state of it
+        return p - rmsProp->lr * step;
+      m = rmsProp->momentum * m + step;
+      return p - rmsProp->lr * m;
+    }
+    const Lion lion = *optimizerAs<Lion>(optimizer);
+    double &average = state.first[i];
+    const double mixed = lion.beta1 * average + (1 - lion.beta1) * g;
+    average = lion.beta2 * average + (1 - lion.beta2) * g;
+    return p - lion.lr * ((mixed > 0) - (mixed < 0) + lion.weightDecay * p);
+  }
+
+  template <typename AdamT> static double adamStep(const AdamT &adam, double g, size_t i, State &state) {
     double &m = state.first[i], &v = state.second[i];
-    m = beta1 * m + (1 - beta1) * g;
-    v = beta2 * v + (1 - beta2) * g * g;
+    m = adam.beta1 * m + (1 - adam.beta1) * g;
+    v = adam.beta2 * v + (1 - adam.beta2) * g * g;
     double unbiasedM = m / (1 - state.power1), unbiasedV = v / (1 - state.power2);
-    return number(adam.getLr()) * unbiasedM / (std::sqrt(unbiasedV) + number(adam.getEpsilon()));
+    return adam.lr * unbiasedM / (std::sqrt(unbiasedV) + adam.epsilon);
   }
 
   std::map<std::string, State> states;
+  ReferenceRates rates;
 };
 
 /// The calls, with formulas in place of updates.

@@ -3,6 +3,7 @@
 #include "dialects/ccl/Ccl.h"
 #include "dialects/nn/Nn.h"
 #include "tests/differential/EveryPass.h"
+#include "tests/differential/OptimizerAs.h"
 #include "tests/property/GraphGenerator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,28 +37,37 @@ differential::Experiment upToSecondStep(ModuleOp module, differential::Experimen
   return experiment;
 }
 
-/// Sums are those of the gradients; updates of the first step are elementwise, so that Adam may stand for SGD.
+/// What it updates by integers are numbers of few bits.
+bool isExactlyLinear(nn::MinimizeOp op) {
+  using differential::optimizerAs;
+  const Attribute optimizer = op.getOptimizer();
+  return !op.getSchedule() &&
+         (optimizerAs<Sgd>(optimizer) || optimizerAs<Momentum>(optimizer) || optimizerAs<Nesterov>(optimizer));
+}
+
+/// Sums are those of the gradients; updates of the first step are elementwise, so that SGD may stand for others.
 absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>((*graph.module)->clone());
-  bool isAdam = false;
+  bool isRounded = false; // by what updates compute
   bool usesUpdated = false;
   module->walk([&](nn::MinimizeOp op) {
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
       usesUpdated |= isa<sbp::ReadOp>(next);
-    isAdam |= isa<nn::AdamAttr, nn::AdamWAttr>(op.getOptimizer());
-    auto rate = FloatAttr::get(Float64Type::get(op.getContext()), 0.5);
-    if (isAdam)
-      op.setOptimizerAttr(nn::SgdAttr::get(op.getContext(), rate));
+    isRounded |= !isExactlyLinear(op);
+    if (isRounded)
+      op.setOptimizerAttr(nn::OptimizerAttr::get(
+          op.getContext(), Sgd{cast<nn::OptimizerAttr>(op.getOptimizer()).model()->learningRate()}));
+    op.removeScheduleAttr();
   });
-  if (!graph.isOfIntegers || (isAdam && usesUpdated))
+  if (!graph.isOfIntegers || (isRounded && usesUpdated))
     return false;
   differential::Experiment oneStep = upToSecondStep(*module, graph.experiment);
-  if (isAdam) // what it updates is not exact for those who read it
+  if (isRounded) // what it updates is not exact for those who read it
     oneStep.calls.resize(1);
-  absl::StatusOr<bool> exact = differential::isExactInF32(*module, isAdam ? oneStep : graph.experiment);
-  if (!isAdam && exact.ok() && !*exact) // fewer bits: try one step
+  absl::StatusOr<bool> exact = differential::isExactInF32(*module, isRounded ? oneStep : graph.experiment);
+  if (!isRounded && exact.ok() && !*exact) // fewer bits: try one step
     exact = differential::isExactInF32(*module, oneStep);
-  else if (!isAdam)
+  else if (!isRounded)
     return exact;
   if (exact.ok() && *exact)
     graph.experiment = std::move(oneStep);

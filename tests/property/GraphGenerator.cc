@@ -1,6 +1,7 @@
 #include "tests/property/GraphGenerator.h"
 
 #include "tests/differential/EveryPass.h"
+#include "tests/differential/OptimizerAs.h"
 
 #include "tests/property/ScheduleBuilder.h"
 
@@ -10,27 +11,74 @@ namespace splitcast::property {
 
 namespace {
 
-FloatAttr number(MLIRContext &context, double value) { return FloatAttr::get(Float64Type::get(&context), value); }
-
 /// Rates are powers of two, so that updates of integers are exact.
 Attribute randomOptimizer(Random &random, MLIRContext &context) {
-  FloatAttr rate = number(context, random.pick(std::vector<double>{1.0, 0.5, 0.25}));
-  FloatAttr half = number(context, 0.5), threeQuarters = number(context, 0.75), epsilon = number(context, 0.0625);
-  switch (random.below(6)) {
+  const double rate = random.pick(std::vector<double>{1.0, 0.5, 0.25});
+  const auto any = [&]() -> Optimizer {
+    switch (random.below(6)) {
+    case 0:
+    case 1:
+      return Sgd{rate};
+    case 2:
+    case 3:
+      return Momentum{rate, 0.5};
+    case 4:
+      return Adam{rate, 0.5, 0.75, 0.0625};
+    default:
+      return AdamW{rate, 0.5, 0.75, 0.0625, 0.125};
+    }
+  };
+  return nn::OptimizerAttr::get(&context, any());
+}
+
+/// With the same learning rate. Not Lion: the sign of what is nearly 0 is another at each level.
+Optimizer otherOptimizer(Random &random, double rate) {
+  switch (random.below(3)) {
   case 0:
+    return Nesterov{rate, 0.5};
   case 1:
-    return nn::SgdAttr::get(&context, rate);
-  case 2:
-  case 3:
-    return nn::MomentumAttr::get(&context, rate, half);
-  case 4:
-    return nn::AdamAttr::get(&context, rate, half, threeQuarters, epsilon);
+    return Adagrad{rate, 0.0625};
   default:
-    return nn::AdamWAttr::get(&context, rate, half, threeQuarters, epsilon, number(context, 0.125));
+    return RmsProp{rate, 0.75, 0.0625, random.chance(50) ? 0.5 : 0.0};
   }
 }
 
-bool isAdam(Attribute optimizer) { return isa<nn::AdamAttr, nn::AdamWAttr>(optimizer); }
+RateSchedule randomSchedule(Random &random) {
+  const double warmup = random.below(3);
+  switch (random.below(6)) {
+  case 0:
+    return ConstantRate{warmup};
+  case 1:
+    return LinearRate{warmup + random.between(1, 3), 0.25, warmup};
+  case 2:
+    return CosineRate{warmup + random.between(1, 3), 0.125, warmup};
+  case 3:
+    return PolynomialRate{warmup + random.between(1, 3), 2.0, 0.0, warmup};
+  case 4:
+    return StepRate{static_cast<double>(random.between(1, 2)), 0.5, warmup};
+  default:
+    return ExponentialRate{0.75, warmup};
+  }
+}
+
+/// Another optimizer in place of those that are no Adam, and schedules of the learning rate. Whether there is any of
+/// these.
+bool changeTraining(Random &random, ModuleOp module) {
+  const bool changesOptimizer = random.chance(20), givesSchedule = random.chance(10);
+  std::optional<RateSchedule> schedule;
+  module.walk([&](nn::MinimizeOp op) {
+    auto optimizer = cast<nn::OptimizerAttr>(op.getOptimizer()).model();
+    if (changesOptimizer && !optimizer->countsUpdates())
+      op.setOptimizerAttr(nn::OptimizerAttr::get(op.getContext(), otherOptimizer(random, optimizer->learningRate())));
+    if (!schedule || random.chance(30)) // its own, or that of the one before
+      schedule = randomSchedule(random);
+    if (givesSchedule)
+      op.setScheduleAttr(nn::RateScheduleAttr::get(op.getContext(), *schedule));
+  });
+  return givesSchedule && schedule;
+}
+
+bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
 
 std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
   differential::Configuration common;
@@ -114,11 +162,13 @@ Traits randomTraits(uint64_t seed, MLIRContext &context) {
 
 /// Another Adam; of the same learning rate, since a module has one.
 Attribute withOtherBetas(Attribute optimizer) {
-  if (auto adam = dyn_cast<nn::AdamAttr>(optimizer))
-    return nn::AdamAttr::get(adam.getContext(), adam.getLr(), adam.getBeta2(), adam.getBeta1(), adam.getEpsilon());
-  auto adamw = cast<nn::AdamWAttr>(optimizer);
-  return nn::AdamWAttr::get(adamw.getContext(), adamw.getLr(), adamw.getBeta2(), adamw.getBeta1(), adamw.getEpsilon(),
-                            adamw.getWeightDecay());
+  if (auto adam = differential::optimizerAs<Adam>(optimizer)) {
+    std::swap(adam->beta1, adam->beta2);
+    return nn::OptimizerAttr::get(optimizer.getContext(), *adam);
+  }
+  AdamW adamw = *differential::optimizerAs<AdamW>(optimizer);
+  std::swap(adamw.beta1, adamw.beta2);
+  return nn::OptimizerAttr::get(optimizer.getContext(), adamw);
 }
 
 /// A second function that trains, by an optimizer of its own where one counts steps; both run in turn.
@@ -325,6 +375,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Random policies(seed ^ 0x9e3779b97f4a7c15);
   if (policies.chance(40) && givePolicies(policies, *model.module))
     model.features.insert(Feature::OwnPolicies);
+  if (Random training(seed ^ 0x94d049bb133111eb); changeTraining(training, *model.module))
+    model.features.insert(Feature::ScheduledRate);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
@@ -382,7 +434,8 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 bool GeneratedGraph::isPlainModel() const {
   static const std::set<std::string> plain = {toString(Feature::OwnPolicies),     toString(Feature::TwoFunctions),
                                               toString(Feature::TwoAdams),        toString(Feature::PartOfPart),
-                                              toString(Feature::PartialArgument), toString(Feature::EqualRoles)};
+                                              toString(Feature::PartialArgument), toString(Feature::EqualRoles),
+                                              toString(Feature::ScheduledRate)};
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 

@@ -123,6 +123,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "summed exactly",
                                                   "user's schedule",
                                                   "kept run of a user's",
+                                                  "scheduled learning rate",
                                                   "own policies"};
   return names;
 }

@@ -39,6 +39,7 @@ enum class Feature {
   SummedExactly,   ///< the step is reproducible
   UserSchedule,    ///< of functions that are no parts of one step
   KeptRun,         ///< of these, with a run that is kept
+  ScheduledRate,   ///< the learning rate has a schedule
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);

@@ -93,14 +93,69 @@ TEST(Graph, CompilesAtEveryStage) {
   }
 }
 
+/// An optimizer of a user: nothing of Splitcast names it.
+struct Heavy {
+  double lr, mass = 0.5;
+  static constexpr std::string_view kName = "heavy";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("lr", self.lr, Bounds::NotNegative);
+    each("mass", self.mass, Bounds::BelowOne);
+  }
+  nn::Expr update(nn::Update &u) const {
+    u.setState("speed", u.state("speed") * mass + u.gradient());
+    return u.parameter() - u.learningRate() * u.state("speed");
+  }
+};
+
 TEST(Graph, CompilesWithEveryOptimizer) {
-  for (const Optimizer &optimizer : {Optimizer(Sgd{0.1}), Optimizer(Momentum{0.1}), Optimizer(AdamW{0.1})}) {
+  for (const Optimizer &optimizer :
+       {Optimizer(Sgd{0.1}), Optimizer(Momentum{0.1}), Optimizer(AdamW{0.1}), Optimizer(Heavy{0.1})}) {
     Graph graph({"cpu", {{"dp", 2}}});
     buildClassifier(graph, optimizer);
     absl::StatusOr<std::string> text = graph.text();
     ASSERT_TRUE(text.ok()) << text.status();
     EXPECT_EQ(compile(*text, "stage=3"), "");
   }
+}
+
+TEST(Graph, SaysWhatOptimizersMayBe) {
+  const auto errorOf = [](const Optimizer &optimizer, const std::optional<RateSchedule> &schedule) {
+    Graph graph({"cpu", {{"dp", 2}}});
+    Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+    StepOptions options;
+    options.schedule = schedule;
+    graph.minimize(mean(linear(x, "fc", 2)), optimizer, options);
+    return std::string(graph.text().status().message());
+  };
+  EXPECT_THAT(errorOf(Adam{0.1, 1.0}, {}),
+              HasSubstr("adam has beta1 = 1; it must be a number of at least 0 and less than 1"));
+  EXPECT_THAT(errorOf(Heavy{-1}, {}), HasSubstr("heavy has lr = -1"));
+  EXPECT_THAT(errorOf(Sgd{0.1}, CosineRate{10, 0, 10}), HasSubstr("cosine has warmup = 10 of steps = 10"));
+  EXPECT_EQ(errorOf(Sgd{0.1}, CosineRate{10, 0, 9}), "");
+}
+
+/// What flags say.
+TEST(Graph, ReadsOptimizersAndSchedules) {
+  std::optional<Optimizer> optimizer;
+  EXPECT_EQ(parseOptimizer("adamw,lr=6e-4,weight-decay=0.1", &optimizer), std::nullopt);
+  ASSERT_TRUE(optimizer);
+  EXPECT_EQ((*optimizer)->values(), (std::vector<double>{6e-4, 0.9, 0.999, 1e-8, 0.1}));
+  const std::pair<const char *, const char *> wrong[] = {
+      {"adamax,lr=1", "'adamax' is no optimizer; it must be adagrad, adam, adamw, "},
+      {"adam", "adam needs lr; write lr=NUMBER"},
+      {"adam,lr=1,rate=2", "adam has no 'rate'; it has lr, beta1, beta2, epsilon"},
+      {"adam,lr=1,lr=2", "adam says lr twice"},
+      {"adam,lr=1x", "'lr=1x' gives adam no lr; write lr=NUMBER, a finite number of at least 0"},
+      {"adam,lr", "'lr' gives adam no lr"},
+      {"adam,lr=1,beta1=1", "adam has beta1 = 1; it must be a number of at least 0 and less than 1"}};
+  for (const auto &[text, says] : wrong)
+    EXPECT_THAT(parseOptimizer(text, &optimizer).value_or(""), HasSubstr(says)) << text;
+  std::optional<RateSchedule> schedule;
+  EXPECT_EQ(parseRateSchedule("cosine,steps=100,warmup=10", &schedule), std::nullopt);
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ((*schedule)->values(), (std::vector<double>{100, 0, 10}));
+  EXPECT_THAT(parseRateSchedule("cosine,steps=10,warmup=10", &schedule).value_or(""),
+              HasSubstr("steps count the warm-up, too"));
 }
 
 // The module as a whole: names, one read per variable and function at its entry, initializers, a mean over global
@@ -136,7 +191,7 @@ module attributes {sbp.placement = #cpu_dp2_} {
     %9 = nn.mul %8, %8 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
     %10 = nn.reduce_sum %9 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
     %11 = nn.scale %10 {value = 3.125000e-02 : f64} : (tensor<f32>) -> tensor<f32>
-    nn.minimize %11 : tensor<f32> with #nn.sgd<lr = 5.000000e-01 : f64>
+    nn.minimize %11 : tensor<f32> with #nn.sgd<lr = 5.000000e-01>
     return %11 : tensor<f32>
   }
 }

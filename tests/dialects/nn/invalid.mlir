@@ -432,58 +432,6 @@ func.func @softmax_cross_entropy_grad(%g: tensor<3xf32>, %logits: tensor<4x3xf32
 
 // -----
 
-func.func @minimize_c1(%loss: tensor<1xf32>) {
-  // expected-error @below {{'nn.minimize' op has a loss of type 'tensor<1xf32>'; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale}}
-  nn.minimize %loss : tensor<1xf32> with #nn.sgd<lr = 0.1>
-  return
-}
-
-// -----
-
-func.func @minimize_c1_legal(%loss: tensor<f16>) {
-  nn.minimize %loss : tensor<f16> with #nn.sgd<lr = 0.1>
-  return
-}
-
-// -----
-
-func.func @minimize_optimizer(%loss: tensor<f32>) {
-  // expected-error @below {{'nn.minimize' op has optimizer "sgd"; use #nn.sgd, #nn.momentum, #nn.adam or #nn.adamw}}
-  nn.minimize %loss : tensor<f32> with "sgd"
-  return
-}
-
-// -----
-
-func.func @update_c1(%g: tensor<4xf32>) {
-  %t = sbp.scope "update"
-  // expected-error @below {{'nn.update' op names @w, but the module has no such sbp.variable}}
-  nn.update @w, %g in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
-  return
-}
-
-// -----
-
-sbp.variable @w : tensor<4xf32>
-func.func @update_c1(%g: tensor<2x2xf32>) {
-  %t = sbp.scope "update" of @w
-  // expected-error @below {{'nn.update' op has a gradient of type 'tensor<2x2xf32>', but @w is 'tensor<4xf32>'}}
-  nn.update @w, %g in %t : tensor<2x2xf32> with #nn.sgd<lr = 0.1>
-  return
-}
-
-// -----
-
-#p = #sbp.placement<"cpu", [dp = 2]>
-sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
-func.func @update_c1_legal(%g: tensor<4xf32, #sbp.nd<#p, [P]>>) {
-  %t = sbp.scope "update" of @w
-  nn.update @w, %g in %t : tensor<4xf32, #sbp.nd<#p, [P]>> with #nn.sgd<lr = 0.1>
-  return
-}
-
-// -----
-
 func.func @fusion_c1(%x: tensor<4xf32>) {
   // expected-error @below {{'nn.fusion' op has a body of arguments 'tensor<5xf32>' and operands 'tensor<4xf32>'; they must be the same}}
   %0 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<5xf32>) {

@@ -157,17 +157,22 @@ func.func @descriptions(%logits: tensor<32x10xf32>, %labels: tensor<32xi64>, %lo
 
 // CHECK-LABEL: func.func @training
 func.func @training(%loss: tensor<f32>, %g: tensor<4x3xf32>) {
-  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1.000000e-03 : f64>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1.000000e-03>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.001>
-  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.momentum<lr = 1.000000e-01 : f64, momentum = 9.000000e-01 : f64>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.momentum<lr = 1.000000e-01, momentum = 9.000000e-01>
   nn.minimize %loss : tensor<f32> with #nn.momentum<lr = 0.1, momentum = 0.9>
-  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adam<lr = 1.000000e-01 : f64, beta1 = 9.000000e-01 : f64, beta2 = 7.500000e-01 : f64, epsilon = 1.000000e-08 : f64>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adam<lr = 1.000000e-01, beta1 = 9.000000e-01, beta2 = 7.500000e-01, epsilon = 1.000000e-08>
   nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.1, beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8>
-  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adamw<lr = 1.000000e-01 : f64, beta1 = 9.000000e-01 : f64, beta2 = 7.500000e-01 : f64, epsilon = 1.000000e-08 : f64, weight_decay = 5.000000e-02 : f64>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.adamw<lr = 1.000000e-01, beta1 = 9.000000e-01, beta2 = 7.500000e-01, epsilon = 1.000000e-08, weight_decay = 5.000000e-02>
   nn.minimize %loss : tensor<f32> with #nn.adamw<lr = 0.1, beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8, weight_decay = 0.05>
+  // What is left out has its default, numbers may be whole, and may stand in any order.
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.lion<lr = 1.000000e+00, beta1 = 9.000000e-01, beta2 = 5.000000e-01, weight_decay = 0.000000e+00>
+  nn.minimize %loss : tensor<f32> with #nn.lion<beta2 = 0.5, lr = 1>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1.000000e-01> schedule #nn.cosine<steps = 1.000000e+03, end = 1.000000e-01, warmup = 1.000000e+02>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1> schedule #nn.cosine<steps = 1000, end = 0.1, warmup = 100>
   // CHECK-NEXT: %[[T:.*]] = sbp.scope
   %t = sbp.scope "update" of @w
-  // CHECK-NEXT: nn.update @w, %{{.*}} in %[[T]] : tensor<4x3xf32> with #nn.sgd<lr = 1.000000e-03 : f64>
+  // CHECK-NEXT: nn.update @w, %{{.*}} in %[[T]] : tensor<4x3xf32> with #nn.sgd<lr = 1.000000e-03>
   nn.update @w, %g in %t : tensor<4x3xf32> with #nn.sgd<lr = 0.001>
   return
 }

@@ -20,7 +20,7 @@ func.func @train(%x: tensor<8x4xf32>) {
   // CHECK-NEXT: %[[dy:.*]] = nn.broadcast %[[seed]] {dims = array<i64: 0, 1>} : (tensor<f32>) -> tensor<8x2xf32>
   // CHECK-NEXT: %[[dw:.*]] = nn.matmul %[[x]], %[[dy]] {transpose_a} : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
   // CHECK-NEXT: %[[scope:.*]] = sbp.scope "update" of @w
-  // CHECK-NEXT: nn.update @w, %[[dw]] in %[[scope]] : tensor<4x2xf32> with #nn.sgd<lr = 5.000000e-01 : f64>
+  // CHECK-NEXT: nn.update @w, %[[dw]] in %[[scope]] : tensor<4x2xf32> with #nn.sgd<lr = 5.000000e-01>
   // CHECK-NEXT: return
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
   return

@@ -193,3 +193,61 @@ func.func @rate_is_trained(%g: tensor<8xf32>, %slope: tensor<f32>) {
   nn.update @w, %g in %1 : tensor<8xf32> with #nn.sgd<lr = 0.1>
   return
 }
+
+// -----
+
+// A schedule: what it says of this run of the function, once for all variables; then the run is counted.
+// CHECK: sbp.variable @optimizer.step : tensor<f64> init #sbp.constant<0.000000e+00 : f64> group "optimizer" frozen
+// CHECK-LABEL: func.func @scheduled
+// CHECK: %[[RATE:.*]] = sbp.read @optimizer.learning_rate : tensor<f32>
+// CHECK-NEXT: %[[STEP:.*]] = sbp.read @optimizer.step : tensor<f64>
+// CHECK: %[[FACTOR:.*]] = nn.exp
+// CHECK-NEXT: %[[NEXT:.*]] = nn.shift %[[STEP]] {value = 1.000000e+00 : f64}
+// CHECK-NEXT: sbp.assign @optimizer.step, %[[NEXT]]
+// CHECK-NEXT: %[[WIDE:.*]] = nn.cast %[[RATE]] : (tensor<f32>) -> tensor<f64>
+// CHECK-NEXT: %[[NOW:.*]] = nn.mul %[[WIDE]], %[[FACTOR]]
+// CHECK-NEXT: %[[NARROW:.*]] = nn.cast %[[NOW]] : (tensor<f64>) -> tensor<f32>
+// CHECK-NEXT: nn.mul %[[NARROW]]
+// CHECK: sbp.assign @w
+// CHECK-NOT: @optimizer
+// CHECK: %[[AGAIN:.*]] = nn.cast %[[NOW]]
+// CHECK-NEXT: nn.mul %[[AGAIN]]
+// CHECK: sbp.assign @v
+sbp.variable @w : tensor<8xf32>
+sbp.variable @v : tensor<8xf32>
+func.func @scheduled(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  %1 = sbp.scope "update" of @v
+  nn.update @v, %g in %1 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  return
+}
+
+// -----
+
+// Two schedules count apart; functions that have one count together.
+// CHECK-DAG: sbp.variable @optimizer.train.tune.step
+// CHECK-DAG: sbp.variable @optimizer.other.step
+// CHECK-NOT: sbp.variable @optimizer.step
+// CHECK-LABEL: func.func @train
+// CHECK: sbp.assign @optimizer.train.tune.step
+sbp.variable @w : tensor<8xf32>
+func.func @train(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  return
+}
+// CHECK-LABEL: func.func @tune
+// CHECK: sbp.assign @optimizer.train.tune.step
+func.func @tune(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.exponential<gamma = 0.9>
+  return
+}
+// CHECK-LABEL: func.func @other
+// CHECK: sbp.assign @optimizer.other.step
+func.func @other(%g: tensor<8xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 : tensor<8xf32> with #nn.sgd<lr = 0.5> schedule #nn.linear<steps = 10>
+  return
+}

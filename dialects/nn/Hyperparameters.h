@@ -1,0 +1,119 @@
+//===- Hyperparameters.h - What is a name and numbers ------------------------===//
+//
+// An optimizer or a schedule of the learning rate is a struct of numbers with its formula (Optimizers.h, Schedules.h).
+// What is here makes such a struct known by its name, to the IR (`#nn.adam<lr = 0.001, ...>`), to flags
+// ("adam,lr=0.001") and to C++ (`Adam{1e-3}`), from what it says itself:
+//
+//   struct Adam {
+//     double lr;                                  // first, and never left out
+//     double beta1 = 0.9;
+//     static constexpr std::string_view kName = "adam";
+//     template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+//       each("lr", self.lr, Bounds::NotNegative);
+//       each("beta1", self.beta1, Bounds::BelowOne);
+//     }
+//   };
+#ifndef SPLITCAST_DIALECTS_NN_HYPERPARAMETERS_H
+#define SPLITCAST_DIALECTS_NN_HYPERPARAMETERS_H
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace splitcast {
+
+/// Which numbers a hyperparameter may be. NaN and infinities are none.
+enum class Bounds {
+  Number,      ///< any
+  NotNegative, ///< at least 0
+  Positive,    ///< more than 0
+  BelowOne,    ///< at least 0 and less than 1
+  UpToOne,     ///< at least 0 and at most 1
+  Count,       ///< a whole number, at least 1
+  CountOrNone, ///< a whole number, at least 0
+};
+bool contains(Bounds bounds, double number);
+/// "a number of at least 0 and less than 1"
+std::string_view toString(Bounds bounds);
+
+struct Hyperparameter {
+  std::string name; ///< as the IR spells it: weight_decay
+  double value;
+  Bounds bounds;
+};
+
+/// A struct of numbers behind its name. Base classes add what its formula is.
+class Hyperparameters {
+public:
+  virtual ~Hyperparameters() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::vector<Hyperparameter> numbers() const = 0;
+  /// Requires as many as numbers().
+  virtual void set(const std::vector<double> &values) = 0;
+
+  std::vector<double> values() const;
+  /// What is wrong with the numbers, and what is allowed; or nothing.
+  virtual std::optional<std::string> wrong() const;
+  /// "adam has no 'rate'; it has lr, beta1, ..."
+  std::string unknown(std::string_view number) const;
+  /// Sets what `text` says: "lr=0.1,weight-decay=0.5". What it leaves out stays; the first number must not be left out.
+  /// An error or nothing.
+  std::optional<std::string> parse(std::string_view text);
+};
+
+/// `T`'s numbers, as those of a `Base`.
+template <typename T, typename Base> class HyperparametersOf : public Base {
+public:
+  explicit HyperparametersOf(const T &held) : held(held) {}
+
+  std::string_view name() const override { return T::kName; }
+  std::vector<Hyperparameter> numbers() const override {
+    std::vector<Hyperparameter> result;
+    T::numbers(held, [&](std::string_view name, double value, Bounds bounds) {
+      result.push_back({std::string(name), value, bounds});
+    });
+    return result;
+  }
+  void set(const std::vector<double> &values) override {
+    size_t next = 0;
+    T::numbers(held, [&](std::string_view, double &value, Bounds) { value = values[next++]; });
+  }
+
+protected:
+  T held;
+};
+
+/// The structs that are known by name.
+template <typename Base> class HyperparameterNames {
+public:
+  /// The second of a name counts for nothing.
+  template <typename Concrete, typename T> void add() {
+    std::lock_guard<std::mutex> lock(*mutex);
+    makers.emplace(T::kName, [] { return std::unique_ptr<Base>(std::make_unique<Concrete>(T{})); });
+  }
+  /// With defaults; null: there is none.
+  std::unique_ptr<Base> make(std::string_view name) const {
+    std::lock_guard<std::mutex> lock(*mutex);
+    auto maker = makers.find(name);
+    return maker == makers.end() ? nullptr : maker->second();
+  }
+  std::vector<std::string> all() const {
+    std::lock_guard<std::mutex> lock(*mutex);
+    std::vector<std::string> result;
+    for (const auto &[name, maker] : makers)
+      result.emplace_back(name);
+    return result;
+  }
+
+private:
+  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
+  std::map<std::string_view, std::unique_ptr<Base> (*)()> makers;
+};
+
+} // namespace splitcast
+
+#endif // SPLITCAST_DIALECTS_NN_HYPERPARAMETERS_H

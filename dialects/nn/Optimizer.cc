@@ -1,0 +1,144 @@
+#include "dialects/nn/Optimizer.h"
+
+#include "dialects/nn/Nn.h"
+#include "dialects/nn/Optimizers.h"
+#include "dialects/nn/RateSchedules.h"
+
+using namespace mlir;
+
+namespace splitcast::nn {
+
+//===----------------------------------------------------------------------===//
+// Formulas
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+} // namespace
+
+Expr Expr::wide() const {
+  if (elementOf(tensor).isF64())
+    return *this;
+  return make(builder->create<CastOp>(loc, tensor, builder->getF64Type()));
+}
+
+Expr Expr::as(const Expr &other) const {
+  if (elementOf(tensor) == elementOf(other.tensor))
+    return *this;
+  return make(builder->create<CastOp>(loc, tensor, elementOf(other.tensor)));
+}
+
+Expr operator+(const Expr &a, const Expr &b) { return a.make(a.builder->create<AddOp>(a.loc, a.tensor, b.tensor)); }
+Expr operator-(const Expr &a, const Expr &b) { return a.make(a.builder->create<SubOp>(a.loc, a.tensor, b.tensor)); }
+Expr operator*(const Expr &a, const Expr &b) { return a.make(a.builder->create<MulOp>(a.loc, a.tensor, b.tensor)); }
+Expr operator/(const Expr &a, const Expr &b) { return a.make(a.builder->create<DivOp>(a.loc, a.tensor, b.tensor)); }
+Expr operator*(const Expr &a, double b) { return a.make(a.builder->create<ScaleOp>(a.loc, a.tensor, b)); }
+Expr operator+(const Expr &a, double b) { return a.make(a.builder->create<ShiftOp>(a.loc, a.tensor, b)); }
+
+Expr sqrt(const Expr &x) { return x.make(x.builder->create<SqrtOp>(x.loc, x.tensor)); }
+Expr exp(const Expr &x) { return x.make(x.builder->create<ExpOp>(x.loc, x.tensor)); }
+Expr log(const Expr &x) { return x.make(x.builder->create<LogOp>(x.loc, x.tensor)); }
+Expr cos(const Expr &x) { return x.make(x.builder->create<CosOp>(x.loc, x.tensor)); }
+Expr relu(const Expr &x) { return x.make(x.builder->create<ReluOp>(x.loc, x.tensor)); }
+
+/// 1 where x > 0, less 1 where -x > 0: slopes of relu.
+Expr sign(const Expr &x) {
+  Value one = splat(*x.builder, x.loc, x.tensor.getType(), 1.0);
+  Expr above = x.make(x.builder->create<ReluGradOp>(x.loc, one, x.tensor));
+  Expr below = x.make(x.builder->create<ReluGradOp>(x.loc, one, (x * -1.0).tensor));
+  return above - below;
+}
+
+Expr whole(const Expr &x) {
+  Value integer = x.builder->create<CastOp>(x.loc, x.tensor, x.builder->getI64Type());
+  return x.make(x.builder->create<CastOp>(x.loc, integer, elementOf(x.tensor)));
+}
+
+std::optional<std::string> RateModel::wrong() const {
+  if (std::optional<std::string> wrong = Hyperparameters::wrong())
+    return wrong;
+  std::map<std::string, double> byName;
+  for (const Hyperparameter &number : numbers())
+    byName[number.name] = number.value;
+  auto steps = byName.find("steps");
+  if (steps == byName.end() || byName["warmup"] < steps->second)
+    return std::nullopt;
+  return (llvm::Twine(name()) + " has warmup = " + llvm::Twine(static_cast<int64_t>(byName["warmup"])) +
+          " of steps = " + llvm::Twine(static_cast<int64_t>(steps->second)) +
+          "; steps count the warm-up, too, so there must be more of them")
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+
+namespace {
+
+template <typename... Ts> HyperparameterNames<OptimizerModel> namesOf(std::tuple<Ts...> *) {
+  HyperparameterNames<OptimizerModel> names;
+  (names.add<OptimizerModelOf<Ts>, Ts>(), ...);
+  return names;
+}
+template <typename... Ts> HyperparameterNames<RateModel> ratesOf(std::tuple<Ts...> *) {
+  HyperparameterNames<RateModel> names;
+  (names.add<RateModelOf<Ts>, Ts>(), ...);
+  return names;
+}
+
+} // namespace
+
+HyperparameterNames<OptimizerModel> &optimizers() {
+  static HyperparameterNames<OptimizerModel> names = namesOf(static_cast<Optimizers *>(nullptr));
+  return names;
+}
+HyperparameterNames<RateModel> &rates() {
+  static HyperparameterNames<RateModel> names = ratesOf(static_cast<RateSchedules *>(nullptr));
+  return names;
+}
+
+} // namespace detail
+
+std::unique_ptr<OptimizerModel> makeOptimizer(std::string_view name) { return detail::optimizers().make(name); }
+std::unique_ptr<RateModel> makeRate(std::string_view name) { return detail::rates().make(name); }
+
+static std::string listed(const std::vector<std::string> &names) {
+  std::string result;
+  for (size_t i = 0; i < names.size(); ++i)
+    result += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return result;
+}
+
+std::string knownOptimizers() { return listed(detail::optimizers().all()); }
+std::string knownRates() { return listed(detail::rates().all()); }
+
+} // namespace splitcast::nn
+
+namespace splitcast {
+
+template <typename Model, typename Any, typename Make>
+static std::optional<std::string> parseNamed(std::string_view text, const char *what, const std::string &known,
+                                             Make make, std::optional<Any> *result) {
+  const size_t comma = text.find(',');
+  std::unique_ptr<Model> model = make(text.substr(0, comma));
+  if (!model)
+    return "'" + std::string(text.substr(0, comma)) + "' is no " + what + "; it must be " + known;
+  if (auto wrong = model->parse(comma == std::string_view::npos ? "" : text.substr(comma + 1)))
+    return wrong;
+  result->emplace(std::move(model));
+  return std::nullopt;
+}
+
+std::optional<std::string> parseOptimizer(std::string_view text, std::optional<Optimizer> *optimizer) {
+  return parseNamed<nn::OptimizerModel>(text, "optimizer", nn::knownOptimizers(), nn::makeOptimizer, optimizer);
+}
+
+std::optional<std::string> parseRateSchedule(std::string_view text, std::optional<RateSchedule> *schedule) {
+  return parseNamed<nn::RateModel>(text, "schedule of the learning rate", nn::knownRates(), nn::makeRate, schedule);
+}
+
+} // namespace splitcast

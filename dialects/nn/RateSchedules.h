@@ -1,0 +1,110 @@
+//===- RateSchedules.h - Schedules of the learning rate -----------------------===//
+//
+// Each is its numbers and by what it multiplies the learning rate at update t, which counts from 0 behind the warm-up.
+// Of those with `steps`, that is the length of warm-up and schedule together; after it the rate stays.
+#ifndef SPLITCAST_DIALECTS_NN_RATESCHEDULES_H
+#define SPLITCAST_DIALECTS_NN_RATESCHEDULES_H
+
+#include "dialects/nn/Optimizer.h"
+
+#include <cmath>
+#include <tuple>
+
+namespace splitcast {
+
+/// 1
+struct ConstantRate {
+  double warmup;
+
+  static constexpr std::string_view kName = "constant";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  nn::Expr factor(const nn::Expr &t) const { return t * 0.0 + 1.0; }
+};
+
+/// Evenly from 1 to `end`.
+struct LinearRate {
+  double steps;
+  double end = 0.0, warmup = 0.0;
+
+  static constexpr std::string_view kName = "linear";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("steps", self.steps, Bounds::Count);
+    each("end", self.end, Bounds::NotNegative);
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  nn::Expr factor(const nn::Expr &t) const { return done(t, *this) * (end - 1.0) + 1.0; }
+
+  /// How much of the schedule is over, 0 to 1.
+  template <typename T> static nn::Expr done(const nn::Expr &t, const T &numbers) {
+    const double length = numbers.steps - numbers.warmup;
+    return atMost(t, length) * (1.0 / length);
+  }
+};
+
+/// end + (1 - end) (1 + cos(pi t / length)) / 2: Loshchilov and Hutter 2017, arXiv:1608.03983, formula 5, without
+/// restarts.
+struct CosineRate {
+  double steps;
+  double end = 0.0, warmup = 0.0;
+
+  static constexpr std::string_view kName = "cosine";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    LinearRate::numbers(self, each);
+  }
+  nn::Expr factor(const nn::Expr &t) const {
+    const double pi = 3.14159265358979323846;
+    return (cos(LinearRate::done(t, *this) * pi) + 1.0) * ((1.0 - end) / 2) + end;
+  }
+};
+
+/// end + (1 - end) (1 - t / length)^power
+struct PolynomialRate {
+  double steps;
+  double power = 1.0, end = 0.0, warmup = 0.0;
+
+  static constexpr std::string_view kName = "polynomial";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("steps", self.steps, Bounds::Count);
+    each("power", self.power, Bounds::Positive);
+    each("end", self.end, Bounds::NotNegative);
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  nn::Expr factor(const nn::Expr &t) const { return pow(1.0 - LinearRate::done(t, *this), power) * (1.0 - end) + end; }
+};
+
+/// gamma^(t / every), the quotient without its fraction.
+struct StepRate {
+  double every;
+  double gamma = 0.1, warmup = 0.0;
+
+  static constexpr std::string_view kName = "step";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("every", self.every, Bounds::Count);
+    each("gamma", self.gamma, Bounds::Positive);
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  // The half keeps a quotient that is whole from being rounded to less.
+  nn::Expr factor(const nn::Expr &t) const { return exp(whole((t + 0.5) * (1.0 / every)) * std::log(gamma)); }
+};
+
+/// gamma^t
+struct ExponentialRate {
+  double gamma;
+  double warmup = 0.0;
+
+  static constexpr std::string_view kName = "exponential";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("gamma", self.gamma, Bounds::Positive);
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  nn::Expr factor(const nn::Expr &t) const { return exp(t * std::log(gamma)); }
+};
+
+/// What `#nn.NAME<...>` and flags know without being told.
+using RateSchedules = std::tuple<ConstantRate, LinearRate, CosineRate, PolynomialRate, StepRate, ExponentialRate>;
+
+} // namespace splitcast
+
+#endif // SPLITCAST_DIALECTS_NN_RATESCHEDULES_H

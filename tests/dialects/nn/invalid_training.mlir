@@ -1,0 +1,149 @@
+// Steps of training, optimizers and schedules of the learning rate that are refused.
+// RUN: splitcast-opt %s -split-input-file -verify-diagnostics
+
+func.func @minimize_c1(%loss: tensor<1xf32>) {
+  // expected-error @below {{'nn.minimize' op has a loss of type 'tensor<1xf32>'; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale}}
+  nn.minimize %loss : tensor<1xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c1_legal(%loss: tensor<f16>) {
+  nn.minimize %loss : tensor<f16> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c2(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has optimizer "sgd"; it must be #nn.NAME, where NAME is adagrad, adam, adamw, lion, momentum, nesterov, rmsprop or sgd}}
+  nn.minimize %loss : tensor<f32> with "sgd"
+  return
+}
+
+// -----
+
+func.func @minimize_c2(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has schedule #nn.sgd<lr = 1.000000e-01>; it must be #nn.NAME, where NAME is constant, cosine, exponential, linear, polynomial or step}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1> schedule #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c2_legal(%loss: tensor<f32>) {
+  nn.minimize %loss : tensor<f32> with #nn.nesterov<lr = 0.1> schedule #nn.constant<warmup = 10>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c2(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has optimizer #nn.step<every = 1.000000e+00, gamma = 1.000000e-01, warmup = 0.000000e+00>; it must be #nn.NAME}}
+  nn.update @w, %g in %t : tensor<4xf32> with #nn.step<every = 1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c2_legal(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g in %t : tensor<4xf32> with #nn.lion<lr = 0.1> schedule #nn.step<every = 1>
+  return
+}
+
+// -----
+
+func.func @optimizer_unknown(%loss: tensor<f32>) {
+  // expected-error @below {{'adamax' is no attribute of nn; optimizers are adagrad, adam, adamw, lion, momentum, nesterov, rmsprop or sgd, schedules of the learning rate constant, cosine, exponential, linear, polynomial or step}}
+  nn.minimize %loss : tensor<f32> with #nn.adamax<lr = 0.1>
+}
+
+// -----
+
+func.func @optimizer_without_rate(%loss: tensor<f32>) {
+  // expected-error @below {{adam needs lr}}
+  nn.minimize %loss : tensor<f32> with #nn.adam<beta1 = 0.5>
+}
+
+// -----
+
+func.func @optimizer_number_unknown(%loss: tensor<f32>) {
+  // expected-error @below {{adam has no 'weight_decay'; it has lr, beta1, beta2, epsilon}}
+  nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.1, weight_decay = 0.1>
+}
+
+// -----
+
+func.func @optimizer_number_twice(%loss: tensor<f32>) {
+  // expected-error @below {{sgd says lr twice}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1, lr = 0.1>
+}
+
+// -----
+
+func.func @optimizer_number_is_none(%loss: tensor<f32>) {
+  // expected-error @below {{lr is "a"; it must be a finite number of at least 0}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = "a">
+}
+
+// -----
+
+func.func @optimizer_number_out_of_bounds(%loss: tensor<f32>) {
+  // expected-error @below {{adam has beta2 = 1; it must be a number of at least 0 and less than 1}}
+  nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.1, beta2 = 1.0>
+}
+
+// -----
+
+func.func @optimizer_rate_negative(%loss: tensor<f32>) {
+  // expected-error @below {{sgd has lr = -0.5; it must be a finite number of at least 0}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = -0.5>
+}
+
+// -----
+
+func.func @schedule_shorter_than_warmup(%loss: tensor<f32>) {
+  // expected-error @below {{cosine has warmup = 100 of steps = 100; steps count the warm-up, too, so there must be more of them}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5> schedule #nn.cosine<steps = 100, warmup = 100>
+}
+
+// -----
+
+func.func @schedule_of_half_steps(%loss: tensor<f32>) {
+  // expected-error @below {{linear has steps = 2.5; it must be a whole number of at least 1}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5> schedule #nn.linear<steps = 2.5>
+}
+
+// -----
+
+func.func @update_c1(%g: tensor<4xf32>) {
+  %t = sbp.scope "update"
+  // expected-error @below {{'nn.update' op names @w, but the module has no such sbp.variable}}
+  nn.update @w, %g in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c1(%g: tensor<2x2xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has a gradient of type 'tensor<2x2xf32>', but @w is 'tensor<4xf32>'}}
+  nn.update @w, %g in %t : tensor<2x2xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
+func.func @update_c1_legal(%g: tensor<4xf32, #sbp.nd<#p, [P]>>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g in %t : tensor<4xf32, #sbp.nd<#p, [P]>> with #nn.sgd<lr = 0.1>
+  return
+}

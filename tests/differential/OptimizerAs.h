@@ -1,0 +1,24 @@
+//===- OptimizerAs.h - The struct behind an attribute ------------------------===//
+#ifndef SPLITCAST_TESTS_DIFFERENTIAL_OPTIMIZERAS_H
+#define SPLITCAST_TESTS_DIFFERENTIAL_OPTIMIZERAS_H
+
+#include "dialects/nn/Nn.h"
+#include "dialects/nn/Optimizers.h"
+#include "dialects/nn/RateSchedules.h"
+
+namespace splitcast::differential {
+
+/// Absent: it is another optimizer, or schedule.
+template <typename T, typename AttrT = nn::OptimizerAttr> std::optional<T> optimizerAs(mlir::Attribute attr) {
+  auto held = mlir::cast<AttrT>(attr);
+  if (std::string_view(held.getName().getValue()) != T::kName)
+    return std::nullopt;
+  T result{};
+  size_t next = 0;
+  T::numbers(result, [&](std::string_view, double &value, Bounds) { value = held.getValues()[next++]; });
+  return result;
+}
+
+} // namespace splitcast::differential
+
+#endif // SPLITCAST_TESTS_DIFFERENTIAL_OPTIMIZERAS_H

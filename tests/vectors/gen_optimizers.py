@@ -1,0 +1,111 @@
+"""Writes optimizers.json: what 20 updates of a variable come to, by PyTorch in f64, or by a paper's formula in NumPy.
+
+    python3 tests/vectors/gen_optimizers.py            (needs NumPy and PyTorch; the build and the tests do not)
+
+A case is {optimizer, schedule, by, final}: attributes of nn.minimize, whose formula it is, and the variable after the last update.
+All start from `initial`, and the gradient of update i is the sum of rows of slopes[i], multiples of 1/64.
+"""
+import json
+import math
+import os
+
+import numpy as np
+import torch
+
+RNG = np.random.default_rng(20261124)
+STEPS, ROWS, ELEMENTS = 20, 6, 13
+INITIAL = np.round(RNG.uniform(-2, 2, ELEMENTS) * 64) / 64
+SLOPES = np.round(RNG.uniform(-1, 1, (STEPS, ROWS, ELEMENTS)) * 16) / 64
+WARMUP = 4
+
+
+def byTorch(make, schedule=None):
+    parameter = torch.nn.Parameter(torch.tensor(INITIAL))
+    optimizer = make([parameter])
+    scheduler = schedule(optimizer) if schedule else None
+    for step in range(STEPS):
+        parameter.grad = torch.tensor(SLOPES[step].sum(axis=0))
+        optimizer.step()
+        if scheduler:
+            scheduler.step()
+    return parameter.detach().numpy()
+
+
+def lion(lr, beta1, beta2, decay):
+    """Chen and others 2023, algorithm 2."""
+    p, m = INITIAL.copy(), np.zeros(ELEMENTS)
+    for step in range(STEPS):
+        g = SLOPES[step].sum(axis=0)
+        p = p - lr * (np.sign(beta1 * m + (1 - beta1) * g) + decay * p)
+        m = beta2 * m + (1 - beta2) * g
+    return p
+
+
+def optimizers():
+    optim = torch.optim
+    yield "#nn.sgd<lr = 0.05>", lambda p: optim.SGD(p, 0.05)
+    yield "#nn.momentum<lr = 0.05>", lambda p: optim.SGD(p, 0.05, momentum=0.9)
+    yield "#nn.nesterov<lr = 0.05, momentum = 0.8>", lambda p: optim.SGD(p, 0.05, momentum=0.8, nesterov=True)
+    yield "#nn.adam<lr = 0.01>", lambda p: optim.Adam(p, 0.01)
+    yield ("#nn.adam<lr = 0.02, beta1 = 0.8, beta2 = 0.95, epsilon = 1.0e-3>",
+           lambda p: optim.Adam(p, 0.02, betas=(0.8, 0.95), eps=1e-3))
+    yield "#nn.adamw<lr = 0.01>", lambda p: optim.AdamW(p, 0.01)
+    yield "#nn.adamw<lr = 0.01, weight_decay = 0.1>", lambda p: optim.AdamW(p, 0.01, weight_decay=0.1)
+    yield "#nn.adagrad<lr = 0.05>", lambda p: optim.Adagrad(p, 0.05)
+    yield "#nn.rmsprop<lr = 0.01>", lambda p: optim.RMSprop(p, 0.01)
+    yield ("#nn.rmsprop<lr = 0.01, alpha = 0.9, momentum = 0.7>",
+           lambda p: optim.RMSprop(p, 0.01, alpha=0.9, momentum=0.7))
+
+
+def warmed(after):
+    """In PyTorch: LinearLR, and another schedule behind it."""
+    def schedule(optimizer):
+        rates = torch.optim.lr_scheduler
+        first = rates.LinearLR(optimizer, start_factor=1 / WARMUP, total_iters=WARMUP - 1)
+        return rates.SequentialLR(optimizer, [first, after(optimizer)], milestones=[WARMUP])
+    return schedule
+
+
+def cosineTo(length, end):
+    """CosineAnnealingLR, which rises again; behind its end the rate stays here."""
+    def schedule(optimizer):
+        return torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda t: end + (1 - end) * (1 + math.cos(math.pi * min(t, length) / length)) / 2)
+    return schedule
+
+
+def schedules(lr):
+    rates = torch.optim.lr_scheduler
+    yield "#nn.linear<steps = 15>", lambda o: rates.LinearLR(o, start_factor=1, end_factor=0, total_iters=15)
+    yield "#nn.linear<steps = 30, end = 0.25>", lambda o: rates.LinearLR(o, 1, 0.25, total_iters=30)
+    yield "#nn.cosine<steps = 25, end = 0.1>", lambda o: rates.CosineAnnealingLR(o, 25, eta_min=0.1 * lr)
+    yield "#nn.cosine<steps = 12>", cosineTo(12, 0)
+    yield "#nn.polynomial<steps = 22, power = 2.5>", lambda o: rates.PolynomialLR(o, total_iters=22, power=2.5)
+    yield "#nn.polynomial<steps = 9>", lambda o: rates.PolynomialLR(o, total_iters=9)
+    yield "#nn.step<every = 3, gamma = 0.7>", lambda o: rates.StepLR(o, 3, gamma=0.7)
+    yield "#nn.exponential<gamma = 0.9>", lambda o: rates.ExponentialLR(o, 0.9)
+    yield f"#nn.constant<warmup = {WARMUP}>", lambda o: rates.LinearLR(o, 1 / WARMUP, total_iters=WARMUP - 1)
+    yield (f"#nn.step<every = 5, gamma = 0.5, warmup = {WARMUP}>",
+           lambda o: rates.LambdaLR(o, lambda t: (t + 1) / WARMUP if t < WARMUP else 0.5**((t - WARMUP) // 5)))
+    yield (f"#nn.cosine<steps = 24, warmup = {WARMUP}>",
+           warmed(lambda o: rates.CosineAnnealingLR(o, 24 - WARMUP)))
+
+
+def main():
+    cases = []
+    for text, make in optimizers():
+        cases.append({"optimizer": text, "schedule": "", "by": "PyTorch", "final": byTorch(make).tolist()})
+    cases.append({"optimizer": "#nn.lion<lr = 0.01, weight_decay = 0.1>", "schedule": "", "by": "NumPy",
+                  "final": lion(0.01, 0.9, 0.99, 0.1).tolist()})
+    for text, schedule in schedules(0.02):
+        cases.append({"optimizer": "#nn.adamw<lr = 0.02>", "schedule": text, "by": "PyTorch",
+                      "final": byTorch(lambda p: torch.optim.AdamW(p, 0.02), schedule).tolist()})
+    document = {"initial": INITIAL.tolist(), "slopes": SLOPES.tolist(), "cases": cases}
+    with open(os.path.join(os.path.dirname(__file__), "optimizers.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file, separators=(",", ":"))
+        file.write("\n")
+    print(f"{len(cases)} cases")
+
+
+if __name__ == "__main__":
+    main()
