@@ -76,11 +76,11 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
   PrefetchPassOptions prefetch;
   prefetch.depth = options.prefetch;
-  manager.addNestedPass<func::FuncOp>(createPrefetchPass(prefetch));
+  manager.addPass(createPrefetchPass(prefetch));
   // Kernels do not cross collectives, whose places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
   // Moves whole kernels, among collectives that prefetch has put in their places.
-  manager.addNestedPass<func::FuncOp>(createUpdateAsReducedPass());
+  manager.addPass(createUpdateAsReducedPass());
   // Whole kernels, in what order between all that stays where it is now.
   manager.addNestedPass<func::FuncOp>(createOrderForMemoryPass());
   manager.addPass(createVerifyLocalPass());

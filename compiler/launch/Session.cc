@@ -15,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 
 using namespace mlir;
 
@@ -155,6 +156,7 @@ public:
       return bound.status();
     executor = std::move(*bound);
     endPhase(seconds.kernels);
+    memory.emplace(*plans);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
         runtime::Variables::create(*plans, device, communicator, executor->space(exec::kPersistentName));
     if (!made.ok())
@@ -269,7 +271,7 @@ public:
 
   MemoryReport memoryReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
-    return function.ok() ? reportMemory(*plans, (*function)->point) : MemoryReport();
+    return function.ok() ? memory->of((*function)->point) : MemoryReport();
   }
   CommunicationReport communicationReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
@@ -398,6 +400,7 @@ private:
   runtime::Device &device;
   runtime::Communicator &communicator;
   OwningOpRef<ModuleOp> plans;
+  std::optional<MemoryReports> memory;
   CompileSeconds seconds;
   absl::Time lastPhase;
   std::map<std::string, Function> byName; // outlives the executor, which may have been given copies of it

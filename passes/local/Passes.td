@@ -23,7 +23,7 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
 }
 
-def PrefetchPass : Pass<"ccl-prefetch", "mlir::func::FuncOp"> {
+def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
   let summary = "Starts gathers some groups ahead, and waits for reductions one group later";
   let description = [{
     An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
@@ -65,7 +65,7 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }
 
-def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::func::FuncOp"> {
+def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::ModuleOp"> {
   let summary = "Updates variables as soon as their gradient is there, and not when backward has ended";
   let description = [{
     What an update computes of a gradient, and assigns, moves up behind the gradient and behind the last op that uses what

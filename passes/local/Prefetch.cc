@@ -51,30 +51,26 @@ int64_t gatheredBytes(sbp::VariableOp variable) {
   return elements * sbp::elementBytes(type);
 }
 
-struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
-  using PrefetchPassBase::PrefetchPassBase;
+/// The gathers and reductions of one function.
+class FunctionPrefetch {
+public:
+  FunctionPrefetch(func::FuncOp function, const SymbolTable &symbols, int64_t depth)
+      : block(function.getBody().front()), symbols(symbols), depth(depth) {}
 
-  void runOnOperation() override {
-    if (depth < 0) {
-      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is at least 0";
-      return signalPassFailure();
-    }
-    if (failed(verifyStraightLine(getOperation())))
-      return signalPassFailure();
+  LogicalResult run() {
     findWindows();
     if (depth > 0 || llvm::any_of(windows, [](const auto &entry) { return entry.second.groups > 0; }))
       if (failed(startGathersEarly()))
-        return signalPassFailure();
+        return failure();
     if (depth > 0 || llvm::any_of(overlapsUpdates, [](const auto &entry) { return entry.second; }))
       waitForReductionsLate();
+    return success();
   }
 
+private:
   /// A storage's variables have one policy.
   void findWindows() {
-    windows.clear();
-    overlapsUpdates.clear();
-    SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
-    for (auto fence : getOperation().getBody().front().getOps<sbp::FenceOp>()) {
+    for (auto fence : block.getOps<sbp::FenceOp>()) {
       auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>();
       if (!scope || scope.getPhase().getValue() != sbp::Phase::Update || !scope.getVariable())
         continue;
@@ -82,12 +78,12 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
       if (variable && variable.getPolicyAttr())
         overlapsUpdates[fence] = variable.getPolicyOrDefault().prefetch() != 0;
     }
-    for (auto read : getOperation().getBody().front().getOps<ccl::ReadOp>())
+    for (auto read : block.getOps<ccl::ReadOp>())
       if (auto storage = symbols.lookup<ccl::StorageOp>(read.getStorage()))
-        windows[read] = windowOf(storage, symbols);
+        windows[read] = windowOf(storage);
   }
 
-  Window windowOf(ccl::StorageOp storage, const SymbolTable &symbols) const {
+  Window windowOf(ccl::StorageOp storage) const {
     Window window{depth, 0, 0};
     for (auto member : storage.getMembers().getAsRange<FlatSymbolRefAttr>()) {
       auto variable = symbols.lookup<sbp::VariableOp>(member.getValue());
@@ -187,12 +183,10 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   }
 
   LogicalResult startGathersEarly() {
-    places.clear();
-    moved.clear();
-    for (Operation &op : getOperation().getBody().front())
+    for (Operation &op : block)
       places[&op] = places.size();
     Gathers gathers;
-    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front()))
+    for (Operation &op : llvm::make_early_inc_range(block))
       if (auto gather = dyn_cast<ccl::AllGatherOp>(op)) {
         if (failed(place(gather, gathers)))
           return failure();
@@ -232,7 +226,7 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
   /// Waits where the result is first used, or before the next reduction starts. Another name for it is no use.
   void waitForReductionsLate() {
     SmallVector<Operation *> open; // the wait of the reduction under way, and what names its result
-    for (Operation &op : llvm::make_early_inc_range(getOperation().getBody().front())) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
       auto collective = dyn_cast<ccl::CollectiveOpInterface>(op);
       bool isReduction = collective && ruleOf(collective.getKind()).adds;
       bool usesOpen =
@@ -251,10 +245,28 @@ struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
     }
   }
 
+  Block &block;
+  const SymbolTable &symbols;
+  const int64_t depth;
   DenseMap<Operation *, size_t> places;        ///< in the beginning
   DenseSet<Operation *> moved;                 ///< makers of gathers
   DenseMap<Operation *, Window> windows;       ///< of reads of variables whose policy says it
   DenseMap<Operation *, bool> overlapsUpdates; ///< of fences in updates of such
+};
+
+struct Prefetch : splitcast::impl::PrefetchPassBase<Prefetch> {
+  using PrefetchPassBase::PrefetchPassBase;
+
+  void runOnOperation() override {
+    if (depth < 0) {
+      getOperation().emitError() << "'ccl-prefetch' got depth=" << depth.getValue() << "; it is at least 0";
+      return signalPassFailure();
+    }
+    const SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(verifyStraightLine(function)) || failed(FunctionPrefetch(function, symbols, depth).run()))
+        return signalPassFailure();
+  }
 };
 
 } // namespace

@@ -234,12 +234,14 @@ private:
 
 struct UpdateAsReduced : splitcast::impl::UpdateAsReducedPassBase<UpdateAsReduced> {
   void runOnOperation() override {
-    if (failed(verifyStraightLine(getOperation())))
-      return signalPassFailure();
-    SymbolTable symbols(getOperation()->getParentOfType<ModuleOp>());
-    Block &block = getOperation().getBody().front();
-    Updates updates(block, [&](StringRef storage) { return isUpdatedEarly(storage, symbols); });
-    Mover(block, updates).run();
+    const SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (failed(verifyStraightLine(function)))
+        return signalPassFailure();
+      Block &block = function.getBody().front();
+      Updates updates(block, [&](StringRef storage) { return isUpdatedEarly(storage, symbols); });
+      Mover(block, updates).run();
+    }
   }
 
   /// A storage's variables have one policy, and states that of their variable.

@@ -26,12 +26,13 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
       return signalPassFailure();
     }
     auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"), ranks = module->getAttrOfType<IntegerAttr>("ccl.ranks");
+    const MemoryReports memory(module);
     for (const exec::EntryPoint &point : exec::entryPointsOf(module)) {
       llvm::errs() << "@" << point.name;
       if (rank && ranks)
         llvm::errs() << ", rank " << rank.getInt() << " of " << ranks.getInt();
       llvm::errs() << "\n";
-      print(reportMemory(module, point), llvm::errs());
+      print(memory.of(point), llvm::errs());
       print(reportCommunication(point), llvm::errs());
     }
   }

@@ -11,8 +11,6 @@
 
 #include "llvm/Support/Format.h"
 
-#include <map>
-
 using namespace mlir;
 
 namespace splitcast {
@@ -26,22 +24,14 @@ SmallVector<exec::BufferAttr> buffersOf(exec::PlanOp plan) {
   return buffers;
 }
 
-/// Bytes of storages by group, and by what they are.
+/// Adds storages to a report, by group and by what they are.
 class StorageBytes {
 public:
-  StorageBytes(ModuleOp plans, const exec::EntryPoint &point, MemoryReport &report)
-      : spaces(plans), symbols(plans), report(report) {
-    for (const exec::EntryRun &run : point.runs)
-      for (exec::BufferAttr buffer : buffersOf(run.plan))
-        if (buffer.getRole() == exec::Role::Accumulator)
-          accumulators.insert(buffer.getOwner());
-  }
+  StorageBytes(const SymbolTable &symbols, const MemoryReports::GroupIndices &indices, MemoryReport &report)
+      : indices(indices), symbols(symbols), report(report) {}
 
-  /// Of what is in the arena, accumulators of this step, by group; the arena's own terms have their sum.
-  void add(exec::StorageOp storage) {
-    isAtRest = spaces.keeps(storage.getRange());
-    if (!isAtRest && !accumulators.contains(storage.getSymNameAttr()))
-      return;
+  /// Those that are not at rest lie in the arena, whose own terms have their sum.
+  void add(exec::StorageOp storage, bool isAtRest) {
     const int64_t bytes = storage.getRange().getBytes(), elementBytes = sbp::elementBytes(storage.getType());
     std::vector<std::pair<int64_t, StringRef>> members; ///< by their first byte
     for (auto [offset, member] : llvm::zip(storage.getOffsets(), storage.getMembers()))
@@ -50,13 +40,15 @@ public:
     // A member's bytes reach to the next one's; what is before the first is its own, too.
     for (size_t i = 0; i < members.size(); ++i)
       add(symbols.lookup<sbp::VariableOp>(members[i].second),
-          (i + 1 == members.size() ? bytes : members[i + 1].first) - (i == 0 ? 0 : members[i].first));
+          (i + 1 == members.size() ? bytes : members[i + 1].first) - (i == 0 ? 0 : members[i].first), isAtRest);
     if (members.empty())
       report.otherState += bytes;
   }
 
+  MemoryReports::GroupIndices indices; ///< of the report's groups
+
 private:
-  void add(sbp::VariableOp variable, int64_t bytes) {
+  void add(sbp::VariableOp variable, int64_t bytes, bool isAtRest) {
     if (!variable || (!variable.getStateOf() && !variable.getCarried() && variable.getTensorType().getRank() == 0)) {
       report.otherState += bytes;
       return;
@@ -84,12 +76,8 @@ private:
     return report.groups[known->second];
   }
 
-  const exec::Spaces spaces;
-  SymbolTable symbols;
+  const SymbolTable &symbols;
   MemoryReport &report;
-  DenseSet<StringAttr> accumulators; ///< storages in the arena of the step
-  bool isAtRest = true;              ///< where the storage lies that is added
-  std::map<std::pair<std::string, sbp::Policy>, size_t> indices;
 };
 
 /// Where in a plan most of the arena is live, in bytes of whole units of alignment.
@@ -175,14 +163,25 @@ bool MemoryReport::hasSeveralPolicies() const {
   return llvm::any_of(groups, [&](const GroupMemory &group) { return group.policy != groups.front().policy; });
 }
 
-MemoryReport reportMemory(ModuleOp plans, const exec::EntryPoint &point) {
-  MemoryReport report;
-  StorageBytes storages(plans, point, report);
+MemoryReports::MemoryReports(ModuleOp plans) : spaces(plans), symbols(plans) {
+  StorageBytes storages(symbols, {}, shared);
   for (auto storage : plans.getOps<exec::StorageOp>())
-    storages.add(storage);
-  addSharedMemory(plans, report);
+    if (spaces.keeps(storage.getRange()))
+      storages.add(storage, /*isAtRest=*/true);
+  groupIndices = std::move(storages.indices);
+  addSharedMemory(plans, shared);
+}
+
+MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
+  MemoryReport report = shared;
+  StorageBytes storages(symbols, groupIndices, report);
+  DenseSet<StringAttr> added; // runs share them
+  for (const exec::EntryRun &run : point.runs)
+    for (exec::BufferAttr buffer : buffersOf(run.plan))
+      if (buffer.getRole() == exec::Role::Accumulator && added.insert(buffer.getOwner()).second)
+        if (auto storage = symbols.lookup<exec::StorageOp>(buffer.getOwner()); !spaces.keeps(storage.getRange()))
+          storages.add(storage, /*isAtRest=*/false);
   addArena(point, report);
-  const exec::Spaces spaces(plans);
   for (const exec::EntryRun &run : point.runs)
     report.functionArenaBytes =
         std::max(report.functionArenaBytes,

@@ -8,6 +8,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,22 @@ struct CommunicationReport {
   int64_t savedBytes = 0;
 };
 
-MemoryReport reportMemory(mlir::ModuleOp plans, const exec::EntryPoint &point);
+/// Of the entry points of a module; what they share is added up once. Requires that the module lives as long, and is
+/// not changed.
+class MemoryReports {
+public:
+  explicit MemoryReports(mlir::ModuleOp plans);
+  MemoryReport of(const exec::EntryPoint &point) const;
+
+  using GroupIndices = std::map<std::pair<std::string, sbp::Policy>, size_t>;
+
+private:
+  exec::Spaces spaces;
+  mlir::SymbolTable symbols;
+  MemoryReport shared;       ///< what lies at rest, and what the functions share
+  GroupIndices groupIndices; ///< in `shared`
+};
+
 CommunicationReport reportCommunication(const exec::EntryPoint &point);
 /// Of one run of a plan.
 CommunicationReport reportCommunication(exec::PlanOp plan);
