@@ -275,7 +275,8 @@ public:
   }
   CommunicationReport communicationReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
-    return function.ok() ? reportCommunication((*function)->point) : CommunicationReport();
+    SymbolTableCollection symbols;
+    return function.ok() ? reportCommunication((*function)->point, symbols) : CommunicationReport();
   }
   ModuleOp plan() override { return *plans; }
 

@@ -27,13 +27,14 @@ struct Report : splitcast::impl::ReportPassBase<Report> {
     }
     auto rank = module->getAttrOfType<IntegerAttr>("ccl.rank"), ranks = module->getAttrOfType<IntegerAttr>("ccl.ranks");
     const MemoryReports memory(module);
+    SymbolTableCollection symbols;
     for (const exec::EntryPoint &point : exec::entryPointsOf(module)) {
       llvm::errs() << "@" << point.name;
       if (rank && ranks)
         llvm::errs() << ", rank " << rank.getInt() << " of " << ranks.getInt();
       llvm::errs() << "\n";
       print(memory.of(point), llvm::errs());
-      print(reportCommunication(point), llvm::errs());
+      print(reportCommunication(point, symbols), llvm::errs());
     }
   }
 };

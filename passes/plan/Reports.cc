@@ -190,9 +190,8 @@ MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
 }
 
 /// What a plan sends when it is run so often, by the name of the collective.
-static void addCommunication(exec::PlanOp plan, int64_t times,
+static void addCommunication(exec::PlanOp plan, int64_t times, SymbolTableCollection &symbols,
                              std::map<std::string, CommunicationReport::Entry> &byKind) {
-  SymbolTableCollection symbols;
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
     std::string kind = op.getRule().name;
     std::replace(kind.begin(), kind.end(), '_', '-');
@@ -214,13 +213,13 @@ static CommunicationReport reportOf(const std::map<std::string, CommunicationRep
 
 CommunicationReport reportCommunication(exec::PlanOp plan) {
   std::map<std::string, CommunicationReport::Entry> byKind;
-  addCommunication(plan, 1, byKind);
+  SymbolTableCollection symbols;
+  addCommunication(plan, 1, symbols, byKind);
   return reportOf(byKind);
 }
 
 /// What is sent to add up.
-static int64_t bytesForSums(exec::PlanOp plan) {
-  SymbolTableCollection symbols;
+static int64_t bytesForSums(exec::PlanOp plan, SymbolTableCollection &symbols) {
   int64_t bytes = 0;
   for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>())
     if (op.getRule().adds)
@@ -229,19 +228,19 @@ static int64_t bytesForSums(exec::PlanOp plan) {
 }
 
 /// Of the last run, for each micro-batch before it: those add up that much less.
-static int64_t bytesSummedOnce(ArrayRef<exec::EntryRun> runs) {
+static int64_t bytesSummedOnce(ArrayRef<exec::EntryRun> runs, SymbolTableCollection &symbols) {
   if (runs.size() < 2 || runs.drop_back().back().end != runs.back().begin)
     return 0;
-  const int64_t more = bytesForSums(runs.back().plan) - bytesForSums(runs.drop_back().back().plan);
+  const int64_t more = bytesForSums(runs.back().plan, symbols) - bytesForSums(runs.drop_back().back().plan, symbols);
   return sbp::cappedProduct(runs.back().begin, std::max<int64_t>(more, 0));
 }
 
-CommunicationReport reportCommunication(const exec::EntryPoint &point) {
+CommunicationReport reportCommunication(const exec::EntryPoint &point, SymbolTableCollection &symbols) {
   std::map<std::string, CommunicationReport::Entry> byKind;
   for (const exec::EntryRun &run : point.runs)
-    addCommunication(run.plan, run.end - run.begin, byKind);
+    addCommunication(run.plan, run.end - run.begin, symbols, byKind);
   CommunicationReport report = reportOf(byKind);
-  report.savedBytes = bytesSummedOnce(point.runs);
+  report.savedBytes = bytesSummedOnce(point.runs, symbols);
   return report;
 }
 

@@ -77,7 +77,8 @@ private:
   GroupIndices groupIndices; ///< in `shared`
 };
 
-CommunicationReport reportCommunication(const exec::EntryPoint &point);
+/// `symbols`: any, which may serve several calls.
+CommunicationReport reportCommunication(const exec::EntryPoint &point, mlir::SymbolTableCollection &symbols);
 /// Of one run of a plan.
 CommunicationReport reportCommunication(exec::PlanOp plan);
 
