@@ -333,9 +333,9 @@ Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const I
   return builder.variable(builder.currentFunction(), name, shape, init, options);
 }
 
-/// Whether the optimizer and the schedule are what they may be.
-static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer,
-                       const std::optional<RateSchedule> &schedule) {
+/// Whether the optimizer, the schedule and what gradients are clipped to are what they may be.
+static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, const StepOptions &options) {
+  const std::optional<RateSchedule> &schedule = options.schedule;
   std::optional<std::string> wrong = optimizer->wrong();
   if (!wrong && schedule)
     wrong = (*schedule)->wrong();
@@ -344,8 +344,10 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer,
     return false;
   }
   MLIRContext *context = &b.state.context;
+  auto number = [&](const std::optional<double> &said) { return said ? b.number(*said) : FloatAttr(); };
   return b.append<nn::MinimizeOp>(loss, nn::OptimizerAttr::get(context, optimizer),
-                                  schedule ? nn::RateScheduleAttr::get(context, *schedule) : nn::RateScheduleAttr());
+                                  schedule ? nn::RateScheduleAttr::get(context, *schedule) : nn::RateScheduleAttr(),
+                                  number(options.clipNorm), number(options.clipValue));
 }
 
 void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {
@@ -361,7 +363,7 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
     builder->fail(absl::StrCat("is the second in function '", function.op.getName().str(),
                                "'; add the losses and minimize their sum"));
   else
-    function.isMinimized = minimizeBy(*builder, loss.value, optimizer, options.schedule);
+    function.isMinimized = minimizeBy(*builder, loss.value, optimizer, options);
   if (options.accumulate < 1)
     builder->fail(absl::StrCat("is to be computed in ", options.accumulate, " micro-batches; there is at least one"));
   else if (options.accumulate > 1)

@@ -139,6 +139,9 @@ struct StepOptions {
   std::optional<bool> reproducible = std::nullopt;
   /// By what the learning rate is multiplied at each step: CosineRate{.steps = 1000, .warmup = 100}.
   std::optional<RateSchedule> schedule = std::nullopt;
+  /// Gradients are multiplied by clipNorm / (norm + 1e-6) where the norm of all of them together is more; or their
+  /// elements are brought to -clipValue .. clipValue. Above 0; one of them at most.
+  std::optional<double> clipNorm = std::nullopt, clipValue = std::nullopt;
 };
 
 //===----------------------------------------------------------------------===//

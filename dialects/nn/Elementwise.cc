@@ -229,6 +229,18 @@ std::vector<sbp::LinearSet> splitcast::nn::linearIfExtending(Operation *cast) {
   return {};
 }
 
+Value ClampOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  Value least = scalarConstant(b, loc, x[0].getType(), getLeast().convertToDouble());
+  Value most = scalarConstant(b, loc, x[0].getType(), getMost().convertToDouble());
+  return b.create<arith::MinimumFOp>(loc, b.create<arith::MaximumFOp>(loc, x[0], least), most);
+}
+LogicalResult ClampOp::verify() {
+  const double least = getLeast().convertToDouble(), most = getMost().convertToDouble();
+  if (!(least <= most))
+    return emitOpError() << "has least = " << least << " and most = " << most << "; least must not be more than most";
+  return success();
+}
+
 Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Type from = x[0].getType(), to = getResult().getType().getElementType();
   if (from == to)

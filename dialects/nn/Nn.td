@@ -163,6 +163,18 @@ def Nn_GeluGradOp : Nn_Elementwise<"gelu_grad", "{{{0}, {}}}"> {
   }]>];
 }
 
+def Nn_ClampOp : Nn_Elementwise<"clamp", "{}"> {
+  let summary = "x, or `least` where it is less, or `most` where it is more; a NaN stays one";
+  let description = [{
+    - C1: least <= most, and neither is a NaN.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, F64Attr:$least, F64Attr:$most);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$least, "double":$most), [{
+    build($_builder, $_state, elementwiseResultType({input}), input, $_builder.getF64FloatAttr(least), $_builder.getF64FloatAttr(most));
+  }]>];
+  let hasVerifier = 1;
+}
+
 def Nn_NotEqualOp : Nn_Elementwise<"not_equal", "{}", [ConvertsElements]> {
   let summary = "1 where an integer is another than `value`, else 0; in the result's element type";
   let arguments = (ins Nn_IndexTensor:$input, I64Attr:$value);
@@ -215,6 +227,47 @@ def Nn_ExactSumOp : Nn_Elementwise<"exact_sum", "{}", [ConvertsElements]> {
     build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType(parts)).clone(elementType), parts[0],
           parts[1], parts[2]);
   }]>];
+}
+
+def Nn_SquarePartsOp : Nn_ComputeOp<"square_parts"> {
+  let summary = "The sum of all elements' squares, as 24 numbers of f64 whose sums have no rounding";
+  let description = [{
+    Part k of a square s is what the parts before it leave of s, rounded to a multiple of q_k = 2^(237 - 20 k), and the result has the sum of each part. All
+    squares of f32 are below 2^256, and a part after the first is at most q_(k-1) / 2, so sums of up to 2^34 elements have no rounding, and are the same in
+    every order, over whatever pieces. What the last part leaves, at most 2^-224, is dropped. The square of an f64 is rounded to f64 first. (Demmel and Nguyen
+    2013, "Fast reproducible floating-point summation".) What is infinite is so in part 0; a NaN is one in all.
+
+    So a tensor may lie in whatever pieces ZeRO wants it in, slots of buckets included: the result is then P, and no row of it changes a bit.
+    nn.sum_parts adds up those of several tensors, and nn.total_of_parts makes the number.
+    - C1: The result is tensor<24xf64>.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_DoubleTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+  let extraClassDeclaration = [{
+    static constexpr int64_t kNumParts = 24, kMostElements = int64_t{1} << 34;
+  }];
+}
+
+def Nn_TotalOfPartsOp : Nn_ComputeOp<"total_of_parts"> {
+  let summary = "The number whose parts these are, or sums of them: their sum, rounded";
+  let description = [{
+    Not linear, unlike a sum: parts are added up over ranks before, where nothing is rounded.
+    - C1: The operand is tensor<24xf64>, the result tensor<f64>.
+  }];
+  let arguments = (ins Nn_DoubleTensor:$parts);
+  let results = (outs Nn_DoubleTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$parts)>];
+}
+
+def Nn_SumPartsOp : Nn_ComputeOp<"sum_parts"> {
+  let summary = "The sum of tensors whose sums have no rounding: of results of nn.square_parts";
+  let description = [{
+    - C1: There is an operand, and all are of one type, which is the result's.
+  }];
+  let arguments = (ins Variadic<Nn_DoubleTensor>:$parts);
+  let results = (outs Nn_DoubleTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts)>];
 }
 
 //===----------------------------------------------------------------------===//
@@ -509,10 +562,14 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     ```
     'nn-differentiate' replaces it by the backward ops and one nn.update per trainable variable. With a schedule, `schedule
     #nn.cosine<steps = 1000.0, end = 0.1, warmup = 100.0>`, the learning rate is the optimizer's times what that says.
+    With `{clip_norm = 1.0}`, gradients whose norm, that of all of them together, is more are multiplied by clip_norm / (norm + 10^-6); with `{clip_value =
+    0.5}`, elements are brought to -0.5 .. 0.5.
     - C1: The loss is a scalar.
     - C2: The optimizer is one that is known, and so is the schedule.
+    - C3: clip_norm and clip_value are finite numbers above 0, and there is one of them at most.
   }];
-  let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule);
+  let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm,
+                       OptionalAttr<F64Attr>:$clip_value);
   let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }
@@ -520,12 +577,15 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
 def Nn_UpdateOp : Nn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Updates one variable with its gradient";
   let description = [{
-    Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments.
+    Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments. Gradients are clipped before by 'nn-clip-gradients', as
+    nn.minimize says; updates of a function with the same `clip_set` share a norm.
     - C1: The variable exists and has the gradient's shape and element type.
     - C2: The optimizer is one that is known, and so is the schedule.
+    - C3: clip_norm and clip_value are as nn.minimize's, and there is a clip_set where there is a clip_norm.
   }];
   let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Sbp_TokenType:$scope, AnyAttr:$optimizer,
-                       OptionalAttr<AnyAttr>:$schedule);
+                       OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
+                       OptionalAttr<I64Attr>:$clip_set);
   let assemblyFormat = "$variable `,` $gradient `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
 }
 

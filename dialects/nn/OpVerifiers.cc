@@ -15,11 +15,24 @@ template <typename OpT> static LogicalResult verifyOptimizer(OpT op) {
   return success();
 }
 
+/// Whether the numbers by which gradients are clipped are such.
+template <typename OpT> static LogicalResult verifyClips(OpT op) {
+  if (op.getClipNormAttr() && op.getClipValueAttr())
+    return op.emitOpError() << "has clip_norm = " << op.getClipNormAttr().getValueAsDouble()
+                            << " and clip_value = " << op.getClipValueAttr().getValueAsDouble()
+                            << "; gradients are clipped by one of them";
+  for (auto [name, clip] : {std::pair("clip_norm", op.getClipNormAttr()), {"clip_value", op.getClipValueAttr()}})
+    if (clip && !contains(Bounds::Positive, clip.getValueAsDouble()))
+      return op.emitOpError() << "has " << name << " = " << clip.getValueAsDouble() << "; it must be "
+                              << toString(Bounds::Positive);
+  return success();
+}
+
 LogicalResult MinimizeOp::verify() {
   if (getLoss().getType().getRank() != 0)
     return emitOpError() << "has a loss of type " << getLoss().getType()
                          << "; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale";
-  return verifyOptimizer(*this);
+  return success(succeeded(verifyOptimizer(*this)) && succeeded(verifyClips(*this)));
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -29,7 +42,9 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (undecided(variable.getType()) != undecided(getGradient().getType()))
     return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @"
                          << getVariable() << " is " << undecided(variable.getType());
-  return verifyOptimizer(*this);
+  if (getClipNormAttr() && !getClipSetAttr())
+    return emitOpError() << "has clip_norm and no clip_set; updates that share a norm have the same";
+  return success(succeeded(verifyOptimizer(*this)) && succeeded(verifyClips(*this)));
 }
 
 LogicalResult FusionOp::verify() {

@@ -179,18 +179,33 @@ private:
       accumulate(operand, gradient);
   }
 
+  /// The updates of this loss share a norm with those of no other.
+  IntegerAttr clipSet() {
+    if (!minimize.getClipNormAttr())
+      return {};
+    int64_t number = 0;
+    for (auto update : block.getOps<nn::UpdateOp>())
+      if (auto set = update.getClipSetAttr())
+        number = std::max(number, set.getInt() + 1);
+    return builder.getI64IntegerAttr(number);
+  }
+
   void emitUpdates() {
+    const IntegerAttr set = clipSet();
+    SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // before any update, which may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
-      auto variable = cast<FlatSymbolRefAttr>(symbol);
       Value sum;
       for (Value gradient : contributions)
         sum = sum ? builder.create<nn::AddOp>(gradient.getLoc(), sum, gradient).getResult() : gradient;
-      if (!sum)
-        continue;
+      if (sum)
+        sums.push_back({cast<FlatSymbolRefAttr>(symbol), sum});
+    }
+    for (auto [variable, sum] : sums) {
       Location loc = minimize.getLoc();
       Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
                                                  nullptr, variable);
-      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(), minimize.getScheduleAttr());
+      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(), minimize.getScheduleAttr(),
+                                   minimize.getClipNormAttr(), minimize.getClipValueAttr(), set);
     }
   }
 

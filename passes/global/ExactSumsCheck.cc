@@ -34,13 +34,20 @@ LogicalResult ExactSumsCheck::verify(Block &body) const {
 
 sbp::Sbp ExactSumsCheck::entryOf(Value value) const { return sbp::signatureOf(value).toAlgebra()[axis]; }
 
+/// Whether an op sums without rounding.
+static bool sumsExactly(Operation *op) {
+  auto sharded = dyn_cast_or_null<sbp::ShardingOpInterface>(op);
+  return sharded && sharded.getLoopSpec().exactSums;
+}
+
 /// Of parts and their sums, or an integer.
 static bool isExact(Value value) {
   SmallVector<Value> open = {value};
   while (!open.empty()) {
     Value next = open.pop_back_val();
     Operation *maker = next.getDefiningOp();
-    if (isa<IntegerType>(getElementTypeOrSelf(next.getType())) || isa_and_nonnull<nn::ExactPartOp>(maker))
+    if (isa<IntegerType>(getElementTypeOrSelf(next.getType())) || isa_and_nonnull<nn::ExactPartOp>(maker) ||
+        sumsExactly(maker))
       continue;
     if (isa_and_nonnull<nn::AddOp>(maker))
       open.append(maker->operand_begin(), maker->operand_end());
@@ -73,7 +80,7 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
 /// What is more than elementwise takes of the batch what a rank has of it, and nothing of other ranks.
 LogicalResult ExactSumsCheck::verifyRows(Operation *op) const {
   auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
-  if (!sharded || isa<sbp::BoxingOp, sbp::FenceOp>(op) ||
+  if (!sharded || isa<sbp::BoxingOp, sbp::FenceOp>(op) || sumsExactly(op) ||
       (sbp::isElementwise(sharded.getLoopSpec()) && !isa<nn::ExactPartOp>(op)))
     return success();
   for (Value operand : sbp::tensorOperands(op)) {

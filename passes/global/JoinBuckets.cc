@@ -80,12 +80,17 @@ private:
     return keep(op);
   }
 
-  /// Moves what stays as it is to its new place.
+  /// Moves what stays as it is to its new place. Of a slot it may take what a rank has of the member.
   LogicalResult keep(Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      if (isSlot(operand.get()))
+      if (!isSlot(operand.get())) {
+        operand.set(now(operand.get()));
+        continue;
+      }
+      auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
+      if (!sharded || !sharded.getLoopSpec().exactSums)
         return op->emitOpError() << "uses a slot of a bucket, but is not elementwise; box it to S(dim) or B first";
-      operand.set(now(operand.get()));
+      operand.set(memberOf(op->getLoc(), operand.get()));
     }
     if (op != block.getTerminator())
       op->moveBefore(block.getTerminator());
@@ -114,6 +119,12 @@ private:
     if (!member)
       member = builder.create<sbp::BucketMemberOp>(value.getLoc(), value.getType(), range, offset, bucket.getSymName());
     return member;
+  }
+
+  /// A slot by itself: of its range, what is at its place.
+  Value memberOf(Location loc, Value slot) {
+    const sbp::Slot place = *sbp::signatureOf(slot).getFlatSlot();
+    return builder.create<sbp::BucketMemberOp>(loc, slot.getType(), ranges.lookup(slot), place.offset, place.bucket);
   }
 
   sbp::BucketOp bucketOf(const sbp::Slot &slot) const {
@@ -187,7 +198,7 @@ private:
                                           storage->role.getValue());
     else
       for (Operation *op : ops)
-        writeAssign(cast<sbp::AssignOp>(op), storage->bucket);
+        writeAssign(cast<sbp::AssignOp>(op));
     current.erase(storage);
     llvm::append_range(replaced, ops);
     return success();
@@ -203,11 +214,10 @@ private:
     return isThere ? homes.lookup(value).range : Value();
   }
 
-  void writeAssign(sbp::AssignOp assign, sbp::BucketOp bucket) {
+  void writeAssign(sbp::AssignOp assign) {
     Value value = now(assign.getValue());
     if (isSlot(value))
-      value = builder.create<sbp::BucketMemberOp>(assign.getLoc(), value.getType(), ranges.lookup(value),
-                                                  sbp::signatureOf(value).getFlatSlot()->offset, bucket.getSymName());
+      value = memberOf(assign.getLoc(), value);
     builder.create<sbp::AssignOp>(assign.getLoc(), assign.getVariableAttr(), value);
   }
 

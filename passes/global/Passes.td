@@ -40,6 +40,28 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
 
+def ClipGradientsPass : Pass<"nn-clip-gradients", "mlir::ModuleOp"> {
+  let summary = "Clips the gradients of updates, by value or by the norm of all that share it";
+  let description = [{
+    A gradient is clipped as the update gets it: fenced in the scope of its update, so that it may lie as ZeRO stores the variable. Its sum of squares is made of
+    parts that have no rounding (nn.square_parts): so nothing is gathered for the norm, ranks add up 24 numbers, and the bits are the same at every stage. The
+    parts of a group's variables are added up first, then those of the groups, since those of a group lie alike. Gradients whose norm is no more than
+    clip_norm stay as they are, to the bit; others are multiplied by clip_norm / (norm + 10^-6), as PyTorch's clip_grad_norm_ does. After 'nn-differentiate',
+    before 'nn-expand-optimizers'. From tests/passes/global/clip_gradients_example.mlir:
+    ```mlir
+    nn.update @w, %g in %scope {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>      // before
+    %f = sbp.fence %g in %scope : tensor<4xf32>                                                          // after
+    %parts = nn.square_parts %f : (tensor<4xf32>) -> tensor<24xf64>
+    %clipped = nn.mul %f, %coefficient : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    nn.update @w, %clipped in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>
+    ```
+    - C1: Updates that share a norm have the same clip_norm.
+    - C2: Their gradients are made before the first of them.
+    - C3: Together they have at most 2^34 elements.
+  }];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
+}
+
 def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
   let summary = "Replaces nn.update by elementwise ops, state variables and assignments";
   let description = [{

@@ -98,8 +98,10 @@ private:
     if (options.checksGradients && holds<nn::MinimizeOp>(before) && !holds<nn::MinimizeOp>(after))
       if (absl::Status status = checkGradients(before, **parsed, experiment); !status.ok())
         return status;
+    if (options.checksUpdates && !holds<nn::UpdateOp>(before) && holds<nn::UpdateOp>(after))
+      withUpdates = cast<ModuleOp>((*parsed)->clone());
     if (options.checksUpdates && holds<nn::UpdateOp>(before) && !holds<nn::UpdateOp>(after))
-      if (absl::Status status = checkUpdates(before, **parsed, experiment); !status.ok())
+      if (absl::Status status = checkUpdates(withUpdates ? *withUpdates : before, **parsed, experiment); !status.ok())
         return status;
     if (!canRun(after))
       return absl::OkStatus();
@@ -252,7 +254,8 @@ private:
   const EveryPassOptions &options;
   Modules modules; ///< one global, then one per rank
   std::string pass = "nothing";
-  OwningOpRef<ModuleOp> baseline; ///< the first global module that could run
+  OwningOpRef<ModuleOp> baseline;    ///< the first global module that could run
+  OwningOpRef<ModuleOp> withUpdates; ///< the first that had nn.update
   LevelOutcomes outcomes;
   std::vector<CarriedParts> carriedParts; ///< of the baseline
   std::optional<Outcome> wide;            ///< of the baseline, in f64

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -247,16 +248,17 @@ private:
 /// of its own; the power of a beta is the product of those that its updates had.
 class ReferenceOptimizer {
 public:
-  void update(nn::UpdateOp op, const Tensor &gradient, Tensor &parameter) {
+  void update(nn::UpdateOp op, reference::ValueOf valueOf, Tensor &parameter) {
     State &state = states[op.getVariable().str()];
-    state.resize(gradient.floats.size());
+    const std::vector<double> gradient = clipped(op, valueOf);
+    state.resize(gradient.size());
     if (auto adam = optimizerAs<Adam>(op.getOptimizer()))
       state.count(*adam);
     if (auto adamw = optimizerAs<AdamW>(op.getOptimizer()))
       state.count(*adamw);
     const Attribute optimizer = atRate(op);
-    for (size_t i = 0; i < gradient.floats.size(); ++i)
-      parameter.floats[i] = updated(optimizer, parameter.floats[i], gradient.floats[i], i, state);
+    for (size_t i = 0; i < gradient.size(); ++i)
+      parameter.floats[i] = updated(optimizer, parameter.floats[i], gradient[i], i, state);
   }
 
 private:
@@ -273,6 +275,29 @@ private:
       power2 *= adam.beta2;
     }
   };
+
+  static std::vector<double> clipped(nn::UpdateOp op, reference::ValueOf valueOf) {
+    std::vector<double> gradient = valueOf(op.getGradient()).floats;
+    if (FloatAttr most = op.getClipValueAttr())
+      for (double &element : gradient)
+        element = std::clamp(element, -most.getValueAsDouble(), most.getValueAsDouble());
+    if (FloatAttr most = op.getClipNormAttr()) {
+      const double coefficient = std::min(1.0, most.getValueAsDouble() / (normWith(op, valueOf) + 1e-6));
+      for (double &element : gradient)
+        element *= coefficient;
+    }
+    return gradient;
+  }
+
+  /// Of the gradients of all updates that share it.
+  static double normWith(nn::UpdateOp op, reference::ValueOf valueOf) {
+    double squares = 0;
+    for (auto update : op->getBlock()->getOps<nn::UpdateOp>())
+      if (update.getClipSetAttr() == op.getClipSetAttr())
+        for (double element : valueOf(update.getGradient()).floats)
+          squares += element * element;
+    return std::sqrt(squares);
+  }
 
   /// The optimizer with the learning rate that the schedule gives it in this run of the function.
   Attribute atRate(nn::UpdateOp op) {
@@ -337,8 +362,8 @@ private:
 absl::StatusOr<Outcome> runByFormulas(ModuleOp differentiated, const Experiment &experiment) {
   ReferenceOptimizer optimizer;
   absl::StatusOr<reference::GlobalInterpreter> interpreter =
-      interpret(differentiated, experiment.initial, [&](nn::UpdateOp op, const Tensor &gradient, Tensor &variable) {
-        optimizer.update(op, gradient, variable);
+      interpret(differentiated, experiment.initial, [&](nn::UpdateOp op, reference::ValueOf valueOf, Tensor &variable) {
+        optimizer.update(op, valueOf, variable);
       });
   if (!interpreter.ok())
     return interpreter.status();

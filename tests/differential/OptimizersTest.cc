@@ -33,10 +33,11 @@ protected:
   }
 
   /// Two variables, of the first 5 and the other 8 elements, that lie in one bucket or by rows.
-  mlir::OwningOpRef<mlir::ModuleOp> module(int64_t ranks, const std::string &optimizer, const std::string &schedule) {
-    const std::string text = absl::StrCat("#p = #sbp.placement<\"cpu\", [dp = ", ranks,
-                                          "]>\n#S0 = #sbp.nd<#p, [S(0)]>\n#B = #sbp.nd<#p, [B]>\n",
-                                          R"(module attributes {sbp.placement = #p} {
+  mlir::OwningOpRef<mlir::ModuleOp> module(int64_t ranks, const std::string &optimizer, const std::string &schedule,
+                                           const std::string &clip) {
+    const std::string text = absl::StrCat(
+        "#p = #sbp.placement<\"cpu\", [dp = ", ranks, "]>\n#S0 = #sbp.nd<#p, [S(0)]>\n#B = #sbp.nd<#p, [B]>\n",
+        R"(module attributes {sbp.placement = #p} {
 sbp.variable @w.a : tensor<5xf32, #B> init #sbp.constant<0.0>
 sbp.variable @w.b : tensor<8xf32, #B> init #sbp.constant<0.0>
 func.func @start(%a: tensor<5xf32, #B>, %b: tensor<8xf32, #B>) {
@@ -52,8 +53,8 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
   %4 = nn.reduce_sum %2 {dims = array<i64: 0, 1>} : (tensor<6x5xf32>) -> tensor<f32>
   %5 = nn.reduce_sum %3 {dims = array<i64: 0, 1>} : (tensor<6x8xf32>) -> tensor<f32>
   %6 = nn.add %4, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-  nn.minimize %6 : tensor<f32> with )",
-                                          optimizer, schedule.empty() ? "" : absl::StrCat(" schedule ", schedule), R"(
+  nn.minimize %6 )",
+        clip, " : tensor<f32> with ", optimizer, schedule.empty() ? "" : absl::StrCat(" schedule ", schedule), R"(
   %7 = sbp.boxing %6 : tensor<f32> -> tensor<f32, #B>
   return %7 : tensor<f32, #B>
 }
@@ -99,8 +100,8 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
   }
 
   void expectCase(const json &of, int64_t ranks, const std::vector<Configuration> &configurations) {
-    const std::string optimizer = of["optimizer"], schedule = of["schedule"];
-    mlir::OwningOpRef<mlir::ModuleOp> source = module(ranks, optimizer, schedule);
+    mlir::OwningOpRef<mlir::ModuleOp> source =
+        module(ranks, of["optimizer"], of["schedule"], of.value("clip", std::string()));
     ASSERT_TRUE(source);
     std::optional<Outcome> first;
     for (const Configuration &configuration : configurations) {

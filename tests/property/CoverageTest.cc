@@ -87,7 +87,8 @@ TEST_F(CoverageTest, AFifthOfTheGraphsHasSmallFloats) {
 
 TEST_F(CoverageTest, EveryOpButTheLossTakesSmallFloats) {
   // Exact sums stand where addends are summed: see below.
-  const std::set<std::string> others = {"nn.minimize", "nn.exact_part", "nn.exact_sum"};
+  const std::set<std::string> others = {"nn.minimize", "nn.exact_part", "nn.exact_sum", "nn.sum_parts",
+                                        "nn.total_of_parts"};
   for (const std::string &op : opsOfDialects({"nn"}))
     if (others.count(op) == 0)
       EXPECT_GE(halves.of(op), 3) << op;
@@ -101,8 +102,9 @@ TEST_F(CoverageTest, EveryOpButTheLossTakesSmallFloats) {
 TEST_F(CoverageTest, EveryOpTakesTensorsOfOneExtent) {
   EXPECT_GE(squares.graphs, GRAPHS / 3);
   EXPECT_GE(cubes.graphs, GRAPHS / 10);
+  const std::set<std::string> others = {"nn.minimize", "nn.sum_parts", "nn.total_of_parts"}; // of 24 numbers
   for (const std::string &op : opsOfDialects({"nn"}))
-    if (op != "nn.minimize")
+    if (others.count(op) == 0)
       EXPECT_GE(squares.of(op), 6) << op;
 }
 

@@ -187,7 +187,8 @@ void FunctionBuilder::minimize(Attribute optimizer) {
   // Powers of two: what is exact stays exact.
   loss = make<nn::ScaleOp>(loss, ofIntegers ? 0.5 : 0.0625);
   know(loss, 1);
-  b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer, /*schedule=*/Attribute());
+  b.create<nn::MinimizeOp>(b.getUnknownLoc(), loss, optimizer, /*schedule=*/Attribute(), /*clip_norm=*/FloatAttr(),
+                           /*clip_value=*/FloatAttr());
   isMinimized = true;
 }
 

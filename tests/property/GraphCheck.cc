@@ -41,7 +41,7 @@ differential::Experiment upToSecondStep(ModuleOp module, differential::Experimen
 bool isExactlyLinear(nn::MinimizeOp op) {
   using differential::optimizerAs;
   const Attribute optimizer = op.getOptimizer();
-  return !op.getSchedule() &&
+  return !op.getSchedule() && !op.getClipNormAttr() && !op.getClipValueAttr() &&
          (optimizerAs<Sgd>(optimizer) || optimizerAs<Momentum>(optimizer) || optimizerAs<Nesterov>(optimizer));
 }
 
@@ -58,6 +58,8 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
       op.setOptimizerAttr(nn::OptimizerAttr::get(
           op.getContext(), Sgd{cast<nn::OptimizerAttr>(op.getOptimizer()).model()->learningRate()}));
     op.removeScheduleAttr();
+    op.removeClipNormAttr();
+    op.removeClipValueAttr();
   });
   if (!graph.isOfIntegers || (isRounded && usesUpdated))
     return false;

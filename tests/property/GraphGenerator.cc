@@ -78,6 +78,21 @@ bool changeTraining(Random &random, ModuleOp module) {
   return givesSchedule && schedule;
 }
 
+/// Gradients clipped, in each step or none, by numbers that clip some. Returns by what.
+std::optional<Feature> clipGradients(Random &random, ModuleOp module) {
+  const int64_t way = random.below(100);
+  if (way >= 30)
+    return std::nullopt;
+  module.walk([&](nn::MinimizeOp op) {
+    auto most = FloatAttr::get(Float64Type::get(op.getContext()), random.pick(std::vector<double>{0.25, 1.0, 8.0}));
+    if (way < 18)
+      op.setClipNormAttr(most);
+    else
+      op.setClipValueAttr(most);
+  });
+  return way < 18 ? Feature::ClippedByNorm : Feature::ClippedByValue;
+}
+
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
 
 std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
@@ -377,6 +392,9 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
     model.features.insert(Feature::OwnPolicies);
   if (Random training(seed ^ 0x94d049bb133111eb); changeTraining(training, *model.module))
     model.features.insert(Feature::ScheduledRate);
+  Random clips(seed ^ 0xe7037ed1a0b428db);
+  if (std::optional<Feature> clipped = clipGradients(clips, *model.module))
+    model.features.insert(*clipped);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
@@ -432,10 +450,10 @@ bool sumsHalvesOverRanks(const GeneratedGraph &graph) {
 } // namespace
 
 bool GeneratedGraph::isPlainModel() const {
-  static const std::set<std::string> plain = {toString(Feature::OwnPolicies),     toString(Feature::TwoFunctions),
-                                              toString(Feature::TwoAdams),        toString(Feature::PartOfPart),
-                                              toString(Feature::PartialArgument), toString(Feature::EqualRoles),
-                                              toString(Feature::ScheduledRate)};
+  static const std::set<std::string> plain = {
+      toString(Feature::OwnPolicies),   toString(Feature::TwoFunctions),    toString(Feature::TwoAdams),
+      toString(Feature::PartOfPart),    toString(Feature::PartialArgument), toString(Feature::EqualRoles),
+      toString(Feature::ScheduledRate), toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue)};
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 

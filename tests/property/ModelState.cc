@@ -124,6 +124,8 @@ static const std::vector<const char *> &featureNames() {
                                                   "user's schedule",
                                                   "kept run of a user's",
                                                   "scheduled learning rate",
+                                                  "clipped by norm",
+                                                  "clipped by value",
                                                   "own policies"};
   return names;
 }

@@ -40,6 +40,8 @@ enum class Feature {
   UserSchedule,    ///< of functions that are no parts of one step
   KeptRun,         ///< of these, with a run that is kept
   ScheduledRate,   ///< the learning rate has a schedule
+  ClippedByNorm,   ///< gradients, of one step or each of several
+  ClippedByValue,  ///< likewise
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);

@@ -81,7 +81,7 @@ private:
       return needsPass(*op, "nn-expand-optimizers");
     absl::StatusOr<Tensor *> tensor = variable(op.getVariable());
     if (tensor.ok())
-      updateBy(op, *values.lookup(op.getGradient()), **tensor);
+      updateBy(op, [&](Value value) -> const Tensor & { return *values.lookup(value); }, **tensor);
     return tensor.status();
   }
 

@@ -18,12 +18,15 @@ class UpdateOp;
 
 namespace splitcast::reference {
 
+/// What a value is, of those that have been computed.
+using ValueOf = llvm::function_ref<const Tensor &(mlir::Value)>;
+
 struct InterpreterOptions {
   Precision precision = Precision::F32;
   /// Of sbp.variables; a seed, where there is one, is the initializer's own.
   Initializer initializer = initializeConstants;
-  /// What nn.update does with its gradient and variable. Without one it is an op that a pass must replace first.
-  std::function<void(nn::UpdateOp update, const Tensor &gradient, Tensor &variable)> update;
+  /// What nn.update does with its variable. Without one it is an op that a pass must replace first.
+  std::function<void(nn::UpdateOp update, ValueOf valueOf, Tensor &variable)> update;
 };
 
 class GlobalInterpreter {
@@ -53,7 +56,7 @@ private:
 
   mlir::ModuleOp module;
   Precision precision;
-  std::function<void(nn::UpdateOp, const Tensor &, Tensor &)> update;
+  std::function<void(nn::UpdateOp, ValueOf, Tensor &)> update;
   Variables values;
   LinalgEvaluator evaluator;
 };

@@ -2,7 +2,7 @@
 
     python3 tests/vectors/gen_optimizers.py            (needs NumPy and PyTorch; the build and the tests do not)
 
-A case is {optimizer, schedule, by, final}: attributes of nn.minimize, whose formula it is, and the variable after the last update.
+A case is {optimizer, schedule, clip, by, final}: attributes of nn.minimize (clip is left out where gradients are not clipped), whose formula it is, and the variable after the last update.
 All start from `initial`, and the gradient of update i is the sum of rows of slopes[i], multiples of 1/64.
 """
 import json
@@ -19,12 +19,13 @@ SLOPES = np.round(RNG.uniform(-1, 1, (STEPS, ROWS, ELEMENTS)) * 16) / 64
 WARMUP = 4
 
 
-def byTorch(make, schedule=None):
+def byTorch(make, schedule=None, clip=lambda parameter: None):
     parameter = torch.nn.Parameter(torch.tensor(INITIAL))
     optimizer = make([parameter])
     scheduler = schedule(optimizer) if schedule else None
     for step in range(STEPS):
         parameter.grad = torch.tensor(SLOPES[step].sum(axis=0))
+        clip(parameter)
         optimizer.step()
         if scheduler:
             scheduler.step()
@@ -100,6 +101,14 @@ def main():
     for text, schedule in schedules(0.02):
         cases.append({"optimizer": "#nn.adamw<lr = 0.02>", "schedule": text, "by": "PyTorch",
                       "final": byTorch(lambda p: torch.optim.AdamW(p, 0.02), schedule).tolist()})
+    # Of 20 norms, from 0.75 to 1.69: the first clips all, the second some.
+    for norm in (0.5, 1.3):
+        cases.append({"optimizer": "#nn.momentum<lr = 0.05>", "schedule": "", "clip": f"{{clip_norm = {norm}}}", "by": "PyTorch",
+                      "final": byTorch(lambda p: torch.optim.SGD(p, 0.05, momentum=0.9),
+                                       clip=lambda p, norm=norm: torch.nn.utils.clip_grad_norm_([p], norm)).tolist()})
+    cases.append({"optimizer": "#nn.momentum<lr = 0.05>", "schedule": "", "clip": "{clip_value = 0.3}", "by": "PyTorch",
+                  "final": byTorch(lambda p: torch.optim.SGD(p, 0.05, momentum=0.9),
+                                   clip=lambda p: torch.nn.utils.clip_grad_value_([p], 0.3)).tolist()})
     document = {"initial": INITIAL.tolist(), "slopes": SLOPES.tolist(), "cases": cases}
     with open(os.path.join(os.path.dirname(__file__), "optimizers.json"), "w", encoding="utf-8") as file:
         json.dump(document, file, separators=(",", ":"))

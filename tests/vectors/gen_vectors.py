@@ -10,7 +10,6 @@ Results are exact (tolerance 0) where IEEE arithmetic leaves no choice: single o
 products of small multiples of 1/8, which no order of summation rounds. What has an operand of bf16 or f16 is computed in
 f32, numbers that attributes give included, and rounded once.
 """
-import fractions
 import itertools
 import json
 import math
@@ -18,6 +17,7 @@ import os
 
 import numpy as np
 
+from exact_sums import exactParts, squareParts
 from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, realText, reals, rounded, roundedOnce
 
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
@@ -295,44 +295,10 @@ def comparisons():
         case("nn.not_equal", [(long, "i64")], [(rounded(long != value, "f32"), "f32")], f"value = {value} : i64")
 
 
-def sumOfParts(*parts):
-    """By whole numbers, rounded once to f64."""
-    def one(*values):
-        if not np.isfinite(values[0]):
-            return values[0]
-        return float(sum(fractions.Fraction(v) for v in values))
-    flat = [one(*map(float, values)) for values in zip(*(part.reshape(-1) for part in parts))]
-    return np.array(flat).reshape(parts[0].shape)
-
-
-def exactParts():
-    """Parts by Python's whole numbers, none by floats: what is left, rounded half to even to a multiple of the unit."""
-    units = [fractions.Fraction(2)**8, fractions.Fraction(1, 2**32), fractions.Fraction(1, 2**72)]
-    for element, shape in [("f32", (2, 3)), ("f64", (7,)), ("f32", (0, 3)), ("f32", ()), ("bf16", (5,)), ("f16", (5,))]:
-        scales = np.exp2(RNG.integers(-20 if element == "f16" else -60, 12 if element == "f16" else 46, shape))
-        x = rounded(reals(shape, "f64") * scales, element)
-        x = np.where(RNG.integers(0, 5, shape) == 0, 0, x).astype(x.dtype)
-        left, parts = [fractions.Fraction(float(v)) for v in x.reshape(-1)], []
-        for part, unit in enumerate(units):
-            values = [round(v / unit) * unit for v in left]  # half to even
-            left = [v - w for v, w in zip(left, values)]
-            parts.append(np.array([float(v) for v in values]).reshape(shape))
-            case("nn.exact_part", [(x, element)], [(parts[-1], "f64")], f"part = {part} : i64")
-        for to in ("f64", "f32"):
-            case("nn.exact_sum", [(part, "f64") for part in parts], [(rounded(sumOfParts(*parts), to), to)])
-    # Where the first two cancel, what the third adds is not lost; infinity stays.
-    large = [np.array([-2.0**20, 2.0**60, 0.0, np.inf, np.nan]), np.array([2.0**20 + 3 * 2.0**-32, 2.0**-32, -2.0**21, 0, 0]),
-             np.array([2.0**-40, 2.0**-72, 2.0**-70, 0, 0])]
-    for to in ("f64", "f32", "bf16", "f16"):
-        with np.errstate(over="ignore"):
-            case("nn.exact_sum", [(part, "f64") for part in large],
-                 [(rounded(rounded(sumOfParts(*large), "f64" if to == "f64" else "f32"), to), to)])
-    ends = np.array([2.0**47, -2.0**47, 2.0**47 - 2.0**23, np.inf, -np.inf, np.nan, -0.0, 128.0, 384.0], np.float32)
-    high = np.array([np.inf, -np.inf, 2.0**47 - 2.0**23, np.inf, -np.inf, np.nan, 0.0, 0.0, 512.0])
-    rest = np.array([0, 0, 0, 0, 0, np.nan, 0, 128.0, -128.0])
-    nothing = np.array([0, 0, 0, 0, 0, np.nan, 0, 0, 0])
-    for part, values in enumerate([high, rest, nothing]):
-        case("nn.exact_part", [(ends, "f32")], [(values, "f64")], f"part = {part} : i64")
+def clamps():
+    for element in ("f32", "f64", "bf16", "f16"):
+        x = np.concatenate([reals((9,), element), rounded([np.nan, np.inf, -np.inf, 0.5, -1.5], element)])
+        case("nn.clamp", [(x, element)], [(np.clip(x, -1.5, 0.5), element)], "least = -1.5 : f64, most = 0.5 : f64")
 
 
 # --- Transposes and products of many matrices -------------------------------------------------------------------------
@@ -664,7 +630,7 @@ def halfRows(element, tolerance):
 def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
-                   exactParts]:
+                   exactParts, squareParts, clamps]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

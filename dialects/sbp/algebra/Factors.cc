@@ -136,7 +136,23 @@ void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize) {
   factor.grain = factor.grain.afterSplit(row.unit, axisSize);
 }
 
+/// Whether each element of the one operand is an addend of all results.
+static bool sumsAll(const LoopSpec &spec) {
+  if (spec.operands.size() != 1)
+    return false;
+  for (const std::vector<int> &dim : spec.operands.front())
+    for (int factor : dim)
+      if (spec.factors[factor].kind != FactorKind::Sum)
+        return false;
+  return true;
+}
+
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot) {
+  if (spec.exactSums && sumsAll(spec))
+    return {{Sbp::flat(slot)},
+            std::vector<Sbp>(spec.results.size(), Sbp::partial()),
+            OpSignature::Reason::FlatElementwise,
+            -1};
   OpSignature row{{}, {}, OpSignature::Reason::FlatElementwise, -1};
   if (!spec.anyShape || spec.results.empty() || spec.results.front().empty())
     return {};
@@ -163,11 +179,12 @@ std::optional<OpSignature> rowOf(const LoopSpec &spec, int64_t axisSize, const s
   for (OpSignature &row : deriveSignatures(spec, axisSize, operands, results))
     if (matches(row))
       return std::move(row);
-  for (const Sbp &entry : results)
-    if (entry.isFlat()) {
-      OpSignature row = flatSignature(spec, entry.slot);
-      return matches(row) ? std::optional(row) : std::nullopt;
-    }
+  for (const std::vector<Sbp> *entries : {&results, &operands})
+    for (const Sbp &entry : *entries)
+      if (entry.isFlat()) {
+        OpSignature row = flatSignature(spec, entry.slot);
+        return matches(row) ? std::optional(row) : std::nullopt;
+      }
   return std::nullopt;
 }
 

@@ -69,6 +69,9 @@ struct LoopSpec {
   /// The op means the same on tensors of any shape: no attribute names a dimension, and no element depends on where it
   /// lies. So an elementwise one may run on a flat piece of its tensors.
   bool anyShape = false;
+  /// What it sums is added up without rounding, so that no order and no division of the addends changes a bit: the op
+  /// may be computed of any pieces, flat ones included.
+  bool exactSums = false;
 
   int addFactor(int64_t extent, FactorKind kind = FactorKind::Parallel);
 };
@@ -92,7 +95,8 @@ void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize);
 
 /// The row in which `slot` splits every operand and result: legal for an elementwise op of any shape, whose operands
 /// run over all factors of the results in the same order, or over none (scalars, which stay B). Empty rows when it is
-/// not.
+/// not. And for an op of one operand that sums all of it exactly: the slot's elements are its addends, and the results
+/// are P.
 OpSignature flatSignature(const LoopSpec &spec, const Slot &slot);
 
 /// The one of the rows above that has these entries; nothing when they are not legal.

@@ -183,7 +183,8 @@ struct Phases {
 /// Neither may change a bit of what the program computes. A bit depends on what is summed where: on the rows of ops
 /// that are more than elementwise, whose loops a row cuts into addends, and on whether an elementwise op gets addends
 /// or their sum, since the sum of what is rounded is not the rounded sum. Both are decided in `logical` and kept in
-/// `stored`. There is left to choose how the others are split, which changes no element.
+/// `stored`. There is left to choose how the others are split, which changes no element, and the rows of ops whose sums
+/// are exact (LoopSpec::exactSums).
 ///
 /// Requires: both have the same ops, tensors and demands in the same order, and differ in split and broadcast entries
 /// of what is given and wanted, in cost, and in no P. A demand for a tensor as it is, as that of a return, is for what

@@ -19,6 +19,8 @@ Phases solveInPhases(const Problem &logical, Problem stored, Solution (*chooser)
   }
   const Assignment &fixed = phases.logical.assignment;
   for (size_t op = 0; op < stored.ops.size(); ++op) {
+    if (stored.ops[op].spec.exactSums)
+      continue;
     const bool isFree = isElementwise(stored.ops[op].spec);
     stored.ops[op].limit = {isFree ? RowLimit::Kind::PartialPlaces : RowLimit::Kind::Row, fixed.ops[op].row};
   }

@@ -133,7 +133,7 @@ void append(Key &key, const std::vector<TensorFactors> &tensors) {
 }
 
 Key keyOf(const LoopSpec &spec) {
-  Key key = {spec.anyShape, static_cast<int64_t>(spec.factors.size())};
+  Key key = {spec.anyShape, spec.exactSums, static_cast<int64_t>(spec.factors.size())};
   for (const Factor &factor : spec.factors)
     key.insert(key.end(), {factor.extent, static_cast<int64_t>(factor.kind), factor.grain.elements});
   append(key, spec.operands);

@@ -511,6 +511,30 @@ func.func @elementwise_types(%x: tensor<4xf32>, %y: tensor<4xf64>) {
 
 // -----
 
+func.func @clamp_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.clamp' op has least = 1.000000e+00 and most = 5.000000e-01; least must not be more than most}}
+  %0 = nn.clamp %x {least = 1.0, most = 0.5} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @total_of_parts_c1(%x: tensor<23xf64>) {
+  // expected-error @below {{'nn.total_of_parts' op has an operand of type 'tensor<23xf64>'; it takes the 24 parts of nn.square_parts}}
+  %0 = nn.total_of_parts %x : (tensor<23xf64>) -> tensor<f64>
+  return
+}
+
+// -----
+
+func.func @sum_parts_c1() {
+  // expected-error @below {{'nn.sum_parts' op has no operand; it adds up at least one}}
+  %0 = "nn.sum_parts"() : () -> tensor<24xf64>
+  return
+}
+
+// -----
+
 func.func @exact_part(%x: tensor<4xf32>) {
   // expected-error @below {{'nn.exact_part' op attribute 'part' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 0 whose maximum value is 2}}
   %0 = nn.exact_part %x {part = 3 : i64} : (tensor<4xf32>) -> tensor<4xf64>

@@ -32,6 +32,40 @@ func.func @minimize_c2(%loss: tensor<f32>) {
 
 // -----
 
+func.func @minimize_c3(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has clip_norm = 0.000000e+00; it must be a finite number above 0}}
+  nn.minimize %loss {clip_norm = 0.0} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c3(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has clip_value = nan; it must be a finite number above 0}}
+  nn.minimize %loss {clip_value = 0x7FF8000000000000 : f64} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c3(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has clip_norm = 1.000000e+00 and clip_value = 5.000000e-01; gradients are clipped by one of them}}
+  nn.minimize %loss {clip_norm = 1.0, clip_value = 0.5} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c3(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has clip_norm and no clip_set; updates that share a norm have the same}}
+  nn.update @w, %g in %t {clip_norm = 1.0} : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
 func.func @minimize_c2_legal(%loss: tensor<f32>) {
   nn.minimize %loss : tensor<f32> with #nn.nesterov<lr = 0.1> schedule #nn.constant<warmup = 10>
   return

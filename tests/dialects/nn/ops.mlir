@@ -57,6 +57,14 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %21 = nn.exact_part %x {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
   // CHECK-NEXT: nn.exact_sum %[[PART]], %[[PART]], %[[PART]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
   %22 = nn.exact_sum %21, %21, %21 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.clamp %[[X]] {least = -1.000000e+00 : f64, most = 5.000000e-01 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %23 = nn.clamp %x {least = -1.0, most = 0.5} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: %[[SQUARES:.*]] = nn.square_parts %[[X]] : (tensor<4x3xf32>) -> tensor<24xf64>
+  %24 = nn.square_parts %x : (tensor<4x3xf32>) -> tensor<24xf64>
+  // CHECK-NEXT: %[[ALL:.*]] = nn.sum_parts %[[SQUARES]], %[[SQUARES]] : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
+  %25 = nn.sum_parts %24, %24 : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
+  // CHECK-NEXT: nn.total_of_parts %[[ALL]] : (tensor<24xf64>) -> tensor<f64>
+  %26 = nn.total_of_parts %25 : (tensor<24xf64>) -> tensor<f64>
   return
 }
 

@@ -1,0 +1,164 @@
+// Sums of squares that are the same in whatever order they are made: see nn.square_parts.
+#include "dialects/nn/Nn.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+namespace {
+
+constexpr double kBesideFirst = 0x1p289; ///< 2^52 units of part 0
+constexpr int64_t kPartBits = 20;        ///< by which each unit is less than the one before
+
+/// 2^52 units of part `number`, an i64: beside that, an f64 of no sign has no smaller bits than the unit. The number's
+/// binary digits say by which powers of two it is less than that of part 0.
+Value besideUnit(OpBuilder &b, Location loc, Value number) {
+  Value beside = scalarConstant(b, loc, b.getF64Type(), kBesideFirst);
+  for (int64_t digit = 1; digit < SquarePartsOp::kNumParts; digit *= 2) {
+    Value has = b.create<arith::AndIOp>(loc, number, scalarConstant(b, loc, number.getType(), digit));
+    Value isSet = compareWithNumber(b, loc, arith::CmpIPredicate::ne, has, 0);
+    Value less = scalarConstant(b, loc, b.getF64Type(), std::ldexp(1.0, static_cast<int>(-kPartBits * digit)));
+    Value factor = b.create<arith::SelectOp>(loc, isSet, less, scalarConstant(b, loc, b.getF64Type(), 1.0));
+    beside = b.create<arith::MulFOp>(loc, beside, factor);
+  }
+  return beside;
+}
+
+/// A number of no sign, rounded to a multiple of the unit; one of 2^52 units or more is a multiple.
+Value roundedBeside(OpBuilder &b, Location loc, Value number, Value beside) {
+  Value rounded = b.create<arith::SubFOp>(loc, b.create<arith::AddFOp>(loc, number, beside), beside);
+  Value isSmall = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, number, beside);
+  return b.create<arith::SelectOp>(loc, isSmall, rounded, number);
+}
+
+/// Of the square of x, part `part`, an i64.
+Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
+  Value wide = x.getType().isF64() ? x : b.create<arith::ExtFOp>(loc, b.getF64Type(), x).getResult();
+  Value square = b.create<arith::MulFOp>(loc, wide, wide);
+  Value zero = scalarConstant(b, loc, b.getF64Type(), 0.0);
+  Value beside = besideUnit(b, loc, part);
+  Value besideBefore = b.create<arith::MulFOp>(loc, beside, scalarConstant(b, loc, b.getF64Type(), 0x1p20));
+  Value isFirst = compareWithNumber(b, loc, arith::CmpIPredicate::eq, part, 0);
+  Value taken = b.create<arith::SelectOp>(loc, isFirst, zero, roundedBeside(b, loc, square, besideBefore));
+  Value rest = b.create<arith::SubFOp>(loc, roundedBeside(b, loc, square, beside), taken);
+  // An infinite square is taken whole, and leaves no NaN.
+  Value isTaken = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, square, taken);
+  return b.create<arith::SelectOp>(loc, isTaken, zero, rest);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// nn.square_parts
+//===----------------------------------------------------------------------===//
+
+void SquarePartsOp::build(OpBuilder &builder, OperationState &state, Value input) {
+  build(builder, state, RankedTensorType::get({kNumParts}, builder.getF64Type()), input);
+}
+
+sbp::LoopSpec SquarePartsOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors operand;
+  for (int64_t extent : getInput().getType().getShape())
+    operand.push_back({spec.addFactor(extent, sbp::FactorKind::Sum)});
+  spec.operands = {operand};
+  spec.results = {{{spec.addFactor(kNumParts, sbp::FactorKind::Whole)}}};
+  spec.exactSums = true;
+  return spec;
+}
+
+LogicalResult SquarePartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  types.push_back(RankedTensorType::get({kNumParts}, Float64Type::get(getContext())));
+  return success();
+}
+
+SmallVector<Value> SquarePartsOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  const int64_t rank = cast<RankedTensorType>(operands[0].getType()).getRank();
+  const AffineMap loops = builder.getMultiDimIdentityMap(rank + 1);
+  const AffineMap element = loops.dropResult(rank), result = loops.getMinorSubMap(1);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::reduction);
+  iterators.push_back(utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+    Value number = b.create<arith::IndexCastOp>(loc, b.getI64Type(), b.create<linalg::IndexOp>(loc, rank));
+    Value part = partOfSquare(b, loc, args[0], number);
+    return rank == 0 ? part : b.create<arith::AddFOp>(loc, args[1], part).getResult();
+  };
+  return {buildGeneric(builder, getLoc(), RankedTensorType::get({kNumParts}, builder.getF64Type()), operands,
+                       {element, result}, iterators, rank == 0 ? std::nullopt : std::optional(0.0), body)};
+}
+
+int64_t SquarePartsOp::getFlops() { return 8 * kNumParts * sbp::numElements(sbp::shapeOf(getInput().getType())); }
+
+//===----------------------------------------------------------------------===//
+// nn.total_of_parts
+//===----------------------------------------------------------------------===//
+
+void TotalOfPartsOp::build(OpBuilder &builder, OperationState &state, Value parts) {
+  build(builder, state, RankedTensorType::get({}, builder.getF64Type()), parts);
+}
+
+sbp::LoopSpec TotalOfPartsOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  spec.operands = {{{spec.addFactor(SquarePartsOp::kNumParts, sbp::FactorKind::Whole)}}};
+  spec.results = {{}};
+  return spec;
+}
+
+LogicalResult TotalOfPartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  RankedTensorType type = undecided(getParts().getType());
+  if (type.getShape() != ArrayRef<int64_t>({SquarePartsOp::kNumParts}))
+    return emitOpError() << "has an operand of type " << type << "; it takes the "
+                         << static_cast<int64_t>(SquarePartsOp::kNumParts) << " parts of nn.square_parts";
+  types.push_back(RankedTensorType::get({}, type.getElementType()));
+  return success();
+}
+
+SmallVector<Value> TotalOfPartsOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  const AffineMap parts = builder.getMultiDimIdentityMap(1);
+  return {buildGeneric(builder, getLoc(), RankedTensorType::get({}, builder.getF64Type()), operands,
+                       {parts, parts.dropResult(0)}, {utils::IteratorType::reduction}, 0.0,
+                       [](OpBuilder &b, Location loc, ValueRange args) -> Value {
+                         return b.create<arith::AddFOp>(loc, args[1], args[0]);
+                       })};
+}
+
+int64_t TotalOfPartsOp::getFlops() { return SquarePartsOp::kNumParts; }
+
+//===----------------------------------------------------------------------===//
+// nn.sum_parts
+//===----------------------------------------------------------------------===//
+
+void SumPartsOp::build(OpBuilder &builder, OperationState &state, ValueRange parts) {
+  build(builder, state, undecided(parts.front().getType()), parts);
+}
+
+sbp::LoopSpec SumPartsOp::getLoopSpec() {
+  sbp::LinearSet all;
+  for (unsigned i = 0; i < getNumOperands(); ++i)
+    all.operands.push_back(static_cast<int>(i));
+  sbp::LoopSpec spec = elementwiseLoopSpec(*this, {all});
+  spec.anyShape = false;
+  spec.exactSums = true;
+  return spec;
+}
+
+LogicalResult SumPartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  if (getParts().empty())
+    return emitOpError() << "has no operand; it adds up at least one";
+  return inferElementwiseTypes(*this, types);
+}
+
+SmallVector<Value> SumPartsOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  return {lowerElementwise(*this, builder, operands, [](OpBuilder &b, Location loc, ValueRange elements) {
+    Value sum = elements.front();
+    for (Value element : elements.drop_front())
+      sum = b.create<arith::AddFOp>(loc, sum, element);
+    return sum;
+  })};
+}
+
+int64_t SumPartsOp::getFlops() {
+  return (getNumOperands() - 1) * sbp::numElements(sbp::shapeOf(getResult().getType()));
+}

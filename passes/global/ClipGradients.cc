@@ -1,0 +1,144 @@
+// Gradients are clipped where updates get them, with norms of parts that have no rounding.
+//
+//   before   nn.update @w, %g in %s {clip_norm = 1.0, clip_set = 0} ...    nn.update @v, %h in %t {...} ...
+//   after    %f = sbp.fence %g in %s             %k = sbp.fence %h in %t
+//            %p = nn.square_parts %f             %q = nn.square_parts %k
+//            %all = nn.sum_parts %p, %q          %square = nn.total_of_parts %all
+//            %c = 1.0 / (1.0 + relu(sqrt(%square) + 1e-6 - 1.0))
+//            nn.update @w, %f * %c in %s         nn.update @v, %k * %c in %t
+#include "passes/global/Passes.h"
+
+#include "dialects/sbp/algebra/Sizes.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace splitcast {
+#define GEN_PASS_DEF_CLIPGRADIENTSPASS
+#include "passes/global/Passes.h.inc"
+} // namespace splitcast
+
+namespace {
+
+constexpr double kBesideNorm = 1e-6; ///< as PyTorch adds to a norm before it divides by it
+
+nn::Expr exprOf(OpBuilder &b, Location loc, Value value) { return {b, loc, value}; }
+
+Value fencedGradient(OpBuilder &b, nn::UpdateOp update) {
+  return b.create<sbp::FenceOp>(update.getLoc(), update.getGradient(), update.getScope());
+}
+
+void setClipped(nn::UpdateOp update, Value gradient) {
+  update.getGradientMutable().assign(gradient);
+  update.removeClipNormAttr();
+  update.removeClipValueAttr();
+  update.removeClipSetAttr();
+}
+
+void clipByValue(nn::UpdateOp update) {
+  OpBuilder b(update);
+  const double most = update.getClipValueAttr().getValueAsDouble();
+  setClipped(update, b.create<nn::ClampOp>(update.getLoc(), fencedGradient(b, update), -most, most));
+}
+
+/// Updates of one function that share a norm, in their order.
+class SharedNorm {
+public:
+  SharedNorm(ArrayRef<nn::UpdateOp> updates, const SymbolTable &symbols)
+      : updates(updates), first(updates.front()), symbols(symbols), b(first) {}
+
+  LogicalResult verify() {
+    int64_t elements = 0;
+    for (nn::UpdateOp update : updates) {
+      if (update.getClipNormAttr() != first.getClipNormAttr())
+        return update.emitOpError() << "of @" << update.getVariable() << " shares a norm with that of @"
+                                    << first.getVariable()
+                                    << ", but they have clip_norm = " << update.getClipNormAttr().getValueAsDouble()
+                                    << " and " << first.getClipNormAttr().getValueAsDouble()
+                                    << "; say the same, or another clip_set";
+      Operation *maker = update.getGradient().getDefiningOp();
+      if (maker && !maker->isBeforeInBlock(first))
+        return update.emitOpError() << "of @" << update.getVariable() << " shares a norm with that of @"
+                                    << first.getVariable() << ", which comes before its gradient; make all gradients "
+                                    << "before the first update, or say another clip_set";
+      elements = sbp::cappedSum(elements, sbp::numElements(sbp::shapeOf(update.getGradient().getType())));
+    }
+    if (elements > nn::SquarePartsOp::kMostElements)
+      return first.emitOpError() << "of @" << first.getVariable() << " shares a norm of " << elements
+                                 << " elements; squares are added up without rounding up to "
+                                 << static_cast<int64_t>(nn::SquarePartsOp::kMostElements)
+                                 << ", so clip by value, or with several clip_sets";
+    return success();
+  }
+
+  void write() {
+    llvm::MapVector<StringRef, SmallVector<Value>> parts; // by group
+    SmallVector<Value> fenced;
+    for (nn::UpdateOp update : updates) {
+      if (Operation *scope = update.getScope().getDefiningOp(); !scope->isBeforeInBlock(first))
+        scope->moveBefore(first);
+      b.setInsertionPoint(first);
+      fenced.push_back(fencedGradient(b, update));
+      auto variable = symbols.lookup<sbp::VariableOp>(update.getVariable());
+      parts[variable.getGroupOrPrefix()].push_back(b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));
+    }
+    const nn::Expr coefficient = coefficientOf(parts);
+    for (size_t i = 0; i < updates.size(); ++i) {
+      nn::UpdateOp update = updates[i];
+      const nn::Expr whole = exprOf(b, update.getLoc(), fenced[i]);
+      setClipped(update, (whole * coefficient.as(whole)).value());
+    }
+  }
+
+private:
+  nn::Expr coefficientOf(const llvm::MapVector<StringRef, SmallVector<Value>> &parts) {
+    const Location loc = first.getLoc();
+    SmallVector<Value> sums;
+    for (const auto &[group, ofGroup] : parts)
+      sums.push_back(sumOf(ofGroup));
+    const nn::Expr square = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, sumOf(sums)));
+    const double most = first.getClipNormAttr().getValueAsDouble();
+    const nn::Expr numerator = exprOf(b, loc, nn::splat(b, loc, square.value().getType(), most));
+    // 1, to the bit, where the norm is less than `most`.
+    return numerator / (relu(sqrt(square) + (kBesideNorm - most)) + most);
+  }
+
+  Value sumOf(ArrayRef<Value> parts) {
+    return parts.size() == 1 ? parts.front() : b.create<nn::SumPartsOp>(first.getLoc(), parts).getResult();
+  }
+
+  ArrayRef<nn::UpdateOp> updates;
+  nn::UpdateOp first;
+  const SymbolTable &symbols;
+  OpBuilder b;
+};
+
+struct ClipGradients : splitcast::impl::ClipGradientsPassBase<ClipGradients> {
+  void runOnOperation() override {
+    const SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(clip(function, symbols)))
+        return signalPassFailure();
+  }
+
+  static LogicalResult clip(func::FuncOp function, const SymbolTable &symbols) {
+    llvm::MapVector<int64_t, SmallVector<nn::UpdateOp>> sets;
+    for (auto update : llvm::make_early_inc_range(function.getOps<nn::UpdateOp>())) {
+      if (update.getClipNormAttr())
+        sets[update.getClipSetAttr().getInt()].push_back(update);
+      else if (update.getClipValueAttr())
+        clipByValue(update);
+    }
+    for (const auto &[number, updates] : sets) {
+      SharedNorm norm(updates, symbols);
+      if (failed(norm.verify()))
+        return failure();
+      norm.write();
+    }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,46 @@
+// Updates that cannot share a norm.
+// RUN: splitcast-opt %s -nn-clip-gradients -split-input-file -verify-diagnostics
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @v : tensor<4xf32>
+func.func @c1(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %1 = sbp.scope "update" of @v
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, but they have clip_norm = 2.000000e+00 and 1.000000e+00; say the same, or another clip_set}}
+  nn.update @v, %g in %1 {clip_norm = 2.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @v : tensor<4xf32>
+func.func @c2(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %h = sbp.read @w : tensor<4xf32>
+  %1 = sbp.scope "update" of @v
+  // expected-error @below {{'nn.update' op of @v shares a norm with that of @w, which comes before its gradient; make all gradients before the first update, or say another clip_set}}
+  nn.update @v, %h in %1 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<131072x131073xf32>
+func.func @c3(%g: tensor<131072x131073xf32>) {
+  %0 = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op of @w shares a norm of 17180000256 elements; squares are added up without rounding up to 17179869184, so clip by value, or with several clip_sets}}
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<131072x131073xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<131072x131072xf32>
+func.func @c3_legal(%g: tensor<131072x131072xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<131072x131072xf32> with #nn.sgd<lr = 0.5>
+  return
+}
