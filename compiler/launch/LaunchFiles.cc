@@ -258,16 +258,22 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
     output.info = (*infos)[output.index];
     if (absl::Status status = shareBoxes(output, communicator); !status.ok())
       return status;
-    if (communicator.rank() == 0) {
-      absl::StatusOr<runtime::NpyWriter> writer =
-          runtime::NpyWriter::create(file.path, output.info.type, output.info.shape);
-      if (!writer.ok())
-        return writer.status();
-      output.writer.emplace(*std::move(writer));
-    }
     result.outputs.push_back(std::move(output));
   }
+  // Behind the last exchange: where rank 0 cannot make a file, no rank waits here for its boxes.
+  if (communicator.rank() != 0)
+    return result;
+  for (size_t i = 0; i < files.size(); ++i)
+    if (absl::Status status = result.outputs[i].makeFile(files[i].path); !status.ok())
+      return status;
   return result;
+}
+
+absl::Status StepOutputs::Output::makeFile(const std::string &path) {
+  absl::StatusOr<runtime::NpyWriter> made = runtime::NpyWriter::create(path, info.type, info.shape);
+  if (made.ok())
+    writer.emplace(*std::move(made));
+  return made.status();
 }
 
 /// Boxes as text, and back: "0+4,0+8;12+4,0+8".

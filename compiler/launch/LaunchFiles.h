@@ -69,7 +69,8 @@ class StepOutputs {
 public:
   /// Rank 0 makes the files, which appear on commit(). All ranks call it, and then write() after each step. What lies
   /// on several ranks is put together in parts of at most `partBytes`.
-  ///   Errors  InvalidArgument: no such output, or one twice.
+  ///   Errors  InvalidArgument: no such output, or one twice. On rank 0 alone: those of NpyWriter, for callers to agree
+  ///           about; other ranks do not wait for it.
   static absl::StatusOr<StepOutputs> open(const Session &session, const std::string &function,
                                           const std::vector<NamedFile> &files, runtime::Communicator &communicator,
                                           int64_t partBytes = int64_t{1} << 20);
@@ -84,6 +85,8 @@ private:
     /// Of every rank; none where an earlier one has the same.
     std::vector<std::optional<std::vector<sbp::Box>>> boxes;
     std::optional<runtime::NpyWriter> writer; ///< of rank 0
+
+    absl::Status makeFile(const std::string &path);
   };
   static absl::Status shareBoxes(Output &output, runtime::Communicator &communicator);
   absl::Status gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator) const;

@@ -22,10 +22,19 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Ccl_Dialect : Dialect {
   let name = "ccl";
   let summary = "Collectives on the pieces of one rank";
+  let description = [{
+    An argument or result of a function has the attribute `ccl.global`: the type of the tensor that it is a piece of, for those that bind
+    inputs and outputs.
+    - C1: The piece has the elements of that tensor, and as many dimensions.
+    - C2: Where the tensor has a signature, it is the piece of the rank that the module is for (`ccl.rank`); where the module does
+      not say which, of some rank.
+  }];
   let cppNamespace = "::splitcast::ccl";
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::splitcast::sbp::SbpDialect"];
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 def Ccl_GroupAttr : AttrDef<Ccl_Dialect, "Group"> {
@@ -68,7 +77,7 @@ def Ccl_StorageOp : Ccl_Op<"storage", [DeclareOpInterfaceMethods<SymbolUserOpInt
     Element `at[i]` is the first of member i's piece; which elements these are, the member's sbp.variable says. What belongs
     to no member is padding, and zero.
     - C1: As many places as members, each within the tensor; a statically shaped tensor.
-    - C2: Members are variables of the module.
+    - C2: Members are variables of the module, none of them twice.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    ArrayAttr:$members, DenseI64ArrayAttr:$offsets);

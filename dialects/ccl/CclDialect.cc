@@ -3,6 +3,7 @@
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -77,6 +78,48 @@ void CclDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
+// Global types
+//===----------------------------------------------------------------------===//
+
+/// Whether a rank that the module may be for has this piece.
+static bool isPieceOf(RankedTensorType piece, RankedTensorType global, Operation *op) {
+  const sbp::Placement placement = sbp::signatureOf(global).getPlacement().toAlgebra();
+  auto module = op->getParentOfType<ModuleOp>();
+  auto rank = module ? module->getAttrOfType<IntegerAttr>("ccl.rank") : IntegerAttr();
+  return llvm::any_of(llvm::seq<int64_t>(0, placement.numPositions()), [&](int64_t position) {
+    const int64_t number = placement.ranks.empty() ? position : placement.ranks[position];
+    return (!rank || rank.getInt() == number) && piece == sbp::localType(global, placement.coordinates(position));
+  });
+}
+
+/// What says which tensor an argument, or result, is a piece of.
+static LogicalResult verifyGlobal(Operation *op, StringRef what, unsigned number, Type type, NamedAttribute attribute) {
+  auto value = dyn_cast<TypeAttr>(attribute.getValue());
+  auto global = value ? dyn_cast<RankedTensorType>(value.getValue()) : RankedTensorType();
+  auto piece = dyn_cast<RankedTensorType>(type);
+  if (attribute.getName() != "ccl.global" || !global || !piece) // what is no tensor, 'exec-lower' refuses
+    return success();
+  if (piece.getElementType() != global.getElementType() || piece.getRank() != global.getRank())
+    return op->emitOpError() << "has " << what << " " << number << " of " << piece << ", but its ccl.global is "
+                             << global << "; a piece has the elements and as many dimensions of its tensor";
+  if (sbp::signatureOf(global) && global.hasStaticShape() && !isPieceOf(piece, global, op))
+    return op->emitOpError() << "has " << what << " " << number << " of " << piece << ", but its ccl.global is "
+                             << global << ", of which this rank has another piece; run 'sbp-localize'";
+  return success();
+}
+
+LogicalResult CclDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned number, NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  return function ? verifyGlobal(op, "argument", number, function.getArgumentTypes()[number], attribute) : success();
+}
+
+LogicalResult CclDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned number,
+                                                      NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  return function ? verifyGlobal(op, "result", number, function.getResultTypes()[number], attribute) : success();
+}
+
+//===----------------------------------------------------------------------===//
 // Storage
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +130,10 @@ LogicalResult StorageOp::verify() {
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
                          << " offsets; give one per member";
+  DenseSet<Attribute> known;
+  for (Attribute member : getMembers())
+    if (!known.insert(member).second)
+      return emitOpError() << "@" << getSymName() << " holds " << member << " twice; a variable lies at one place";
   for (int64_t offset : getOffsets())
     if (offset < 0 || offset > type.getNumElements())
       return emitOpError() << "places a member at element " << offset << " of " << type.getNumElements();

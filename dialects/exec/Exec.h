@@ -33,6 +33,8 @@ void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm
 class Spaces {
 public:
   explicit Spaces(mlir::ModuleOp module);
+  /// Of these, what a plan names; looked up in a table that serves all plans.
+  Spaces(PlanOp plan, mlir::SymbolTableCollection &symbols);
   /// The one that a range lies in; null: there is none of that name.
   SpaceOp of(RangeAttr range) const { return byName.lookup(range.getSpace()); }
   /// Whether what lies there outlives a run.
@@ -48,11 +50,18 @@ private:
 /// An error on `op` where a range does not lie within its space.
 mlir::LogicalResult verifyWithin(const Spaces &spaces, mlir::Operation *op, llvm::ArrayRef<RangeAttr> ranges);
 
+/// A tensor's piece on the rank that the op's module is for (`ccl.rank`); null where the module, or the type, does not
+/// say.
+mlir::RankedTensorType pieceOf(mlir::Operation *op, mlir::RankedTensorType type);
+
 /// Of the spaces that are not kept, as many bytes as a plan uses.
 int64_t bytesOfRun(PlanOp plan, const Spaces &spaces);
 
-/// C3 to C5 of exec.plan.
+/// C4 of exec.plan.
 mlir::LogicalResult verifyBuffers(PlanOp plan, const Spaces &spaces);
+
+/// C3 and C5; with the module's first plan, what the plans of each schedule owe each other.
+mlir::LogicalResult verifyCarried(PlanOp plan, mlir::SymbolTableCollection &symbols);
 
 /// What a rank of this group does in a collective.
 ccl::CollectiveCall callOf(CollectiveOp op, GroupOp group);

@@ -178,9 +178,11 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<Symbo
   let summary = "Where variables lie at rest";
   let description = [{
     As ccl.storage, with its place: element `offsets[i]` of the range is the first of member i's piece.
-    - C1: The range is as large as the tensor.
-    - C2: As many offsets as members, each within the tensor.
+    - C1: The range is as large as the tensor, and begins at a multiple of the bytes of its elements.
+    - C2: As many offsets as members, each within the tensor; no member twice.
     - C3: It lies within a space; in one that is not kept lies what is carried, and nothing else.
+    - C4: Where the module has a member's variable, and says which rank it is for (`ccl.rank`), that rank's piece has the storage's elements
+      and lies within it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
                    FlatSymbolRefArrayAttr:$members, DenseI64ArrayAttr:$offsets);
@@ -210,17 +212,19 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
   let summary = "The plan of one function";
   let description = [{
     Inputs and outputs are ranges too, with their global types, which are ranked tensors, and their names.
-    - C1: Every range lies within its space, which the module declares; inputs have a type and a name each, and so have outputs.
+    - C1: Every range lies within its space, which the module declares; inputs have a type and a name each, and so have outputs. Where the
+      module says which rank it is for (`ccl.rank`), and the type where elements lie, the range has that rank's piece.
     - C2: Every collective is waited for once, after it starts, and until then nothing touches its ranges but reads of its
       input.
-    - C3: A buffer that is a storage's (its owner) lives from -1 to the number of ops, and every plan of a schedule has it that one of them
-      has. So what is carried from run to run lies where no other run writes. Where storages lie in spaces that are not kept, the plans of a
-      schedule of several say what their `buffers` are.
+    - C3: A buffer that is a storage's (its owner) is of role `gathered` or `accumulator`, has the storage's range and lives from -1 to
+      the number of ops; what shares bytes with a storage and has its name is that, unless it is an input or output. Every plan of a
+      schedule has the storages' buffers that one of them has. So what is carried from run to run lies where no other run writes. Where
+      storages lie in spaces that are not kept, the plans of a schedule of several say what their `buffers` are.
     - C4: Where the plan says what its `buffers` are: they lie within spaces that are not kept; no two share a byte at the same op; and
       all that an op uses of these, a collective until its wait, lies in one buffer, which is live then. So no byte is read after another buffer
       took its place.
-    - C5: A plan that a schedule runs as `kept` (sbp.run) writes into no space that is kept, but for storages of what is carried: it may
-      be left out.
+    - C5: A plan that a schedule runs as `kept` (sbp.run) writes into no space that is kept, but within storages of what is carried: it
+      may be left out.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeArrayAttr:$input_types, StrArrayAttr:$input_names, Exec_RangeArray:$inputs,
                    TypeArrayAttr:$output_types, StrArrayAttr:$output_names, Exec_RangeArray:$outputs,
@@ -229,13 +233,14 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
 
-def Exec_LaunchOp : Exec_Op<"launch"> {
+def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a generated kernel";
   let description = [{
     Ranges in the order of the kernel's arguments: what it only reads, then what it writes. `in_place` has the numbers of
     the written ranges that it reads too, ascending.
     - C1: A written range overlaps no other.
     - C2: `in_place` numbers written ranges, ascending.
+    - C3: Where the module of kernels is there, it holds this one.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Exec_RangeArray:$reads, Exec_RangeArray:$writes,
                    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_place,

@@ -197,104 +197,159 @@ private:
 
 namespace {
 
-/// The buffers of plans that are storages.
-class CarriedBuffers {
+bool isCarried(Role role) { return role == Role::Gathered || role == Role::Accumulator; }
+
+/// The storage that a buffer is; null: it is something else.
+StorageOp storageOf(PlanOp plan, BufferAttr buffer, SymbolTableCollection &symbols) {
+  if (!isCarried(buffer.getRole()))
+    return {};
+  auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(plan, buffer.getOwner());
+  return storage && storage.getRange() == buffer.getRange() ? storage : StorageOp();
+}
+
+/// C3 of one buffer. What is named after a storage and shares bytes with it is that storage; but the names of inputs
+/// and outputs are anybody's.
+LogicalResult verifyStorage(PlanOp plan, BufferAttr buffer, int64_t ops, SymbolTableCollection &symbols) {
+  if (buffer.getRole() == Role::Input || buffer.getRole() == Role::Output)
+    return success();
+  if (storageOf(plan, buffer, symbols)) {
+    if (buffer.getFirst() != -1 || buffer.getLast() != ops)
+      return plan.emitOpError() << "has " << buffer << ", a storage, during some of its ops; it lives from -1 to "
+                                << ops;
+    return success();
+  }
+  auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(plan, buffer.getOwner());
+  if (storage && storage.getRange().overlaps(buffer.getRange()))
+    return plan.emitOpError() << "has " << buffer << ", but " << buffer.getOwner() << " is a storage, in "
+                              << storage.getRange() << "; its buffer is of role gathered or accumulator, and has that "
+                              << "range: give it these, or another owner";
+  return success();
+}
+
+LogicalResult verifyStorages(PlanOp plan, SymbolTableCollection &symbols) {
+  if (!plan.getBuffersAttr())
+    return success();
+  const int64_t ops = llvm::range_size(plan.getBody().front());
+  for (auto buffer : plan.getBuffersAttr().getAsRange<BufferAttr>())
+    if (failed(verifyStorage(plan, buffer, ops, symbols)))
+      return failure();
+  return success();
+}
+
+/// What the runs of each schedule of a module owe each other.
+class ScheduleVerifier {
 public:
-  CarriedBuffers(ModuleOp module, const Spaces &spaces) : module(module), symbols(module) {
+  ScheduleVerifier(ModuleOp module, SymbolTableCollection &symbols) : module(module), symbols(symbols), spaces(module) {
     for (auto storage : module.getOps<StorageOp>()) {
-      ranges[storage.getSymNameAttr()] = storage.getRange();
-      auto carries = [&](FlatSymbolRefAttr member) {
-        auto variable = symbols.lookup<sbp::VariableOp>(member.getValue());
-        return variable && variable.getCarried();
-      };
-      if (llvm::all_of(storage.getMembers().getAsRange<FlatSymbolRefAttr>(), carries))
-        ofCarried.push_back(storage.getRange());
       hasStoragesOfRuns |= !spaces.keeps(storage.getRange());
+      if (llvm::all_of(storage.getMembers().getAsRange<FlatSymbolRefAttr>(), [&](auto member) {
+            auto variable = symbols.lookupNearestSymbolFrom<sbp::VariableOp>(storage, member);
+            return variable && variable.getCarried();
+          }))
+        ofCarried.push_back(storage.getRange());
     }
   }
 
-  LogicalResult verify(PlanOp plan) const {
-    const int64_t ops = llvm::range_size(plan.getBody().front());
-    SmallVector<PlanOp> others = scheduledWith(plan);
-    if (!plan.getBuffersAttr() && !others.empty() && hasStoragesOfRuns)
-      return plan.emitOpError() << "says nothing of its buffers, but runs with @" << others.front().getSymName()
-                                << " in a schedule, and storages lie in a space that is not kept; give it buffers";
-    const SmallVector<BufferAttr> mine = of(plan);
-    for (BufferAttr buffer : mine)
-      if (buffer.getFirst() != -1 || buffer.getLast() != ops)
-        return plan.emitOpError() << "has " << buffer << ", a storage, during some of its ops; it lives from -1 to "
-                                  << ops;
-    DenseSet<StringAttr> known;
-    for (BufferAttr buffer : mine)
-      known.insert(buffer.getOwner());
-    for (PlanOp other : others)
-      for (BufferAttr buffer : of(other))
-        if (!known.contains(buffer.getOwner()))
-          return plan.emitOpError() << "has no buffer of " << buffer.getOwner() << " in " << buffer.getRange()
-                                    << ", which @" << other.getSymName()
-                                    << " has, of the same schedule; give it one, so that nothing else lies there";
-    return success();
-  }
-
-  LogicalResult verifyKept(PlanOp plan, const Spaces &spaces) const {
+  LogicalResult run() {
     for (auto schedule : module.getOps<sbp::ScheduleOp>())
-      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
-        if (run.getKept() && run.getFunction() == plan.getSymName())
-          for (Operation &op : plan.getBody().front()) {
-            SmallVector<RangeAttr> reads, writes;
-            rangesOf(&op, reads, writes);
-            for (RangeAttr range : writes)
-              if (spaces.keeps(range) && llvm::none_of(ofCarried, [&](RangeAttr of) { return of.overlaps(range); }))
-                return op.emitOpError() << "writes " << range << " in a kept run of @" << schedule.getSymName()
-                                        << ", which may be left out; write where it is carried";
-          }
+      if (failed(verifyCarried(plansOf(schedule))) || failed(verifyKept(schedule)))
+        return failure();
     return success();
   }
-
-  static bool isCarried(Role role) { return role == Role::Gathered || role == Role::Accumulator; }
 
 private:
-  SmallVector<BufferAttr> of(PlanOp plan) const {
-    SmallVector<BufferAttr> buffers;
-    if (ArrayAttr all = plan.getBuffersAttr())
-      for (auto buffer : all.getAsRange<BufferAttr>())
-        if (RangeAttr range = ranges.lookup(buffer.getOwner());
-            isCarried(buffer.getRole()) && range == buffer.getRange())
-          buffers.push_back(buffer);
-    return buffers;
+  using Plans = llvm::SmallSetVector<Operation *, 4>;
+
+  PlanOp planOf(sbp::RunOp run) {
+    return symbols.lookupNearestSymbolFrom<PlanOp>(run->getParentOp(), run.getFunctionAttr());
   }
 
-  SmallVector<PlanOp> scheduledWith(PlanOp plan) const {
-    SmallVector<PlanOp> plans;
-    for (auto schedule : module.getOps<sbp::ScheduleOp>()) {
-      auto runs = schedule.getBody().front().getOps<sbp::RunOp>();
-      if (llvm::none_of(runs, [&](sbp::RunOp run) { return run.getFunction() == plan.getSymName(); }))
-        continue;
-      for (auto run : runs)
-        if (auto other = symbols.lookup<PlanOp>(run.getFunction()); other && other != plan)
-          plans.push_back(other);
-    }
+  Plans plansOf(sbp::ScheduleOp schedule) {
+    Plans plans;
+    for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+      if (PlanOp plan = planOf(run))
+        plans.insert(plan);
     return plans;
   }
 
-  mutable ModuleOp module;
-  SymbolTable symbols;
-  DenseMap<StringAttr, RangeAttr> ranges; ///< of storages
-  SmallVector<RangeAttr> ofCarried;       ///< of storages that have nothing else
-  bool hasStoragesOfRuns = false;         ///< in spaces that are not kept
+  /// C3: what one plan of a schedule carries, each has.
+  LogicalResult verifyCarried(const Plans &plans) {
+    llvm::MapVector<StringAttr, std::pair<PlanOp, BufferAttr>> known; // by owner
+    DenseSet<std::pair<Operation *, Attribute>> has;
+    for (Operation *op : plans) {
+      auto plan = cast<PlanOp>(op);
+      if (!plan.getBuffersAttr() && plans.size() > 1 && hasStoragesOfRuns) {
+        auto other = cast<PlanOp>(plans[plans[0] == op ? 1 : 0]);
+        return plan.emitOpError() << "says nothing of its buffers, but runs with @" << other.getSymName()
+                                  << " in a schedule, and storages lie in a space that is not kept; give it buffers";
+      }
+      if (!plan.getBuffersAttr())
+        continue;
+      for (auto buffer : plan.getBuffersAttr().getAsRange<BufferAttr>())
+        if (storageOf(plan, buffer, symbols)) {
+          known.insert({buffer.getOwner(), {plan, buffer}});
+          has.insert({op, buffer.getOwner()});
+        }
+    }
+    for (Operation *op : plans)
+      for (auto &[owner, first] : known)
+        if (!has.contains({op, owner}))
+          return op->emitOpError() << "has no buffer of " << owner << " in " << first.second.getRange() << ", which @"
+                                   << first.first.getSymName()
+                                   << " has, of the same schedule; give it one, so that nothing else lies there";
+    return success();
+  }
+
+  /// C5.
+  LogicalResult verifyKept(sbp::ScheduleOp schedule) {
+    for (auto run : schedule.getBody().front().getOps<sbp::RunOp>()) {
+      PlanOp plan = run.getKept() ? planOf(run) : PlanOp();
+      if (!plan)
+        continue;
+      for (Operation &op : plan.getBody().front()) {
+        SmallVector<RangeAttr> reads, writes;
+        rangesOf(&op, reads, writes);
+        for (RangeAttr range : writes)
+          if (spaces.keeps(range) && !isOfCarried(range))
+            return op.emitOpError() << "writes " << range << " in a kept run of @" << schedule.getSymName()
+                                    << ", which may be left out; write where it is carried";
+      }
+    }
+    return success();
+  }
+
+  /// Whether each byte is of what is carried.
+  bool isOfCarried(RangeAttr range) const {
+    return range.getBytes() == 0 || llvm::any_of(ofCarried, [&](RangeAttr of) { return of.contains(range); });
+  }
+
+  ModuleOp module;
+  SymbolTableCollection &symbols;
+  const Spaces spaces;
+  SmallVector<RangeAttr> ofCarried; ///< of storages that have nothing else
+  bool hasStoragesOfRuns = false;   ///< in spaces that are not kept
 };
+
+bool isFirst(PlanOp plan) {
+  for (Operation *op = plan->getPrevNode(); op; op = op->getPrevNode())
+    if (isa<PlanOp>(op))
+      return false;
+  return true;
+}
 
 } // namespace
 
 LogicalResult splitcast::exec::verifyBuffers(PlanOp plan, const Spaces &spaces) {
   if (plan.getBuffersAttr() && failed(BufferVerifier(plan, spaces).run()))
     return failure();
-  auto module = plan->getParentOfType<ModuleOp>();
-  auto isOfCarried = [](BufferAttr buffer) { return CarriedBuffers::isCarried(buffer.getRole()); };
-  const ArrayAttr buffers = plan.getBuffersAttr();
-  if (!module || (module.getOps<sbp::ScheduleOp>().empty() &&
-                  (!buffers || llvm::none_of(buffers.getAsRange<BufferAttr>(), isOfCarried))))
-    return success(); // a module has as many plans as it has functions, and the table below all its storages
-  const CarriedBuffers carried(module, spaces);
-  return success(succeeded(carried.verify(plan)) && succeeded(carried.verifyKept(plan, spaces)));
+  return success();
+}
+
+LogicalResult splitcast::exec::verifyCarried(PlanOp plan, SymbolTableCollection &symbols) {
+  if (failed(verifyStorages(plan, symbols)))
+    return failure();
+  auto module = dyn_cast_or_null<ModuleOp>(plan->getParentOp());
+  if (!module || !isFirst(plan) || module.getOps<sbp::ScheduleOp>().empty())
+    return success(); // a module has as many plans as it has functions: schedules are looked at once, with the first
+  return ScheduleVerifier(module, symbols).run();
 }

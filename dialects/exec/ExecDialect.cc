@@ -121,8 +121,15 @@ LogicalResult StorageOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || getRange().getBytes() != sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type)))
     return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be as large";
+  if (const int64_t bytes = sbp::elementBytes(type); getRange().getOffset() % bytes != 0)
+    return emitOpError() << "puts " << getType() << " in " << getRange() << "; let it begin at a multiple of " << bytes
+                         << " bytes, as its elements have";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
+  DenseSet<Attribute> known;
+  for (Attribute member : getMembers())
+    if (!known.insert(member).second)
+      return emitOpError() << "@" << getSymName() << " has " << member << " twice; a variable lies at one place";
   const int64_t elements = sbp::numElements(sbp::shapeOf(type));
   for (int64_t offset : getOffsets())
     if (offset < 0 || offset > elements)
@@ -156,6 +163,15 @@ LogicalResult LaunchOp::verify() {
     previous = number;
   }
   return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  const SymbolRefAttr kernel = getKernel();
+  auto kernels = symbols.lookupNearestSymbolFrom<ModuleOp>(*this, kernel.getRootReference());
+  if (!kernels || symbols.lookupNearestSymbolFrom(*this, kernel))
+    return success();
+  return emitOpError() << "launches " << kernel << ", which @" << kernel.getRootReference().getValue()
+                       << " does not hold; add it there, or launch a kernel that is";
 }
 
 LogicalResult LibraryOp::verify() {

@@ -1,5 +1,6 @@
 // What a plan may do with its ranges.
 #include "dialects/exec/Exec.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include <map>
 
@@ -71,6 +72,11 @@ private:
     for (Type type : types.getAsValueRange<TypeAttr>())
       if (!isa<RankedTensorType>(type))
         return plan.emitOpError() << "has " << type << " among its " << what << "; they are ranked tensors";
+    for (auto [type, range, name] : llvm::zip(types.getAsValueRange<TypeAttr>(), ranges.getAsRange<RangeAttr>(), names))
+      if (RankedTensorType piece = pieceOf(plan, cast<RankedTensorType>(type)))
+        if (sbp::checkedBytes(sbp::shapeOf(piece), sbp::elementBytes(piece)) != range.getBytes())
+          return plan.emitOpError() << "has " << name << " of " << type << " in " << range << " among its " << what
+                                    << ", but this rank's piece is " << piece << "; give it as many bytes";
     return verifyWithin(spaces, plan, llvm::to_vector(ranges.getAsRange<RangeAttr>()));
   }
 
@@ -143,7 +149,8 @@ SmallVector<Type> PlanOp::getRunInputs() { return typesOf(getInputTypes()); }
 
 SmallVector<Type> PlanOp::getRunResults() { return typesOf(getOutputTypes()); }
 
-LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &) {
-  const Spaces spaces((*this)->getParentOfType<ModuleOp>());
-  return success(succeeded(PlanVerifier(*this, spaces).run()) && succeeded(verifyBuffers(*this, spaces)));
+LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  const Spaces spaces(*this, symbols);
+  return success(succeeded(PlanVerifier(*this, spaces).run()) && succeeded(verifyBuffers(*this, spaces)) &&
+                 succeeded(verifyCarried(*this, symbols)));
 }

@@ -12,6 +12,25 @@ Spaces::Spaces(ModuleOp module) {
       byName[space.getSymNameAttr()] = space;
 }
 
+/// All that a plan names.
+static SmallVector<RangeAttr> allRangesOf(PlanOp plan) {
+  SmallVector<RangeAttr> ranges;
+  for (ArrayAttr ofPlan : {plan.getInputs(), plan.getOutputs()})
+    llvm::append_range(ranges, ofPlan.getAsRange<RangeAttr>());
+  if (ArrayAttr buffers = plan.getBuffersAttr())
+    for (auto buffer : buffers.getAsRange<BufferAttr>())
+      ranges.push_back(buffer.getRange());
+  for (Operation &op : plan.getBody().front())
+    rangesOf(&op, ranges, ranges);
+  return ranges;
+}
+
+Spaces::Spaces(PlanOp plan, SymbolTableCollection &symbols) {
+  for (RangeAttr range : allRangesOf(plan))
+    if (auto [space, isNew] = byName.try_emplace(range.getSpace()); isNew)
+      space->second = symbols.lookupNearestSymbolFrom<SpaceOp>(plan, range.getSpace());
+}
+
 LogicalResult splitcast::exec::verifyWithin(const Spaces &spaces, Operation *op, ArrayRef<RangeAttr> ranges) {
   for (RangeAttr range : ranges) {
     SpaceOp space = spaces.of(range);
@@ -24,21 +43,26 @@ LogicalResult splitcast::exec::verifyWithin(const Spaces &spaces, Operation *op,
   return success();
 }
 
+RankedTensorType splitcast::exec::pieceOf(Operation *op, RankedTensorType type) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto rank = module ? module->getAttrOfType<IntegerAttr>("ccl.rank") : IntegerAttr();
+  sbp::NdAttr signature = sbp::signatureOf(type);
+  if (!rank || !signature || !type.hasStaticShape())
+    return {};
+  const sbp::Placement placement = signature.getPlacement().toAlgebra();
+  int64_t position = rank.getInt();
+  if (!placement.ranks.empty())
+    position = llvm::find(placement.ranks, position) - placement.ranks.begin();
+  if (position < 0 || position >= placement.numPositions())
+    return {};
+  return sbp::localType(type, placement.coordinates(position));
+}
+
 int64_t splitcast::exec::bytesOfRun(PlanOp plan, const Spaces &spaces) {
   llvm::DenseMap<StringAttr, int64_t> ends;
-  auto add = [&](RangeAttr range) {
+  for (RangeAttr range : allRangesOf(plan))
     if (int64_t &end = ends[range.getSpace()]; !spaces.keeps(range))
       end = std::max(end, range.getEnd());
-  };
-  for (ArrayAttr ranges : {plan.getInputs(), plan.getOutputs()})
-    llvm::for_each(ranges.getAsRange<RangeAttr>(), add);
-  if (ArrayAttr buffers = plan.getBuffersAttr())
-    for (auto buffer : buffers.getAsRange<BufferAttr>())
-      add(buffer.getRange());
-  SmallVector<RangeAttr> used;
-  for (Operation &op : plan.getBody().front())
-    rangesOf(&op, used, used);
-  llvm::for_each(used, add);
   int64_t bytes = 0;
   for (auto [space, end] : ends)
     bytes = sbp::cappedSum(bytes, end);
@@ -56,6 +80,23 @@ LogicalResult SpaceOp::verify() {
   return success();
 }
 
+/// C4: each member's piece has its room.
+static LogicalResult verifyRoomOf(StorageOp op, SymbolTableCollection &symbols) {
+  auto type = cast<RankedTensorType>(op.getType());
+  const int64_t elements = sbp::numElements(sbp::shapeOf(type));
+  for (auto [member, offset] : llvm::zip(op.getMembers().getAsRange<FlatSymbolRefAttr>(), op.getOffsets())) {
+    auto variable = symbols.lookupNearestSymbolFrom<sbp::VariableOp>(op, member);
+    RankedTensorType piece = variable ? pieceOf(op, variable.getStorageType()) : RankedTensorType();
+    if (!piece)
+      continue;
+    if (piece.getElementType() != type.getElementType() || sbp::numElements(sbp::shapeOf(piece)) > elements - offset)
+      return op.emitOpError() << "@" << op.getSymName() << " of " << type << " has " << member << " from element "
+                              << offset << " on, of which this rank's piece is " << piece
+                              << "; a storage has room for the pieces of its members, and their elements";
+  }
+  return success();
+}
+
 LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto space = symbols.lookupNearestSymbolFrom<SpaceOp>(*this, getRange().getSpace());
   if (!space || getRange().getEnd() > static_cast<int64_t>(space.getBytes()))
@@ -69,5 +110,5 @@ LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!space.getKept() && getMembers().empty())
     return emitOpError() << "has no carried variable, and lies in @" << space.getSymName()
                          << ", a space that is not kept; put it into one that is";
-  return success();
+  return verifyRoomOf(*this, symbols);
 }

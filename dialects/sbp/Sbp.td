@@ -33,8 +33,9 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     ```
     The type's signature is the *logical* one, which the graph reads and the user wrote. `storage` is how it lies at rest,
     `update` how its gradient and its update are computed; both are the logical one when absent. ZeRO rewrites these two and
-    nothing else. `slot` is its place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names
-    what is used together (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
+    nothing else, and neither where the user wrote a `storage`: such a variable lies as it says, in no bucket. `slot` is its
+    place in a bucket (sbp.bucket): variables of one bucket and one role lie in one range. `group` names what is used together
+    (a layer); when absent, the name up to its last dot. `state_of` marks optimizer state of another
     variable, and `role` says which. `policy` is what is decided about this variable alone (sbp.group: about several);
     'sbp-zero-storage' completes it. A `carried` variable lives for one step, or while the run that assigns it is kept: it passes a value from one
     run of a schedule to a later one, and is neither saved nor loaded. If it is no state, it may be P: addends that a later run sums. With `as_made`, 'sbp-propagate' gives it the signature of what
@@ -51,6 +52,8 @@ def Sbp_VariableOp : Sbp_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
     - C9: State has no policy: its variable's holds.
     - C10: A carried variable has no initializer: a schedule assigns it before it reads it.
     - C11: What lies as it is made is carried, no state, and has no signature yet.
+    - C12: Integers hold the value of a #sbp.constant exactly, and have no #sbp.normal or #sbp.uniform. The numbers of these are
+      finite; `stddev` is not negative, and `low` not above `high`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    OptionalAttr<Sbp_NdAttr>:$storage, OptionalAttr<Sbp_NdAttr>:$update,
@@ -202,7 +205,8 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     for each role.
     - C1: The type has a signature, in which each other axis is B or splits its own leading dimension, and the axis is B.
     - C2: The elements are a multiple of the axis's size.
-    - C3: As many offsets as members; members ascend and do not overlap. (That they lie within, their slots say.)
+    - C3: As many offsets as members, of which there is one at least; members ascend and do not overlap. (That they lie
+      within, their slots say.)
     - C4: Each member is a variable with a signature, whose slot is its place here, and its element type the bucket's.
     - C5: The leading dimensions are of the axes that split a member.
   }];
@@ -235,7 +239,8 @@ def Sbp_BucketReadOp : Sbp_BucketAccess<"bucket_read"> {
     %m = sbp.bucket_read @l role "m" : tensor<64xf32, #S0_>
     ```
     `role` is that of the states; "parameter" are the members themselves.
-    - C1: The bucket exists, and the type is that of a range of it, without P.
+    - C1: The bucket exists, and the type is that of a range of it, without P; of the members themselves, it has the bucket's
+      elements. (That it is what lies at rest, 'sbp-verify-global' says.)
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, DefaultValuedStrAttr<StrAttr, "parameter">:$role);
   let results = (outs Sbp_GlobalTensor:$result);
@@ -245,7 +250,8 @@ def Sbp_BucketReadOp : Sbp_BucketAccess<"bucket_read"> {
 def Sbp_BucketAssignOp : Sbp_BucketAccess<"bucket_assign"> {
   let summary = "Gives the members of a bucket, or their states of one role, new values";
   let description = [{
-    - C1: The bucket exists, and the type is that of a range of it, without P.
+    - C1: The bucket exists, and the type is that of a range of it, without P; of the members themselves, it has the bucket's
+      elements. (That it is what lies at rest, 'sbp-verify-global' says.)
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Sbp_GlobalTensor:$value,
                    DefaultValuedStrAttr<StrAttr, "parameter">:$role);
@@ -260,7 +266,8 @@ def Sbp_BucketPackOp : Sbp_Op<"bucket_pack", [Pure, DeclareOpInterfaceMethods<Sy
     %0 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
     ```
     - C1: The bucket exists, and the result is the range of it in which each operand is a member, none of them a slot.
-    - C2: As many offsets as operands, ascending; operands do not overlap and lie within the range.
+    - C2: There is an operand, and there are as many offsets as operands, ascending; operands do not overlap and lie within the
+      range.
   }];
   let arguments = (ins Variadic<Sbp_GlobalTensor>:$inputs, DenseI64ArrayAttr:$offsets, FlatSymbolRefAttr:$bucket);
   let results = (outs Sbp_GlobalTensor:$result);

@@ -66,6 +66,9 @@ LogicalResult BucketOp::verify() {
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
                          << " offsets; give one for each";
+  if (getMembers().empty())
+    return emitOpError() << "@" << getSymName()
+                         << " holds no variable; name the variables that lie in it, or remove the bucket";
   return success();
 }
 
@@ -124,12 +127,17 @@ template <typename OpTy> static BucketOp bucketOf(OpTy op, SymbolTableCollection
   return bucket;
 }
 
-/// A range at rest: whole, or a chunk for each rank.
+/// A range at rest: whole, or a chunk for each rank. The members' own type is the bucket's; that of a state, and
+/// whether ranges are whole, 'sbp-verify-global' looks at.
 template <typename OpTy>
 static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, RankedTensorType type) {
   BucketOp bucket = bucketOf(op, symbols);
   if (!bucket)
     return failure();
+  Type element = bucket.getTensorType().getElementType();
+  if (op.getRole() == kParameterRole && type.getElementType() != element)
+    return op.emitOpError() << "has type " << type << ", but the members of @" << op.getBucket() << " have elements of "
+                            << element << "; read and assign these, and cast behind or before";
   auto whole = bucket.getTensorType();
   NdSbp chunks = signatureOf(whole).toAlgebra();
   chunks[bucket.getAxisIndex()] = Sbp::split(whole.getRank() - 1);
@@ -175,6 +183,8 @@ LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
   BucketOp bucket = bucketOf(*this, symbols);
   if (!bucket)
     return failure();
+  if (getInputs().empty())
+    return emitOpError() << "lays nothing into a range of @" << getBucket() << "; give it the members that lie there";
   if (getInputs().size() != getOffsets().size())
     return emitOpError() << "has " << getInputs().size() << " operands and " << getOffsets().size()
                          << " offsets; give one for each";

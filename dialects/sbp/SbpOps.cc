@@ -4,6 +4,8 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace splitcast::sbp;
 
@@ -101,6 +103,48 @@ static LogicalResult verifySlot(VariableOp op) {
   return success();
 }
 
+/// An integer of the element type, as nn.constant has it: doubles hold integers up to 2^53 exactly.
+static LogicalResult verifyConstant(VariableOp op, ConstantInitAttr init) {
+  const double value = init.getValue().getValueAsDouble();
+  Type element = op.getTensorType().getElementType();
+  const double limit = element.isInteger(32) ? 0x1p31 : 0x1p53;
+  if (!element.isInteger() || (value == std::trunc(value) && value >= -limit && value < limit))
+    return success();
+  return op.emitOpError() << "@" << op.getSymName() << " has initializer " << init << ", which " << element
+                          << " does not hold exactly; give an integer from -2^" << (element.isInteger(32) ? 31 : 53)
+                          << " to before 2^" << (element.isInteger(32) ? 31 : 53);
+}
+
+/// What is drawn is a float, from a range or a distribution that there is.
+static LogicalResult verifyDrawn(VariableOp op, Attribute init) {
+  auto error = [&] { return op.emitOpError() << "@" << op.getSymName() << " has initializer " << init; };
+  Type element = op.getTensorType().getElementType();
+  if (element.isInteger())
+    return error() << ", which makes no elements of type " << element << "; use #sbp.constant or #sbp.file";
+  auto number = [](FloatAttr attr) { return attr.getValueAsDouble(); };
+  if (auto normal = dyn_cast<NormalInitAttr>(init))
+    if (!std::isfinite(number(normal.getMean())) || !std::isfinite(number(normal.getStddev())) ||
+        number(normal.getStddev()) < 0)
+      return error() << "; give a finite mean, and a finite stddev that is not negative";
+  if (auto uniform = dyn_cast<UniformInitAttr>(init))
+    if (!std::isfinite(number(uniform.getHigh()) - number(uniform.getLow())) ||
+        number(uniform.getLow()) > number(uniform.getHigh()))
+      return error() << "; give two finite numbers, less than 2^1024 apart, the first not above the second";
+  return success();
+}
+
+static LogicalResult verifyInitializer(VariableOp op) {
+  Attribute init = op.getInitAttr();
+  if (!init || isa<FileInitAttr>(init))
+    return success();
+  if (auto constant = dyn_cast<ConstantInitAttr>(init))
+    return verifyConstant(op, constant);
+  if (isa<NormalInitAttr, UniformInitAttr>(init))
+    return verifyDrawn(op, init);
+  return op.emitOpError() << "has initializer " << init
+                          << "; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file";
+}
+
 LogicalResult VariableOp::verify() {
   RankedTensorType type = getTensorType();
   if (getSymName().empty())
@@ -133,10 +177,8 @@ LogicalResult VariableOp::verify() {
                                         [&] { return emitOpError() << what << ": "; })))
       return failure();
   }
-  if (Attribute init = getInitAttr())
-    if (!isa<ConstantInitAttr, NormalInitAttr, UniformInitAttr, FileInitAttr>(init))
-      return emitOpError() << "has initializer " << init
-                           << "; it must be #sbp.constant, #sbp.normal, #sbp.uniform or #sbp.file";
+  if (failed(verifyInitializer(*this)))
+    return failure();
   if (getStateOf() && !getRole())
     return emitOpError() << "is state of @" << *getStateOf() << " but has no role; say which (\"exp_avg\", ...)";
   if (getRole() && !getStateOf())

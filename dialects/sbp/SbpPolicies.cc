@@ -10,11 +10,12 @@ using namespace splitcast::sbp;
 // <stage = 3, bucket_bytes = 4096>: the names of the options, as identifiers
 //===----------------------------------------------------------------------===//
 
-static std::string identifierOf(const DecisionInfo &info) {
-  std::string name = info.name;
+static std::string asIdentifier(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
+
+static std::string identifierOf(const DecisionInfo &info) { return asIdentifier(info.name); }
 
 static std::string knownDecisions() {
   std::string text;
@@ -41,8 +42,12 @@ static ParseResult parseChoice(AsmParser &parser, std::string &text) {
 static ParseResult parseDecision(AsmParser &parser, Policy &policy) {
   SMLoc at = parser.getCurrentLocation();
   std::string name, value;
-  if (parser.parseKeywordOrString(&name) || parser.parseEqual())
+  if (parser.parseKeywordOrString(&name))
     return failure();
+  name = asIdentifier(name); // a string may be the option's name, with hyphens
+  if (failed(parser.parseOptionalEqual()))
+    return parser.emitError(parser.getCurrentLocation())
+           << "expected '=' behind '" << name << "'; write " << knownDecisions() << ", with underscores, then '='";
   auto info = llvm::find_if(decisionInfos(), [&](const DecisionInfo &known) { return identifierOf(known) == name; });
   if (info == decisionInfos().end())
     return parser.emitError(at) << "a policy does not decide '" << name << "'; it may decide " << knownDecisions();

@@ -343,7 +343,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "The end of the global level: every signature decided, variables read and assigned as stored";
   let description = [{
     - C1: Every tensor has a signature that fits it, all on one placement.
-    - C2: Reads and assigns have their variable's storage signature.
+    - C2: Reads and assigns, of variables and of ranges, have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
     - C4: Functions have one block, and no tensor that is taken or returned is P.
     - C5: Functions take and return ranked tensors only.

@@ -67,17 +67,21 @@ public:
       role += "_";
   }
 
-  /// Several sums for a variable in one step have an accumulator each.
+  /// Several sums for a variable in one step have an accumulator each. So have steps that add up elements of different
+  /// types: exact parts are f64, whatever the variable is.
   sbp::VariableOp of(sbp::VariableOp variable, int64_t number, Type element) {
-    sbp::VariableOp &made = all[{variable, number}];
-    if (!made) {
-      const std::string own = number == 0 ? role : role + std::to_string(number);
-      made = create(variable, (variable.getSymName() + "." + own).str(), variable.getTensorType().clone(element),
-                    variable.getGroupOrPrefix());
-      made.setStateOf(variable.getSymName());
-      made.setRole(own);
-    }
-    return made;
+    SmallVector<sbp::VariableOp> &known = all[{variable, number}];
+    for (sbp::VariableOp accumulator : known)
+      if (accumulator.getTensorType().getElementType() == element)
+        return accumulator;
+    std::string own = number == 0 ? role : role + std::to_string(number);
+    if (!known.empty())
+      own += "_" + textOf(element);
+    known.push_back(create(variable, (variable.getSymName() + "." + own).str(), variable.getTensorType().clone(element),
+                           variable.getGroupOrPrefix()));
+    known.back().setStateOf(variable.getSymName());
+    known.back().setRole(own);
+    return known.back();
   }
 
   /// Carried, beside a variable or function. One of that name gets another.
@@ -95,9 +99,15 @@ public:
   }
 
 private:
+  static std::string textOf(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+
   SymbolTable &symbols;
   std::string role = "accumulated";
-  std::map<std::pair<Operation *, int64_t>, sbp::VariableOp> all;
+  std::map<std::pair<Operation *, int64_t>, SmallVector<sbp::VariableOp>> all; ///< by variable and number
 };
 
 /// The sums of a function, with their accumulators.
@@ -619,6 +629,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
         return failure();
     }
     symbols.remove(function);
+    symbols.insert(schedule); // of its name, which no part of another step may take
     function.erase();
     return success();
   }

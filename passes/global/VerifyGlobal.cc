@@ -20,6 +20,7 @@ public:
     if (failed(verifyModule(module)) || failed(verifyVariables(module)))
       return failure();
     SymbolTable symbols(module);
+    findRanges();
     WalkResult walk = module.walk([&](Operation *op) {
       return WalkResult(success(succeeded(verifyTensors(op)) && succeeded(verifyUses(op, symbols)) &&
                                 succeeded(verifySlots(op)) && succeeded(verifyLevel(op))));
@@ -74,7 +75,44 @@ private:
       return check(read.getVariable(), read.getResult());
     if (auto assign = dyn_cast<sbp::AssignOp>(op))
       return check(assign.getVariable(), assign.getValue());
+    if (auto read = dyn_cast<sbp::BucketReadOp>(op))
+      return verifyRange(read, read.getResult(), symbols);
+    if (auto assign = dyn_cast<sbp::BucketAssignOp>(op))
+      return verifyRange(assign, assign.getValue(), symbols);
     return success();
+  }
+
+  /// The first variable of each range at rest, by bucket and role: verifyVariables says that others lie as it does.
+  void findRanges() {
+    auto parameter = StringAttr::get(module.getContext(), sbp::kParameterRole);
+    for (auto variable : module.getOps<sbp::VariableOp>())
+      if (sbp::SlotAttr slot = variable.getSlotAttr()) {
+        StringAttr role = variable.getStateOf() ? variable.getRoleAttr() : parameter;
+        inRanges.try_emplace({slot.getBucket(), role}, variable);
+      }
+  }
+
+  /// C2 of a range: it has the type in which it lies at rest.
+  template <typename OpTy> LogicalResult verifyRange(OpTy op, Value range, SymbolTable &symbols) {
+    auto bucket = symbols.lookup<sbp::BucketOp>(op.getBucket());
+    auto role = StringAttr::get(op.getContext(), op.getRole());
+    sbp::VariableOp variable = inRanges.lookup({op.getBucketAttr().getAttr(), role});
+    if (!bucket || !variable)
+      return op.emitOpError() << "has role " << role << ", but no variable of that role lies in bucket @"
+                              << op.getBucket() << "; name the role of a state, or leave it out for the members";
+    sbp::NdAttr stored = variable.getStorageOrLogical();
+    if (!stored)
+      return verifyType(variable, variable.getType());
+    RankedTensorType type = bucket.getRangeType(variable.getTensorType().getElementType(), stored);
+    if (type && type == range.getType())
+      return success();
+    InFlightDiagnostic error = op.emitOpError() << "has type " << range.getType() << ", but @" << variable.getSymName()
+                                                << " of this range of @" << op.getBucket();
+    if (!type)
+      return error << " is stored as " << sbp::toString(stored.toAlgebra())
+                   << ", which no range holds; read or assign the variable itself";
+    return error << " is stored so that it has " << type << "; box to that, or run 'sbp-insert-boxing' and "
+                 << "'sbp-join-buckets'";
   }
 
   /// What a rank's program can say.
@@ -116,6 +154,7 @@ private:
   }
 
   ModuleOp module;
+  DenseMap<std::pair<Attribute, Attribute>, sbp::VariableOp> inRanges;
 };
 
 struct VerifyGlobal : splitcast::impl::VerifyGlobalPassBase<VerifyGlobal> {

@@ -53,8 +53,12 @@ private:
     return success();
   }
 
-  /// Passes index a signature by the axes of the module's placement.
+  /// Passes index a signature by the axes of the module's placement, and drop any other encoding.
   LogicalResult verifyPlacement(Operation *op, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (Attribute encoding = tensor ? tensor.getEncoding() : Attribute(); encoding && !isa<sbp::NdAttr>(encoding))
+      return op->emitOpError() << "has a tensor of type " << type << ", whose encoding " << encoding
+                               << " is no signature; write one as #sbp.nd, or leave it out";
     sbp::NdAttr signature = sbp::signatureOf(type);
     if (!signature || signature.getPlacement() == placement)
       return success();

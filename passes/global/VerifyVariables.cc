@@ -1,5 +1,7 @@
-// What variables owe each other: states of one variable, and members of one bucket.
+// What variables owe each other: states of one variable, and members of one bucket; and names that are the plan's.
 #include "passes/global/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -90,6 +92,32 @@ LogicalResult verifyBuckets(ModuleOp module) {
   return success();
 }
 
+/// The names of storages, as ranks may give them: 'sbp-localize'.
+llvm::StringSet<> storageNames(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto variable : module.getOps<sbp::VariableOp>()) {
+    names.insert(("storage." + variable.getSymName()).str());
+    if (variable.getSlotAttr())
+      names.insert(("bucket." + bucketOf(variable) + "." + variable.getRole().value_or(sbp::kParameterRole)).str());
+  }
+  return names;
+}
+
+/// A plan has symbols of its own (dialects/exec/Exec.h) beside those that it takes from the module.
+LogicalResult verifyNames(ModuleOp module) {
+  const llvm::StringSet<> storages = storageNames(module);
+  for (Operation &op : *module.getBody()) {
+    if (!isa<sbp::VariableOp, sbp::ScheduleOp, func::FuncOp>(op))
+      continue;
+    StringRef name = SymbolTable::getSymbolName(&op).getValue();
+    if (storages.contains(name) || llvm::is_contained({"kernels", "persistent", "arena"}, name))
+      return op.emitOpError() << "@" << name << " has a name that the compiler gives to "
+                              << (storages.contains(name) ? "a storage of variables" : "a part of the plan")
+                              << "; rename it";
+  }
+  return success();
+}
+
 LogicalResult verifyRoles(ModuleOp module) {
   DenseMap<std::pair<Attribute, Attribute>, sbp::VariableOp> states;
   for (auto variable : module.getOps<sbp::VariableOp>()) {
@@ -107,5 +135,5 @@ LogicalResult verifyRoles(ModuleOp module) {
 } // namespace
 
 LogicalResult splitcast::verifyVariables(ModuleOp module) {
-  return success(succeeded(verifyRoles(module)) && succeeded(verifyBuckets(module)));
+  return success(succeeded(verifyRoles(module)) && succeeded(verifyBuckets(module)) && succeeded(verifyNames(module)));
 }

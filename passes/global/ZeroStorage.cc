@@ -48,11 +48,14 @@ struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
       return signalPassFailure();
     states.clear();
     names.clear();
+    storageNames.clear();
     copiesOf.clear();
     if (!placement)
       return; // no global tensor, nothing to store
-    for (auto symbol : getOperation().getOps<SymbolOpInterface>())
+    for (auto symbol : getOperation().getOps<SymbolOpInterface>()) {
       names.insert(symbol.getName());
+      storageNames.insert(symbol.getName().rsplit('.').first);
+    }
     SmallVector<sbp::VariableOp> parameters;
     for (auto variable : getOperation().getOps<sbp::VariableOp>()) {
       if (variable.getAsMade())
@@ -89,7 +92,7 @@ private:
                               << "'sbp-zero-storage' got axis=" << options.axis << "; the placement has";
     for (const sbp::Axis &known : algebra.axes)
       diag << " " << known.name;
-    return diag;
+    return diag << "; give one of these, or leave the axis out for the first";
   }
 
   /// Later passes read a variable's policy, and know neither groups nor options.
@@ -110,6 +113,8 @@ private:
 
   bool isSplittable(sbp::VariableOp variable) {
     if (!variable.getLogical() || variable.getTensorType().getRank() == 0)
+      return false;
+    if (variable.getStorage()) // a user said how it lies, which is not as a slot
       return false;
     if (variable.getCarried()) // each micro-batch would gather it, and cut it again
       return false;
@@ -142,10 +147,12 @@ private:
   }
 
   /// Whether state may lie as its parameter does: cut into the same pieces and, in a bucket, of the one element type
-  /// that the bucket has for this role. State of another shape is a variable of its own.
+  /// that the bucket has for this role. State of another shape, or with a storage of its own, is a variable of its own.
   static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state, Bucket *bucket) {
     RankedTensorType type = state.getTensorType(), like = parameter.getTensorType();
     if (type.getShape() != like.getShape() || type.getEncoding() != like.getEncoding())
+      return false;
+    if (state.getStorage()) // a user said how it lies
       return false;
     return !bucket ||
            bucket->roles.try_emplace(*state.getRole(), type.getElementType()).first->second == type.getElementType();
@@ -195,10 +202,13 @@ private:
     return bucket.lastGroup != next.getGroupOrPrefix() && bytes >= bucket.policy.bucketBytes();
   }
 
+  /// Whether a bucket may have this name: no symbol does, nor has one that a rank gives to a storage of the bucket.
+  bool take(const std::string &name) { return !storageNames.contains("bucket." + name) && names.insert(name).second; }
+
   /// Empty, and of a name that no other bucket has: another element type may have taken it, or the group comes again.
   Bucket startBucket(sbp::VariableOp first, StringRef wantedName) {
     std::string name = wantedName.str();
-    for (int &copies = copiesOf[wantedName]; !names.insert(name).second;)
+    for (int &copies = copiesOf[wantedName]; !take(name);)
       name = wantedName.str() + "_" + std::to_string(++copies);
     return {name,
             first.getTensorType().getElementType(),
@@ -284,8 +294,9 @@ private:
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
   llvm::StringMap<SmallVector<sbp::VariableOp>> states;
-  llvm::StringMap<int> copiesOf; ///< of a bucket's name, each with a number of its own
-  llvm::StringSet<> names;       ///< of buckets, and of all that has a name already
+  llvm::StringMap<int> copiesOf;  ///< of a bucket's name, each with a number of its own
+  llvm::StringSet<> names;        ///< of buckets, and of all that has a name already
+  llvm::StringSet<> storageNames; ///< of symbols, up to the last dot
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 #include "llvm/ADT/APFloat.h"
 
 #include <cstring>
-#include <limits>
+#include <optional>
 
 namespace splitcast::runtime {
 
@@ -166,18 +166,20 @@ template <typename T> absl::Status generate(mlir::Attribute init, RandomKey key,
   return absl::InvalidArgumentError(absl::StrCat(text, " does not make elements of this type; use #sbp.constant"));
 }
 
+/// Of a uniform initializer; without its end.
 struct Range {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  double low, high;
 };
 
-/// What is nearest in a smaller type, and not before `low` nor at the open end `high`, to which it may be rounded.
-llvm::APFloat roundWithin(Range range, double value, const llvm::fltSemantics &semantics) {
+/// What is nearest in a smaller type: with a range, not before `low` nor at the open end `high`, to which it may be
+/// rounded. Without one, what is too large becomes infinite, and what is infinite stays so.
+llvm::APFloat roundWithin(std::optional<Range> range, double value, const llvm::fltSemantics &semantics) {
   llvm::APFloat result(value);
   bool losesInformation = false;
   result.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInformation);
-  if (result.convertToDouble() < range.low)
+  if (range && result.convertToDouble() < range->low)
     result.next(/*nextDown=*/false);
-  else if (result.convertToDouble() >= range.high)
+  else if (range && result.convertToDouble() >= range->high)
     result.next(/*nextDown=*/true);
   return result;
 }
@@ -188,10 +190,10 @@ absl::Status generateHalves(ElementType type, mlir::Attribute init, RandomKey ke
   std::vector<double> wide(count);
   if (absl::Status status = generate(init, key, begin, count, wide.data()); !status.ok())
     return status;
-  Range range;
+  std::optional<Range> range;
   if (auto uniform = mlir::dyn_cast<sbp::UniformInitAttr>(init);
       uniform && number(uniform.getHigh()) > number(uniform.getLow()))
-    range = {number(uniform.getLow()), number(uniform.getHigh())};
+    range = Range{number(uniform.getLow()), number(uniform.getHigh())};
   const llvm::fltSemantics &semantics = type == ElementType::BF16 ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
   for (int64_t i = 0; i < count; ++i)
     out[i] = static_cast<uint16_t>(roundWithin(range, wide[i], semantics).bitcastToAPInt().getZExtValue());

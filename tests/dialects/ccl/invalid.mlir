@@ -22,7 +22,15 @@ ccl.storage @s : tensor<?xf32> holds [] at []
 
 // An empty piece may lie at the end: @storage_c1_legal
 sbp.variable @w : tensor<4xf32>
-ccl.storage @s : tensor<4xf32> holds [@w, @w] at [0, 4]
+sbp.variable @v : tensor<4xf32>
+ccl.storage @s : tensor<4xf32> holds [@w, @v] at [0, 4]
+
+// -----
+
+// @storage_c2
+sbp.variable @w : tensor<2xf32>
+// expected-error @below {{'ccl.storage' op @s holds @w twice; a variable lies at one place}}
+ccl.storage @s : tensor<4xf32> holds [@w, @w] at [0, 2]
 
 // -----
 

@@ -114,3 +114,81 @@ exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [5]
 exec.space @persistent 16 bytes kept
 // expected-error @below {{'exec.storage' op attribute 'members' failed to satisfy constraint: flat symbol ref array attribute}}
 exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [3] at [0]
+
+// -----
+
+// Rank 1 is the second, and has two of five elements.
+#S0 = #sbp.nd<#sbp.placement<"cpu", [dp = 2], ranks = [3, 1]>, [S(0)]>
+module attributes {ccl.rank = 1 : i64} {
+  exec.space @arena 64 bytes
+  // expected-error @below {{in #exec.range<arena, 0, 12> among its inputs, but this rank's piece is 'tensor<2xf32>'; give it as many bytes}}
+  exec.plan @plan_c1 attributes {input_types = [tensor<5xf32, #S0>], input_names = ["x"], inputs = [#exec.range<arena, 0, 12>], output_types = [], output_names = [], outputs = []} {
+  }
+}
+
+// -----
+
+// Rank 1 is the second, and has two of five elements.
+#S0 = #sbp.nd<#sbp.placement<"cpu", [dp = 2], ranks = [3, 1]>, [S(0)]>
+module attributes {ccl.rank = 1 : i64} {
+  exec.space @arena 64 bytes
+  // expected-error @below {{in #exec.range<arena, 0, 20> among its outputs, but this rank's piece is 'tensor<2xf32>'; give it as many bytes}}
+  exec.plan @plan_c1 attributes {output_types = [tensor<5xf32, #S0>], output_names = ["x"], outputs = [#exec.range<arena, 0, 20>], input_types = [], input_names = [], inputs = []} {
+  }
+}
+
+// -----
+
+#S0 = #sbp.nd<#sbp.placement<"cpu", [dp = 2], ranks = [3, 1]>, [S(0)]>
+module attributes {ccl.rank = 1 : i64} {
+  exec.space @arena 64 bytes
+  exec.plan @plan_c1_legal attributes {input_types = [tensor<5xf32, #S0>], input_names = ["x"], inputs = [#exec.range<arena, 0, 8>], output_types = [], output_names = [], outputs = []} {
+  }
+}
+
+// -----
+
+// @storage_c1
+exec.space @persistent 64 bytes kept
+// expected-error @below {{'exec.storage' op puts 'tensor<4xf64>' in #exec.range<persistent, 4, 32>; let it begin at a multiple of 8 bytes, as its elements have}}
+exec.storage @s : tensor<4xf64> in <persistent, 4, 32> holds [] at []
+
+// -----
+
+// @storage_c2
+exec.space @persistent 64 bytes kept
+// expected-error @below {{'exec.storage' op @s has @w twice; a variable lies at one place}}
+exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w, @w] at [0, 2]
+
+// -----
+
+// @storage_c4
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module attributes {ccl.rank = 0 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<4xf32, #B>
+  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 1 on, of which this rank's piece is 'tensor<4xf32>'; a storage has room for the pieces of its members, and their elements}}
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [1]
+}
+
+// -----
+
+// @storage_c4
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module attributes {ccl.rank = 0 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<2xf64, #B>
+  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 0 on, of which this rank's piece is 'tensor<2xf64>'; a storage has room for the pieces of its members, and their elements}}
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [0]
+}
+
+// -----
+
+// A chunk of 4 elements, of which the second rank has the last two of @w: @storage_c4_legal
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+module attributes {ccl.rank = 1 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<6xf32, #B> storage #sbp.nd<#p, [S(@l, 0 of 8)]> slot #sbp.slot<@l, 0 of 8>
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [0]
+}

@@ -452,3 +452,61 @@ func.func @f(%r: tensor<64xf32, #S0>) {
   %0 = sbp.bucket_member %r at 32 of @l : tensor<64xf32, #S0> -> tensor<6xf32, #Sb>
   return
 }
+
+// -----
+
+// @bucket_c3
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+// expected-error @below {{'sbp.bucket' op @l holds no variable; name the variables that lie in it, or remove the bucket}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [] at []
+
+// -----
+
+// @bucket_read_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
+sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
+sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
+func.func @f() {
+  // expected-error @below {{'sbp.bucket_read' op has type 'tensor<64xf64,}}
+  %0 = sbp.bucket_read @l : tensor<64xf64, #B>
+  return
+}
+
+// -----
+
+// @bucket_assign_c1
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
+sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
+sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
+func.func @f(%x: tensor<64xbf16, #B>) {
+  // expected-error @below {{'sbp.bucket_assign' op has type 'tensor<64xbf16,}}
+  sbp.bucket_assign @l, %x : tensor<64xbf16, #B>
+  return
+}
+
+// -----
+
+// @bucket_pack_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
+sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
+sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
+func.func @f() {
+  // expected-error @below {{'sbp.bucket_pack' op lays nothing into a range of @l; give it the members that lie there}}
+  %0 = sbp.bucket_pack at [] of @l : () -> tensor<64xf32, #P>
+  return
+}

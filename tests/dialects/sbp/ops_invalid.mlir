@@ -75,6 +75,76 @@ sbp.variable @d : tensor<4xf32> init #sbp.file<"a.safetensors", "d">
 
 // -----
 
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.constant<3.000000e+09 : f64>, which 'i32' does not hold exactly; give an integer from -2^31 to before 2^31}}
+sbp.variable @w : tensor<4xi32> init #sbp.constant<3000000000.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.constant<5.000000e-01 : f64>, which 'i32' does not hold exactly; give an integer from -2^31 to before 2^31}}
+sbp.variable @w : tensor<4xi32> init #sbp.constant<0.5>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.constant<1.000000e+300 : f64>, which 'i64' does not hold exactly; give an integer from -2^53 to before 2^53}}
+sbp.variable @w : tensor<4xi64> init #sbp.constant<1.0e300>
+
+// -----
+
+// Not a number: @variable_c12.
+// expected-error @below {{, which 'i64' does not hold exactly; give an integer from -2^53 to before 2^53}}
+sbp.variable @w : tensor<4xi64> init #sbp.constant<0x7FF8000000000000 : f64>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.normal<mean = 0.000000e+00 : f64, stddev = 1.000000e+00 : f64>, which makes no elements of type 'i64'; use #sbp.constant or #sbp.file}}
+sbp.variable @w : tensor<4xi64> init #sbp.normal<mean = 0.0, stddev = 1.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.uniform<0.000000e+00 : f64, 4.000000e+00 : f64>, which makes no elements of type 'i32'; use #sbp.constant or #sbp.file}}
+sbp.variable @w : tensor<4xi32> init #sbp.uniform<0.0, 4.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.normal<mean = 0.000000e+00 : f64, stddev = -3.000000e+00 : f64>; give a finite mean, and a finite stddev that is not negative}}
+sbp.variable @w : tensor<4xf32> init #sbp.normal<mean = 0.0, stddev = -3.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{; give a finite mean, and a finite stddev that is not negative}}
+sbp.variable @w : tensor<4xf32> init #sbp.normal<mean = 0x7FF0000000000000 : f64, stddev = 1.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{'sbp.variable' op @w has initializer #sbp.uniform<5.000000e+00 : f64, 1.000000e+00 : f64>; give two finite numbers, less than 2^1024 apart, the first not above the second}}
+sbp.variable @w : tensor<4xf32> init #sbp.uniform<5.0, 1.0>
+
+// -----
+
+// @variable_c12
+// expected-error @below {{; give two finite numbers, less than 2^1024 apart, the first not above the second}}
+sbp.variable @w : tensor<4xf32> init #sbp.uniform<0.0, 0x7FF0000000000000 : f64>
+
+// -----
+
+// @variable_c12_legal
+sbp.variable @a : tensor<4xi32> init #sbp.constant<-2147483648.0>
+sbp.variable @b : tensor<4xi64> init #sbp.constant<9007199254740991.0>
+sbp.variable @c : tensor<4xf16> init #sbp.constant<0x7FF0000000000000 : f64>
+sbp.variable @d : tensor<4xf32> init #sbp.normal<mean = 0.0, stddev = 0.0>
+sbp.variable @e : tensor<4xf32> init #sbp.uniform<1.0, 1.0>
+sbp.variable @f : tensor<4xi64> init #sbp.file<"a.safetensors", "f">
+
+// -----
+
 // @variable_c4
 sbp.variable @w : tensor<4xf32>
 // expected-error @below {{'sbp.variable' op is state of @w but has no role; say which ("exp_avg", ...)}}

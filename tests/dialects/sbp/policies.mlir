@@ -15,6 +15,9 @@ sbp.variable @h.0.w : tensor<4xf32, #B> frozen policy #sbp.policy<keep = always,
 sbp.variable @h.0.w.m : tensor<4xf32, #B> state_of @h.0.w role "m"
 // CHECK: sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
 sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
+// As a string, the option's name is understood too.
+// CHECK: sbp.variable @h.3.w : tensor<4xf32, #B> policy #sbp.policy<prefetch_bytes = 7>
+sbp.variable @h.3.w : tensor<4xf32, #B> policy #sbp.policy<"prefetch-bytes" = 7>
 // CHECK: sbp.variable @h.2.w : tensor<4xf32, #B> policy #stage_3_strategy_bucket_
 sbp.variable @h.2.w : tensor<4xf32, #B>
   policy #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16>

@@ -6,6 +6,11 @@ sbp.group "h" #sbp.policy<stag = 3>
 
 // -----
 
+// expected-error @below {{expected '=' behind 'bucket'; write stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, with underscores, then '='}}
+sbp.group "h" #sbp.policy<bucket-bytes = 7>
+
+// -----
+
 // expected-error @below {{stage is '4', which must be 0, 1, 2 or 3}}
 sbp.group "h" #sbp.policy<stage = 4>
 

@@ -152,3 +152,29 @@ func.func @own(%x: tensor<4x4xf32, #S0_>) -> tensor<f32> attributes {sbp.micro_b
 sbp.schedule @mine of 1 {
   sbp.run @own from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
 }
+
+// -----
+
+// A schedule has the name of its step, and no part of another step gets it.
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0_ = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<4x3xf32>
+// CHECK: sbp.schedule @f.last of 2 {
+// CHECK: sbp.run @f.last.last from 1 to 2
+// CHECK: func.func @[[LAST:f.last_[0-9]+]](
+// CHECK: sbp.schedule @f of 2 {
+// CHECK: sbp.run @[[LAST]] from 1 to 2
+func.func @f.last(%x: tensor<4x4xf32, #S0_>) {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+func.func @f(%x: tensor<4x4xf32, #S0_>) {
+  %w = sbp.read @w : tensor<4x3xf32>
+  %y = nn.matmul %x, %w : (tensor<4x4xf32, #S0_>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}

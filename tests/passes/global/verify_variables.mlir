@@ -1,4 +1,4 @@
-// What variables owe each other: states of one variable, and members of one bucket.
+// What variables owe each other: states of one variable, and members of one bucket. And names that are the plan's.
 // RUN: splitcast-opt %s -sbp-verify-global -split-input-file -verify-diagnostics
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
@@ -80,3 +80,48 @@ sbp.variable @verify_global_c7 : tensor<4xf32, #B> slot #sbp.slot<@b, 8 of 64>
 sbp.variable @verify_global_c7_legal : tensor<9xf32, #BS0> slot #sbp.slot<@b, 0 of 64>
 sbp.variable @a : tensor<4xf32, #BB> slot #sbp.slot<@b, 5 of 64>
 sbp.variable @a.m : tensor<4xf64, #BB> storage #sbp.nd<#p, [S(@b, 5 of 64), B]> slot #sbp.slot<@b, 5 of 64> state_of @a role "m"
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+// expected-error @below {{'sbp.variable' op @kernels has a name that the compiler gives to a part of the plan; rename it}}
+sbp.variable @kernels : tensor<4xf32, #B>
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+// expected-error @below {{'sbp.variable' op @persistent has a name that the compiler gives to a part of the plan; rename it}}
+sbp.variable @persistent : tensor<4xf32, #B>
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+sbp.variable @w : tensor<4xf32, #B>
+// expected-error @below {{'func.func' op @arena has a name that the compiler gives to a part of the plan; rename it}}
+func.func @arena() {
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+sbp.variable @w : tensor<4xf32, #B>
+// expected-error @below {{'sbp.variable' op @storage.w has a name that the compiler gives to a storage of variables; rename it}}
+sbp.variable @storage.w : tensor<4xf32, #B>
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+sbp.variable @a : tensor<4xf32, #B> slot #sbp.slot<@b, 0 of 64>
+sbp.variable @a.m : tensor<4xf32, #B> slot #sbp.slot<@b, 0 of 64> state_of @a role "m"
+// expected-error @below {{'sbp.variable' op @bucket.b.m has a name that the compiler gives to a storage of variables; rename it}}
+sbp.variable @bucket.b.m : tensor<4xf32, #B>
+
+// -----
+
+// No variable or bucket has these storages.
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+sbp.variable @a : tensor<4xf32, #B> slot #sbp.slot<@b, 0 of 64>
+sbp.variable @storage.w : tensor<4xf32, #B>
+sbp.variable @bucket.b.m : tensor<4xf32, #B>
+sbp.variable @arena.kernels : tensor<4xf32, #B>
