@@ -67,14 +67,27 @@ std::optional<std::string> Hyperparameters::wrong() const {
   return std::nullopt;
 }
 
+/// The number that all of the text is; nothing: it is none, or so small that f64 would make 0 of it.
+static std::optional<double> numberOf(const std::string &text) {
+  std::istringstream stream(text);
+  double number = 0;
+  if (!(stream >> number) || stream.peek() != std::istringstream::traits_type::eof())
+    return std::nullopt;
+  const bool isSaidZero = text.find_first_of("123456789") >= text.find_first_of("eE");
+  return number == 0 && !isSaidZero ? std::nullopt : std::optional(number);
+}
+
 std::optional<std::string> Hyperparameters::parse(std::string_view text) {
+  if (!text.empty() && text.back() == ',')
+    return "'" + std::string(text) + "' ends in a comma; write NUMBER=X behind it, or leave it out";
   const std::vector<Hyperparameter> known = numbers();
   std::vector<double> values = this->values();
   std::vector<bool> isSaid(known.size());
   std::istringstream parts{std::string(text)};
   for (std::string part; std::getline(parts, part, ',');) {
     const size_t equals = part.find('=');
-    std::string key = part.substr(0, equals);
+    const std::string said = part.substr(0, equals);
+    std::string key = said;
     std::replace(key.begin(), key.end(), '-', '_');
     auto found = std::find_if(known.begin(), known.end(), [&](const Hyperparameter &n) { return n.name == key; });
     if (found == known.end())
@@ -83,13 +96,11 @@ std::optional<std::string> Hyperparameters::parse(std::string_view text) {
     if (isSaid[index])
       return std::string(name()) + " says " + key + " twice";
     isSaid[index] = true;
-    std::istringstream number(equals == std::string::npos ? "" : part.substr(equals + 1));
-    if (!(number >> values[index]) || number.peek() != std::istringstream::traits_type::eof()) {
-      std::ostringstream text;
-      text << "'" << part << "' gives " << name() << " no " << key << "; write " << key << "=NUMBER, "
-           << toString(found->bounds);
-      return text.str();
-    }
+    std::optional<double> number = numberOf(equals == std::string::npos ? "" : part.substr(equals + 1));
+    if (!number)
+      return "'" + part + "' gives " + std::string(name()) + " no " + said + "; write " + said + "=NUMBER, " +
+             std::string(toString(found->bounds));
+    values[index] = *number;
   }
   if (!known.empty() && !isSaid.front())
     return std::string(name()) + " needs " + known.front().name + "; write " + known.front().name + "=NUMBER";

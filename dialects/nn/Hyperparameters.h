@@ -1,8 +1,8 @@
 //===- Hyperparameters.h - What is a name and numbers ------------------------===//
 //
-// An optimizer or a schedule of the learning rate is a struct of numbers with its formula (Optimizers.h, Schedules.h).
-// What is here makes such a struct known by its name, to the IR (`#nn.adam<lr = 0.001, ...>`), to flags
-// ("adam,lr=0.001") and to C++ (`Adam{1e-3}`), from what it says itself:
+// An optimizer or a schedule of the learning rate is a struct of numbers with its formula (Optimizers.h,
+// RateSchedules.h). What is here makes such a struct known by its name, to the IR (`#nn.adam<lr = 0.001, ...>`), to
+// flags ("adam,lr=0.001") and to C++ (`Adam{1e-3}`), from what it says itself:
 //
 //   struct Adam {
 //     double lr;                                  // first, and never left out
@@ -87,31 +87,47 @@ protected:
   T held;
 };
 
+/// Tells structs apart, whatever they are called.
+template <typename T> const void *identityOf() {
+  static char identity;
+  return &identity;
+}
+
 /// The structs that are known by name.
 template <typename Base> class HyperparameterNames {
 public:
-  /// The second of a name counts for nothing.
+  /// The second of a name is not known by it: isAnothers().
   template <typename Concrete, typename T> void add() {
     std::lock_guard<std::mutex> lock(*mutex);
-    makers.emplace(T::kName, [] { return std::unique_ptr<Base>(std::make_unique<Concrete>(T{})); });
+    known.emplace(T::kName, Known{identityOf<T>(), [] { return std::unique_ptr<Base>(new Concrete(T{})); }});
+  }
+  /// Whether T's name is that of another struct.
+  template <typename T> bool isAnothers() const {
+    std::lock_guard<std::mutex> lock(*mutex);
+    auto found = known.find(T::kName);
+    return found != known.end() && found->second.identity != identityOf<T>();
   }
   /// With defaults; null: there is none.
   std::unique_ptr<Base> make(std::string_view name) const {
     std::lock_guard<std::mutex> lock(*mutex);
-    auto maker = makers.find(name);
-    return maker == makers.end() ? nullptr : maker->second();
+    auto found = known.find(name);
+    return found == known.end() ? nullptr : found->second.make();
   }
   std::vector<std::string> all() const {
     std::lock_guard<std::mutex> lock(*mutex);
     std::vector<std::string> result;
-    for (const auto &[name, maker] : makers)
+    for (const auto &[name, ofName] : known)
       result.emplace_back(name);
     return result;
   }
 
 private:
+  struct Known {
+    const void *identity;
+    std::unique_ptr<Base> (*make)();
+  };
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
-  std::map<std::string_view, std::unique_ptr<Base> (*)()> makers;
+  std::map<std::string_view, Known> known;
 };
 
 } // namespace splitcast

@@ -4,6 +4,10 @@
 #include "dialects/nn/Optimizers.h"
 #include "dialects/nn/RateSchedules.h"
 
+#include <cmath>
+#include <limits>
+#include <sstream>
+
 using namespace mlir;
 
 namespace splitcast::nn {
@@ -34,6 +38,7 @@ Expr operator+(const Expr &a, const Expr &b) { return a.make(a.builder->create<A
 Expr operator-(const Expr &a, const Expr &b) { return a.make(a.builder->create<SubOp>(a.loc, a.tensor, b.tensor)); }
 Expr operator*(const Expr &a, const Expr &b) { return a.make(a.builder->create<MulOp>(a.loc, a.tensor, b.tensor)); }
 Expr operator/(const Expr &a, const Expr &b) { return a.make(a.builder->create<DivOp>(a.loc, a.tensor, b.tensor)); }
+Expr operator/(const Expr &a, double b) { return a / a.make(splat(*a.builder, a.loc, a.tensor.getType(), b)); }
 Expr operator*(const Expr &a, double b) { return a.make(a.builder->create<ScaleOp>(a.loc, a.tensor, b)); }
 Expr operator+(const Expr &a, double b) { return a.make(a.builder->create<ShiftOp>(a.loc, a.tensor, b)); }
 
@@ -43,17 +48,32 @@ Expr log(const Expr &x) { return x.make(x.builder->create<LogOp>(x.loc, x.tensor
 Expr cos(const Expr &x) { return x.make(x.builder->create<CosOp>(x.loc, x.tensor)); }
 Expr relu(const Expr &x) { return x.make(x.builder->create<ReluOp>(x.loc, x.tensor)); }
 
-/// 1 where x > 0, less 1 where -x > 0: slopes of relu.
+/// 1 where x > 0, less 1 where -x > 0: slopes of relu, which are 0 of NaN. relu(1 - relu(x)) is finite of all else.
 Expr sign(const Expr &x) {
   Value one = splat(*x.builder, x.loc, x.tensor.getType(), 1.0);
   Expr above = x.make(x.builder->create<ReluGradOp>(x.loc, one, x.tensor));
   Expr below = x.make(x.builder->create<ReluGradOp>(x.loc, one, (x * -1.0).tensor));
-  return above - below;
+  return above - below + relu(1.0 - relu(x)) * 0.0;
 }
 
 Expr whole(const Expr &x) {
   Value integer = x.builder->create<CastOp>(x.loc, x.tensor, x.builder->getI64Type());
   return x.make(x.builder->create<CastOp>(x.loc, integer, elementOf(x.tensor)));
+}
+
+std::optional<std::string> OptimizerModel::wrong() const {
+  const std::vector<Hyperparameter> all = numbers();
+  if (all.empty())
+    return std::string(name()) + " has no numbers; the first is its learning rate, so it must have one";
+  if (std::optional<std::string> wrong = Hyperparameters::wrong())
+    return wrong;
+  const double rate = std::abs(learningRate());
+  if (rate == 0 || (rate <= std::numeric_limits<float>::max() && static_cast<float>(rate) != 0))
+    return std::nullopt;
+  std::ostringstream text;
+  text << name() << " has " << all.front().name << " = " << learningRate()
+       << ", which f32 does not hold; it must be 0, or of a magnitude of 1.4e-45 to 3.4e+38";
+  return text.str();
 }
 
 std::optional<std::string> RateModel::wrong() const {

@@ -47,6 +47,8 @@ public:
   friend Expr operator*(const Expr &a, const Expr &b);
   friend Expr operator/(const Expr &a, const Expr &b);
   friend Expr operator*(const Expr &a, double b);
+  /// Rounded once: a * (1 / b) is less than 1 for some a = b.
+  friend Expr operator/(const Expr &a, double b);
   friend Expr operator+(const Expr &a, double b);
   friend Expr operator-(const Expr &a, double b) { return a + -b; }
   friend Expr operator-(double a, const Expr &b) { return b * -1.0 + a; }
@@ -55,7 +57,7 @@ public:
   friend Expr log(const Expr &x);
   friend Expr cos(const Expr &x);
   friend Expr relu(const Expr &x);
-  /// 1, 0 or -1; 0 of NaN.
+  /// 1, 0 or -1; NaN of NaN.
   friend Expr sign(const Expr &x);
   /// Towards zero. Requires |x| < 2^63.
   friend Expr whole(const Expr &x);
@@ -73,7 +75,8 @@ inline Expr atMost(const Expr &x, double most) { return most - relu(most - x); }
 /// x^exponent of x >= 0.
 inline Expr pow(const Expr &x, double exponent) { return exp(log(x) * exponent); }
 
-/// What an optimizer makes its update of. All tensors have the variable's shape and type but where it says another.
+/// What an optimizer makes its update of. All tensors have the variable's shape, and its type, f32 for f16, but where
+/// it says another.
 class Update {
 public:
   virtual ~Update() = default;
@@ -95,6 +98,8 @@ public:
   virtual bool countsUpdates() const = 0;
   /// The new value of the parameter.
   virtual Expr update(Update &update) const = 0;
+  /// Also when the learning rate is none that the f32 which holds it while training can be.
+  std::optional<std::string> wrong() const override;
   double learningRate() const { return values().front(); }
 };
 
@@ -114,29 +119,39 @@ template <typename T, typename = void> struct CountsUpdates : std::false_type {}
 template <typename T>
 struct CountsUpdates<T, std::void_t<decltype(T::kCountsUpdates)>> : std::bool_constant<T::kCountsUpdates> {};
 
+HyperparameterNames<OptimizerModel> &optimizers();
+HyperparameterNames<RateModel> &rates();
+
 template <typename T> class OptimizerModelOf : public HyperparametersOf<T, OptimizerModel> {
 public:
   using HyperparametersOf<T, OptimizerModel>::HyperparametersOf;
   bool countsUpdates() const override { return CountsUpdates<T>::value; }
+  std::optional<std::string> wrong() const override {
+    if (optimizers().isAnothers<T>())
+      return std::string(T::kName) + " is another optimizer's name; give yours its own";
+    return OptimizerModel::wrong();
+  }
   Expr update(Update &update) const override { return this->held.update(update); }
 };
 
 template <typename T> class RateModelOf : public HyperparametersOf<T, RateModel> {
 public:
   using HyperparametersOf<T, RateModel>::HyperparametersOf;
+  std::optional<std::string> wrong() const override {
+    if (rates().isAnothers<T>())
+      return std::string(T::kName) + " is another schedule's name; give yours its own";
+    return RateModel::wrong();
+  }
   Expr factor(const Expr &updates) const override {
     const double warmup = this->held.warmup;
     if (warmup == 0)
       return this->held.factor(updates);
-    return atMost((updates + 1.0) * (1.0 / warmup), 1.0) * this->held.factor(relu(updates - warmup));
+    return atMost((updates + 1.0) / warmup, 1.0) * this->held.factor(relu(updates - warmup));
   }
 };
 
 template <typename T, typename = void> struct IsRate : std::false_type {};
 template <typename T> struct IsRate<T, std::void_t<decltype(&T::factor)>> : std::true_type {};
-
-HyperparameterNames<OptimizerModel> &optimizers();
-HyperparameterNames<RateModel> &rates();
 
 } // namespace detail
 

@@ -21,6 +21,28 @@ void NnDialect::registerAttributes() {
 
 namespace {
 
+/// The number behind `name =`.
+ParseResult parseNumber(DialectAsmParser &parser, const Hyperparameter &of, double &number) {
+  Attribute value;
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseAttribute(value))
+    return failure();
+  const char *end = parser.getCurrentLocation().getPointer(); // of what comes next
+  StringRef text = StringRef(at.getPointer(), end - at.getPointer()).rtrim();
+  auto integer = dyn_cast<IntegerAttr>(value);
+  if (auto floating = dyn_cast<FloatAttr>(value))
+    number = floating.getValueAsDouble();
+  else if (!integer || !integer.getType().isSignlessInteger(64))
+    return parser.emitError(at) << of.name << " is " << value << "; it must be " << toString(of.bounds)
+                                << ", written without a type";
+  else if (text.ltrim("- ").starts_with("0x")) // the number, or its bits?
+    return parser.emitError(at) << of.name << " is " << text << "; it must be written in decimal, as " << of.name
+                                << " = 1.5 or " << of.name << " = 2";
+  else
+    number = static_cast<double>(integer.getInt());
+  return success();
+}
+
 /// `name = value, ...` between < and >; the first must be there.
 FailureOr<std::vector<double>> parseNumbers(DialectAsmParser &parser, const Hyperparameters &model) {
   const std::vector<Hyperparameter> known = model.numbers();
@@ -28,7 +50,6 @@ FailureOr<std::vector<double>> parseNumbers(DialectAsmParser &parser, const Hype
   llvm::SmallBitVector isSaid(known.size());
   auto parseOne = [&]() -> ParseResult {
     StringRef name;
-    Attribute value;
     SMLoc at = parser.getCurrentLocation();
     if (parser.parseKeyword(&name))
       return failure();
@@ -39,21 +60,14 @@ FailureOr<std::vector<double>> parseNumbers(DialectAsmParser &parser, const Hype
     if (isSaid.test(index))
       return parser.emitError(at) << model.name() << " says " << name << " twice";
     isSaid.set(index);
-    if (parser.parseEqual() || parser.parseAttribute(value))
-      return failure();
-    if (auto number = dyn_cast<FloatAttr>(value))
-      values[index] = number.getValueAsDouble();
-    else if (auto integer = dyn_cast<IntegerAttr>(value))
-      values[index] = static_cast<double>(integer.getInt());
-    else
-      return parser.emitError(at) << name << " is " << value << "; it must be " << toString(found->bounds);
-    return success();
+    return failure(parser.parseEqual() || parseNumber(parser, *found, values[index]));
   };
-  SMLoc at = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseOne))
+  const bool isEmpty = failed(parser.parseOptionalLess()) || succeeded(parser.parseOptionalGreater());
+  if (!isEmpty && (parser.parseCommaSeparatedList(parseOne) || parser.parseGreater()))
     return failure();
-  if (!isSaid.test(0)) {
-    parser.emitError(at) << model.name() << " needs " << known.front().name;
+  if (!known.empty() && !isSaid.test(0)) {
+    parser.emitError(parser.getNameLoc()) << model.name() << " needs " << known.front().name << "; write "
+                                          << known.front().name << " = NUMBER between < and >";
     return failure();
   }
   return values;
@@ -68,12 +82,24 @@ template <typename AttrT> Attribute parseNamed(DialectAsmParser &parser, StringR
                                   DenseF64ArrayAttr::get(parser.getContext(), *values));
 }
 
+/// As MLIR prints it. Of whole numbers of 7 digits and more that is their bits, which would be read as another number:
+/// these have a point.
+std::string textOf(FloatAttr number) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  number.print(stream, /*elideType=*/true);
+  if (!StringRef(stream.str()).starts_with("0x") || !number.getValue().isFinite())
+    return text;
+  SmallString<32> digits;
+  number.getValue().toString(digits);
+  return (digits + ".0").str();
+}
+
 template <typename AttrT> void print(AttrT attr, const Hyperparameters &model, DialectAsmPrinter &printer) {
   Builder b(attr.getContext());
   printer << attr.getName().getValue() << '<';
   llvm::interleaveComma(llvm::zip(model.numbers(), attr.getValues().asArrayRef()), printer, [&](auto named) {
-    printer << std::get<0>(named).name << " = ";
-    printer.printAttributeWithoutType(b.getF64FloatAttr(std::get<1>(named)));
+    printer << std::get<0>(named).name << " = " << textOf(b.getF64FloatAttr(std::get<1>(named)));
   });
   printer << '>';
 }

@@ -34,12 +34,12 @@ struct LinearRate {
     each("end", self.end, Bounds::NotNegative);
     each("warmup", self.warmup, Bounds::CountOrNone);
   }
-  nn::Expr factor(const nn::Expr &t) const { return done(t, *this) * (end - 1.0) + 1.0; }
+  nn::Expr factor(const nn::Expr &t) const { return left(t, *this) * (1.0 - end) + end; }
 
-  /// How much of the schedule is over, 0 to 1.
-  template <typename T> static nn::Expr done(const nn::Expr &t, const T &numbers) {
+  /// How much of the schedule is to come: 1 at its start, 0 from its end on, both exactly.
+  template <typename T> static nn::Expr left(const nn::Expr &t, const T &numbers) {
     const double length = numbers.steps - numbers.warmup;
-    return atMost(t, length) * (1.0 / length);
+    return relu(length - t) / length;
   }
 };
 
@@ -55,7 +55,7 @@ struct CosineRate {
   }
   nn::Expr factor(const nn::Expr &t) const {
     const double pi = 3.14159265358979323846;
-    return (cos(LinearRate::done(t, *this) * pi) + 1.0) * ((1.0 - end) / 2) + end;
+    return (cos((1.0 - LinearRate::left(t, *this)) * pi) + 1.0) * ((1.0 - end) / 2) + end;
   }
 };
 
@@ -71,7 +71,7 @@ struct PolynomialRate {
     each("end", self.end, Bounds::NotNegative);
     each("warmup", self.warmup, Bounds::CountOrNone);
   }
-  nn::Expr factor(const nn::Expr &t) const { return pow(1.0 - LinearRate::done(t, *this), power) * (1.0 - end) + end; }
+  nn::Expr factor(const nn::Expr &t) const { return pow(LinearRate::left(t, *this), power) * (1.0 - end) + end; }
 };
 
 /// gamma^(t / every), the quotient without its fraction.

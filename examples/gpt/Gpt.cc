@@ -4,9 +4,10 @@
 #include "examples/gpt/Sample.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 using namespace splitcast;
 
@@ -17,9 +18,11 @@ struct GptFlags {
   GptSizes sizes;
   int64_t batch = 32;
   double lr = 6e-4, weightDecay = 0.01;
+  bool isRateGiven = false, isDecayGiven = false; ///< by flags of their own
   std::string optimizerText = "adamw", scheduleText;
   std::optional<Optimizer> optimizer; ///< set by check
   std::optional<RateSchedule> schedule;
+  double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
@@ -34,6 +37,10 @@ void build(Graph &graph, const GptFlags &flags) {
   Tensor loss = meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
   StepOptions step;
   step.schedule = flags.schedule;
+  if (flags.clipNorm > 0)
+    step.clipNorm = flags.clipNorm;
+  if (flags.clipValue > 0)
+    step.clipValue = flags.clipValue;
   graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
   // Reads the same variables, however they lie; nothing here knows of ZeRO.
@@ -42,15 +49,37 @@ void build(Graph &graph, const GptFlags &flags) {
   graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
 }
 
-/// What --optimizer says, with the numbers that have flags of their own.
+/// Whether "adamw,lr=0.1" says a number; of weight-decay, with either line between.
+bool saysNumber(const std::string &optimizerText, const std::string &number) {
+  for (absl::string_view part : absl::StrSplit(optimizerText, ','))
+    if (absl::StrReplaceAll(part.substr(0, part.find('=')), {{"_", "-"}}) == number)
+      return true;
+  return false;
+}
+
+/// A number that --optimizer and a flag of its own both say.
+absl::Status saidTwice(const GptFlags &flags, const std::string &number) {
+  return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, " says ", number, ", and --",
+                                                 number, " is given, too; leave one of them out"));
+}
+
+/// What --optimizer says, with the numbers that have flags of their own. Which optimizers have a weight decay, and by
+/// which default, they know.
 absl::Status readOptimizer(GptFlags &flags) {
-  const size_t comma = std::min(flags.optimizerText.find(','), flags.optimizerText.size());
-  const std::string name = flags.optimizerText.substr(0, comma);
-  std::string text = absl::StrFormat("%s,lr=%.17g", name, flags.lr);
-  if (name == AdamW::kName && !absl::StrContains(flags.optimizerText, "decay="))
+  const bool saysRate = saysNumber(flags.optimizerText, "lr");
+  if (saysRate && flags.isRateGiven)
+    return saidTwice(flags, "lr");
+  if (flags.isDecayGiven && saysNumber(flags.optimizerText, "weight-decay"))
+    return saidTwice(flags, "weight-decay");
+  std::string text = flags.optimizerText, flag;
+  if (!saysRate)
+    absl::StrAppendFormat(&text, ",lr=%.17g", flags.lr);
+  if (flags.isDecayGiven) {
     absl::StrAppendFormat(&text, ",weight-decay=%.17g", flags.weightDecay);
-  if (auto wrong = parseOptimizer(text + flags.optimizerText.substr(comma), &flags.optimizer))
-    return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, ": ", *wrong));
+    flag = absl::StrFormat(" --weight-decay=%g", flags.weightDecay);
+  }
+  if (auto wrong = parseOptimizer(text, &flags.optimizer))
+    return absl::InvalidArgumentError(absl::StrCat("--optimizer=", flags.optimizerText, flag, ": ", *wrong));
   if (flags.scheduleText.empty())
     return absl::OkStatus();
   if (auto wrong = parseRateSchedule(flags.scheduleText, &flags.schedule))
@@ -142,15 +171,21 @@ int main(int argc, char **argv) {
   flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
   flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "share of what flows that is left out while training");
   flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate");
-  flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of AdamW");
+  flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of an optimizer that has one; adamw without it: 0.01");
   flags.addString("optimizer", &gpt.optimizerText, "NAME,NUMBER=X,...",
-                  absl::StrCat(nn::knownOptimizers(), ", and its numbers besides lr"));
+                  absl::StrCat(nn::knownOptimizers(), ", and its numbers"));
   flags.addString("schedule", &gpt.scheduleText, "NAME,NUMBER=X,...",
                   absl::StrCat("by what the learning rate is multiplied: ", nn::knownRates(),
                                "; cosine,steps=1500,warmup=100 say"));
+  flags.addNumber("clip-norm", &gpt.clipNorm, 0, 1e30, "that all gradients together have at most; 0: any");
+  flags.addNumber("clip-value", &gpt.clipValue, 0, 1e30, "that an element of a gradient has at most; 0: any");
   flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
   flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
   flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");
   gpt.training.addTo(flags);
-  return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) { return run(gpt, launch); });
+  return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) {
+    gpt.isRateGiven = flags.isGiven("lr");
+    gpt.isDecayGiven = flags.isGiven("weight-decay");
+    return run(gpt, launch);
+  });
 }

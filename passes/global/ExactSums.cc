@@ -41,6 +41,9 @@ public:
           uses.push_back(&use);
     for (OpOperand *use : uses)
       rewrite(*use);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+      if (passed.contains(&op) && op.use_empty())
+        op.erase(); // it would still round
   }
 
 private:
@@ -51,12 +54,12 @@ private:
     if (!fence) {
       Value &sum = sums[use.get()];
       if (!sum)
-        sum = sumOf(use.get(), partsOf(use.get()), use.getOwner());
+        sum = sumOf(use.get(), partsOf(unboxed(use.get())), use.getOwner());
       return use.set(sum);
     }
     OpBuilder b(fence);
     Parts fenced;
-    for (auto [to, part] : llvm::zip(fenced, partsOf(fence.getInput())))
+    for (auto [to, part] : llvm::zip(fenced, partsOf(unboxed(fence.getInput()))))
       to = b.create<sbp::FenceOp>(fence.getLoc(), part, fence.getScope());
     fence.getOutput().replaceAllUsesWith(sumOf(fence.getInput(), fenced, fence));
     fence.erase();
@@ -74,14 +77,30 @@ private:
     return known->second;
   }
 
+  /// What was boxed: its parts are summed over ranks without rounding, but not what the boxing has made of it.
+  Value unboxed(Value value) {
+    while (auto boxing = value.getDefiningOp<sbp::BoxingOp>()) {
+      passed.insert(boxing);
+      value = boxing.getInput();
+    }
+    return value;
+  }
+
+  /// In place of the value, so with the signature that it was given.
   static Value sumOf(Value value, const Parts &parts, Operation *before) {
-    return OpBuilder(before).create<nn::ExactSumOp>(value.getLoc(), parts, getElementTypeOrSelf(value.getType()));
+    OpBuilder b(before);
+    Value sum = b.create<nn::ExactSumOp>(value.getLoc(), parts, getElementTypeOrSelf(value.getType()));
+    sbp::NdAttr signature = sbp::signatureOf(value);
+    if (!signature || signature.hasPartial()) // a sum is no addend
+      return sum;
+    return b.create<sbp::BoxingOp>(value.getLoc(), value.getType(), sum, nullptr);
   }
 
   func::FuncOp function;
   const MicroBatchRows &rows;
   DenseMap<Value, Parts> parts;
-  DenseMap<Value, Value> sums; ///< of what is used in no scope
+  DenseMap<Value, Value> sums;              ///< of what is used in no scope
+  llvm::SmallPtrSet<Operation *, 4> passed; ///< boxings of what has parts
 };
 
 struct ExactSums : splitcast::impl::ExactSumsPassBase<ExactSums> {

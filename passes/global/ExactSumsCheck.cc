@@ -66,6 +66,8 @@ LogicalResult ExactSumsCheck::verifyRounding(Operation *op) const {
     return success();
   // Casts are mostly those of mixed precision: what they take is what somebody wrote.
   Operation *maker = boxing.getInput().getDefiningOp();
+  if (!maker) // an argument
+    maker = boxing;
   const bool isCast = isa<nn::CastOp>(maker);
   while (isa<nn::CastOp>(maker) && maker->getOperand(0).getDefiningOp())
     maker = maker->getOperand(0).getDefiningOp();

@@ -170,14 +170,15 @@ public:
 
   LogicalResult expand() {
     model = cast<nn::OptimizerAttr>(op.getOptimizer()).model();
-    before = fenced(read(opBuilder, op.getLoc(), variable));
-    slope = fenced(op.getGradient());
+    held = fenced(read(opBuilder, op.getLoc(), variable));
+    before = computed(held);
+    slope = computed(fenced(op.getGradient()));
     if (model->countsUpdates())
       ++function.countedUpdates[op.getVariable()];
     nn::Expr result = model->update(*this);
     if (isWrong)
       return failure();
-    opBuilder.create<sbp::AssignOp>(op.getLoc(), op.getVariableAttr(), result.value());
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), op.getVariableAttr(), result.as(expr(held)).value());
     function.noteAssigned(op.getVariable());
     op.erase();
     return success();
@@ -189,17 +190,22 @@ public:
   nn::Expr state(std::string_view role) override {
     Value &value = states[std::string(role)];
     if (!value)
-      value = fenced(read(opBuilder, op.getLoc(), stateVariable(role)));
+      value = computed(fenced(read(opBuilder, op.getLoc(), stateVariable(role))));
     return expr(value);
   }
 
   void setState(std::string_view role, const nn::Expr &value) override {
     opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(stateVariable(role).getSymNameAttr()),
-                                    value.value());
+                                    value.as(expr(held)).value());
     states[std::string(role)] = value.value();
   }
 
   nn::Expr power(std::string_view role, double base) override {
+    if (!model->countsUpdates()) {
+      fail() << "asks for a power of " << base << ", but " << model->name()
+             << " counts no updates; give it 'static constexpr bool kCountsUpdates = true'";
+      return expr(nn::splat(opBuilder, op.getLoc(), RankedTensorType::get({}, opBuilder.getF64Type()), 1.0));
+    }
     std::string name = function.sets.prefix(op.getVariable()) + std::string(role);
     Value &value = function.powers[{name, function.countedUpdates[op.getVariable()]}];
     if (!value) {
@@ -268,7 +274,15 @@ private:
     // Compared as what it is, an f32; NaN is no number to begin with.
     if (init && static_cast<float>(init.getValue().getValueAsDouble()) != static_cast<float>(initial))
       fail() << "starts @optimizer.learning_rate at " << initial << ", but it is there with "
-             << init.getValue().getValueAsDouble() << "; one module has one learning rate";
+             << init.getValue().getValueAsDouble()
+             << "; one module has one learning rate: give both this lr, and where one is to have another, declare "
+                "@optimizer.learning_rate and assign it before each update";
+  }
+
+  /// As formulas have it: f16, which holds no epsilon of 1e-8, as f32.
+  Value computed(Value value) {
+    const bool isF16 = getElementTypeOrSelf(value.getType()).isF16();
+    return isF16 ? opBuilder.create<nn::CastOp>(op.getLoc(), value, opBuilder.getF32Type()) : value;
   }
 
   Value fenced(Value value) { return opBuilder.create<sbp::FenceOp>(op.getLoc(), value, op.getScope()); }
@@ -301,7 +315,7 @@ private:
   FunctionUpdates &function;
   OpBuilder opBuilder;
   std::unique_ptr<nn::OptimizerModel> model;
-  Value before, slope;
+  Value held, before, slope;           ///< the parameter as it lies, and both as formulas have them
   std::map<std::string, Value> states; ///< their values now, by role
   bool isWrong = false;
 };

@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -34,7 +35,7 @@ protected:
 
   /// Two variables, of the first 5 and the other 8 elements, that lie in one bucket or by rows.
   mlir::OwningOpRef<mlir::ModuleOp> module(int64_t ranks, const std::string &optimizer, const std::string &schedule,
-                                           const std::string &clip) {
+                                           const std::string &clip = "") {
     const std::string text = absl::StrCat(
         "#p = #sbp.placement<\"cpu\", [dp = ", ranks, "]>\n#S0 = #sbp.nd<#p, [S(0)]>\n#B = #sbp.nd<#p, [B]>\n",
         R"(module attributes {sbp.placement = #p} {
@@ -88,12 +89,13 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
     return calls;
   }
 
-  /// The largest difference, of the largest magnitude.
+  /// The largest difference, of the largest magnitude; infinite where a NaN is.
   static double difference(const Variables &found, const json &expected) {
     double largest = 0, magnitude = 0;
     for (int64_t i = 0; i < 13; ++i) {
       const double x = i < 5 ? found.at("w.a").floats[i] : found.at("w.b").floats[i - 5];
-      largest = std::max(largest, std::abs(x - expected[i].get<double>()));
+      const double apart = std::abs(x - expected[i].get<double>());
+      largest = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(largest, apart);
       magnitude = std::max(magnitude, std::abs(expected[i].get<double>()));
     }
     return largest / magnitude;
@@ -117,6 +119,21 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
     }
   }
 
+  /// Slopes of w.a, in the first of 6 rows; those of w.b are 0.
+  Call train(const std::vector<double> &slopes) {
+    Call call = {"train", {tensor({6, 5}), tensor({6, 8})}};
+    std::copy(slopes.begin(), slopes.end(), call.inputs[0].floats.begin());
+    return call;
+  }
+
+  /// w.a after the calls, of one rank.
+  std::vector<double> after(const std::string &optimizer, const std::string &schedule, const std::vector<Call> &calls) {
+    mlir::OwningOpRef<mlir::ModuleOp> source = module(1, optimizer, schedule);
+    absl::StatusOr<SessionOutcome> run = runSessions(*source, calls, Configuration(), testing::TempDir() + "/objects");
+    EXPECT_TRUE(run.ok()) << run.status();
+    return run.ok() ? run->outcome.variables.at("w.a").floats : std::vector<double>(5);
+  }
+
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   static inline json *document = nullptr;
 };
@@ -132,6 +149,53 @@ TEST_F(OptimizersTest, UpdatesAreThoseOfPyTorchAndPapers) {
       expectCase(of, 3, {ends[0], ends[1]});
     else
       expectCase(of, 3, allConfigurations());
+  }
+}
+
+// 49 times 1 / 49 is less than 1 in f64, which a power of little makes much of.
+TEST_F(OptimizersTest, SchedulesEndAtTheirEnd) {
+  std::vector<Call> calls(49, train({}));
+  calls.push_back(train({1, 0, 0, 0, 0}));
+  calls.push_back(train({1, 0, 0, 0, 0}));
+  for (const char *schedule : {"#nn.polynomial<steps = 49, power = 0.125, end = 0.25>",
+                               "#nn.linear<steps = 49, end = 0.25>", "#nn.cosine<steps = 49, end = 0.25>"})
+    EXPECT_EQ(after("#nn.sgd<lr = 1.0>", schedule, calls).front(), -0.5) << schedule;
+}
+
+TEST_F(OptimizersTest, LionStepsByTheSignAlsoOfInfinitiesAndHidesNoNaN) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> found =
+      after("#nn.lion<lr = 0.5, beta1 = 0.5, beta2 = 0.5>", "", {train({std::nan(""), infinity, -infinity, 2, 0})});
+  EXPECT_TRUE(std::isnan(found[0])) << found[0];
+  EXPECT_EQ(std::vector<double>(found.begin() + 1, found.end()), (std::vector<double>{-0.5, 0.5, -0.5, 0}));
+}
+
+// An epsilon of 1e-8 is 0 in f16: where the gradient is 0, too, the quotient would be none.
+TEST_F(OptimizersTest, F16StaysANumberWhereTheGradientIsZero) {
+  auto source = mlir::parseSourceString<mlir::ModuleOp>(R"(#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+module attributes {sbp.placement = #p} {
+sbp.variable @w : tensor<5xf16, #sbp.nd<#p, [B]>> init #sbp.constant<0.5>
+func.func @train(%a: tensor<2x5xf16, #S0>) {
+  %0 = sbp.read @w : tensor<5xf16>
+  %1 = nn.mul %a, %0 : (tensor<2x5xf16, #S0>, tensor<5xf16>) -> tensor<2x5xf16>
+  %2 = nn.reduce_sum %1 {dims = array<i64: 0, 1>} : (tensor<2x5xf16>) -> tensor<f16>
+  nn.minimize %2 : tensor<f16> with #nn.adam<lr = 0.125>
+  return
+}
+})",
+                                                        context.get());
+  ASSERT_TRUE(source);
+  Tensor slopes = Tensor::zeros(mlir::RankedTensorType::get({2, 5}, mlir::Float16Type::get(context.get())));
+  slopes.floats[0] = 1;
+  slopes.floats[2] = -2;
+  for (int stage : {0, 3}) {
+    Configuration configuration;
+    configuration.stage = stage;
+    absl::StatusOr<SessionOutcome> run =
+        runSessions(*source, {{"train", {slopes}}}, configuration, testing::TempDir() + "/objects");
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->outcome.variables.at("w").floats, (std::vector<double>{0.375, 0.5, 0.625, 0.5, 0.5})) << stage;
   }
 }
 

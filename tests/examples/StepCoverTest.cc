@@ -1,10 +1,11 @@
 //===- StepCoverTest.cc - Steps in micro-batches, in all the ways of ZeRO -----------===//
 //
 // A GPT on 3 and 4 ranks, its batch of 24 in 1, 2, 3 or 12 micro-batches (of which some give some ranks no row). For
-// one number of ranks and micro-batches, one order of sums and one type, all else is a choice of memory and time: the
-// bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such that each two values of
-// two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is compiled here for all its
-// ranks, and one trains of those that give the same programs (stage 0 has no use for most choices).
+// one number of ranks and micro-batches, one order of sums, one type and one norm to clip to, all else is a choice of
+// memory and time: the bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such
+// that each two values of two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is
+// compiled here for all its ranks, and one trains of those that give the same programs (stage 0 has no use for most
+// choices).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"
@@ -36,23 +37,31 @@ const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
                                       {"accumulate", {"1", "2", "3", "12"}},
                                       {"accumulate-order", {"per-micro-batch", "per-step"}},
                                       {"compute-type", {"own", "bf16"}},
+                                      {"clip-norm", {"0", "0.25"}},
                                       {"stage", {"0", "1", "2", "3"}},
                                       {"strategy", {"bucket", "tensor"}},
                                       {"keep", {"never", "last", "always", "step"}},
                                       {"recompute", {"no", "yes"}},
                                       {"prefetch", {"0", "2", "auto"}},
                                       {"update", {"last", "reduced"}}};
-constexpr size_t kFirstFree = 4; ///< those before it may change bits
+constexpr size_t kClip = 4;      ///< of the model, and not of how it is compiled
+constexpr size_t kFirstFree = 5; ///< those before it may change bits
 using Way = std::vector<size_t>;
 
 int64_t ranksOf(const Way &way) { return std::atoll(kChoices[0].values[way[0]]); }
 
-std::string textOf(const Way &way) {
+/// What --enable-zero says.
+std::string zeroOf(const Way &way) {
   std::string text;
   for (size_t i = 1; i < way.size(); ++i)
-    absl::StrAppend(&text, i == 1 ? "" : ",", kChoices[i].name, "=", kChoices[i].values[way[i]]);
+    if (i != kClip)
+      absl::StrAppend(&text, i == 1 ? "" : ",", kChoices[i].name, "=", kChoices[i].values[way[i]]);
   return text;
 }
+
+const char *clipOf(const Way &way) { return kChoices[kClip].values[way[kClip]]; }
+
+std::string textOf(const Way &way) { return absl::StrCat(zeroOf(way), ", clip-norm=", clipOf(way)); }
 
 /// The same sums at stage 0: one micro-batch has no order.
 Way plainOf(const Way &way) {
@@ -136,7 +145,7 @@ std::vector<Way> chosen() {
   return COVER == 0 ? pairwise() : COVER == 1 ? sample(kSampled) : all();
 }
 
-Command gptAs(const std::string &zero, int64_t steps) {
+Command gptAs(const std::string &zero, const std::string &clipNorm, int64_t steps) {
   return {programPath("examples/gpt/gpt"),
           "--text=text",
           "--layers=2",
@@ -147,11 +156,12 @@ Command gptAs(const std::string &zero, int64_t steps) {
           "--dropout=0.25",
           "--sample=0",
           absl::StrCat("--steps=", steps),
+          "--clip-norm=" + clipNorm,
           "--enable-zero=" + zero};
 }
 
 Trained trainAs(const std::string &directory, const Way &way) {
-  return train(directory, ranksOf(way), gptAs(textOf(way), 2));
+  return train(directory, ranksOf(way), gptAs(zeroOf(way), clipOf(way), 2));
 }
 
 /// What the ranks run.
@@ -167,8 +177,8 @@ public:
   std::string of(const Way &way) {
     CompileOptions options;
     options.zero = {}; // as the example begins
-    const std::optional<std::string> wrong = sbp::parseEnableZero(textOf(way), &options.zero);
-    auto global = compileGlobal(model(ranksOf(way)), options);
+    const std::optional<std::string> wrong = sbp::parseEnableZero(zeroOf(way), &options.zero);
+    auto global = compileGlobal(model(way), options);
     EXPECT_TRUE(!wrong && global.ok()) << textOf(way) << ": " << wrong.value_or("") << global.status();
     llvm::SHA256 digest;
     for (int64_t rank = 0; global.ok() && rank < ranksOf(way); ++rank) {
@@ -192,10 +202,12 @@ private:
     return text;
   }
 
-  mlir::ModuleOp model(int64_t ranks) {
-    auto &module = models[ranks];
+  mlir::ModuleOp model(const Way &way) {
+    const int64_t ranks = ranksOf(way);
+    auto &module = models[{ranks, clipOf(way)}];
     if (!module) {
-      const JobResult written = runIn(directory, ranks, with(gptAs("stage=0", 0), {"--write-mlir=model.mlir"}));
+      const Command write = with(gptAs("stage=0", clipOf(way), 0), {"--write-mlir=model.mlir"});
+      const JobResult written = runIn(directory, ranks, write);
       EXPECT_TRUE(written.succeeded()) << written.describe();
       module = mlir::parseSourceString<mlir::ModuleOp>(readFile(directory + "/model.mlir"), &context);
     }
@@ -204,7 +216,7 @@ private:
 
   const std::string directory;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
-  std::map<int64_t, mlir::OwningOpRef<mlir::ModuleOp>> models; ///< by ranks
+  std::map<std::pair<int64_t, std::string>, mlir::OwningOpRef<mlir::ModuleOp>> models; ///< by ranks and clip-norm
 };
 
 /// Of one number of ranks, so that two processes can run at once what takes long.

@@ -107,6 +107,80 @@ struct Heavy {
   }
 };
 
+/// Another that has taken the name of one that is there.
+struct OtherAdam {
+  double lr;
+  static constexpr std::string_view kName = "adam";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("lr", self.lr, Bounds::NotNegative);
+  }
+  nn::Expr update(nn::Update &u) const { return u.parameter() - u.learningRate() * sign(u.gradient()); }
+};
+
+struct OtherCosine {
+  double warmup = 0;
+  static constexpr std::string_view kName = "cosine";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("warmup", self.warmup, Bounds::CountOrNone);
+  }
+  nn::Expr factor(const nn::Expr &t) const { return cos(t); }
+};
+
+struct WithoutNumbers {
+  static constexpr std::string_view kName = "without_numbers";
+  template <typename Self, typename Each> static void numbers(Self &, Each &&) {}
+  nn::Expr update(nn::Update &u) const { return u.parameter() - u.gradient(); }
+};
+
+/// One that does not say that it counts.
+struct Uncounted {
+  double lr;
+  static constexpr std::string_view kName = "uncounted";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("lr", self.lr, Bounds::NotNegative);
+  }
+  nn::Expr update(nn::Update &u) const {
+    return u.parameter() - u.power("half_power", 0.5).as(u.gradient()) * u.gradient();
+  }
+};
+
+TEST(Graph, SaysThatAnOptimizerCountsNoUpdates) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  buildClassifier(graph, Uncounted{0.1});
+  absl::StatusOr<std::string> text = graph.text();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(compile(*text, "stage=0"), HasSubstr("asks for a power of 5.000000e-01, but uncounted counts no updates; "
+                                                   "give it 'static constexpr bool kCountsUpdates = true'"));
+}
+
+/// "#nn.sgd<lr = 0.1>" of a module.
+std::string sgdOf(const std::string &text) {
+  const size_t begin = text.find("#nn.sgd<");
+  return text.substr(begin, text.find('>', begin) + 1 - begin);
+}
+
+// Of whole numbers of many digits MLIR would print the bits, and read them as the number.
+TEST(Graph, WritesNumbersThatReadBack) {
+  const std::pair<double, const char *> rates[] = {
+      {1234567.0, "1234567.0"}, {12345678.0, "12345678.0"}, {0x1p53, "9007199254740992.0"}, {1e22, "1.000000e+22"}};
+  for (const auto &[rate, spelled] : rates) {
+    Graph graph({"cpu", {{"dp", 2}}});
+    buildClassifier(graph, Sgd{rate});
+    absl::StatusOr<std::string> text = graph.text();
+    ASSERT_TRUE(text.ok()) << text.status();
+    EXPECT_EQ(sgdOf(*text), absl::StrCat("#nn.sgd<lr = ", spelled, ">"));
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    mlir::MLIRContext context(registry);
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(*text, &context);
+    ASSERT_TRUE(module) << *text;
+    std::string again;
+    llvm::raw_string_ostream stream(again);
+    module->print(stream);
+    EXPECT_EQ(sgdOf(stream.str()), sgdOf(*text));
+  }
+}
+
 TEST(Graph, CompilesWithEveryOptimizer) {
   for (const Optimizer &optimizer :
        {Optimizer(Sgd{0.1}), Optimizer(Momentum{0.1}), Optimizer(AdamW{0.1}), Optimizer(Heavy{0.1})}) {
@@ -132,6 +206,14 @@ TEST(Graph, SaysWhatOptimizersMayBe) {
   EXPECT_THAT(errorOf(Heavy{-1}, {}), HasSubstr("heavy has lr = -1"));
   EXPECT_THAT(errorOf(Sgd{0.1}, CosineRate{10, 0, 10}), HasSubstr("cosine has warmup = 10 of steps = 10"));
   EXPECT_EQ(errorOf(Sgd{0.1}, CosineRate{10, 0, 9}), "");
+  EXPECT_THAT(errorOf(OtherAdam{0.1}, {}), HasSubstr("adam is another optimizer's name; give yours its own"));
+  EXPECT_THAT(errorOf(Sgd{0.1}, OtherCosine{}), HasSubstr("cosine is another schedule's name; give yours its own"));
+  EXPECT_EQ(errorOf(Adam{0.1}, CosineRate{10}), ""); // whose names these are
+  EXPECT_THAT(errorOf(WithoutNumbers{}, {}), HasSubstr("without_numbers has no numbers; the first is its learning"));
+  EXPECT_THAT(errorOf(Sgd{1e39}, {}), HasSubstr("sgd has lr = 1e+39, which f32 does not hold; it must be 0, or of a"));
+  EXPECT_THAT(errorOf(Sgd{1e-60}, {}), HasSubstr("sgd has lr = 1e-60, which f32 does not hold"));
+  EXPECT_EQ(errorOf(Sgd{1e-40}, {}), "");
+  EXPECT_EQ(errorOf(Sgd{0.0}, {}), "");
 }
 
 /// What flags say.
@@ -147,6 +229,9 @@ TEST(Graph, ReadsOptimizersAndSchedules) {
       {"adam,lr=1,lr=2", "adam says lr twice"},
       {"adam,lr=1x", "'lr=1x' gives adam no lr; write lr=NUMBER, a finite number of at least 0"},
       {"adam,lr", "'lr' gives adam no lr"},
+      {"adamw,lr=1,weight-decay", "'weight-decay' gives adamw no weight-decay; write weight-decay=NUMBER"},
+      {"adam,lr=1e-400", "'lr=1e-400' gives adam no lr"},
+      {"adam,lr=1,", "'lr=1,' ends in a comma; write NUMBER=X behind it, or leave it out"},
       {"adam,lr=1,beta1=1", "adam has beta1 = 1; it must be a number of at least 0 and less than 1"}};
   for (const auto &[text, says] : wrong)
     EXPECT_THAT(parseOptimizer(text, &optimizer).value_or(""), HasSubstr(says)) << text;

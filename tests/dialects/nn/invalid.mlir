@@ -589,3 +589,39 @@ func.func @known_elements_only(%x: tensor<4xi1>) {
   %0 = nn.add %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
 }
+
+// -----
+
+func.func @clamp_c1_legal(%x: tensor<4xf32>) {
+  %0 = nn.clamp %x {least = 0.5, most = 0.5} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @square_parts_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.square_parts' op result 0 has type 'tensor<23xf64>', but its operands give 'tensor<24xf64>'; change the type}}
+  %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<23xf64>
+  return
+}
+
+// -----
+
+func.func @square_parts_c1_legal(%x: tensor<4xf32>) {
+  %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<24xf64>
+  return
+}
+
+// -----
+
+func.func @total_of_parts_c1_legal(%x: tensor<24xf64>) {
+  %0 = nn.total_of_parts %x : (tensor<24xf64>) -> tensor<f64>
+  return
+}
+
+// -----
+
+func.func @sum_parts_c1_legal(%x: tensor<24xf64>) {
+  %0 = nn.sum_parts %x : (tensor<24xf64>) -> tensor<24xf64>
+  return
+}

@@ -100,8 +100,64 @@ func.func @optimizer_unknown(%loss: tensor<f32>) {
 // -----
 
 func.func @optimizer_without_rate(%loss: tensor<f32>) {
-  // expected-error @below {{adam needs lr}}
+  // expected-error @below {{adam needs lr; write lr = NUMBER between < and >}}
   nn.minimize %loss : tensor<f32> with #nn.adam<beta1 = 0.5>
+}
+
+// -----
+
+func.func @optimizer_without_numbers(%loss: tensor<f32>) {
+  // expected-error @below {{sgd needs lr; write lr = NUMBER between < and >}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd schedule #nn.step<every = 1>
+}
+
+// -----
+
+func.func @optimizer_without_numbers(%loss: tensor<f32>) {
+  // expected-error @below {{sgd needs lr; write lr = NUMBER between < and >}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<>
+}
+
+// -----
+
+func.func @optimizer_number_of_bits(%loss: tensor<f32>) {
+  // expected-error @below {{lr is 0x4132D68700000000; it must be written in decimal, as lr = 1.5 or lr = 2}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0x4132D68700000000>
+}
+
+// -----
+
+func.func @optimizer_number_of_bits(%loss: tensor<f32>) {
+  // expected-error @below {{momentum is 0x10; it must be written in decimal}}
+  nn.minimize %loss : tensor<f32> with #nn.momentum<lr = 0.5, momentum = 0x10 >
+}
+
+// -----
+
+func.func @optimizer_number_of_another_type(%loss: tensor<f32>) {
+  // expected-error @below {{lr is 1 : i128; it must be a finite number of at least 0, written without a type}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 1 : i128>
+}
+
+// -----
+
+func.func @optimizer_number_is_boolean(%loss: tensor<f32>) {
+  // expected-error @below {{lr is true; it must be a finite number of at least 0, written without a type}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = true>
+}
+
+// -----
+
+func.func @optimizer_rate_not_of_f32(%loss: tensor<f32>) {
+  // expected-error @below {{sgd has lr = 1e+39, which f32 does not hold; it must be 0, or of a magnitude of 1.4e-45 to 3.4e+38}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 1.0e39>
+}
+
+// -----
+
+func.func @optimizer_rate_not_of_f32(%loss: tensor<f32>) {
+  // expected-error @below {{sgd has lr = 1e-60, which f32 does not hold}}
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 1.0e-60>
 }
 
 // -----
@@ -179,5 +235,21 @@ sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
 func.func @update_c1_legal(%g: tensor<4xf32, #sbp.nd<#p, [P]>>) {
   %t = sbp.scope "update" of @w
   nn.update @w, %g in %t : tensor<4xf32, #sbp.nd<#p, [P]>> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c3_legal(%loss: tensor<f32>) {
+  nn.minimize %loss {clip_norm = 1.0} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c3_legal(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g in %t {clip_value = 1.0} : tensor<4xf32> with #nn.sgd<lr = 0.1>
   return
 }

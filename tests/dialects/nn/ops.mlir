@@ -178,6 +178,14 @@ func.func @training(%loss: tensor<f32>, %g: tensor<4x3xf32>) {
   nn.minimize %loss : tensor<f32> with #nn.lion<beta2 = 0.5, lr = 1>
   // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1.000000e-01> schedule #nn.cosine<steps = 1.000000e+03, end = 1.000000e-01, warmup = 1.000000e+02>
   nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1> schedule #nn.cosine<steps = 1000, end = 0.1, warmup = 100>
+  // Whole numbers of many digits, of which MLIR by itself prints the bits.
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1234567.0> schedule #nn.constant<warmup = 9007199254740992.0>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 1234567> schedule #nn.constant<warmup = 9007199254740992>
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.momentum<lr = 12345678.0, momentum = 12345678000.0>
+  nn.minimize %loss : tensor<f32> with #nn.momentum<lr = 12345678.0, momentum = 12345678000.0>
+  // With a type, the bits are what was meant.
+  // CHECK-NEXT: nn.minimize %{{.*}} : tensor<f32> with #nn.sgd<lr = 1234567.0>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0x4132D68700000000 : f64>
   // CHECK-NEXT: %[[T:.*]] = sbp.scope
   %t = sbp.scope "update" of @w
   // CHECK-NEXT: nn.update @w, %{{.*}} in %[[T]] : tensor<4x3xf32> with #nn.sgd<lr = 1.000000e-03>

@@ -7,22 +7,22 @@ sbp.variable @v : tensor<2x3xf32>
 // CHECK-LABEL: func.func @train
 // CHECK-SAME: %[[g:.*]]: tensor<4xf32>, %[[h:.*]]: tensor<2x3xf32>
 func.func @train(%g: tensor<4xf32>, %h: tensor<2x3xf32>) {
-  // CHECK: %[[s:.*]] = sbp.scope "update" of @w
-  // CHECK: %[[f:.*]] = sbp.fence %[[g]] in %[[s]]
-  // CHECK-NEXT: %[[p:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<24xf64>
+  // CHECK: %[[scope:.*]] = sbp.scope "update" of @w
+  // CHECK: %[[f:.*]] = sbp.fence %[[g]] in %[[scope]] : tensor<4xf32>
+  // CHECK-NEXT: %[[parts:.*]] = nn.square_parts %[[f]] : (tensor<4xf32>) -> tensor<24xf64>
   // CHECK-NEXT: %[[t:.*]] = sbp.scope "update" of @v
   // CHECK-NEXT: %[[k:.*]] = sbp.fence %[[h]] in %[[t]]
   // CHECK-NEXT: %[[q:.*]] = nn.square_parts %[[k]] : (tensor<2x3xf32>) -> tensor<24xf64>
-  // CHECK-NEXT: %[[all:.*]] = nn.sum_parts %[[p]], %[[q]]
+  // CHECK-NEXT: %[[all:.*]] = nn.sum_parts %[[parts]], %[[q]]
   // CHECK-NEXT: %[[square:.*]] = nn.total_of_parts %[[all]] : (tensor<24xf64>) -> tensor<f64>
   // CHECK: %[[wide:.*]] = nn.div
-  // CHECK-NEXT: %[[c:.*]] = nn.cast %[[wide]] : (tensor<f64>) -> tensor<f32>
-  // CHECK-NEXT: %[[clipped:.*]] = nn.mul %[[f]], %[[c]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // CHECK-NEXT: %[[coefficient:.*]] = nn.cast %[[wide]] : (tensor<f64>) -> tensor<f32>
+  // CHECK-NEXT: %[[clipped:.*]] = nn.mul %[[f]], %[[coefficient]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   // CHECK: %[[other:.*]] = nn.mul %[[k]]
-  // CHECK: nn.update @w, %[[clipped]] in %[[s]] : tensor<4xf32> with #nn.sgd<lr = 5.000000e-01>
+  // CHECK: nn.update @w, %[[clipped]] in %[[scope]] : tensor<4xf32> with #nn.sgd<lr = 5.000000e-01>
   // CHECK-NEXT: nn.update @v, %[[other]] in %[[t]] : tensor<2x3xf32> with #nn.sgd<lr = 5.000000e-01>
-  %0 = sbp.scope "update" of @w
-  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %scope = sbp.scope "update" of @w
+  nn.update @w, %g in %scope {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %1 = sbp.scope "update" of @v
   nn.update @v, %h in %1 {clip_norm = 1.0, clip_set = 0} : tensor<2x3xf32> with #nn.sgd<lr = 0.5>
   return

@@ -3,7 +3,7 @@
 
 sbp.variable @w : tensor<4xf32>
 sbp.variable @v : tensor<4xf32>
-func.func @c1(%g: tensor<4xf32>) {
+func.func @clip_gradients_c1(%g: tensor<4xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %1 = sbp.scope "update" of @v
@@ -16,7 +16,7 @@ func.func @c1(%g: tensor<4xf32>) {
 
 sbp.variable @w : tensor<4xf32>
 sbp.variable @v : tensor<4xf32>
-func.func @c2(%g: tensor<4xf32>) {
+func.func @clip_gradients_c2(%g: tensor<4xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   %h = sbp.read @w : tensor<4xf32>
@@ -29,7 +29,7 @@ func.func @c2(%g: tensor<4xf32>) {
 // -----
 
 sbp.variable @w : tensor<131072x131073xf32>
-func.func @c3(%g: tensor<131072x131073xf32>) {
+func.func @clip_gradients_c3(%g: tensor<131072x131073xf32>) {
   %0 = sbp.scope "update" of @w
   // expected-error @below {{'nn.update' op of @w shares a norm of 17180000256 elements; squares are added up without rounding up to 17179869184, so clip by value, or with several clip_sets}}
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<131072x131073xf32> with #nn.sgd<lr = 0.5>
@@ -39,8 +39,33 @@ func.func @c3(%g: tensor<131072x131073xf32>) {
 // -----
 
 sbp.variable @w : tensor<131072x131072xf32>
-func.func @c3_legal(%g: tensor<131072x131072xf32>) {
+func.func @clip_gradients_c3_legal(%g: tensor<131072x131072xf32>) {
   %0 = sbp.scope "update" of @w
   nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<131072x131072xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @v : tensor<4xf32>
+func.func @clip_gradients_c1_legal(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %1 = sbp.scope "update" of @v
+  nn.update @v, %g in %1 {clip_norm = 2.0, clip_set = 1} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+sbp.variable @v : tensor<4xf32>
+func.func @clip_gradients_c2_legal(%g: tensor<4xf32>) {
+  %0 = sbp.scope "update" of @w
+  nn.update @w, %g in %0 {clip_norm = 1.0, clip_set = 0} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %h = sbp.read @w : tensor<4xf32>
+  %1 = sbp.scope "update" of @v
+  nn.update @v, %h in %1 {clip_norm = 1.0, clip_set = 1} : tensor<4xf32> with #nn.sgd<lr = 0.5>
   return
 }

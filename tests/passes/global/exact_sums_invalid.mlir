@@ -78,6 +78,25 @@ func.func @train(%x: tensor<16384x4xf32, #S>) {
 
 // -----
 
+// Likewise of an argument, which no op makes.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+#B = #sbp.nd<#p, [B]>
+#P = #sbp.nd<#p, [P]>
+sbp.variable @w : tensor<4xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>, %q: tensor<4xf32, #P>) {
+  // expected-error @below {{'sbp.boxing' op is summed over the ranks of axis "dp" and rounded, in a function that is to be reproducible, though it is no sum over the batch; let ranks have its operands whole (B), or leave 'reproducible' out}}
+  %b = sbp.boxing %q : tensor<4xf32, #P> -> tensor<4xf32, #B>
+  %y = nn.mul %x, %b : (tensor<16384x4xf32, #S>, tensor<4xf32, #B>) -> tensor<16384x4xf32>
+  %g = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<16384x4xf32>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
+  return
+}
+
+// -----
+
 // @exact_sums_c3: 4,096 micro-batches on 3 ranks.
 #p = #sbp.placement<"cpu", [dp = 3]>
 sbp.variable @w : tensor<4xf32>
