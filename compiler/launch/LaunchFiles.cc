@@ -271,9 +271,10 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
 
 absl::Status StepOutputs::Output::makeFile(const std::string &path) {
   absl::StatusOr<runtime::NpyWriter> made = runtime::NpyWriter::create(path, info.type, info.shape);
-  if (made.ok())
-    writer.emplace(*std::move(made));
-  return made.status();
+  if (!made.ok())
+    return made.status();
+  writer.emplace(*std::move(made));
+  return absl::OkStatus();
 }
 
 /// Boxes as text, and back: "0+4,0+8;12+4,0+8".

@@ -97,9 +97,12 @@ std::optional<std::string> Hyperparameters::parse(std::string_view text) {
       return std::string(name()) + " says " + key + " twice";
     isSaid[index] = true;
     std::optional<double> number = numberOf(equals == std::string::npos ? "" : part.substr(equals + 1));
-    if (!number)
-      return "'" + part + "' gives " + std::string(name()) + " no " + said + "; write " + said + "=NUMBER, " +
-             std::string(toString(found->bounds));
+    if (!number) {
+      std::ostringstream text;
+      text << "'" << part << "' gives " << name() << " no " << said << "; write " << said << "=NUMBER, "
+           << toString(found->bounds);
+      return text.str();
+    }
     values[index] = *number;
   }
   if (!known.empty() && !isSaid.front())
