@@ -139,7 +139,9 @@ std::string Flags::given() const {
     if (flag.mayDiffer)
       continue;
     std::vector<std::string> values;
-    for (const std::string &value : flag.values) {
+    for (std::string value : flag.values) {
+      if (absl::EndsWith(flag.valueName, ",...")) // where commas and spaces are the same
+        value = absl::StrJoin(absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty()), ",");
       const size_t path = std::min(flag.valueName.find("FILE"), flag.valueName.find("DIRECTORY")); // or behind NAME=
       values.push_back(path == std::string::npos
                            ? value

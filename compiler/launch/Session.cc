@@ -130,6 +130,10 @@ public:
       return absl::InvalidArgumentError(
           absl::StrCat("the module's placement has ", placement.toAlgebra().numPositions(), " ranks, but ",
                        communicator.size(), " are running; start as many as the placement has"));
+    for (int64_t rank : placement.getRanks())
+      if (rank >= communicator.size())
+        return absl::InvalidArgumentError(absl::StrCat("the module's placement lists rank ", rank, ", but ranks 0 to ",
+                                                       communicator.size() - 1, " are running; list these"));
     if (placement.getDeviceKind().getValue() != device.kind())
       return absl::InvalidArgumentError(
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),

@@ -77,7 +77,7 @@ def Ccl_StorageOp : Ccl_Op<"storage", [DeclareOpInterfaceMethods<SymbolUserOpInt
     Element `at[i]` is the first of member i's piece; which elements these are, the member's sbp.variable says. What belongs
     to no member is padding, and zero.
     - C1: As many places as members, each within the tensor; a statically shaped tensor.
-    - C2: Members are variables of the module, none of them twice.
+    - C2: Members are variables of the module, none of them twice, nor in another storage.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    ArrayAttr:$members, DenseI64ArrayAttr:$offsets);

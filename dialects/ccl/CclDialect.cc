@@ -1,5 +1,6 @@
 #include "dialects/ccl/Ccl.h"
 
+#include "dialects/sbp/StorageMembers.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -146,7 +147,7 @@ LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (!symbol || !symbols.lookupNearestSymbolFrom<sbp::VariableOp>(*this, symbol))
       return emitOpError() << "holds " << member << ", which is no sbp.variable of the module";
   }
-  return success();
+  return sbp::verifyMembersAcross(*this);
 }
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {

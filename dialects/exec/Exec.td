@@ -182,7 +182,8 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<Symbo
     - C2: As many offsets as members, each within the tensor; no member twice.
     - C3: It lies within a space; in one that is not kept lies what is carried, and nothing else.
     - C4: Where the module has a member's variable, and says which rank it is for (`ccl.rank`), that rank's piece has the storage's elements
-      and lies within it.
+      and lies within it, on none of another member's elements.
+    - C5: No other storage of the module has one of its members.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttr:$type, Exec_RangeAttr:$range,
                    FlatSymbolRefArrayAttr:$members, DenseI64ArrayAttr:$offsets);

@@ -1,5 +1,6 @@
 // Where ranges lie: the spaces that a module declares.
 #include "dialects/exec/Exec.h"
+#include "dialects/sbp/StorageMembers.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 using namespace mlir;
@@ -80,20 +81,31 @@ LogicalResult SpaceOp::verify() {
   return success();
 }
 
-/// C4: each member's piece has its room.
+/// C4: each member's piece has room of its own.
 static LogicalResult verifyRoomOf(StorageOp op, SymbolTableCollection &symbols) {
   auto type = cast<RankedTensorType>(op.getType());
   const int64_t elements = sbp::numElements(sbp::shapeOf(type));
+  SmallVector<std::pair<sbp::Interval, StringAttr>> rooms;
   for (auto [member, offset] : llvm::zip(op.getMembers().getAsRange<FlatSymbolRefAttr>(), op.getOffsets())) {
     auto variable = symbols.lookupNearestSymbolFrom<sbp::VariableOp>(op, member);
     RankedTensorType piece = variable ? pieceOf(op, variable.getStorageType()) : RankedTensorType();
     if (!piece)
       continue;
-    if (piece.getElementType() != type.getElementType() || sbp::numElements(sbp::shapeOf(piece)) > elements - offset)
+    const int64_t count = sbp::numElements(sbp::shapeOf(piece));
+    if (piece.getElementType() != type.getElementType() || count > elements - offset)
       return op.emitOpError() << "@" << op.getSymName() << " of " << type << " has " << member << " from element "
                               << offset << " on, of which this rank's piece is " << piece
                               << "; a storage has room for the pieces of its members, and their elements";
+    if (count > 0)
+      rooms.push_back({{offset, count}, member.getAttr()});
   }
+  llvm::sort(rooms, [](const auto &a, const auto &b) { return a.first.begin < b.first.begin; });
+  for (size_t i = 1; i < rooms.size(); ++i)
+    if (const auto &[before, other] = rooms[i - 1]; before.begin + before.count > rooms[i].first.begin)
+      return op.emitOpError() << "@" << op.getSymName() << " has @" << rooms[i].second.getValue() << " from element "
+                              << rooms[i].first.begin << " on, where @" << other.getValue() << " lies, from "
+                              << before.begin << " to " << before.begin + before.count - 1
+                              << "; give each member elements of its own";
   return success();
 }
 
@@ -110,5 +122,7 @@ LogicalResult StorageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!space.getKept() && getMembers().empty())
     return emitOpError() << "has no carried variable, and lies in @" << space.getSymName()
                          << ", a space that is not kept; put it into one that is";
-  return verifyRoomOf(*this, symbols);
+  if (failed(verifyRoomOf(*this, symbols)))
+    return failure();
+  return sbp::verifyMembersAcross(*this);
 }

@@ -75,12 +75,13 @@ void PlacementAttr::print(AsmPrinter &printer) const {
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr,
                                     ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes, ArrayRef<int64_t> ranks) {
   llvm::StringSet<> seenNames;
-  int64_t positions = 1;
+  int64_t positions = 1, axesOfSeveral = 0;
   for (auto [name, size] : llvm::zip(names, sizes)) {
     if (!seenNames.insert(name.getValue()).second)
       return emitError() << "placement has two axes named '" << name.getValue() << "'; give each its own name";
     if (size < 1)
       return emitError() << "placement axis '" << name.getValue() << "' has size " << size << "; a size is at least 1";
+    axesOfSeveral += size > 1;
     if (__builtin_mul_overflow(positions, size, &positions))
       positions = std::numeric_limits<int64_t>::max();
   }
@@ -94,6 +95,10 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
   constexpr int64_t kMostPositions = int64_t{1} << 20; // pieces are told apart by walking over them
   if (positions > kMostPositions)
     return emitError() << "placement has more than " << kMostPositions << " positions; use fewer ranks";
+  constexpr int64_t kMostAxes = 6; // the ways from one signature to another are a power of them
+  if (axesOfSeveral > kMostAxes)
+    return emitError() << "placement has " << axesOfSeveral << " axes of more than one rank; at most " << kMostAxes
+                       << " are possible, so make one of two that are used alike";
   return success();
 }
 

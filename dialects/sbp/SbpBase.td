@@ -33,6 +33,7 @@ def Sbp_PlacementAttr : Sbp_Attr<"Placement", "placement"> {
     - C1: Axes have distinct names and positive sizes.
     - C2: `ranks`, when given, has one distinct, non-negative rank per position.
     - C3: It has at most 2^20 positions.
+    - C4: At most 6 of its axes have more than one rank.
   }];
   let parameters = (ins "::mlir::StringAttr":$deviceKind, ArrayRefParameter<"::mlir::StringAttr">:$axisNames,
                     ArrayRefParameter<"int64_t">:$axisSizes, OptionalArrayRefParameter<"int64_t">:$ranks);

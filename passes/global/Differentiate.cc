@@ -37,12 +37,57 @@ bool isFloatTensor(Value value) {
   return type && isa<FloatType>(type.getElementType());
 }
 
+bool isBefore(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
+
+/// What minimizing the losses of one block, first to last, has to know of the rest of the block, so that each looks at
+/// nothing but what its loss depends on.
+class Updates {
+public:
+  explicit Updates(Block &block) {
+    for (Operation &op : block)
+      add(&op);
+  }
+
+  void add(Operation *op) {
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      insert(assign.getVariableAttr(), op);
+    auto update = dyn_cast<nn::UpdateOp>(op);
+    if (!update)
+      return;
+    insert(update.getVariableAttr(), op);
+    if (IntegerAttr set = update.getClipSetAttr())
+      nextClipSet = std::max(nextClipSet, set.getInt() + 1);
+  }
+
+  /// Whether something assigns the variable between the two.
+  bool isAssigned(Attribute variable, Operation *from, Operation *to) const {
+    auto found = writes.find(variable);
+    if (found == writes.end())
+      return false;
+    auto next = llvm::upper_bound(found->second, from, isBefore);
+    return next != found->second.end() && isBefore(*next, to);
+  }
+
+  /// A number that no update's norm has yet.
+  int64_t unusedClipSet() const { return nextClipSet; }
+
+private:
+  void insert(Attribute variable, Operation *op) {
+    SmallVector<Operation *> &ops = writes[variable];
+    ops.insert(llvm::upper_bound(ops, op, isBefore), op);
+  }
+
+  DenseMap<Attribute, SmallVector<Operation *>> writes; ///< by variable, in order
+  int64_t nextClipSet = 0;
+};
+
 class Differentiator {
 public:
-  Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols)
-      : minimize(minimize), block(*minimize->getBlock()), symbols(symbols), builder(minimize) {}
+  Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols, Updates &updates)
+      : minimize(minimize), symbols(symbols), updates(updates), builder(minimize) {}
 
   LogicalResult run() {
+    findSlice();
     findActive();
     if (!active.contains(minimize.getLoss()))
       return minimize.emitOpError() << "has a loss that depends on no trainable variable; nothing can be minimized";
@@ -50,32 +95,47 @@ public:
     if (failed(checkGradients()))
       return failure();
     seed();
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (activeOps.contains(&op))
-        differentiate(&op);
+    for (Operation *op : llvm::reverse(slice))
+      if (activeOps.contains(op))
+        differentiate(op);
     emitUpdates();
     minimize.erase();
     return success();
   }
 
 private:
+  /// All that the loss depends on, in the block's order.
+  void findSlice() {
+    llvm::SetVector<Operation *> ops;
+    const auto add = [&](Value value) {
+      if (Operation *op = value.getDefiningOp())
+        ops.insert(op);
+    };
+    add(minimize.getLoss());
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (Value operand : ops[i]->getOperands())
+        add(operand);
+    slice.assign(ops.begin(), ops.end());
+    llvm::sort(slice, isBefore);
+  }
+
   /// Values that depend on a trainable variable and on which the loss depends.
   void findActive() {
     DenseSet<Value> dependent;
-    for (Operation &op : block) {
+    for (Operation *op : slice) {
       auto read = dyn_cast<sbp::ReadOp>(op);
       bool isSource = read && isTrainable(read);
-      if (isSource || llvm::any_of(op.getOperands(), [&](Value v) { return dependent.contains(v); }))
-        for (Value result : op.getResults())
+      if (isSource || llvm::any_of(op->getOperands(), [&](Value v) { return dependent.contains(v); }))
+        for (Value result : op->getResults())
           if (isFloatTensor(result))
             dependent.insert(result);
     }
     DenseSet<Value> needed = {minimize.getLoss()};
-    for (Operation &op : llvm::reverse(block)) {
-      if (!llvm::any_of(op.getResults(), [&](Value v) { return needed.contains(v) && dependent.contains(v); }))
+    for (Operation *op : llvm::reverse(slice)) {
+      if (!llvm::any_of(op->getResults(), [&](Value v) { return needed.contains(v) && dependent.contains(v); }))
         continue;
-      activeOps.insert(&op);
-      needed.insert(op.operand_begin(), op.operand_end());
+      activeOps.insert(op);
+      needed.insert(op->operand_begin(), op->operand_end());
     }
     for (Value value : needed)
       if (dependent.contains(value))
@@ -91,21 +151,17 @@ private:
   /// Leaves out reads of what a variable was before something assigned it, where the loss also depends on what it is
   /// then: an update has the gradient at one value.
   void leaveOutEarlierReads() {
-    DenseMap<Attribute, SmallVector<sbp::ReadOp>> reads; ///< behind the last assignment so far
-    DenseSet<Attribute> areEarlier;                      ///< or before it, when nothing has been read since
-    for (Operation &op : block) {
-      if (auto read = dyn_cast<sbp::ReadOp>(op); read && activeOps.contains(&op)) {
-        SmallVector<sbp::ReadOp> &ofVariable = reads[read.getVariableAttr()];
-        if (areEarlier.erase(read.getVariableAttr())) {
-          earlierReads.insert(ofVariable.begin(), ofVariable.end());
-          ofVariable.clear();
-        }
-        ofVariable.push_back(read);
+    DenseMap<Attribute, SmallVector<sbp::ReadOp>> reads; ///< with no assignment between them, the last such
+    for (Operation *op : slice) {
+      auto read = dyn_cast<sbp::ReadOp>(op);
+      if (!read || !activeOps.contains(op))
+        continue;
+      SmallVector<sbp::ReadOp> &ofVariable = reads[read.getVariableAttr()];
+      if (!ofVariable.empty() && updates.isAssigned(read.getVariableAttr(), ofVariable.back(), read)) {
+        earlierReads.insert(ofVariable.begin(), ofVariable.end());
+        ofVariable.clear();
       }
-      if (auto assign = dyn_cast<sbp::AssignOp>(op); assign && reads.count(assign.getVariableAttr()))
-        areEarlier.insert(assign.getVariableAttr());
-      if (auto update = dyn_cast<nn::UpdateOp>(op); update && reads.count(update.getVariableAttr()))
-        areEarlier.insert(update.getVariableAttr());
+      ofVariable.push_back(read);
     }
     if (earlierReads.empty())
       return;
@@ -119,9 +175,9 @@ private:
 
   LogicalResult checkGradients() {
     SmallVector<Operation *> without;
-    for (Operation &op : block)
-      if (activeOps.contains(&op) && !isa<nn::GradientOpInterface, sbp::ReadOp>(op) && !isIdentity(&op))
-        without.push_back(&op);
+    for (Operation *op : slice)
+      if (activeOps.contains(op) && !isa<nn::GradientOpInterface, sbp::ReadOp>(op) && !isIdentity(op))
+        without.push_back(op);
     if (without.empty())
       return success();
     InFlightDiagnostic diag = minimize.emitOpError()
@@ -179,19 +235,10 @@ private:
       accumulate(operand, gradient);
   }
 
-  /// The updates of this loss share a norm with those of no other.
-  IntegerAttr clipSet() {
-    if (!minimize.getClipNormAttr())
-      return {};
-    int64_t number = 0;
-    for (auto update : block.getOps<nn::UpdateOp>())
-      if (auto set = update.getClipSetAttr())
-        number = std::max(number, set.getInt() + 1);
-    return builder.getI64IntegerAttr(number);
-  }
-
   void emitUpdates() {
-    const IntegerAttr set = clipSet();
+    // The updates of this loss share a norm with those of no other.
+    const IntegerAttr set =
+        minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
     SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // before any update, which may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
       Value sum;
@@ -204,15 +251,17 @@ private:
       Location loc = minimize.getLoc();
       Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
                                                  nullptr, variable);
-      builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(), minimize.getScheduleAttr(),
-                                   minimize.getClipNormAttr(), minimize.getClipValueAttr(), set);
+      updates.add(builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(),
+                                               minimize.getScheduleAttr(), minimize.getClipNormAttr(),
+                                               minimize.getClipValueAttr(), set));
     }
   }
 
   nn::MinimizeOp minimize;
-  Block &block;
   SymbolTable &symbols;
+  Updates &updates;
   OpBuilder builder;
+  SmallVector<Operation *> slice; ///< what the loss depends on, in order
   DenseSet<Value> active;
   DenseSet<Operation *> activeOps;
   DenseSet<sbp::ReadOp> earlierReads; ///< of values that are no longer the variables'
@@ -223,11 +272,22 @@ private:
 struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    SmallVector<nn::MinimizeOp> ops;
-    getOperation().walk([&](nn::MinimizeOp op) { ops.push_back(op); });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        if (failed(minimizeLosses(block, symbols)))
+          return signalPassFailure();
+  }
+
+private:
+  static LogicalResult minimizeLosses(Block &block, SymbolTable &symbols) {
+    auto ops = llvm::to_vector(block.getOps<nn::MinimizeOp>());
+    if (ops.empty())
+      return success();
+    Updates updates(block);
     for (nn::MinimizeOp op : ops)
-      if (failed(Differentiator(op, symbols).run()))
-        return signalPassFailure();
+      if (failed(Differentiator(op, symbols, updates).run()))
+        return failure();
+    return success();
   }
 };
 

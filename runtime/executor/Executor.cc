@@ -14,6 +14,16 @@ using Run = std::function<absl::Status()>;
 
 absl::StatusOr<Run> asRun(Run run) { return run; }
 
+/// Only in a module that says its rank are the pieces of variables known to have room where they lie.
+absl::Status checkStorages(mlir::ModuleOp plans) {
+  for (auto storage : plans.getOps<exec::StorageOp>())
+    if (!storage.getMembers().empty() && !plans->hasAttr("ccl.rank"))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the plan has variables, in @", storage.getSymName().str(),
+          ", but its module does not say which rank it is for; give it 'ccl.rank', as 'sbp-localize' does"));
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, Device &device,
@@ -23,6 +33,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
     return absl::InvalidArgumentError(absl::StrCat("the plan is for ", ranks.getInt(), " ranks, but ",
                                                    communicator.size(),
                                                    " are running; start as many as the placement has"));
+  if (absl::Status status = checkStorages(plans); !status.ok())
+    return status;
   std::unique_ptr<Executor> executor(new Executor(device, observer));
   executor->needs.fixedSums = plans->hasAttr(sbp::kFixedSumsName);
   // Kernels first: what compiling them takes is free again when the spaces are touched.

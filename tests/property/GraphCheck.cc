@@ -37,11 +37,11 @@ differential::Experiment upToSecondStep(ModuleOp module, differential::Experimen
   return experiment;
 }
 
-/// What it updates by integers are numbers of few bits.
+/// What it updates by integers are numbers of few bits: rates, and what gradients are clipped to, are powers of two.
 bool isExactlyLinear(nn::MinimizeOp op) {
   using differential::optimizerAs;
   const Attribute optimizer = op.getOptimizer();
-  return !op.getSchedule() && !op.getClipNormAttr() && !op.getClipValueAttr() &&
+  return !op.getSchedule() && !op.getClipNormAttr() &&
          (optimizerAs<Sgd>(optimizer) || optimizerAs<Momentum>(optimizer) || optimizerAs<Nesterov>(optimizer));
 }
 
@@ -59,7 +59,6 @@ absl::StatusOr<bool> isExact(GeneratedGraph &graph) {
           op.getContext(), Sgd{cast<nn::OptimizerAttr>(op.getOptimizer()).model()->learningRate()}));
     op.removeScheduleAttr();
     op.removeClipNormAttr();
-    op.removeClipValueAttr();
   });
   if (!graph.isOfIntegers || (isRounded && usesUpdated))
     return false;

@@ -78,19 +78,20 @@ bool changeTraining(Random &random, ModuleOp module) {
   return givesSchedule && schedule;
 }
 
-/// Gradients clipped, in each step or none, by numbers that clip some. Returns by what.
-std::optional<Feature> clipGradients(Random &random, ModuleOp module) {
-  const int64_t way = random.below(100);
+/// Gradients clipped, in each step or none, by numbers that clip some. Returns by what. By a norm, which is no whole
+/// number, more rarely where all else is exact.
+std::optional<Feature> clipGradients(Random &random, ModuleOp module, bool isOfIntegers) {
+  const int64_t way = random.below(100), norms = isOfIntegers ? 6 : 18;
   if (way >= 30)
     return std::nullopt;
   module.walk([&](nn::MinimizeOp op) {
     auto most = FloatAttr::get(Float64Type::get(op.getContext()), random.pick(std::vector<double>{0.25, 1.0, 8.0}));
-    if (way < 18)
+    if (way < norms)
       op.setClipNormAttr(most);
     else
       op.setClipValueAttr(most);
   });
-  return way < 18 ? Feature::ClippedByNorm : Feature::ClippedByValue;
+  return way < norms ? Feature::ClippedByNorm : Feature::ClippedByValue;
 }
 
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
@@ -393,7 +394,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   if (Random training(seed ^ 0x94d049bb133111eb); changeTraining(training, *model.module))
     model.features.insert(Feature::ScheduledRate);
   Random clips(seed ^ 0xe7037ed1a0b428db);
-  if (std::optional<Feature> clipped = clipGradients(clips, *model.module))
+  if (std::optional<Feature> clipped = clipGradients(clips, *model.module, graph.isOfIntegers))
     model.features.insert(*clipped);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);

@@ -194,7 +194,7 @@ absl::StatusOr<std::unique_ptr<SmallGemm>> SmallGemm::create(const char *what, c
   if (type != ElementType::BF16 || isEmpty || !multipliesBFloat16() || !engine() || !stream())
     return std::make_unique<TiledGemm>(what, gemm, type, threads);
   auto product = std::make_unique<OneDnnGemm>(what, threads);
-  const absl::Status status = product->build(gemm);
+  absl::Status status = product->build(gemm);
   if (absl::IsUnimplemented(status))
     return std::make_unique<TiledGemm>(what, gemm, type, threads);
   if (!status.ok())

@@ -153,11 +153,13 @@ TEST(Flags, WhatRanksCompare) {
   flags.addNumber("timeout", &seconds, 0, 10, "");
   flags.addInteger("steps", &steps, 0, 10, "");
   flags.addParsed("input", "NAME=FILE.npy", "", true, [](const std::string &) { return absl::OkStatus(); });
+  flags.addParsed("options", "OPTION=VALUE,...", "", false, [](const std::string &) { return absl::OkStatus(); });
   flags.letDiffer("timeout");
-  ASSERT_TRUE(
-      parse(flags, {"--timeout=3", "--input=y=b.npy", "--input=x=a.npy", "--text=/a/b", "--steps=2", "--cache=/c"})
-          .ok());
-  EXPECT_EQ(flags.given(), "--cache=DIRECTORY --text=FILE.txt --steps=2 --input=x=FILE.npy --input=y=FILE.npy");
+  ASSERT_TRUE(parse(flags, {"--timeout=3", "--input=y=b.npy", "--input=x=a.npy", "--text=/a/b", "--steps=2",
+                            "--cache=/c", "--options= a=1  b=2,c"})
+                  .ok());
+  EXPECT_EQ(flags.given(),
+            "--cache=DIRECTORY --text=FILE.txt --steps=2 --input=x=FILE.npy --input=y=FILE.npy --options=a=1,b=2,c");
 }
 
 TEST(Flags, OrderOfSumsCountsWhereverItStands) {

@@ -16,17 +16,38 @@ from growth_test import mlp
 OPT = None
 
 
-def instructionsOf(text, zero):
+PLAN = ["--sbp-localize=rank=0", "--local-pipeline", "--exec-lower"]
+
+
+def instructionsOf(text, zero, levels=PLAN):
     result = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", OPT, "-",
-                             f"--enable-zero={zero}", "--sbp-localize=rank=0", "--local-pipeline", "--exec-lower", "-o",
-                             "/dev/null"], input=text, capture_output=True, text=True, check=False)
+                             f"--enable-zero={zero}", *levels, "-o", "/dev/null"], input=text, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"exit status {result.returncode}: {result.stderr[-2000:]}"
     return int(re.search(r"I +refs: +([\d,]+)", result.stderr)[1].replace(",", ""))
 
 
+def losses(count, perFunction):
+    """As many variables, each of a loss of its own, so many to a function."""
+    lines = ['#S0 = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [S(0)]>']
+    lines += [f"sbp.variable @w{i} : tensor<4xf32>" for i in range(count)]
+    for i in range(count):
+        if i % perFunction == 0:
+            lines.append(f"func.func @train{i}(%x: tensor<8x4xf32, #S0>) {{")
+        lines += [f"  %w{i} = sbp.read @w{i} : tensor<4xf32>",
+                  f"  %m{i} = nn.mul %x, %w{i} : (tensor<8x4xf32, #S0>, tensor<4xf32>) -> tensor<8x4xf32>",
+                  f"  %l{i} = nn.reduce_sum %m{i} {{dims = array<i64: 0, 1>}} : (tensor<8x4xf32>) -> tensor<f32>",
+                  f"  nn.minimize %l{i} : tensor<f32> with #nn.sgd<lr = 0.5>"]
+        if i % perFunction == perFunction - 1:
+            lines += ["  return", "}"]
+    return "\n".join(lines)
+
+
 class StepsTest(unittest.TestCase):
     def checkTwiceTheLayers(self, zero):
-        small, middle, large = (instructionsOf(mlp(layers, 2), zero) for layers in (16, 32, 64))
+        self.checkTwice(lambda layers: mlp(layers, 2), zero, 16)
+
+    def checkTwice(self, make, zero, few, levels=PLAN):
+        small, middle, large = (instructionsOf(make(few * times), zero, levels) for times in (1, 2, 4))
         growth = (large - middle) / (middle - small)
         print(f"{zero}: {small}, {middle}, {large} instructions: {growth:.3f} times")
         self.assertLess(growth, 2.3)
@@ -37,6 +58,12 @@ class StepsTest(unittest.TestCase):
 
     def testTwiceTheLayersByRows(self):
         self.checkTwiceTheLayers("stage=2 strategy=tensor")
+
+    def testTwiceTheLosses(self):
+        self.checkTwice(lambda count: losses(count, count), "stage=0", 200, levels=[])
+
+    def testTwiceTheFunctions(self):
+        self.checkTwice(lambda count: losses(count, 1), "stage=0", 64)
 
     def testMoreRanksCostNothing(self):
         few, many = (instructionsOf(mlp(16, ranks), "stage=3") for ranks in (2, 1024))

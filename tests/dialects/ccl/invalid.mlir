@@ -35,6 +35,14 @@ ccl.storage @s : tensor<4xf32> holds [@w, @w] at [0, 2]
 // -----
 
 // @storage_c2
+sbp.variable @w : tensor<2xf32>
+ccl.storage @s : tensor<4xf32> holds [@w] at [0]
+// expected-error @below {{'ccl.storage' op @t holds @w, and so does @s; a variable lies at one place}}
+ccl.storage @t : tensor<4xf32> holds [@w] at [2]
+
+// -----
+
+// @storage_c2
 // expected-error @below {{'ccl.storage' op holds @w, which is no sbp.variable of the module}}
 ccl.storage @s : tensor<4xf32> holds [@w] at [0]
 

@@ -184,6 +184,43 @@ module attributes {ccl.rank = 0 : i64} {
 
 // -----
 
+// Members that share elements: @storage_c4
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module attributes {ccl.rank = 0 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<2xf32, #B>
+  sbp.variable @v : tensor<2xf32, #B>
+  sbp.variable @none : tensor<0xf32, #B>
+  // expected-error @below {{'exec.storage' op @s has @v from element 2 on, where @w lies, from 1 to 2; give each member elements of its own}}
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@v, @w, @none] at [2, 1, 2]
+}
+
+// -----
+
+// @storage_c5
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module attributes {ccl.rank = 0 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<2xf32, #B>
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [0]
+  // expected-error @below {{'exec.storage' op @t holds @w, and so does @s; a variable lies at one place}}
+  exec.storage @t : tensor<4xf32> in <persistent, 16, 16> holds [@w] at [2]
+}
+
+// -----
+
+// @storage_c5_legal
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+module attributes {ccl.rank = 0 : i64} {
+  exec.space @persistent 64 bytes kept
+  sbp.variable @w : tensor<2xf32, #B>
+  sbp.variable @v : tensor<2xf32, #B>
+  exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [0]
+  exec.storage @t : tensor<4xf32> in <persistent, 16, 16> holds [@v] at [2]
+}
+
+// -----
+
 // A chunk of 4 elements, of which the second rank has the last two of @w: @storage_c4_legal
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

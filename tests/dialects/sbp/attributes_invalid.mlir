@@ -36,6 +36,18 @@ func.func private @placement_c3_legal(tensor<4xf32, #sbp.nd<#p, [B]>>)
 
 // -----
 
+// At most 6 axes of more than one rank: @placement_c4.
+// expected-error @below {{placement has 7 axes of more than one rank; at most 6 are possible, so make one of two that are used alike}}
+#p = #sbp.placement<"cpu", [a = 2, b = 2, c = 2, d = 2, e = 2, f = 2, g = 2]>
+
+// -----
+
+// @placement_c4_legal
+#p = #sbp.placement<"cpu", [a = 2, b = 2, c = 2, d = 2, e = 2, f = 2, g = 1, h = 1]>
+func.func private @placement_c4_legal(tensor<4xf32, #sbp.nd<#p, [S(0), B, B, B, B, B, B, B]>>)
+
+// -----
+
 // One distinct, non-negative rank per position: @placement_c2.
 // expected-error @below {{placement has 2 positions but lists 3 ranks; list one rank per position}}
 #p = #sbp.placement<"cpu", [dp = 2], ranks = [0, 1, 2]>
