@@ -10,8 +10,11 @@ namespace splitcast::sbp {
 /// Verifies that no two storages of a module hold one variable. All are looked at once, with the first. `StorageOp` has
 /// a symbol's name and `members`, symbols of variables, none of them twice.
 template <typename StorageOp> mlir::LogicalResult verifyMembersAcross(StorageOp first) {
+  for (mlir::Operation *op = first->getPrevNode(); op; op = op->getPrevNode()) // which ends at the one before
+    if (mlir::isa<StorageOp>(op))
+      return mlir::success();
   auto module = mlir::dyn_cast_or_null<mlir::ModuleOp>(first->getParentOp());
-  if (!module || *module.template getOps<StorageOp>().begin() != first)
+  if (!module)
     return mlir::success();
   llvm::DenseMap<mlir::Attribute, StorageOp> holders;
   for (auto storage : module.template getOps<StorageOp>())
