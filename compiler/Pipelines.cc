@@ -25,6 +25,8 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   recompute.standard = options.policy.recompute();
   recompute.groups = options.recomputedGroups;
   manager.addPass(createRecomputePass(recompute));
+  // Gradients as they are, while it is said which belong to one loss.
+  manager.addPass(createScaleLossesPass());
   // Norms of gradients, while it is said which updates share one.
   manager.addPass(createClipGradientsPass());
   // Updates as elementwise ops, with their state as variables: from here on nothing knows what an optimizer is.

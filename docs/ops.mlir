@@ -23,6 +23,8 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %exact_part = nn.exact_part %x {part = 0 : i64} : (tensor<8x6xf32>) -> tensor<8x6xf64>
   %exact_sum = nn.exact_sum %exact_part, %exact_part, %exact_part : (tensor<8x6xf64>, tensor<8x6xf64>, tensor<8x6xf64>) -> tensor<8x6xf32>
   %clamp = nn.clamp %x {least = -1.0, most = 1.0} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %select = nn.select %x, %x, %clamp : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %nonfinite = nn.nonfinite %x : (tensor<8x6xf32>) -> tensor<f64>
   %square_parts = nn.square_parts %x : (tensor<8x6xf32>) -> tensor<24xf64>
   %sum_parts = nn.sum_parts %square_parts, %square_parts : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
   %total_of_parts = nn.total_of_parts %sum_parts : (tensor<24xf64>) -> tensor<f64>

@@ -339,6 +339,8 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
   std::optional<std::string> wrong = optimizer->wrong();
   if (!wrong && schedule)
     wrong = (*schedule)->wrong();
+  if (!wrong && options.lossScale)
+    wrong = nn::LossScaleModel(*options.lossScale).wrong();
   if (wrong) {
     b.fail("is told that " + *wrong);
     return false;
@@ -347,7 +349,9 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
   auto number = [&](const std::optional<double> &said) { return said ? b.number(*said) : FloatAttr(); };
   return b.append<nn::MinimizeOp>(loss, nn::OptimizerAttr::get(context, optimizer),
                                   schedule ? nn::RateScheduleAttr::get(context, *schedule) : nn::RateScheduleAttr(),
-                                  number(options.clipNorm), number(options.clipValue));
+                                  number(options.clipNorm), number(options.clipValue),
+                                  options.lossScale ? nn::LossScaleAttr::get(context, *options.lossScale)
+                                                    : nn::LossScaleAttr());
 }
 
 void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {

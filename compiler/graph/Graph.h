@@ -26,6 +26,7 @@
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
 #define SPLITCAST_COMPILER_GRAPH_GRAPH_H
 
+#include "dialects/nn/LossScale.h"
 #include "dialects/nn/Optimizers.h"
 #include "dialects/nn/RateSchedules.h"
 #include "dialects/sbp/algebra/Policy.h"
@@ -142,6 +143,10 @@ struct StepOptions {
   /// Gradients are multiplied by clipNorm / (norm + 1e-6) where the norm of all of them together is more; or their
   /// elements are brought to -clipValue .. clipValue. Above 0; one of them at most.
   std::optional<double> clipNorm = std::nullopt, clipValue = std::nullopt;
+  /// What the loss is multiplied by for backward, so that small floats hold the gradients: LossScale{}, which changes,
+  /// or LossScale::fixed(1024). Gradients are divided by it before they are clipped and used; a step in which one is
+  /// not finite changes no variable. Needed where variables are read as f16. The same in all steps of a graph.
+  std::optional<LossScale> lossScale = std::nullopt;
 };
 
 //===----------------------------------------------------------------------===//

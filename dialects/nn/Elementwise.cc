@@ -234,6 +234,23 @@ Value ClampOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Value most = scalarConstant(b, loc, x[0].getType(), getMost().convertToDouble());
   return b.create<arith::MinimumFOp>(loc, b.create<arith::MaximumFOp>(loc, x[0], least), most);
 }
+Value SelectOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  Value zero = scalarConstant(b, loc, x[0].getType(), 0.0);
+  const bool isFloat = isa<FloatType>(x[0].getType());
+  Value isChosen = isFloat ? b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, x[0], zero).getResult()
+                           : b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, x[0], zero).getResult();
+  return b.create<arith::SelectOp>(loc, isChosen, x[1], x[2]);
+}
+Gradients SelectOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
+  Gradients result(3); // that of the condition is 0 wherever there is one
+  Value zero = splat(b, getLoc(), g[0].getType(), 0.0);
+  if (needed[1])
+    result[1] = shaped(*this, b, b.create<SelectOp>(getLoc(), getCondition(), g[0], zero), 1);
+  if (needed[2])
+    result[2] = shaped(*this, b, b.create<SelectOp>(getLoc(), getCondition(), zero, g[0]), 2);
+  return result;
+}
+
 LogicalResult ClampOp::verify() {
   const double least = getLeast().convertToDouble(), most = getMost().convertToDouble();
   if (!(least <= most))

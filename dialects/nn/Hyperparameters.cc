@@ -25,6 +25,10 @@ bool contains(Bounds bounds, double number) {
     return isWhole && number >= 1;
   case Bounds::CountOrNone:
     return isWhole && number >= 0;
+  case Bounds::PowerOfTwo: {
+    int exponent = 0;
+    return std::frexp(number, &exponent) == 0.5 && number >= 0x1p-126 && number <= 0x1p126;
+  }
   }
   return false;
 }
@@ -45,6 +49,8 @@ std::string_view toString(Bounds bounds) {
     return "a whole number of at least 1";
   case Bounds::CountOrNone:
     return "a whole number of at least 0";
+  case Bounds::PowerOfTwo:
+    return "a power of 2 from 2^-126 to 2^126";
   }
   return "";
 }

@@ -35,6 +35,7 @@ enum class Bounds {
   UpToOne,     ///< at least 0 and at most 1
   Count,       ///< a whole number, at least 1
   CountOrNone, ///< a whole number, at least 0
+  PowerOfTwo,  ///< 2^n, n from -126 to 126: its inverse is another
 };
 bool contains(Bounds bounds, double number);
 /// "a number of at least 0 and less than 1"

@@ -3,6 +3,7 @@
 #define SPLITCAST_DIALECTS_NN_NN_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/nn/LossScale.h"
 #include "dialects/nn/Optimizer.h"
 #include "dialects/sbp/Sbp.h"
 

@@ -175,6 +175,17 @@ def Nn_ClampOp : Nn_Elementwise<"clamp", "{}"> {
   let hasVerifier = 1;
 }
 
+def Nn_SelectOp : Nn_Elementwise<"select", "{{{1, 2}, {}}}", [Differentiable]> {
+  let summary = "`chosen` where the condition is not 0, else `other`; a NaN is not 0";
+  let description = [{
+    What is not chosen has no influence, whatever it is: infinities and NaNs in it are left out.
+  }];
+  let arguments = (ins Nn_Tensor:$condition, Nn_Tensor:$chosen, Nn_Tensor:$other);
+  let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::mlir::Value":$chosen, "::mlir::Value":$other), [{
+    build($_builder, $_state, elementwiseResultType({condition, chosen, other}), condition, chosen, other);
+  }]>];
+}
+
 def Nn_NotEqualOp : Nn_Elementwise<"not_equal", "{}", [ConvertsElements]> {
   let summary = "1 where an integer is another than `value`, else 0; in the result's element type";
   let arguments = (ins Nn_IndexTensor:$input, I64Attr:$value);
@@ -260,8 +271,20 @@ def Nn_TotalOfPartsOp : Nn_ComputeOp<"total_of_parts"> {
   let builders = [OpBuilder<(ins "::mlir::Value":$parts)>];
 }
 
+def Nn_NonfiniteOp : Nn_ComputeOp<"nonfinite"> {
+  let summary = "How many elements are infinite or a NaN, as an f64";
+  let description = [{
+    As with nn.square_parts, the tensor may lie in whatever pieces: numbers below 2^53 are added up without rounding. nn.sum_parts adds up those of several
+    tensors.
+    - C1: The result is tensor<f64>.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_DoubleTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
 def Nn_SumPartsOp : Nn_ComputeOp<"sum_parts"> {
-  let summary = "The sum of tensors whose sums have no rounding: of results of nn.square_parts";
+  let summary = "The sum of tensors whose sums have no rounding: of results of nn.square_parts, or nn.nonfinite";
   let description = [{
     - C1: There is an operand, and all are of one type, which is the result's.
   }];
@@ -554,6 +577,10 @@ def Nn_RateScheduleAttr : Nn_Named<"RateSchedule", "RateModel", "::splitcast::Ra
   let summary = "A schedule of the learning rate: dialects/nn/RateSchedules.h has them";
 }
 
+def Nn_LossScaleAttr : Nn_Named<"LossScale", "LossScaleModel", "::splitcast::LossScale"> {
+  let summary = "By what a loss is multiplied for backward: dialects/nn/LossScale.h";
+}
+
 def Nn_MinimizeOp : Nn_Op<"minimize"> {
   let summary = "One step of training: differentiate the loss and update the variables that it depends on";
   let description = [{
@@ -563,30 +590,36 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     'nn-differentiate' replaces it by the backward ops and one nn.update per trainable variable. With a schedule, `schedule
     #nn.cosine<steps = 1000.0, end = 0.1, warmup = 100.0>`, the learning rate is the optimizer's times what that says.
     With `{clip_norm = 1.0}`, gradients whose norm, that of all of them together, is more are multiplied by clip_norm / (norm + 10^-6); with `{clip_value =
-    0.5}`, elements are brought to -0.5 .. 0.5.
+    0.5}`, elements are brought to -0.5 .. 0.5. With `{loss_scale = #nn.loss_scale<initial = 65536.0, ...>}` backward begins with that instead of 1, its
+    gradients are divided by it before all else, and a step in which one is not finite changes nothing but the scale.
     - C1: The loss is a scalar.
     - C2: The optimizer is one that is known, and so is the schedule.
     - C3: clip_norm and clip_value are finite numbers above 0, and there is one of them at most.
+    - C4: A loss with a loss_scale is f32 or f64.
   }];
   let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm,
-                       OptionalAttr<F64Attr>:$clip_value);
+                       OptionalAttr<F64Attr>:$clip_value, OptionalAttr<Nn_LossScaleAttr>:$loss_scale);
   let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }
 
-def Nn_UpdateOp : Nn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Updates one variable with its gradient";
   let description = [{
     Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments. Gradients are clipped before by 'nn-clip-gradients', as
-    nn.minimize says; updates of a function with the same `clip_set` share a norm.
+    nn.minimize says; updates of a function with the same `clip_set` share a norm. Before that, 'nn-scale-losses' divides those that are `scaled by` something.
+    `unless` a number is 0, the update changes neither the variable nor any state.
     - C1: The variable exists and has the gradient's shape and element type.
     - C2: The optimizer is one that is known, and so is the schedule.
     - C3: clip_norm and clip_value are as nn.minimize's, and there is a clip_set where there is a clip_norm.
+    - C4: What the gradient is scaled by is a scalar of f32 or f64, and there is a loss_scale with it.
+    - C5: The number behind `unless` is a scalar of f64.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Sbp_TokenType:$scope, AnyAttr:$optimizer,
+  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Optional<Nn_FloatTensor>:$scale, Optional<Nn_DoubleTensor>:$unless,
+                       Sbp_TokenType:$scope, AnyAttr:$optimizer,
                        OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
-                       OptionalAttr<I64Attr>:$clip_set);
-  let assemblyFormat = "$variable `,` $gradient `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
+                       OptionalAttr<I64Attr>:$clip_set, OptionalAttr<Nn_LossScaleAttr>:$loss_scale);
+  let assemblyFormat = "$variable `,` $gradient (`scaled` `by` $scale^ `:` type($scale))? (`unless` $unless^ `:` type($unless))? `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
 }
 
 def Nn_FusionOp : Nn_Op<"fusion", [SingleBlock, IsolatedFromAbove, RecursiveMemoryEffects]> {

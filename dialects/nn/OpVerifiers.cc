@@ -28,11 +28,21 @@ template <typename OpT> static LogicalResult verifyClips(OpT op) {
   return success();
 }
 
+/// Whether scales of losses may be of this type.
+static bool canScale(RankedTensorType type) {
+  return type.getRank() == 0 && (type.getElementType().isF32() || type.getElementType().isF64());
+}
+
 LogicalResult MinimizeOp::verify() {
   if (getLoss().getType().getRank() != 0)
     return emitOpError() << "has a loss of type " << getLoss().getType()
                          << "; a loss is a scalar: reduce it with nn.reduce_sum and nn.scale";
-  return success(succeeded(verifyOptimizer(*this)) && succeeded(verifyClips(*this)));
+  if (failed(verifyOptimizer(*this)) || failed(verifyClips(*this)))
+    return failure();
+  if (getLossScale() && !canScale(getLoss().getType()))
+    return emitOpError() << "has a loss_scale and a loss of type " << getLoss().getType()
+                         << ", which scales overflow; compute the loss in f32";
+  return success();
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -44,7 +54,17 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << getVariable() << " is " << undecided(variable.getType());
   if (getClipNormAttr() && !getClipSetAttr())
     return emitOpError() << "has clip_norm and no clip_set; updates that share a norm have the same";
-  return success(succeeded(verifyOptimizer(*this)) && succeeded(verifyClips(*this)));
+  if (failed(verifyOptimizer(*this)) || failed(verifyClips(*this)))
+    return failure();
+  if (getScale() && !canScale(getScale().getType()))
+    return emitOpError() << "is scaled by a " << getScale().getType() << "; it must be a scalar of f32 or f64";
+  if (static_cast<bool>(getScale()) != getLossScale().has_value())
+    return emitOpError() << "has "
+                         << (getScale() ? "a scale and no loss_scale" : "a loss_scale, but is scaled by nothing")
+                         << "; both come from nn.minimize, so write both or neither";
+  if (getUnless() && getUnless().getType().getRank() != 0)
+    return emitOpError() << "is left out by a " << getUnless().getType() << "; it must be a scalar of f64";
+  return success();
 }
 
 LogicalResult FusionOp::verify() {

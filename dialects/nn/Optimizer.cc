@@ -46,6 +46,13 @@ Expr sqrt(const Expr &x) { return x.make(x.builder->create<SqrtOp>(x.loc, x.tens
 Expr exp(const Expr &x) { return x.make(x.builder->create<ExpOp>(x.loc, x.tensor)); }
 Expr log(const Expr &x) { return x.make(x.builder->create<LogOp>(x.loc, x.tensor)); }
 Expr cos(const Expr &x) { return x.make(x.builder->create<CosOp>(x.loc, x.tensor)); }
+Expr clamp(const Expr &x, double least, double most) {
+  return x.make(x.builder->create<ClampOp>(x.loc, x.tensor, least, most));
+}
+Expr select(const Expr &condition, const Expr &chosen, const Expr &other) {
+  return chosen.make(
+      chosen.builder->create<SelectOp>(chosen.loc, condition.as(chosen).tensor, chosen.tensor, other.tensor));
+}
 Expr relu(const Expr &x) { return x.make(x.builder->create<ReluOp>(x.loc, x.tensor)); }
 
 /// 1 where x > 0, less 1 where -x > 0: slopes of relu, which are 0 of NaN. relu(1 - relu(x)) is finite of all else.
@@ -74,6 +81,14 @@ std::optional<std::string> OptimizerModel::wrong() const {
   text << name() << " has " << all.front().name << " = " << learningRate()
        << ", which f32 does not hold; it must be 0, or of a magnitude of 1.4e-45 to 3.4e+38";
   return text.str();
+}
+
+std::optional<std::string> LossScaleModel::wrong() const {
+  if (std::optional<std::string> number = HyperparametersOf::wrong())
+    return number;
+  if (held.growth >= 1 && held.backoff <= 1)
+    return std::nullopt;
+  return "loss_scale grows by less than 1 or backs off by more; growth must be at least 1, and backoff at most 1";
 }
 
 std::optional<std::string> RateModel::wrong() const {

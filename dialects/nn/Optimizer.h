@@ -57,6 +57,10 @@ public:
   friend Expr log(const Expr &x);
   friend Expr cos(const Expr &x);
   friend Expr relu(const Expr &x);
+  /// x, or `least` where it is less, or `most` where it is more.
+  friend Expr clamp(const Expr &x, double least, double most);
+  /// `chosen` where the condition is not 0, else `other`; what is not chosen may be a NaN.
+  friend Expr select(const Expr &condition, const Expr &chosen, const Expr &other);
   /// 1, 0 or -1; NaN of NaN.
   friend Expr sign(const Expr &x);
   /// Towards zero. Requires |x| < 2^63.

@@ -129,6 +129,8 @@ Attribute NnDialect::parseAttribute(DialectAsmParser &parser, Type) const {
     return parseNamed<OptimizerAttr>(parser, name, *optimizer);
   if (auto rate = makeRate(name.str()))
     return parseNamed<RateScheduleAttr>(parser, name, *rate);
+  if (name.str() == LossScale::kName)
+    return parseNamed<LossScaleAttr>(parser, name, LossScaleModel(LossScale()));
   parser.emitError(at) << "'" << name << "' is no attribute of nn; optimizers are " << knownOptimizers()
                        << ", schedules of the learning rate " << knownRates();
   return {};
@@ -137,7 +139,8 @@ Attribute NnDialect::parseAttribute(DialectAsmParser &parser, Type) const {
 void NnDialect::printAttribute(Attribute attr, DialectAsmPrinter &printer) const {
   llvm::TypeSwitch<Attribute>(attr)
       .Case([&](OptimizerAttr optimizer) { print(optimizer, *optimizer.model(), printer); })
-      .Case([&](RateScheduleAttr rate) { print(rate, *rate.model(), printer); });
+      .Case([&](RateScheduleAttr rate) { print(rate, *rate.model(), printer); })
+      .Case([&](LossScaleAttr scale) { print(scale, *scale.model(), printer); });
 }
 
 LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr name,
@@ -149,12 +152,22 @@ LogicalResult RateScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitEr
   return verifyNumbers(emitError, makeRate(name.str()), name, values, knownRates());
 }
 
+LogicalResult LossScaleAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr name,
+                                    DenseF64ArrayAttr values) {
+  return verifyNumbers(emitError, std::make_unique<LossScaleModel>(LossScale()), name, values, name.str());
+}
+
 OptimizerAttr OptimizerAttr::get(MLIRContext *context, const Optimizer &optimizer) {
   return get(context, StringAttr::get(context, optimizer->name()),
              DenseF64ArrayAttr::get(context, optimizer->values()));
 }
 RateScheduleAttr RateScheduleAttr::get(MLIRContext *context, const RateSchedule &schedule) {
   return get(context, StringAttr::get(context, schedule->name()), DenseF64ArrayAttr::get(context, schedule->values()));
+}
+
+LossScaleAttr LossScaleAttr::get(MLIRContext *context, const LossScale &scale) {
+  const LossScaleModel model(scale);
+  return get(context, StringAttr::get(context, model.name()), DenseF64ArrayAttr::get(context, model.values()));
 }
 
 std::unique_ptr<OptimizerModel> OptimizerAttr::model() const {
@@ -164,6 +177,11 @@ std::unique_ptr<OptimizerModel> OptimizerAttr::model() const {
 }
 std::unique_ptr<RateModel> RateScheduleAttr::model() const {
   std::unique_ptr<RateModel> model = makeRate(getName().str());
+  model->set(getValues().asArrayRef().vec());
+  return model;
+}
+std::unique_ptr<LossScaleModel> LossScaleAttr::model() const {
+  auto model = std::make_unique<LossScaleModel>(LossScale());
   model->set(getValues().asArrayRef().vec());
   return model;
 }

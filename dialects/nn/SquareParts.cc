@@ -1,4 +1,4 @@
-// Sums of squares that are the same in whatever order they are made: see nn.square_parts.
+// Sums that are the same in whatever order they are made: see nn.square_parts.
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
@@ -90,6 +90,48 @@ SmallVector<Value> SquarePartsOp::lowerToLinalg(OpBuilder &builder, ValueRange o
 }
 
 int64_t SquarePartsOp::getFlops() { return 8 * kNumParts * sbp::numElements(sbp::shapeOf(getInput().getType())); }
+
+//===----------------------------------------------------------------------===//
+// nn.nonfinite
+//===----------------------------------------------------------------------===//
+
+void NonfiniteOp::build(OpBuilder &builder, OperationState &state, Value input) {
+  build(builder, state, RankedTensorType::get({}, builder.getF64Type()), input);
+}
+
+sbp::LoopSpec NonfiniteOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors operand;
+  for (int64_t extent : getInput().getType().getShape())
+    operand.push_back({spec.addFactor(extent, sbp::FactorKind::Sum)});
+  spec.operands = {operand};
+  spec.results = {{}};
+  spec.exactSums = true;
+  return spec;
+}
+
+LogicalResult NonfiniteOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  types.push_back(RankedTensorType::get({}, Float64Type::get(getContext())));
+  return success();
+}
+
+SmallVector<Value> NonfiniteOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  const int64_t rank = cast<RankedTensorType>(operands[0].getType()).getRank();
+  const AffineMap element = builder.getMultiDimIdentityMap(rank);
+  const SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::reduction);
+  auto body = [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+    Value difference = b.create<arith::SubFOp>(loc, args[0], args[0]); // 0, or a NaN
+    Value isFinite = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ORD, difference, difference);
+    Value one = scalarConstant(b, loc, b.getF64Type(), 1.0), zero = scalarConstant(b, loc, b.getF64Type(), 0.0);
+    Value count = b.create<arith::SelectOp>(loc, isFinite, zero, one);
+    return rank == 0 ? count : b.create<arith::AddFOp>(loc, args[1], count).getResult();
+  };
+  return {buildGeneric(builder, getLoc(), RankedTensorType::get({}, builder.getF64Type()), operands,
+                       {element, AffineMap::get(rank, 0, builder.getContext())}, iterators,
+                       rank == 0 ? std::nullopt : std::optional(0.0), body)};
+}
+
+int64_t NonfiniteOp::getFlops() { return sbp::numElements(sbp::shapeOf(getInput().getType())); }
 
 //===----------------------------------------------------------------------===//
 // nn.total_of_parts

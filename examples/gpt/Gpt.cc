@@ -22,6 +22,8 @@ struct GptFlags {
   std::string optimizerText = "adamw", scheduleText;
   std::optional<Optimizer> optimizer; ///< set by check
   std::optional<RateSchedule> schedule;
+  std::string lossScaleText;
+  std::optional<LossScale> lossScale; ///< set by check
   double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
   std::string prompt;
   SampleOptions sample;
@@ -41,6 +43,7 @@ void build(Graph &graph, const GptFlags &flags) {
     step.clipNorm = flags.clipNorm;
   if (flags.clipValue > 0)
     step.clipValue = flags.clipValue;
+  step.lossScale = flags.lossScale;
   graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
   // Reads the same variables, however they lie; nothing here knows of ZeRO.
@@ -93,7 +96,13 @@ absl::Status check(GptFlags &flags) {
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
-  return readOptimizer(flags);
+  if (absl::Status status = readOptimizer(flags); !status.ok() || flags.lossScaleText.empty())
+    return status;
+  nn::LossScaleModel model{LossScale()};
+  if (auto wrong = model.parse(flags.lossScaleText))
+    return absl::InvalidArgumentError(absl::StrCat("--loss-scale=", flags.lossScaleText, ": ", *wrong));
+  flags.lossScale = model.scale();
+  return absl::OkStatus();
 }
 
 absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TextFile &text) {
@@ -179,6 +188,10 @@ int main(int argc, char **argv) {
                                "; cosine,steps=1500,warmup=100 say"));
   flags.addNumber("clip-norm", &gpt.clipNorm, 0, 1e30, "that all gradients together have at most; 0: any");
   flags.addNumber("clip-value", &gpt.clipValue, 0, 1e30, "that an element of a gradient has at most; 0: any");
+  flags.addString(
+      "loss-scale", &gpt.lossScaleText, "initial=X,NUMBER=X,...",
+      "what the loss is multiplied by for backward, as compute-type=f16 needs it: initial=65536, and growth, "
+      "backoff and interval");
   flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
   flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
   flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");

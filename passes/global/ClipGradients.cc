@@ -6,6 +6,7 @@
 //            %all = nn.sum_parts %p, %q          %square = nn.total_of_parts %all
 //            %c = 1.0 / (1.0 + relu(sqrt(%square) + 1e-6 - 1.0))
 //            nn.update @w, %f * %c in %s         nn.update @v, %k * %c in %t
+#include "passes/global/GroupSums.h"
 #include "passes/global/Passes.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -74,15 +75,15 @@ public:
   }
 
   void write() {
-    llvm::MapVector<StringRef, SmallVector<Value>> parts; // by group
+    GroupSums parts;
     SmallVector<Value> fenced;
     for (nn::UpdateOp update : updates) {
       if (Operation *scope = update.getScope().getDefiningOp(); !scope->isBeforeInBlock(first))
         scope->moveBefore(first);
       b.setInsertionPoint(first);
       fenced.push_back(fencedGradient(b, update));
-      auto variable = symbols.lookup<sbp::VariableOp>(update.getVariable());
-      parts[variable.getGroupOrPrefix()].push_back(b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));
+      parts.add(symbols.lookup<sbp::VariableOp>(update.getVariable()),
+                b.create<nn::SquarePartsOp>(update.getLoc(), fenced.back()));
     }
     const nn::Expr coefficient = coefficientOf(parts);
     for (size_t i = 0; i < updates.size(); ++i) {
@@ -93,20 +94,13 @@ public:
   }
 
 private:
-  nn::Expr coefficientOf(const llvm::MapVector<StringRef, SmallVector<Value>> &parts) {
+  nn::Expr coefficientOf(const GroupSums &parts) {
     const Location loc = first.getLoc();
-    SmallVector<Value> sums;
-    for (const auto &[group, ofGroup] : parts)
-      sums.push_back(sumOf(ofGroup));
-    const nn::Expr square = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, sumOf(sums)));
+    const nn::Expr square = exprOf(b, loc, b.create<nn::TotalOfPartsOp>(loc, parts.total(b, loc)));
     const double most = first.getClipNormAttr().getValueAsDouble();
     const nn::Expr numerator = exprOf(b, loc, nn::splat(b, loc, square.value().getType(), most));
     // 1, to the bit, where the norm is less than `most`.
     return numerator / (relu(sqrt(square) + (kBesideNorm - most)) + most);
-  }
-
-  Value sumOf(ArrayRef<Value> parts) {
-    return parts.size() == 1 ? parts.front() : b.create<nn::SumPartsOp>(first.getLoc(), parts).getResult();
   }
 
   ArrayRef<nn::UpdateOp> updates;

@@ -7,6 +7,8 @@
 // gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update; where
 // something is assigned between reads, of those behind the last assignment.
 //
+// With a loss_scale the gradient of the loss is that, read from a variable, instead of 1; updates are `scaled by` it.
+//
 //   before   %0 = sbp.read @w
 //            %1 = nn.matmul %x, %0
 //            %2 = nn.reduce_sum %1 {dims = array<i64: 0, 1>}
@@ -21,6 +23,7 @@
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
+#include "passes/global/ScalarVariables.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -93,6 +96,8 @@ public:
       return minimize.emitOpError() << "has a loss that depends on no trainable variable; nothing can be minimized";
     leaveOutEarlierReads();
     if (failed(checkGradients()))
+      return failure();
+    if (failed(readScale()))
       return failure();
     seed();
     for (Operation *op : llvm::reverse(slice))
@@ -188,12 +193,30 @@ private:
     return diag;
   }
 
+  /// What the loss is multiplied by, from here on a variable of the module.
+  LogicalResult readScale() {
+    if (!minimize.getLossScaleAttr())
+      return success();
+    auto read = cast<sbp::ReadOp>(
+        *llvm::find_if(slice, [&](Operation *op) { return isa<sbp::ReadOp>(op) && activeOps.contains(op); }));
+    sbp::VariableOp variable = scalarVariable(symbols, kLossScaleName, builder.getF32Type(),
+                                              minimize.getLossScaleAttr().model()->scale().initial,
+                                              symbols.lookup<sbp::VariableOp>(read.getVariable()));
+    if (!variable)
+      return minimize.emitOpError() << "keeps its loss_scale in @" << kLossScaleName
+                                    << ", but that is something else; rename it";
+    Value value = readUndecided(builder, minimize.getLoc(), variable);
+    const Type type = minimize.getLoss().getType().getElementType();
+    scale = type.isF32() ? value : builder.create<nn::CastOp>(minimize.getLoc(), value, type).getResult();
+    return success();
+  }
+
   void seed() {
     Location loc = minimize.getLoc();
     Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Backward),
                                                nullptr, nullptr);
-    Value one = nn::splat(builder, loc, minimize.getLoss().getType(), 1.0);
-    gradients[minimize.getLoss()] = builder.create<sbp::FenceOp>(loc, one, scope);
+    Value first = scale ? scale : nn::splat(builder, loc, minimize.getLoss().getType(), 1.0);
+    gradients[minimize.getLoss()] = builder.create<sbp::FenceOp>(loc, first, scope);
   }
 
   void accumulate(Value value, Value gradient) {
@@ -251,9 +274,9 @@ private:
       Location loc = minimize.getLoc();
       Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
                                                  nullptr, variable);
-      updates.add(builder.create<nn::UpdateOp>(loc, variable, sum, scope, minimize.getOptimizer(),
-                                               minimize.getScheduleAttr(), minimize.getClipNormAttr(),
-                                               minimize.getClipValueAttr(), set));
+      updates.add(builder.create<nn::UpdateOp>(
+          loc, variable, sum, scale, /*unless=*/Value(), scope, minimize.getOptimizer(), minimize.getScheduleAttr(),
+          minimize.getClipNormAttr(), minimize.getClipValueAttr(), set, minimize.getLossScaleAttr()));
     }
   }
 
@@ -261,6 +284,7 @@ private:
   SymbolTable &symbols;
   Updates &updates;
   OpBuilder builder;
+  Value scale;                    ///< of the loss; null: 1
   SmallVector<Operation *> slice; ///< what the loss depends on, in order
   DenseSet<Value> active;
   DenseSet<Operation *> activeOps;
@@ -272,6 +296,8 @@ private:
 struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    if (failed(verifyOneScale()))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         if (failed(minimizeLosses(block, symbols)))
@@ -279,6 +305,22 @@ struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
   }
 
 private:
+  /// One module has one scale of losses, whichever function changes it.
+  LogicalResult verifyOneScale() {
+    nn::MinimizeOp first;
+    const WalkResult walked = getOperation().walk([&](nn::MinimizeOp op) {
+      if (!op.getLossScaleAttr())
+        return WalkResult::advance();
+      first = first ? first : op;
+      if (op.getLossScaleAttr() == first.getLossScaleAttr())
+        return WalkResult::advance();
+      op.emitOpError() << "has loss_scale = " << op.getLossScaleAttr() << ", but another has "
+                       << first.getLossScaleAttr() << "; one module has one scale of losses: give both the same";
+      return WalkResult::interrupt();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
   static LogicalResult minimizeLosses(Block &block, SymbolTable &symbols) {
     auto ops = llvm::to_vector(block.getOps<nn::MinimizeOp>());
     if (ops.empty())

@@ -17,12 +17,14 @@
 //            %10 = nn.sub %2, %9
 //            sbp.assign @w, %10
 #include "passes/global/Passes.h"
+#include "passes/global/ScalarVariables.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace splitcast;
@@ -42,17 +44,28 @@ std::string nameAfterFunctions(const llvm::SetVector<StringRef> &functions, llvm
   return numbered;
 }
 
+/// Tells updates of one function apart that are left out at different times.
+class LeftOut {
+public:
+  int64_t number(nn::UpdateOp op) { return numbers.try_emplace(op.getUnless(), numbers.size()).first->second; }
+
+private:
+  DenseMap<Value, int64_t> numbers; ///< by what leaves them out
+};
+
 /// Which variables have had equally many updates whatever functions have run: those whose updates are the same, by the
 /// same optimizers in the same functions. They share what counts updates; no others do.
 class UpdateSets {
 public:
   explicit UpdateSets(ModuleOp module) {
     llvm::MapVector<StringRef, History> histories; // by variable, in the order of first updates
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : module.getOps<func::FuncOp>()) {
+      LeftOut leftOut;
       for (auto op : function.getOps<nn::UpdateOp>())
         if (cast<nn::OptimizerAttr>(op.getOptimizer()).model()->countsUpdates())
-          histories[op.getVariable()].add(function, op.getOptimizer());
-    std::map<std::vector<const void *>, std::string> prefixes;
+          histories[op.getVariable()].add(function, op.getOptimizer(), leftOut.number(op));
+    }
+    std::map<std::vector<Counted>, std::string> prefixes;
     for (const auto &[variable, history] : histories)
       prefixes[history.updates];
     llvm::StringSet<> taken;
@@ -68,13 +81,13 @@ public:
   const std::string &prefix(StringRef variable) const { return prefixOf.find(variable)->second; }
 
 private:
+  using Counted = std::tuple<const void *, const void *, int64_t>; ///< function, optimizer, and when it is left out
   struct History {
-    std::vector<const void *> updates; ///< function and optimizer of each
+    std::vector<Counted> updates;
     llvm::SetVector<StringRef> functions;
 
-    void add(func::FuncOp function, Attribute optimizer) {
-      updates.push_back(function.getAsOpaquePointer());
-      updates.push_back(optimizer.getAsOpaquePointer());
+    void add(func::FuncOp function, Attribute optimizer, int64_t leftOut) {
+      updates.emplace_back(function.getAsOpaquePointer(), optimizer.getAsOpaquePointer(), leftOut);
       functions.insert(function.getSymName());
     }
   };
@@ -82,24 +95,33 @@ private:
   llvm::StringMap<std::string> prefixOf;
 };
 
-/// Which functions update by which schedule: each of them has one counter of their runs.
+/// Which functions update by which schedule: each of them has one counter of their runs, but for those left out.
 class ScheduleCounters {
 public:
   explicit ScheduleCounters(ModuleOp module) {
-    llvm::MapVector<Attribute, llvm::SetVector<StringRef>> functions; // by schedule
-    for (auto function : module.getOps<func::FuncOp>())
+    llvm::MapVector<std::pair<Attribute, int64_t>, llvm::SetVector<StringRef>> functions; // by schedule
+    for (auto function : module.getOps<func::FuncOp>()) {
+      LeftOut leftOut;
       for (auto op : function.getOps<nn::UpdateOp>())
-        if (op.getSchedule())
-          functions[*op.getSchedule()].insert(function.getSymName());
+        if (op.getSchedule()) {
+          const int64_t number = leftOut.number(op);
+          functions[{*op.getSchedule(), number}].insert(function.getSymName());
+          leftOutOf[op] = number;
+        }
+    }
     llvm::StringSet<> taken;
     for (const auto &[schedule, ofSchedule] : functions)
       nameOf[schedule] = (functions.size() == 1 ? "optimizer." : nameAfterFunctions(ofSchedule, taken)) + "step";
   }
 
-  const std::string &name(Attribute schedule) const { return nameOf.find(schedule)->second; }
+  /// Of an update by a schedule.
+  const std::string &name(nn::UpdateOp op) const {
+    return nameOf.find({*op.getSchedule(), leftOutOf.lookup(op)})->second;
+  }
 
 private:
-  DenseMap<Attribute, std::string> nameOf;
+  DenseMap<std::pair<Attribute, int64_t>, std::string> nameOf;
+  DenseMap<Operation *, int64_t> leftOutOf;
 };
 
 /// What the updates of one function share: values that are read and changed once per step.
@@ -113,21 +135,6 @@ public:
   }
 
   sbp::VariableOp find(StringRef name) { return symbols.lookup<sbp::VariableOp>(name); }
-
-  /// A scalar variable of the module, made when it is not there.
-  sbp::VariableOp scalarVariable(StringRef name, Type element, double initial, sbp::VariableOp like) {
-    if (auto known = find(name))
-      return known;
-    OpBuilder b(like);
-    sbp::NdAttr signature =
-        like.getLogical() ? sbp::NdAttr::broadcast(like.getLogical().getPlacement()) : sbp::NdAttr();
-    auto type = RankedTensorType::get({}, element, signature);
-    auto init = sbp::ConstantInitAttr::get(b.getContext(), b.getF64FloatAttr(initial));
-    auto variable = b.create<sbp::VariableOp>(like.getLoc(), name, type, init, "optimizer");
-    variable.setFrozen(true);
-    symbols.insert(variable);
-    return variable;
-  }
 
   void noteAssigned(StringRef variable) {
     if (variable == kLearningRate)
@@ -146,22 +153,16 @@ public:
   SymbolTable &symbols;
   const UpdateSets &sets;
   const ScheduleCounters &counters;
-  DenseMap<Attribute, Value> factors;                          ///< by schedule
-  DenseMap<std::pair<Value, Attribute>, Value> scheduledRates; ///< in f64, by learning rate and schedule
-  std::map<std::pair<std::string, int64_t>, Value> powers;     ///< by name, after so many updates of a variable
-  llvm::StringMap<int64_t> countedUpdates;                     ///< so far, by variable
+  llvm::StringMap<Value> factors;                          ///< by the counter of the schedule
+  DenseMap<std::pair<Value, Value>, Value> scheduledRates; ///< in f64, by learning rate and factor
+  std::map<std::pair<std::string, int64_t>, Value> powers; ///< by name, after so many updates of a variable
+  llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
 
 private:
   SmallVector<Operation *> rateAssigns; ///< by the user, in their order
   size_t nextAssign = 0;                ///< of these, the first that has not been passed
   Value learningRate;
 };
-
-/// `value` with the signature left out: what updates are built of is undecided until 'sbp-propagate'.
-Value read(OpBuilder &b, Location loc, sbp::VariableOp variable) {
-  return b.create<sbp::ReadOp>(loc, nn::undecided(variable.getType()),
-                               FlatSymbolRefAttr::get(variable.getSymNameAttr()));
-}
 
 class VariableUpdate : public nn::Update {
 public:
@@ -170,7 +171,7 @@ public:
 
   LogicalResult expand() {
     model = cast<nn::OptimizerAttr>(op.getOptimizer()).model();
-    held = fenced(read(opBuilder, op.getLoc(), variable));
+    held = fenced(readUndecided(opBuilder, op.getLoc(), variable));
     before = computed(held);
     slope = computed(fenced(op.getGradient()));
     if (model->countsUpdates())
@@ -178,7 +179,8 @@ public:
     nn::Expr result = model->update(*this);
     if (isWrong)
       return failure();
-    opBuilder.create<sbp::AssignOp>(op.getLoc(), op.getVariableAttr(), result.as(expr(held)).value());
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), op.getVariableAttr(),
+                                    unlessLeftOut(held, result.as(expr(held))).value());
     function.noteAssigned(op.getVariable());
     op.erase();
     return success();
@@ -190,13 +192,13 @@ public:
   nn::Expr state(std::string_view role) override {
     Value &value = states[std::string(role)];
     if (!value)
-      value = computed(fenced(read(opBuilder, op.getLoc(), stateVariable(role))));
+      value = computed(heldState(role));
     return expr(value);
   }
 
   void setState(std::string_view role, const nn::Expr &value) override {
     opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(stateVariable(role).getSymNameAttr()),
-                                    value.as(expr(held)).value());
+                                    unlessLeftOut(heldState(role), value.as(expr(held))).value());
     states[std::string(role)] = value.value();
   }
 
@@ -209,8 +211,9 @@ public:
     std::string name = function.sets.prefix(op.getVariable()) + std::string(role);
     Value &value = function.powers[{name, function.countedUpdates[op.getVariable()]}];
     if (!value) {
-      value = (counter(name, 1.0) * base).value();
-      assignCounter(name, expr(value));
+      const nn::Expr before = counter(name, 1.0);
+      value = (before * base).value();
+      assignCounter(name, before, expr(value));
     }
     return expr(value);
   }
@@ -220,8 +223,8 @@ public:
     double initial = model->learningRate();
     checkLearningRate(initial);
     if (!rate)
-      rate =
-          read(opBuilder, op.getLoc(), scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
+      rate = readUndecided(opBuilder, op.getLoc(),
+                           scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
     if (op.getSchedule())
       return scheduled(rate, *op.getSchedule()).as(parameter());
     return expr(rate).as(parameter());
@@ -230,16 +233,29 @@ public:
 private:
   nn::Expr expr(Value value) { return {opBuilder, op.getLoc(), value}; }
 
+  /// The new value of what was `before`, or that if the update is left out.
+  nn::Expr unlessLeftOut(Value before, const nn::Expr &value) {
+    return op.getUnless() ? select(expr(op.getUnless()), expr(before), value) : value;
+  }
+
+  /// What a state was before the update, as it lies.
+  Value heldState(std::string_view role) {
+    Value &value = heldStates[std::string(role)];
+    if (!value)
+      value = fenced(readUndecided(opBuilder, op.getLoc(), stateVariable(role)));
+    return value;
+  }
+
   /// The learning rate times what the schedule says of this run of the function.
   nn::Expr scheduled(Value rate, Attribute schedule) {
-    Value &factor = function.factors[schedule];
+    const std::string &name = function.counters.name(op);
+    Value &factor = function.factors[name];
     if (!factor) {
-      const std::string &name = function.counters.name(schedule);
       nn::Expr updates = counter(name, 0.0);
       factor = cast<nn::RateScheduleAttr>(schedule).model()->factor(updates).value();
-      assignCounter(name, updates + 1.0);
+      assignCounter(name, updates, updates + 1.0);
     }
-    Value &product = function.scheduledRates[{rate, schedule}];
+    Value &product = function.scheduledRates[{rate, factor}];
     if (!product)
       product = (expr(rate).wide() * expr(factor)).value();
     return expr(product);
@@ -247,10 +263,11 @@ private:
 
   /// An f64 scalar of the module.
   nn::Expr counter(StringRef name, double initial) {
-    return expr(read(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF64Type(), initial)));
+    return expr(readUndecided(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF64Type(), initial)));
   }
-  void assignCounter(StringRef name, const nn::Expr &value) {
-    opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(opBuilder.getContext(), name), value.value());
+  void assignCounter(StringRef name, const nn::Expr &before, const nn::Expr &value) {
+    opBuilder.create<sbp::AssignOp>(op.getLoc(), FlatSymbolRefAttr::get(opBuilder.getContext(), name),
+                                    unlessLeftOut(before.value(), value).value());
   }
 
   InFlightDiagnostic fail() {
@@ -259,9 +276,7 @@ private:
   }
 
   sbp::VariableOp scalarVariable(StringRef name, Type element, double initial) {
-    sbp::VariableOp scalar = function.scalarVariable(name, element, initial, variable);
-    bool isOurs = scalar.getSymName() == name && nn::undecided(scalar.getType()) == RankedTensorType::get({}, element);
-    if (isOurs)
+    if (sbp::VariableOp scalar = splitcast::scalarVariable(function.symbols, name, element, initial, variable))
       return scalar;
     fail() << "keeps a scalar in @" << name << ", but that is something else; rename it";
     OpBuilder b(variable); // of the right type, for what is built before the error is seen
@@ -315,8 +330,8 @@ private:
   FunctionUpdates &function;
   OpBuilder opBuilder;
   std::unique_ptr<nn::OptimizerModel> model;
-  Value held, before, slope;           ///< the parameter as it lies, and both as formulas have them
-  std::map<std::string, Value> states; ///< their values now, by role
+  Value held, before, slope;                       ///< the parameter as it lies, and both as formulas have them
+  std::map<std::string, Value> states, heldStates; ///< by role: their values now, and before the update, as they lie
   bool isWrong = false;
 };
 

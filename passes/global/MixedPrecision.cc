@@ -166,12 +166,38 @@ struct MixedPrecision : splitcast::impl::MixedPrecisionPassBase<MixedPrecision> 
       return signalPassFailure();
     if (types.empty())
       return;
+    if (failed(verifyScaled(types)))
+      return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       if (function.getBody().hasOneBlock())
         FunctionPrecision(function, types).run();
   }
 
 private:
+  Type smallType(sbp::ComputeType type) {
+    return type == sbp::ComputeType::F16 ? Type(Float16Type::get(&getContext())) : BFloat16Type::get(&getContext());
+  }
+
+  /// Gradients of most losses are less than f16 holds, unless they are scaled.
+  LogicalResult verifyScaled(const llvm::StringMap<Type> &types) {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      auto reads = function.getOps<sbp::ReadOp>();
+      auto asF16 = llvm::find_if(reads, [&](sbp::ReadOp read) {
+        const Type type = types.lookup(read.getVariable());
+        return type && type.isF16();
+      });
+      if (asF16 == reads.end())
+        continue;
+      for (auto minimize : function.getOps<nn::MinimizeOp>())
+        if (!minimize.getLossScaleAttr())
+          return minimize.emitOpError() << "has no loss_scale, but @" << (*asF16).getVariable()
+                                        << " is read as f16, in which small gradients are 0; give it {loss_scale = "
+                                        << nn::LossScaleAttr::get(&getContext(), LossScale())
+                                        << "}, or compute in bf16";
+    }
+    return success();
+  }
+
   /// What variables are read as, which each then says itself: it has another type, or its own whatever it is told.
   LogicalResult decide(const sbp::Policy &standard, llvm::StringMap<Type> &types) {
     sbp::GroupPolicies groups;
@@ -185,7 +211,7 @@ private:
       const sbp::ComputeType wanted = groups.policyOf(variable).over(standard).computeType();
       if (wanted == sbp::ComputeType::Own)
         continue;
-      const Type type = BFloat16Type::get(&getContext()), stored = variable.getTensorType().getElementType();
+      const Type type = smallType(wanted), stored = variable.getTensorType().getElementType();
       const bool isLowered = isa<FloatType>(stored) && stored.getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth() &&
                              variable.getTensorType().getRank() > 0 && !variable.getCarried() &&
                              !assigned.contains(variable.getSymName());

@@ -20,7 +20,7 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "mlir::ModuleOp"> {
     %Y = nn.matmul %A, %W : (tensor<8x4xbf16>, tensor<4x2xbf16>) -> tensor<8x2xbf16>
     ```
   }];
-  let options = [Option<"computeType", "compute-type", "std::string", "\"own\"", "Of variables that do not say it, and whose groups do not: own or bf16">];
+  let options = [Option<"computeType", "compute-type", "std::string", "\"own\"", "Of variables that do not say it, and whose groups do not: own, bf16 or f16">];
   let dependentDialects = ["splitcast::nn::NnDialect"];
 }
 
@@ -36,6 +36,29 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before
     nn.update @w, %dw in %scope : tensor<4x2xf32> with #nn.sgd<lr = 0.5>         // after
     ```
+  }];
+  let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
+}
+
+def ScaleLossesPass : Pass<"nn-scale-losses", "mlir::ModuleOp"> {
+  let summary = "Divides gradients of scaled losses, and leaves out steps in which one is not finite";
+  let description = [{
+    With nn.minimize's loss_scale, backward begins with a scale that small floats need (@optimizer.loss_scale). Each gradient is divided by it as the update gets
+    it: fenced in the scope of its update, so that it may lie as ZeRO stores the variable. What is not finite in all of them together is counted (nn.nonfinite),
+    one number that ranks add up. The updates are left out unless it is 0: variables and states are then assigned what they were, by selection, so that all ranks
+    run the same. As loss_scale says, the scale backs off then, and grows after enough steps in a row. After 'nn-differentiate', before 'nn-clip-gradients'. From
+    tests/passes/global/scale_losses_example.mlir:
+    ```mlir
+    nn.update @w, %g scaled by %scale : tensor<f32> in %scope {loss_scale = #nn.loss_scale<...>} : tensor<4xf32> with #nn.sgd<lr = 0.5>   // before
+    %f = sbp.fence %g in %scope : tensor<4xf32>                                                                                       // after
+    %divided = nn.mul %f, %inverse : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %i = nn.nonfinite %divided : (tensor<4xf32>) -> tensor<f64>
+    nn.update @w, %divided unless %nonfinite : tensor<f64> in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>
+    ```
+    - C1: Updates that are scaled by one value have the same loss_scale.
+    - C2: They are not left out by anything else.
+    - C3: Their gradients are made before the first of them.
+    - C4: @optimizer.loss_scale and @optimizer.finite_steps, where the scale changes, are scalars of f32 and f64.
   }];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }

@@ -36,7 +36,7 @@ struct Choice {
 const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
                                       {"accumulate", {"1", "2", "3", "12"}},
                                       {"accumulate-order", {"per-micro-batch", "per-step"}},
-                                      {"compute-type", {"own", "bf16"}},
+                                      {"compute-type", {"own", "bf16", "f16"}},
                                       {"clip-norm", {"0", "0.25"}},
                                       {"stage", {"0", "1", "2", "3"}},
                                       {"strategy", {"bucket", "tensor"}},
@@ -157,6 +157,7 @@ Command gptAs(const std::string &zero, const std::string &clipNorm, int64_t step
           "--sample=0",
           absl::StrCat("--steps=", steps),
           "--clip-norm=" + clipNorm,
+          "--loss-scale=initial=1024,interval=1", // which f16 needs, and which changes no bit of the others
           "--enable-zero=" + zero};
 }
 

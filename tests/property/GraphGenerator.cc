@@ -94,6 +94,43 @@ std::optional<Feature> clipGradients(Random &random, ModuleOp module, bool isOfI
   return way < norms ? Feature::ClippedByNorm : Feature::ClippedByValue;
 }
 
+/// Losses scaled by powers of two that nothing overflows by, which change from step to step: no bit depends on them.
+/// Small floats may overflow.
+bool scaleLosses(Random &random, const Traits &traits, ModuleOp module) {
+  if (!traits.halves.empty() || !random.chance(15))
+    return false;
+  const LossScale scale{random.pick(std::vector<double>{0.25, 1.0, 1024.0}), 2.0, 0.5,
+                        static_cast<double>(random.below(3))};
+  module.walk([&](nn::MinimizeOp op) {
+    if (op.getLoss().getType().getElementType().isF32())
+      op.setLossScaleAttr(nn::LossScaleAttr::get(op.getContext(), scale));
+  });
+  return true;
+}
+
+/// Some sums of two become one of the two: where the first is not 0, if that is exact, else by a number.
+bool selectSome(Random &random, ModuleOp module, bool isOfIntegers) {
+  bool selects = false;
+  if (!random.chance(15))
+    return false;
+  module.walk([&](nn::AddOp op) {
+    RankedTensorType type = op.getLhs().getType();
+    if (!isa<FloatType>(type.getElementType()) || !random.chance(30))
+      return;
+    OpBuilder b(op);
+    Value condition = op.getLhs();
+    if (!isOfIntegers) {
+      auto number = b.getF64FloatAttr(random.chance(50) ? 1.0 : 0.0);
+      condition = b.create<nn::ConstantOp>(op.getLoc(), RankedTensorType::get({}, type.getElementType()), number);
+    }
+    Value chosen = b.create<nn::SelectOp>(op.getLoc(), op.getType(), condition, op.getLhs(), op.getRhs());
+    op.replaceAllUsesWith(chosen);
+    op.erase();
+    selects = true;
+  });
+  return selects;
+}
+
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
 
 std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
@@ -396,6 +433,10 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Random clips(seed ^ 0xe7037ed1a0b428db);
   if (std::optional<Feature> clipped = clipGradients(clips, *model.module, graph.isOfIntegers))
     model.features.insert(*clipped);
+  if (Random scales(seed ^ 0x8ebc6af09c88c6e3); scaleLosses(scales, traits, *model.module))
+    model.features.insert(Feature::ScaledLoss);
+  if (Random selects(seed ^ 0x589965cc75374cc3); selectSome(selects, *model.module, graph.isOfIntegers))
+    model.features.insert(Feature::Selected);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
@@ -454,7 +495,8 @@ bool GeneratedGraph::isPlainModel() const {
   static const std::set<std::string> plain = {
       toString(Feature::OwnPolicies),   toString(Feature::TwoFunctions),    toString(Feature::TwoAdams),
       toString(Feature::PartOfPart),    toString(Feature::PartialArgument), toString(Feature::EqualRoles),
-      toString(Feature::ScheduledRate), toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue)};
+      toString(Feature::ScheduledRate), toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue),
+      toString(Feature::ScaledLoss),    toString(Feature::Selected)};
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 

@@ -126,6 +126,8 @@ static const std::vector<const char *> &featureNames() {
                                                   "scheduled learning rate",
                                                   "clipped by norm",
                                                   "clipped by value",
+                                                  "scaled loss",
+                                                  "selected",
                                                   "own policies"};
   return names;
 }

@@ -42,6 +42,8 @@ enum class Feature {
   ScheduledRate,   ///< the learning rate has a schedule
   ClippedByNorm,   ///< gradients, of one step or each of several
   ClippedByValue,  ///< likewise
+  ScaledLoss,      ///< by powers of two, which change
+  Selected,        ///< one of two tensors, by a third or by a number
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);

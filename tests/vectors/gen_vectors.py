@@ -301,6 +301,28 @@ def clamps():
         case("nn.clamp", [(x, element)], [(np.clip(x, -1.5, 0.5), element)], "least = -1.5 : f64, most = 0.5 : f64")
 
 
+def selects():
+    for element in ("f32", "f64", "bf16", "f16"):
+        condition = rounded([0.0, 1.0, -0.0, np.nan, -np.inf, 0.5], element)
+        x, y = (np.where(where, rounded([v] * 6, element), reals((6,), element)).astype(rounded([v], element).dtype)
+                for v, where in ((np.nan, condition == 0), (np.inf, condition != 0)))
+        case("nn.select", [(condition, element), (x, element), (y, element)], [(np.where(condition != 0, x, y), element)])
+    condition, x, y = np.array(1.0, np.float32), reals((2, 3), "f32"), reals((3,), "f32")
+    case("nn.select", [(condition, "f32"), (x, "f32"), (y, "f32")], [(np.where(condition != 0, x, y), "f32")])
+    a, b, c = np.array([[0], [2]], np.int64), np.array([[1, 2, 3]], np.int64), np.array([[-1], [-2]], np.int64)
+    case("nn.select", [(a, "i64"), (b, "i64"), (c, "i64")], [(np.where(a != 0, b, c), "i64")])
+
+
+def nonfinites():
+    for element in ("f32", "f64", "bf16", "f16"):
+        x = np.concatenate([reals((9,), element), rounded([np.nan, np.inf, -np.inf, 0.0, -1.5], element)])
+        case("nn.nonfinite", [(x, element)], [(np.array(3.0), "f64")])
+    for shape in ((0, 3), (2, 1, 40)):
+        case("nn.nonfinite", [(reals(shape, "f32"), "f32")], [(np.array(0.0), "f64")])
+    case("nn.nonfinite", [(np.array(np.inf, np.float32), "f32")], [(np.array(1.0), "f64")])
+    case("nn.nonfinite", [(rounded([3e38, -3e38], "f32"), "f32")], [(np.array(0.0), "f64")])
+
+
 # --- Transposes and products of many matrices -------------------------------------------------------------------------
 
 def transposes():
@@ -630,7 +652,7 @@ def halfRows(element, tolerance):
 def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
-                   exactParts, squareParts, clamps]:
+                   exactParts, squareParts, clamps, selects, nonfinites]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -58,7 +58,7 @@ const std::vector<DecisionInfo> &decisionInfos() {
       {Decision::ComputeType,
        "compute-type",
        "the type in which the graph reads a variable of a wider one, which is then its master weights",
-       {"own", "bf16"},
+       {"own", "bf16", "f16"},
        static_cast<int64_t>(ComputeType::Own)},
   };
   return infos;

@@ -46,7 +46,7 @@ inline constexpr int64_t kAutomatic = -1;
 enum class Strategy { Bucket, Tensor };
 enum class Keep { Never, Last, Always, Step };
 enum class Update { Last, Reduced };
-enum class ComputeType { Own, BF16 };
+enum class ComputeType { Own, BF16, F16 };
 /// When ranks add up the gradients of a step in micro-batches: those of each, or each rank's own sum of all.
 enum class AccumulateOrder { PerMicroBatch, PerStep };
 

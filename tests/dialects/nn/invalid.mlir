@@ -599,6 +599,21 @@ func.func @clamp_c1_legal(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @nonfinite_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'nn.nonfinite' op result 0 has type 'tensor<1xf64>', but its operands give 'tensor<f64>'; change the type}}
+  %0 = nn.nonfinite %x : (tensor<4xf32>) -> tensor<1xf64>
+  return
+}
+
+// -----
+
+func.func @nonfinite_c1_legal(%x: tensor<4xf32>) {
+  %0 = nn.nonfinite %x : (tensor<4xf32>) -> tensor<f64>
+  return
+}
+
+// -----
+
 func.func @square_parts_c1(%x: tensor<4xf32>) {
   // expected-error @below {{'nn.square_parts' op result 0 has type 'tensor<23xf64>', but its operands give 'tensor<24xf64>'; change the type}}
   %0 = nn.square_parts %x : (tensor<4xf32>) -> tensor<23xf64>

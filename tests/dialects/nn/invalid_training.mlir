@@ -66,6 +66,95 @@ func.func @update_c3(%g: tensor<4xf32>) {
 
 // -----
 
+func.func @minimize_c4(%loss: tensor<f16>) {
+  // expected-error @below {{'nn.minimize' op has a loss_scale and a loss of type 'tensor<f16>', which scales overflow; compute the loss in f32}}
+  nn.minimize %loss {loss_scale = #nn.loss_scale<initial = 1024>} : tensor<f16> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c4_legal(%loss: tensor<f64>) {
+  nn.minimize %loss {loss_scale = #nn.loss_scale<initial = 1024, interval = 0>} : tensor<f64> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @scale(%loss: tensor<f32>) {
+  // expected-error @below {{loss_scale has initial = 1000; it must be a power of 2 from 2^-126 to 2^126}}
+  nn.minimize %loss {loss_scale = #nn.loss_scale<initial = 1000>} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @scale(%loss: tensor<f32>) {
+  // expected-error @below {{loss_scale grows by less than 1 or backs off by more; growth must be at least 1, and backoff at most 1}}
+  nn.minimize %loss {loss_scale = #nn.loss_scale<initial = 8, growth = 0.5>} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c4(%g: tensor<4xf32>, %s: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op is scaled by a 'tensor<4xf32>'; it must be a scalar of f32 or f64}}
+  nn.update @w, %g scaled by %s : tensor<4xf32> in %t {loss_scale = #nn.loss_scale<initial = 8>} : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c4(%g: tensor<4xf32>, %s: tensor<f32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has a scale and no loss_scale; both come from nn.minimize, so write both or neither}}
+  nn.update @w, %g scaled by %s : tensor<f32> in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c4(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has a loss_scale, but is scaled by nothing; both come from nn.minimize, so write both or neither}}
+  nn.update @w, %g in %t {loss_scale = #nn.loss_scale<initial = 8>} : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c4_legal(%g: tensor<4xf32>, %s: tensor<f64>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g scaled by %s : tensor<f64> in %t {loss_scale = #nn.loss_scale<initial = 8>} : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c5(%g: tensor<4xf32>, %n: tensor<2xf64>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op is left out by a 'tensor<2xf64>'; it must be a scalar of f64}}
+  nn.update @w, %g unless %n : tensor<2xf64> in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c5_legal(%g: tensor<4xf32>, %n: tensor<f64>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g unless %n : tensor<f64> in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
 func.func @minimize_c2_legal(%loss: tensor<f32>) {
   nn.minimize %loss : tensor<f32> with #nn.nesterov<lr = 0.1> schedule #nn.constant<warmup = 10>
   return

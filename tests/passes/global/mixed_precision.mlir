@@ -1,7 +1,7 @@
 // Which values are small, and which variables are read so.
 // RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 | FileCheck-19 %s
 // RUN: not splitcast-opt %s -nn-mixed-precision=compute-type=f8 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
-// UNKNOWN: 'nn-mixed-precision': compute-type is 'f8', which must be own or bf16{{$}}
+// UNKNOWN: 'nn-mixed-precision': compute-type is 'f8', which must be own, bf16 or f16{{$}}
 
 // CHECK: sbp.group "own"
 sbp.group "own" #sbp.policy<compute_type = own>
