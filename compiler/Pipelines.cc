@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace splitcast {
 
-void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
-  //--- What is computed ---------------------------------------------------------------------------------------------//
+/// What is computed: backward, updates, and of a step its micro-batches.
+static void addComputation(OpPassManager &manager, const sbp::ZeroOptions &options) {
   // Types first: what is cast, backward casts, too.
   MixedPrecisionPassOptions precision;
   precision.computeType = sbp::zeroOptionText("compute-type", options);
@@ -45,6 +45,10 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   steps.order = sbp::toString(options.accumulateOrder);
   steps.axis = options.axis;
   manager.addPass(createSplitStepsPass(steps));
+}
+
+void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
+  addComputation(manager, options);
 
   //--- Where variables lie ------------------------------------------------------------------------------------------//
   // Storage only; before any signature is chosen, since updates are computed where gradient and state lie.
