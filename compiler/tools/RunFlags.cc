@@ -34,6 +34,7 @@ void RunFlags::addTo(Flags &flags) {
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
   for (const char *name : {"metrics", "report"}) // which rank 0 makes
     flags.letDiffer(name);
+  checkpoints.addTo(flags);
   launch.addTo(flags);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
 #define SPLITCAST_COMPILER_TOOLS_RUNFLAGS_H
 
+#include "compiler/launch/Checkpoints.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/LaunchFiles.h"
 #include "compiler/launch/Session.h"
@@ -20,6 +21,7 @@ struct RunFlags {
   std::vector<NamedFile> inputs, outputs;
   std::string loadVariables, saveVariables, metrics;
   bool report = false;
+  CheckpointOptions checkpoints;
   LaunchOptions launch;
 
   void addTo(Flags &flags);

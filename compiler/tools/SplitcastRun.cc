@@ -58,6 +58,8 @@ absl::Status checkWritable(const std::string &path) {
 
 /// What was loaded may be replaced by what is saved.
 absl::Status checkFiles(const RunFlags &flags) {
+  if (absl::Status status = flags.checkpoints.check(flags.loadVariables); !status.ok())
+    return status;
   std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
   for (const NamedFile &file : flags.inputs)
     read.push_back(file.path);
@@ -86,10 +88,7 @@ public:
         return status;
     if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())
       return status;
-    for (int64_t step = 0; step < steps; ++step)
-      if (absl::Status status = runStep(step); !status.ok())
-        return status;
-    return finish();
+    return runSteps();
   }
 
 private:
@@ -123,11 +122,30 @@ private:
       return absl::OkStatus();
     if (absl::Status status = checkWritable(flags.saveVariables); !status.ok() || flags.metrics.empty())
       return status;
-    absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
+    const bool goesOn = !flags.checkpoints.resume.empty();
+    absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(
+        flags.metrics, goesOn ? runtime::JsonlWriter::Mode::Continue : runtime::JsonlWriter::Mode::Replace);
     if (!writer.ok())
       return writer.status();
     metrics.emplace(*std::move(writer));
     return absl::OkStatus();
+  }
+
+  absl::Status runSteps() {
+    absl::StatusOr<Checkpoints> checkpoints = Checkpoints::open(flags.checkpoints, flags.seed, launch, session);
+    if (!checkpoints.ok())
+      return checkpoints.status();
+    absl::StatusOr<int64_t> done = checkpoints->resume(steps);
+    if (!done.ok())
+      return done.status();
+    for (int64_t step = *done; step < steps; ++step) {
+      absl::Status status = runStep(step);
+      if (status.ok())
+        status = checkpoints->afterStep(step + 1);
+      if (!status.ok())
+        return status;
+    }
+    return finish();
   }
 
   absl::Status runStep(int64_t step) {

@@ -30,6 +30,7 @@ void TrainingFlags::addTo(Flags &flags) {
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
   for (const char *name : {"metrics", "report"}) // which rank 0 makes
     flags.letDiffer(name);
+  checkpoints.addTo(flags);
   launch.addTo(flags);
 }
 
@@ -39,6 +40,8 @@ void TrainingFlags::addTo(Flags &flags) {
 
 absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
                                                            BatchMaker batches) {
+  if (absl::Status status = flags.checkpoints.check(flags.loadVariables); !status.ok())
+    return status;
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches)));
   if (absl::Status status = training->compile(graph); !status.ok())
     return status;
@@ -47,6 +50,15 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
   absl::Status opened = launch.rank() == 0 ? training->openFiles(graph) : absl::OkStatus();
   if (absl::Status status = launch.agree(opened, "opening of the files"); !status.ok())
     return status;
+  absl::StatusOr<Checkpoints> checkpoints =
+      Checkpoints::open(flags.checkpoints, flags.seed, launch, training->session());
+  if (!checkpoints.ok())
+    return checkpoints.status();
+  training->checkpoints.emplace(*checkpoints);
+  absl::StatusOr<int64_t> done = training->checkpoints->resume(flags.steps);
+  if (!done.ok())
+    return done.status();
+  training->done = *done;
   return training;
 }
 
@@ -81,7 +93,9 @@ absl::Status Training::openFiles(Graph &graph) {
       return status;
   if (flags.metrics.empty())
     return absl::OkStatus();
-  absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(flags.metrics);
+  const bool goesOn = !flags.checkpoints.resume.empty();
+  absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(
+      flags.metrics, goesOn ? runtime::JsonlWriter::Mode::Continue : runtime::JsonlWriter::Mode::Replace);
   if (!writer.ok())
     return writer.status();
   metrics.emplace(*std::move(writer));
@@ -150,7 +164,7 @@ absl::StatusOr<StepResult> Training::runStep(int64_t step) {
 
 absl::Status Training::run(const std::function<void(int64_t)> &before,
                            const std::function<void(const StepResult &, nlohmann::ordered_json &)> &after) {
-  for (int64_t step = 0; step < flags.steps; ++step) {
+  for (int64_t step = done; step < flags.steps; ++step) {
     if (before)
       before(step + 1);
     absl::StatusOr<StepResult> result = runStep(step);
@@ -163,6 +177,8 @@ absl::Status Training::run(const std::function<void(int64_t)> &before,
     if (metrics)
       if (absl::Status status = metrics->write(line); !status.ok())
         return status;
+    if (absl::Status status = checkpoints->afterStep(result->step); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #define SPLITCAST_EXAMPLES_COMMON_TRAINING_H
 
 #include "compiler/graph/Graph.h"
+#include "compiler/launch/Checkpoints.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/Session.h"
 #include "runtime/io/Jsonl.h"
@@ -19,6 +20,7 @@ struct TrainingFlags {
   int64_t seed = 0;
   std::string writeMlir, writeInputs, losses, metrics, loadVariables, saveVariables;
   bool report = false;
+  CheckpointOptions checkpoints;
   LaunchOptions launch;
 
   void addTo(Flags &flags);
@@ -46,8 +48,8 @@ public:
   Session &session() { return *compiled; }
   Launch &launch() { return job; }
 
-  /// Runs all steps. `before` and `after`, where given, are called around each; what `after` adds to the line of
-  /// metrics follows the step, its time and the loss.
+  /// Runs all steps, but for those that a checkpoint had done. `before` and `after`, where given, are called around
+  /// each; what `after` adds to the line of metrics follows the step, its time and the loss.
   absl::Status run(const std::function<void(int64_t step)> &before,
                    const std::function<void(const StepResult &, nlohmann::ordered_json &metrics)> &after);
 
@@ -73,6 +75,8 @@ private:
   Launch &job;
   BatchMaker batches;
   std::unique_ptr<Session> compiled;
+  std::optional<Checkpoints> checkpoints;
+  int64_t done = 0;                            ///< steps, before the first of run()
   std::optional<runtime::JsonlWriter> metrics; ///< of rank 0
   std::vector<StepResult> results;
 };

@@ -1,0 +1,103 @@
+#include "compiler/launch/CheckpointManifest.h"
+
+#include "compiler/launch/Alike.h"
+#include "runtime/io/File.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include <nlohmann/json.hpp>
+
+namespace splitcast {
+
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr char kPrefix[] = "step-", kSuffix[] = ".json";
+
+using Json = nlohmann::ordered_json;
+
+absl::Status damaged(const std::string &path, const std::string &what) {
+  return runtime::fileError(absl::StatusCode::kDataLoss, path, absl::StrCat(what, "; take the checkpoint before it"));
+}
+
+/// A number of 0 or more; -1: there is none of this name.
+int64_t numberIn(const Json &json, const char *name) {
+  auto found = json.find(name);
+  return found != json.end() && found->is_number_integer() && *found >= 0 ? found->get<int64_t>() : -1;
+}
+
+/// False: there are no such strings.
+bool readDigests(const Json &json, std::vector<std::string> &digests) {
+  auto found = json.find("digests");
+  if (found == json.end() || !found->is_array())
+    return false;
+  for (const Json &one : *found) {
+    if (!one.is_string())
+      return false;
+    digests.push_back(one.get<std::string>());
+  }
+  return true;
+}
+
+} // namespace
+
+std::string CheckpointManifest::nameOf(int64_t step) { return absl::StrFormat("%s%09d", kPrefix, step); }
+
+int64_t CheckpointManifest::stepOf(const std::string &fileName) {
+  int64_t step = -1;
+  if (!absl::StartsWith(fileName, kPrefix) || !absl::EndsWith(fileName, kSuffix))
+    return -1;
+  const std::string name = fileName.substr(0, fileName.size() - (sizeof(kSuffix) - 1));
+  const bool isNumber = absl::SimpleAtoi(name.substr(sizeof(kPrefix) - 1), &step);
+  return isNumber && step >= 0 && nameOf(step) == name ? step : -1;
+}
+
+std::string CheckpointManifest::text() const {
+  Json json = {{"format", kFormat},         {"step", step},      {"seed", seed}, {"bytes", bytes},
+               {"block_bytes", blockBytes}, {"digests", digests}};
+  json["digest"] = digest(json.dump());
+  return json.dump(1) + "\n";
+}
+
+absl::StatusOr<CheckpointManifest> CheckpointManifest::parse(const std::string &text, const std::string &path) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return damaged(path, "is no JSON object; a manifest was cut off or damaged");
+  if (const int64_t format = numberIn(json, "format"); format > kFormat)
+    return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
+                              absl::StrCat("is of format ", format, ", made by a newer version; this one reads up to ",
+                                           kFormat, ": use the newer, or an older checkpoint"));
+  CheckpointManifest manifest{
+      numberIn(json, "step"), numberIn(json, "seed"), numberIn(json, "bytes"), numberIn(json, "block_bytes"), {}};
+  const bool isWhole = manifest.step >= 0 && manifest.seed >= 0 && manifest.bytes >= 0 && manifest.blockBytes > 0 &&
+                       readDigests(json, manifest.digests) &&
+                       static_cast<int64_t>(manifest.digests.size()) == manifest.numBlocks();
+  if (!isWhole || manifest.text() != text)
+    return damaged(path, "is not what was written: its digest is another");
+  return manifest;
+}
+
+absl::StatusOr<std::vector<std::string>> digestsOfBlocks(const std::string &path, int64_t bytes, int64_t blockBytes,
+                                                         int64_t first, int64_t stride) {
+  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
+  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
+  if (!size.ok())
+    return size.status();
+  if (*size != bytes)
+    return damaged(path, absl::StrCat("has ", *size, " bytes, but ", bytes, " were written"));
+  std::vector<std::string> digests;
+  std::string block;
+  for (int64_t number = first; number * blockBytes < bytes; number += stride) {
+    block.resize(std::min(blockBytes, bytes - number * blockBytes));
+    if (absl::Status status = file->readAt(number * blockBytes, static_cast<int64_t>(block.size()), block.data());
+        !status.ok())
+      return status;
+    digests.push_back(digest(block));
+  }
+  return digests;
+}
+
+} // namespace splitcast

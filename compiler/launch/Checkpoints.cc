@@ -1,0 +1,304 @@
+#include "compiler/launch/Checkpoints.h"
+
+#include "runtime/io/File.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+namespace splitcast {
+
+namespace {
+
+std::string manifestPath(const std::string &directory, int64_t step) {
+  return absl::StrCat(directory, "/", CheckpointManifest::nameOf(step), ".json");
+}
+std::string variablesPath(const std::string &directory, int64_t step) {
+  return absl::StrCat(directory, "/", CheckpointManifest::nameOf(step), ".safetensors");
+}
+
+constexpr char kSharedName[] = "/shared.txt"; ///< in a directory of checkpoints
+
+/// Whether a file in a directory of checkpoints is of one, or of one that was not finished.
+bool isOfCheckpoint(const std::string &name) {
+  const std::string stem = name.substr(0, name.find('.'));
+  return CheckpointManifest::stepOf(stem + ".json") >= 0;
+}
+
+absl::StatusOr<std::string> readAll(const std::string &path) {
+  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
+  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
+  if (!size.ok())
+    return size.status();
+  std::string text(*size, '\0');
+  absl::Status status = file->readAt(0, *size, text.data());
+  return status.ok() ? absl::StatusOr<std::string>(std::move(text)) : status;
+}
+
+absl::Status writeAll(const std::string &path, const std::string &text) {
+  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
+  if (!file.ok())
+    return file.status();
+  absl::Status status = file->file().append(text);
+  return status.ok() ? file->commit() : status;
+}
+
+/// Names in a directory, which may be missing.
+absl::StatusOr<std::vector<std::string>> namesIn(const std::string &directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error && error != std::errc::no_such_file_or_directory)
+    return runtime::fileError(absl::StatusCode::kUnavailable, directory,
+                              absl::StrCat("cannot be listed: ", error.message()));
+  return names;
+}
+
+/// Steps that have a manifest, the newest first.
+absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
+  absl::StatusOr<std::vector<std::string>> names = namesIn(directory);
+  if (!names.ok())
+    return names.status();
+  std::vector<int64_t> steps;
+  for (const std::string &name : *names)
+    if (const int64_t step = CheckpointManifest::stepOf(name); step >= 0)
+      steps.push_back(step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+} // namespace
+
+void CheckpointOptions::addTo(Flags &flags) {
+  flags.addString("checkpoint", &directory, "DIRECTORY", "where checkpoints are written, which all hosts share");
+  flags.addInteger("checkpoint-every", &every, 1, 1'000'000'000, "steps from one checkpoint to the next");
+  flags.addInteger("keep", &keep, 1, 1'000'000, "checkpoints that are kept, the newest");
+  flags.addString("resume", &resume, "DIRECTORY", "go on from the newest checkpoint in there that is whole");
+}
+
+absl::Status CheckpointOptions::check(const std::string &loadVariables) const {
+  if (resume.empty() || loadVariables.empty())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--load-variables=", loadVariables, " and --resume=", resume,
+                                                 " both say where variables come from; give one of them"));
+}
+
+absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, int64_t seed, Launch &launch,
+                                              Session &session) {
+  Checkpoints checkpoints(options, seed, launch, session);
+  absl::Status status = options.directory.empty() ? absl::OkStatus() : checkpoints.checkShared();
+  return status.ok() ? absl::StatusOr<Checkpoints>(checkpoints) : status;
+}
+
+/// Of rank 0; what it wrote there.
+absl::StatusOr<std::string> Checkpoints::makeDirectory() const {
+  const std::string &directory = options->directory;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return runtime::fileError(absl::StatusCode::kUnavailable, directory,
+                              absl::StrCat("cannot be made: ", error.message()));
+  absl::StatusOr<std::vector<int64_t>> steps = stepsIn(directory);
+  if (!steps.ok())
+    return steps.status();
+  const bool goesOn = !options->resume.empty() && std::filesystem::equivalent(directory, options->resume, error);
+  if (!steps->empty() && !goesOn) // which would be removed, as older ones
+    return runtime::fileError(absl::StatusCode::kFailedPrecondition, directory,
+                              absl::StrCat("has a checkpoint of step ", steps->front(),
+                                           "; go on from it with --resume=", directory, ", or give another directory"));
+  const std::string text = absl::StrCat("written by the job that began at ", absl::FormatTime(absl::Now()), "\n");
+  absl::Status status = writeAll(directory + kSharedName, text);
+  return status.ok() ? absl::StatusOr<std::string>(text) : status;
+}
+
+/// What rank 0 writes, the others read.
+absl::Status Checkpoints::checkShared() {
+  const std::string path = options->directory + kSharedName;
+  absl::StatusOr<std::string> text = launch->rank() == 0 ? makeDirectory() : "";
+  if (absl::Status status = launch->agree(text.status(), "opening of the checkpoints"); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> all =
+      launch->communicator().exchange(*text, {"comparison of directories of checkpoints"});
+  if (!all.ok())
+    return all.status();
+  absl::StatusOr<std::string> seen = readAll(path);
+  absl::Status shared = seen.ok() && *seen == all->front()
+                            ? absl::OkStatus()
+                            : runtime::fileError(absl::StatusCode::kFailedPrecondition, path,
+                                                 "is not what rank 0 has written there; give --checkpoint a directory "
+                                                 "that all hosts share");
+  return launch->agree(shared, "opening of the checkpoints");
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// As rank 0 finds them.
+absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
+  absl::StatusOr<std::vector<int64_t>> mine = std::vector<int64_t>();
+  if (launch->rank() == 0)
+    mine = stepsIn(options->resume);
+  if (absl::Status status = launch->agree(mine.status(), "search for checkpoints"); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> all =
+      launch->communicator().exchange(absl::StrJoin(*mine, " "), {"search for checkpoints"});
+  if (!all.ok())
+    return all.status();
+  std::vector<int64_t> steps;
+  for (absl::string_view text : absl::StrSplit(all->front(), ' ', absl::SkipEmpty()))
+    if (!absl::SimpleAtoi(text, &steps.emplace_back()))
+      return absl::InternalError(absl::StrCat("rank 0 names a checkpoint '", text, "'"));
+  return steps;
+}
+
+/// Whether the files are what was written, as far as this rank looks: each reads blocks of its own.
+absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
+  const std::string path = manifestPath(options->resume, step), variables = variablesPath(options->resume, step);
+  absl::StatusOr<std::string> text = readAll(path);
+  absl::StatusOr<CheckpointManifest> parsed =
+      text.ok() ? CheckpointManifest::parse(*text, path) : absl::StatusOr<CheckpointManifest>(text.status());
+  if (!parsed.ok())
+    return parsed.status();
+  manifest = *std::move(parsed);
+  if (manifest.step != step)
+    return runtime::fileError(absl::StatusCode::kDataLoss, path,
+                              absl::StrCat("is of step ", manifest.step, "; give it its name back"));
+  absl::StatusOr<std::vector<std::string>> digests =
+      digestsOfBlocks(variables, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size());
+  if (!digests.ok())
+    return digests.status();
+  for (size_t i = 0; i < digests->size(); ++i)
+    if (const auto block = static_cast<int64_t>(i) * launch->size() + launch->rank();
+        (*digests)[i] != manifest.digests[block])
+      return runtime::fileError(absl::StatusCode::kDataLoss, variables,
+                                absl::StrCat("is damaged between bytes ", block * manifest.blockBytes, " and ",
+                                             std::min(manifest.bytes, (block + 1) * manifest.blockBytes),
+                                             "; take the checkpoint before it"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
+  if (options->resume.empty())
+    return 0;
+  absl::StatusOr<std::vector<int64_t>> all = stepsToTry();
+  if (!all.ok())
+    return all.status();
+  for (int64_t step : *all) {
+    CheckpointManifest manifest;
+    const absl::Status whole = launch->agree(isWhole(step, manifest), "reading of a checkpoint");
+    if (!whole.ok()) {
+      if (launch->rank() == 0)
+        fprintf(stderr, "checkpoint of step %ld is left out: %s\n", static_cast<long>(step), whole.ToString().c_str());
+      continue;
+    }
+    const std::string path = variablesPath(options->resume, step);
+    if (manifest.seed != seed)
+      return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
+                                absl::StrCat("was trained with --seed=", manifest.seed, ", and this is seed ", seed,
+                                             "; give the same, or begin anew with --load-variables=", path));
+    if (step > steps)
+      return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
+                                absl::StrCat("has done ", step, " steps, and --steps is ", steps,
+                                             "; it counts from the beginning: give more"));
+    absl::Status status = session->loadVariables(path);
+    return status.ok() ? absl::StatusOr<int64_t>(step) : status;
+  }
+  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no checkpoint that is whole, of ", all->size(),
+                                          "; leave out --resume to begin anew"));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+absl::Status Checkpoints::afterStep(int64_t done) {
+  return options->directory.empty() || done % options->every != 0 ? absl::OkStatus() : write(done);
+}
+
+/// What the manifest says of a file that is complete: each rank reads blocks of its own.
+absl::StatusOr<CheckpointManifest> Checkpoints::digested(int64_t step, const std::string &path) {
+  CheckpointManifest manifest;
+  manifest.step = step;
+  manifest.seed = seed;
+  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
+  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
+  manifest.bytes = size.value_or(0);
+  absl::StatusOr<std::vector<std::string>> mine = std::vector<std::string>();
+  if (!size.ok())
+    mine = size.status();
+  else
+    mine = digestsOfBlocks(path, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size());
+  if (absl::Status status = launch->agree(mine.status(), "reading of a checkpoint"); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> all =
+      launch->communicator().exchange(absl::StrJoin(*mine, " "), {"digests of a checkpoint"});
+  if (!all.ok())
+    return all.status();
+  manifest.digests.resize(manifest.numBlocks());
+  for (int64_t rank = 0; rank < launch->size(); ++rank) {
+    int64_t block = rank;
+    for (absl::string_view digest : absl::StrSplit((*all)[rank], ' ', absl::SkipEmpty())) {
+      if (block < manifest.numBlocks())
+        manifest.digests[block] = std::string(digest);
+      block += launch->size();
+    }
+  }
+  return manifest;
+}
+
+absl::Status Checkpoints::write(int64_t step) {
+  const std::string path = variablesPath(options->directory, step);
+  if (absl::Status status = session->saveVariables(path); !status.ok())
+    return status;
+  absl::StatusOr<CheckpointManifest> manifest = digested(step, path);
+  if (!manifest.ok())
+    return manifest.status();
+  absl::Status status;
+  if (launch->rank() == 0) {
+    status = writeAll(manifestPath(options->directory, step), manifest->text());
+    if (status.ok())
+      status = removeOld(step);
+  }
+  return launch->agree(status, "writing of a checkpoint");
+}
+
+/// Of rank 0: all that is of checkpoints, but for the newest up to this step; manifests first, so that nothing is left
+/// that says it is whole and is not. One of a later step was damaged, or this job had not begun before it.
+absl::Status Checkpoints::removeOld(int64_t step) const {
+  absl::StatusOr<std::vector<int64_t>> steps = stepsIn(options->directory);
+  absl::StatusOr<std::vector<std::string>> names = namesIn(options->directory);
+  if (!steps.ok() || !names.ok())
+    return steps.ok() ? names.status() : steps.status();
+  steps->erase(std::remove_if(steps->begin(), steps->end(), [&](int64_t other) { return other > step; }), steps->end());
+  steps->resize(std::min<size_t>(steps->size(), options->keep));
+  std::vector<std::string> old;
+  for (const std::string &name : *names) {
+    const auto isKept = [&](int64_t step) {
+      const std::string kept = CheckpointManifest::nameOf(step);
+      return name == kept + ".json" || name == kept + ".safetensors";
+    };
+    if (isOfCheckpoint(name) && std::none_of(steps->begin(), steps->end(), isKept))
+      old.push_back(name);
+  }
+  std::stable_partition(old.begin(), old.end(), [](const std::string &name) { return absl::EndsWith(name, ".json"); });
+  for (const std::string &name : old) {
+    std::error_code error;
+    std::filesystem::remove(absl::StrCat(options->directory, "/", name), error);
+    if (error)
+      return runtime::fileError(absl::StatusCode::kUnavailable, absl::StrCat(options->directory, "/", name),
+                                absl::StrCat("cannot be removed: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace splitcast

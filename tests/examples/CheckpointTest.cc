@@ -1,0 +1,151 @@
+//===- CheckpointTest.cc - Training that goes on where it was -----------------------===//
+#include "tests/examples/TrainingRuns.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace splitcast {
+namespace {
+
+constexpr char kBase[] = "--enable-zero=reproducible=yes,stage=";
+
+/// A GPT of twelve micro-batches in all, whose bits are those of any ranks.
+Command gptOf(int64_t ranks, const std::string &zero, int64_t steps, const std::vector<std::string> &arguments) {
+  return with({programPath("examples/gpt/gpt"), "--text=text", "--layers=1", "--heads=2", "--width=12", "--context=6",
+               "--batch=24", "--dropout=0.25", "--sample=0", "--clip-norm=0.5", "--schedule=cosine,steps=12,warmup=2",
+               absl::StrCat("--steps=", steps), absl::StrCat("--accumulate=", 12 / ranks), kBase + zero},
+              arguments);
+}
+
+std::set<std::string> namesIn(const std::string &directory) {
+  std::set<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(directory))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+TEST(Checkpoint, GoesOnAtAnotherStageOnOtherRanks) {
+  const std::string directory = makeWorkDirectory();
+  const Trained whole = train(directory, 3, gptOf(3, "0", 6, {}));
+  // Steps 1 and 2, then 3 and 4 otherwise, then the rest: each from the newest checkpoint of the one before.
+  JobResult first = runIn(directory, 3, gptOf(3, "2", 2, {"--checkpoint=c", "--checkpoint-every=1", "--keep=1"}));
+  ASSERT_TRUE(first.succeeded()) << first.describe();
+  EXPECT_EQ(namesIn(directory + "/c"),
+            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors"}));
+  JobResult second = runIn(
+      directory, 4,
+      gptOf(4, "3,strategy=tensor", 4, {"--checkpoint=c", "--resume=c", "--checkpoint-every=2", "--metrics=m.jsonl"}));
+  ASSERT_TRUE(second.succeeded()) << second.describe();
+  EXPECT_EQ(namesIn(directory + "/c"),
+            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors",
+                                   "step-000000004.json", "step-000000004.safetensors"}));
+  const Trained rest = train(directory, 2, gptOf(2, "1", 6, {"--resume=c"}));
+  EXPECT_EQ(rest.variables, whole.variables);
+  EXPECT_TRUE(absl::EndsWith(whole.losses, rest.losses)) << rest.losses;
+  EXPECT_EQ(std::count(rest.losses.begin(), rest.losses.end(), '\n'), 2);
+  EXPECT_TRUE(absl::StartsWith(readFile(directory + "/m.jsonl"), "{\"step\":3,"));
+}
+
+/// A checkpoint that was damaged is named, and the one before it taken.
+TEST(Checkpoint, DamagedOnesAreLeftOut) {
+  const std::string directory = makeWorkDirectory();
+  const Trained whole = train(directory, 3, gptOf(3, "2", 6, {"--checkpoint=c", "--checkpoint-every=2", "--keep=3"}));
+  const std::string data = directory + "/c/step-000000006.safetensors", manifest = directory + "/c/step-000000006.json";
+  const std::string goodData = readFile(data), goodManifest = readFile(manifest);
+  std::string flipped = goodData;
+  flipped[flipped.size() / 2] ^= 4;
+  const std::vector<std::pair<std::string, std::string>> damages = {
+      {flipped, goodManifest},
+      {goodData.substr(0, goodData.size() - 1), goodManifest},
+      {goodData, goodManifest.substr(0, goodManifest.size() / 2)},
+      {goodData, ""}};
+  for (const auto &[dataNow, manifestNow] : damages) {
+    writeFile(data, dataNow);
+    writeFile(manifest, manifestNow);
+    const JobResult result = runIn(directory, 3, gptOf(3, "1", 6, {"--resume=c", "--save-variables=again"}));
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+    EXPECT_TRUE(absl::StrContains(result.describe(), "checkpoint of step 6 is left out")) << result.describe();
+    EXPECT_EQ(readFile(directory + "/again"), whole.variables);
+  }
+  // The damaged one is of a step to come: it does not push out what is whole.
+  const JobResult result =
+      runIn(directory, 3, gptOf(3, "1", 5, {"--resume=c", "--checkpoint=c", "--checkpoint-every=5", "--keep=1"}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_EQ(namesIn(directory + "/c"),
+            (std::set<std::string>{"shared.txt", "step-000000005.json", "step-000000005.safetensors"}));
+}
+
+struct Refused {
+  const char *name;
+  std::vector<std::string> arguments;
+  std::vector<std::string> says;
+};
+
+TEST(Checkpoint, WhatIsRefused) {
+  const std::string directory = makeWorkDirectory();
+  const JobResult made =
+      runIn(directory, 2, gptOf(2, "0", 2, {"--checkpoint=c", "--checkpoint-every=2", "--save-variables=v"}));
+  ASSERT_TRUE(made.succeeded()) << made.describe();
+  const std::string manifest = readFile(directory + "/c/step-000000002.json");
+  std::filesystem::create_directories(directory + "/newer");
+  writeFile(directory + "/newer/step-000000002.json", "{\"format\": 2}");
+  for (const Refused &refused : std::vector<Refused>{
+           {"another directory's", {"--checkpoint=c"}, {"'c'", "step 2", "--resume=c"}},
+           {"nothing there", {"--resume=missing"}, {"'missing'", "no checkpoint that is whole", "leave out --resume"}},
+           {"another seed", {"--resume=c", "--seed=5"}, {"--seed=0", "seed 5", "--load-variables="}},
+           {"fewer steps", {"--resume=c", "--steps=1"}, {"has done 2 steps", "--steps is 1"}},
+           {"another model", {"--resume=c", "--width=8"}, {"step-000000002.safetensors", "the variable is f32"}},
+           {"two sources", {"--resume=c", "--load-variables=v"}, {"--load-variables=v", "--resume=c", "one of them"}},
+           {"a newer version", {"--resume=newer"}, {"format 2", "newer version"}},
+           {"no directory", {"--checkpoint=text/c"}, {"text/c", "cannot be made"}}}) {
+    Command command = gptOf(2, "0", 3, {});
+    for (const std::string &argument : refused.arguments) { // in place of what it says otherwise
+      const std::string name = argument.substr(0, argument.find('=') + 1);
+      command.erase(std::remove_if(command.begin(), command.end(),
+                                   [&](const std::string &other) { return absl::StartsWith(other, name); }),
+                    command.end());
+      command.push_back(argument);
+    }
+    const JobResult result = runIn(directory, 2, command);
+    EXPECT_FALSE(result.succeeded()) << refused.name;
+    for (int status : result.rankStatuses)
+      EXPECT_EQ(status, 1) << refused.name;
+    for (const std::string &text : refused.says)
+      EXPECT_TRUE(absl::StrContains(result.describe(), text)) << refused.name << ": " << text << result.describe();
+  }
+  EXPECT_EQ(readFile(directory + "/c/step-000000002.json"), manifest);
+}
+
+constexpr char kModule[] = R"(
+#p = #sbp.placement<"cpu", [dp = 2]>
+sbp.variable @w : tensor<5xf32> init #sbp.constant<1.0>
+func.func @train() -> (tensor<f32> {sbp.name = "loss"}) {
+  %w = sbp.read @w : tensor<5xf32>
+  %0 = nn.mul %w, %w : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  %loss = nn.reduce_sum %0 {dims = array<i64: 0>} : (tensor<5xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.adam<lr = 0.125>
+  return %loss : tensor<f32>
+}
+)";
+
+TEST(Checkpoint, OfSplitcastRun) {
+  const std::string directory = makeDirectory();
+  writeFile(directory + "/module.mlir",
+            std::string("module attributes {sbp.placement = #sbp.placement<\"cpu\", [dp = 2]>} {") +
+                (std::strchr(kModule + 1, '\n') + 1) + "}");
+  const Command run = {programPath("compiler/tools/splitcast-run"), "module.mlir", "--enable-zero=stage=2"};
+  for (const std::vector<std::string> &arguments :
+       std::vector<std::vector<std::string>>{{"--steps=5", "--save-variables=whole"},
+                                             {"--steps=3", "--checkpoint=c", "--checkpoint-every=3"},
+                                             {"--steps=5", "--resume=c", "--save-variables=rest"}}) {
+    const JobResult result = runIn(directory, 2, with(run, arguments));
+    ASSERT_TRUE(result.succeeded()) << result.describe();
+  }
+  EXPECT_EQ(readFile(directory + "/rest"), readFile(directory + "/whole"));
+}
+
+} // namespace
+} // namespace splitcast
