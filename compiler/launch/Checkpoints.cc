@@ -85,13 +85,6 @@ void CheckpointOptions::addTo(Flags &flags) {
   flags.addString("resume", &resume, "DIRECTORY", "go on from the newest checkpoint in there that is whole");
 }
 
-absl::Status CheckpointOptions::check(const std::string &loadVariables) const {
-  if (resume.empty() || loadVariables.empty())
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--load-variables=", loadVariables, " and --resume=", resume,
-                                                 " both say where variables come from; give one of them"));
-}
-
 absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, int64_t seed, Launch &launch,
                                               Session &session) {
   Checkpoints checkpoints(options, seed, launch, session);

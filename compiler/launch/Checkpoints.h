@@ -17,8 +17,6 @@ struct CheckpointOptions {
 
   /// --checkpoint, --checkpoint-every, --keep and --resume.
   void addTo(Flags &flags);
-  /// InvalidArgument: variables are to be loaded from `loadVariables`, which may be empty, and from a checkpoint, too.
-  absl::Status check(const std::string &loadVariables) const;
 };
 
 /// Writes and reads the checkpoints of one job; no other writes to the directory meanwhile. All ranks call the same

@@ -271,6 +271,13 @@ public:
     return status.ok() ? state->load(path) : status;
   }
 
+  absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path,
+                                                       const std::vector<runtime::Renaming> &renamings) override {
+    kept.forget();
+    absl::Status status = compareFiles(path, communicator);
+    return status.ok() ? state->loadWeights(path, renamings) : absl::StatusOr<std::vector<std::string>>(status);
+  }
+
   //--- Reports ------------------------------------------------------------------------------------------------------//
 
   MemoryReport memoryReport(const std::string &name) const override {

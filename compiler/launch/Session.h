@@ -14,6 +14,7 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/io/Renaming.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -116,6 +117,10 @@ public:
   /// when ranks were given different files, as far as their sizes and a sample tell.
   virtual absl::Status saveVariables(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
+  /// Likewise, but for state of optimizers and frozen scalars (counts, rates), which stay as they are; the file may
+  /// have more, whose names are given back. Names of the file count as they are renamed.
+  virtual absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path,
+                                                               const std::vector<runtime::Renaming> &renamings) = 0;
 
   //--- What is known before anything runs ---------------------------------------------------------------------------//
 

@@ -28,8 +28,8 @@ void RunFlags::addTo(Flags &flags) {
                   [this](const std::string &text) { return parseNamedFile(text, &inputs); });
   flags.addParsed("output", "NAME=FILE.npy", "an output of every step, likewise", true,
                   [this](const std::string &text) { return parseNamedFile(text, &outputs); });
-  flags.addString("load-variables", &loadVariables, "FILE", "safetensors with whole variables, before the first step");
-  flags.addString("save-variables", &saveVariables, "FILE", "likewise, after the last");
+  sources.addTo(flags);
+  flags.addString("save-variables", &saveVariables, "FILE", "all variables, after the last step");
   flags.addString("metrics", &metrics, "FILE.jsonl", "step, seconds and outputs that are one number, a line per step");
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
   for (const char *name : {"metrics", "report"}) // which rank 0 makes

@@ -6,6 +6,7 @@
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/LaunchFiles.h"
 #include "compiler/launch/Session.h"
+#include "compiler/launch/VariableSources.h"
 
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct RunFlags {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
   std::vector<NamedFile> inputs, outputs;
-  std::string loadVariables, saveVariables, metrics;
+  VariableSources sources;
+  std::string saveVariables, metrics;
   bool report = false;
   CheckpointOptions checkpoints;
   LaunchOptions launch;

@@ -58,7 +58,7 @@ absl::Status checkWritable(const std::string &path) {
 
 /// What was loaded may be replaced by what is saved.
 absl::Status checkFiles(const RunFlags &flags) {
-  if (absl::Status status = flags.checkpoints.check(flags.loadVariables); !status.ok())
+  if (absl::Status status = flags.sources.check(flags.checkpoints.resume); !status.ok())
     return status;
   std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
   for (const NamedFile &file : flags.inputs)
@@ -68,7 +68,7 @@ absl::Status checkFiles(const RunFlags &flags) {
   if (absl::Status status = checkDistinctFiles(read, written); !status.ok())
     return status;
   written.front().clear();
-  return checkDistinctFiles({flags.loadVariables}, written);
+  return checkDistinctFiles({flags.sources.variables, flags.sources.weights}, written);
 }
 
 /// A run, from compiled module to saved variables. Each part that may fail on one rank alone ends in an agreement.
@@ -83,9 +83,8 @@ public:
       return status;
     if (flags.report && launch.rank() == 0)
       printf("%s", reportText(session).c_str());
-    if (!flags.loadVariables.empty())
-      if (absl::Status status = session.loadVariables(flags.loadVariables); !status.ok())
-        return status;
+    if (absl::Status status = flags.sources.load(session, launch.rank()); !status.ok())
+      return status;
     if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())
       return status;
     return runSteps();

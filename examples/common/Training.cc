@@ -25,7 +25,7 @@ void TrainingFlags::addTo(Flags &flags) {
                   "write the inputs of all steps, for splitcast-run --input");
   flags.addString("losses", &losses, "FILE", "write each step's loss, rounded and exact");
   flags.addString("metrics", &metrics, "FILE.jsonl", "write a line per step");
-  flags.addString("load-variables", &loadVariables, "FILE", "safetensors to go on from");
+  sources.addTo(flags);
   flags.addString("save-variables", &saveVariables, "FILE", "write all variables after the last step");
   flags.addSwitch("report", &report, "print memory and communication before anything runs");
   for (const char *name : {"metrics", "report"}) // which rank 0 makes
@@ -40,7 +40,7 @@ void TrainingFlags::addTo(Flags &flags) {
 
 absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
                                                            BatchMaker batches) {
-  if (absl::Status status = flags.checkpoints.check(flags.loadVariables); !status.ok())
+  if (absl::Status status = flags.sources.check(flags.checkpoints.resume); !status.ok())
     return status;
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches)));
   if (absl::Status status = training->compile(graph); !status.ok())
@@ -76,7 +76,7 @@ absl::Status Training::compile(Graph &graph) {
   if (!session.ok())
     return session.status();
   compiled = *std::move(session);
-  return flags.loadVariables.empty() ? absl::OkStatus() : compiled->loadVariables(flags.loadVariables);
+  return flags.sources.load(*compiled, job.rank());
 }
 
 absl::Status Training::openFiles(Graph &graph) {

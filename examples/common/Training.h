@@ -6,6 +6,7 @@
 #include "compiler/launch/Checkpoints.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/Session.h"
+#include "compiler/launch/VariableSources.h"
 #include "runtime/io/Jsonl.h"
 
 #include <functional>
@@ -18,7 +19,8 @@ struct TrainingFlags {
   int64_t steps = 100;
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   int64_t seed = 0;
-  std::string writeMlir, writeInputs, losses, metrics, loadVariables, saveVariables;
+  std::string writeMlir, writeInputs, losses, metrics, saveVariables;
+  VariableSources sources;
   bool report = false;
   CheckpointOptions checkpoints;
   LaunchOptions launch;

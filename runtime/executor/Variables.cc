@@ -44,6 +44,7 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
   info.offsetBytes = offsetBytes;
   info.init = op.getInitAttr();
   info.isCarried = op.getCarried();
+  info.isWeight = !op.getStateOf() && !(op.getFrozen() && info.shape.empty());
   return info;
 }
 
@@ -399,9 +400,9 @@ absl::Status Variables::save(const std::string &path) {
 absl::Status Variables::load(const std::string &path) {
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
   absl::Status status = file.status();
+  std::vector<Stored> all;
   for (const VariableInfo *variable : stored())
-    if (status.ok())
-      status = checkStored(*file, variable->name, *variable);
+    all.push_back({variable, variable->name});
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (absl::StatusOr<const VariableInfo *> known = find(tensor.name);
         status.ok() && (!known.ok() || (*known)->isCarried))
@@ -409,17 +410,54 @@ absl::Status Variables::load(const std::string &path) {
           absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", tensor.name,
                                                   "', which is no variable of the module; load a file that was saved "
                                                   "from the same model"));
+  return loadAll(file, status, all);
+}
+
+absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::string &path,
+                                                                const std::vector<Renaming> &renamings) {
+  absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
+  absl::Status status = file.status();
+  std::map<std::string, std::string> tensors; // by what they are renamed to
+  for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>()) {
+    const auto [known, isNew] = tensors.emplace(renamed(tensor.name, renamings), tensor.name);
+    if (!isNew && status.ok())
+      status = absl::InvalidArgumentError(absl::StrCat("file '", path, "': tensors '", known->second, "' and '",
+                                                       tensor.name, "' are both '", known->first,
+                                                       "' once they are renamed; rename one of them otherwise"));
+  }
+  std::vector<Stored> weights;
+  for (const VariableInfo *variable : stored()) {
+    if (!variable->isWeight)
+      continue;
+    auto found = tensors.find(variable->name);
+    weights.push_back({variable, found == tensors.end() ? variable->name : found->second});
+    if (found != tensors.end())
+      tensors.erase(found);
+  }
+  if (status = loadAll(file, status, weights); !status.ok())
+    return status;
+  std::vector<std::string> unused;
+  for (const auto &[name, tensor] : tensors)
+    unused.push_back(tensor);
+  return unused;
+}
+
+absl::Status Variables::loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
+                                const std::vector<Stored> &all) {
+  for (const Stored &stored : all)
+    if (status.ok())
+      status = checkStored(*file, stored.tensor, *stored.variable);
   // Nothing has been changed so far, and will be only if no rank has an error.
   if (status = agree(status, "loading variables"); !status.ok())
     return status;
-  for (const VariableInfo *variable : stored())
+  for (const Stored &stored : all)
     if (status.ok())
-      status = writeParts(*variable, [&](const Part &part, std::vector<char> &data) {
+      status = writeParts(*stored.variable, [&](const Part &part, std::vector<char> &data) {
         absl::Status read;
         for (const sbp::Run &run : part.runs)
           if (read.ok())
-            read =
-                file->read(variable->name, run.logical, run.count, data.data() + run.local * bytesOf(variable->type));
+            read = file->read(stored.tensor, run.logical, run.count,
+                              data.data() + run.local * bytesOf(stored.variable->type));
         return read;
       });
   return agree(status, "loading variables");

@@ -11,6 +11,7 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/io/Renaming.h"
 
 #include "absl/functional/function_ref.h"
 
@@ -19,6 +20,7 @@
 
 namespace splitcast::runtime {
 
+class SafetensorsFile;
 class SafetensorsWriter;
 
 struct VariableInfo {
@@ -33,6 +35,7 @@ struct VariableInfo {
   int64_t offsetBytes = 0; ///< of the piece in the persistent space
   mlir::Attribute init;
   bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
+  bool isWeight = true;   ///< no state of an optimizer, and no count or rate (a frozen scalar)
 
   int64_t pieceElements() const;
 };
@@ -65,10 +68,21 @@ public:
   /// All but what is carried.
   absl::Status save(const std::string &path);
   absl::Status load(const std::string &path);
+  /// Weights alone; the names of tensors of the file that are none.
+  absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
 
 private:
   Variables(Device &device, Communicator &communicator, Buffer persistent)
       : device(device), communicator(communicator), persistent(persistent) {}
+
+  /// A variable, and what a file calls it.
+  struct Stored {
+    const VariableInfo *variable;
+    std::string tensor;
+  };
+  /// `status` is what is known to be wrong on this rank.
+  absl::Status loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
+                       const std::vector<Stored> &all);
 
   /// Consecutive elements of this rank's pieces.
   struct Part {

@@ -1,4 +1,5 @@
 //===- CheckpointTest.cc - Training that goes on where it was -----------------------===//
+#include "runtime/io/Safetensors.h"
 #include "tests/examples/TrainingRuns.h"
 
 #include "absl/strings/match.h"
@@ -100,6 +101,8 @@ TEST(Checkpoint, WhatIsRefused) {
            {"another model", {"--resume=c", "--width=8"}, {"step-000000002.safetensors", "the variable is f32"}},
            {"two sources", {"--resume=c", "--load-variables=v"}, {"--load-variables=v", "--resume=c", "one of them"}},
            {"a newer version", {"--resume=newer"}, {"format 2", "newer version"}},
+           {"nothing to rename", {"--rename=a=b"}, {"--rename", "no --load-weights"}},
+           {"two stars", {"--rename=a*b*=c*"}, {"--rename is 'a*b*=c*'", "one * each, or none"}},
            {"no directory", {"--checkpoint=text/c"}, {"text/c", "cannot be made"}}}) {
     Command command = gptOf(2, "0", 3, {});
     for (const std::string &argument : refused.arguments) { // in place of what it says otherwise
@@ -117,6 +120,66 @@ TEST(Checkpoint, WhatIsRefused) {
       EXPECT_TRUE(absl::StrContains(result.describe(), text)) << refused.name << ": " << text << result.describe();
   }
   EXPECT_EQ(readFile(directory + "/c/step-000000002.json"), manifest);
+}
+
+/// As a file of a model hub: other names, no state, and something more.
+void writeHubFile(const std::string &from, const std::string &to) {
+  auto file = runtime::SafetensorsFile::open(from);
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::vector<runtime::TensorToStore> tensors = {{"mask", runtime::ElementType::F32, {2}}};
+  std::map<std::string, std::string> sources;
+  for (const runtime::StoredTensor &tensor : file->tensors()) {
+    const bool isState = absl::StrContains(tensor.name, ".exp_avg") || absl::StartsWith(tensor.name, "optimizer.") ||
+                         tensor.shape.empty();
+    if (isState)
+      continue;
+    tensors.push_back({"hub." + tensor.name, *tensor.type, tensor.shape});
+    sources[tensors.back().name] = tensor.name;
+  }
+  auto writer = runtime::SafetensorsWriter::create(to, tensors);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  for (const runtime::TensorToStore &tensor : tensors) {
+    int64_t elements = 1;
+    for (int64_t extent : tensor.shape)
+      elements *= extent;
+    std::vector<float> values(elements);
+    if (sources.count(tensor.name)) {
+      ASSERT_TRUE(file->read(sources[tensor.name], 0, elements, values.data()).ok());
+    }
+    ASSERT_TRUE(writer->write(tensor.name, 0, values.data(), elements).ok());
+  }
+  ASSERT_TRUE(writer->commit().ok());
+}
+
+TEST(Weights, LoadWithFreshState) {
+  const std::string directory = makeWorkDirectory();
+  const Trained begun = train(directory, 3, gptOf(3, "0", 3, {})), first = train(directory, 3, gptOf(3, "0", 0, {}));
+  writeFile(directory + "/begun", begun.variables);
+  writeHubFile(directory + "/begun", directory + "/hub");
+  for (const char *zero : {"0", "3", "2,strategy=tensor"}) {
+    const Trained loaded = train(directory, 3, gptOf(3, zero, 0, {"--load-weights=hub", "--rename=hub.*=*"}));
+    writeFile(directory + "/first", first.variables);
+    writeFile(directory + "/loaded", loaded.variables);
+    for (const auto &[path, isOfWeights] : {std::pair("/begun", true), std::pair("/first", false)}) {
+      auto expected = runtime::SafetensorsFile::open(directory + path);
+      auto actual = runtime::SafetensorsFile::open(directory + "/loaded");
+      ASSERT_TRUE(expected.ok() && actual.ok());
+      for (const runtime::StoredTensor &tensor : expected->tensors()) {
+        const bool isWeight = !absl::StrContains(tensor.name, ".exp_avg") && !tensor.shape.empty();
+        if (isWeight != isOfWeights)
+          continue;
+        std::string wanted(tensor.elements * runtime::bytesOf(*tensor.type), '\0'), got = wanted;
+        ASSERT_TRUE(expected->read(tensor.name, 0, tensor.elements, wanted.data()).ok());
+        ASSERT_TRUE(actual->read(tensor.name, 0, tensor.elements, got.data()).ok());
+        EXPECT_EQ(got, wanted) << zero << ": " << tensor.name;
+      }
+    }
+  }
+  const JobResult said = runIn(directory, 2, gptOf(2, "1", 0, {"--load-weights=hub", "--rename=hub.*=*"}));
+  EXPECT_TRUE(absl::StrContains(said.describe(), "1 tensors are not used: mask")) << said.describe();
+  const JobResult unnamed = runIn(directory, 2, gptOf(2, "1", 0, {"--load-weights=hub"}));
+  EXPECT_FALSE(unnamed.succeeded());
+  EXPECT_TRUE(absl::StrContains(unnamed.describe(), "'hub' has no tensor")) << unnamed.describe();
 }
 
 constexpr char kModule[] = R"(
