@@ -15,7 +15,7 @@ void VariableSources::addTo(Flags &flags) {
                   [this](const std::string &text) {
                     absl::StatusOr<runtime::Renaming> renaming = runtime::Renaming::parse(text);
                     if (renaming.ok())
-                      renamings.push_back(*std::move(renaming));
+                      renamings.push_back(*renaming);
                     return renaming.status();
                   });
 }
