@@ -242,8 +242,10 @@ Value SelectOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   return b.create<arith::SelectOp>(loc, isChosen, x[1], x[2]);
 }
 Gradients SelectOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
-  Gradients result(3); // that of the condition is 0 wherever there is one
+  Gradients result(3);
   Value zero = splat(b, getLoc(), g[0].getType(), 0.0);
+  if (needed[0]) // wherever there is one
+    result[0] = splat(b, getLoc(), undecided(getCondition().getType()), 0.0);
   if (needed[1])
     result[1] = shaped(*this, b, b.create<SelectOp>(getLoc(), getCondition(), g[0], zero), 1);
   if (needed[2])

@@ -39,6 +39,21 @@ std::vector<GradientCase> unaryCases() {
   return cases;
 }
 
+/// Conditions are not 0 here: that 0 takes the other, generated graphs have (tests/property).
+std::vector<GradientCase> selectCases() {
+  const std::vector<std::vector<std::string>> shapes = {{"2x3xf64", "2x3xf64", "2x3xf64", "2x3xf64"},
+                                                        {"f64", "2x3xf64", "3xf64", "2x3xf64"},
+                                                        {"2x1xf64", "3xf64", "1x1xf64", "2x3xf64"},
+                                                        {"f32", "4xf32", "4xf32", "4xf32"},
+                                                        {"0x3xf64", "1x3xf64", "0x3xf64", "0x3xf64"}};
+  std::vector<GradientCase> cases;
+  for (const auto &shape : shapes) {
+    const auto type = [&](size_t i) { return "tensor<" + shape[i] + ">"; };
+    cases.push_back({"nn.select", "", {type(0), type(1), type(2)}, type(3)});
+  }
+  return cases;
+}
+
 std::vector<GradientCase> binaryCases() {
   const char *shapes[][3] = {{"2x3xf64", "2x3xf64", "2x3xf64"},
                              {"2x3xf64", "3xf64", "2x3xf64"},
@@ -171,7 +186,8 @@ std::vector<GradientCase> attentionCases() {
 
 std::vector<GradientCase> allCases() {
   std::vector<GradientCase> cases = unaryCases();
-  for (std::vector<GradientCase> family : {binaryCases(), shapeCases(), productCases(), rowCases(), attentionCases()})
+  for (std::vector<GradientCase> family :
+       {binaryCases(), selectCases(), shapeCases(), productCases(), rowCases(), attentionCases()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }
