@@ -71,6 +71,8 @@ public:
     return next != found->second.end() && isBefore(*next, to);
   }
 
+  DenseMap<Type, Value> lossScales; ///< as read for the first loss of each type that is scaled
+
   /// A number that no update's norm has yet.
   int64_t unusedClipSet() const { return nextClipSet; }
 
@@ -113,7 +115,7 @@ private:
   void findSlice() {
     llvm::SetVector<Operation *> ops;
     const auto add = [&](Value value) {
-      if (Operation *op = value.getDefiningOp())
+      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == minimize->getBlock())
         ops.insert(op);
     };
     add(minimize.getLoss());
@@ -202,13 +204,33 @@ private:
     sbp::VariableOp variable = scalarVariable(symbols, kLossScaleName, builder.getF32Type(),
                                               minimize.getLossScaleAttr().model()->scale().initial,
                                               symbols.lookup<sbp::VariableOp>(read.getVariable()));
-    if (!variable)
+    if (!variable || variable.getStateOf())
       return minimize.emitOpError() << "keeps its loss_scale in @" << kLossScaleName
                                     << ", but that is something else; rename it";
-    Value value = readUndecided(builder, minimize.getLoc(), variable);
+    if (failed(verifyInitial(variable)))
+      return failure();
     const Type type = minimize.getLoss().getType().getElementType();
-    scale = type.isF32() ? value : builder.create<nn::CastOp>(minimize.getLoc(), value, type).getResult();
+    Value &value = updates.lossScales[type]; // which all losses of a step have
+    if (!value)
+      value = readUndecided(builder, minimize.getLoc(), variable);
+    if (getElementTypeOrSelf(value.getType()) != type)
+      value = builder.create<nn::CastOp>(minimize.getLoc(), value, type);
+    scale = value;
     return success();
+  }
+
+  LogicalResult verifyInitial(sbp::VariableOp variable) {
+    const double initial = minimize.getLossScaleAttr().model()->scale().initial;
+    auto init = dyn_cast_or_null<sbp::ConstantInitAttr>(variable.getInitAttr());
+    if (init && init.getValue().getValueAsDouble() == initial)
+      return success();
+    InFlightDiagnostic diag = minimize.emitOpError() << "has a loss_scale of " << initial << " at first, but @"
+                                                     << kLossScaleName << " is there with ";
+    if (init)
+      diag << init.getValue().getValueAsDouble();
+    else
+      diag << "no such constant";
+    return diag << "; give both the same";
   }
 
   void seed() {

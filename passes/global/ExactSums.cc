@@ -13,6 +13,7 @@
 // its own sums, over its rows, are the same, too.
 #include "passes/global/MicroBatchRows.h"
 #include "passes/global/Passes.h"
+#include "passes/global/ScalarVariables.h"
 
 #include "passes/global/SignatureProblem.h"
 
@@ -149,7 +150,7 @@ private:
                                     << " micro-batches on " << placement.numPositions()
                                     << " ranks, but sums have no rounding up to " << kMostAddends
                                     << " addends only; make micro-batches larger";
-    if (failed(verifyBatch(function, placement, count, axisIndex)))
+    if (failed(verifyUnscaled(function)) || failed(verifyBatch(function, placement, count, axisIndex)))
       return failure();
     FailureOr<MicroBatchRows> rows = MicroBatchRows::of(function, count, axisIndex);
     if (failed(rows))
@@ -159,6 +160,16 @@ private:
     FunctionSums(function, *rows).rewrite();
     function->setAttr(sbp::kExactSumsName, StringAttr::get(&getContext(), placement.axes[axisIndex].name));
     getOperation()->setAttr(sbp::kFixedSumsName, UnitAttr::get(&getContext()));
+    return success();
+  }
+
+  /// Exact sums have parts of fixed units, which a scale of the loss would move gradients out of.
+  static LogicalResult verifyUnscaled(func::FuncOp function) {
+    for (auto read : function.getOps<sbp::ReadOp>())
+      if (read.getVariable() == kLossScaleName)
+        return read.emitOpError() << "of @" << function.getSymName() << ", which is to be reproducible, has a scale of "
+                                  << "the loss, by which gradients would leave what exact sums hold; leave out "
+                                  << "'loss_scale', which f32 does not need, or 'reproducible'";
     return success();
   }
 

@@ -95,18 +95,23 @@ private:
   llvm::StringMap<std::string> prefixOf;
 };
 
-/// Which functions update by which schedule: each of them has one counter of their runs, but for those left out.
+/// Which functions update by which schedule: each of them has one counter of their runs, but for those left out. What
+/// may be left out is counted with that of other functions that may leave out the updates of the same variables.
 class ScheduleCounters {
 public:
   explicit ScheduleCounters(ModuleOp module) {
-    llvm::MapVector<std::pair<Attribute, int64_t>, llvm::SetVector<StringRef>> functions; // by schedule
+    llvm::MapVector<Key, llvm::SetVector<StringRef>> functions; // by schedule
     for (auto function : module.getOps<func::FuncOp>()) {
-      LeftOut leftOut;
+      llvm::MapVector<Value, std::string> leftOutTogether; // names of variables
+      for (auto op : function.getOps<nn::UpdateOp>())
+        if (op.getUnless())
+          leftOutTogether[op.getUnless()] += op.getVariable().str() + '\n';
       for (auto op : function.getOps<nn::UpdateOp>())
         if (op.getSchedule()) {
-          const int64_t number = leftOut.number(op);
-          functions[{*op.getSchedule(), number}].insert(function.getSymName());
-          leftOutOf[op] = number;
+          const std::string names = leftOutTogether.lookup(op.getUnless());
+          const Key key = {*op.getSchedule(), StringAttr::get(op.getContext(), names)};
+          functions[key].insert(function.getSymName());
+          keyOf[op] = key;
         }
     }
     llvm::StringSet<> taken;
@@ -115,13 +120,13 @@ public:
   }
 
   /// Of an update by a schedule.
-  const std::string &name(nn::UpdateOp op) const {
-    return nameOf.find({*op.getSchedule(), leftOutOf.lookup(op)})->second;
-  }
+  const std::string &name(nn::UpdateOp op) const { return nameOf.find(keyOf.lookup(op))->second; }
 
 private:
-  DenseMap<std::pair<Attribute, int64_t>, std::string> nameOf;
-  DenseMap<Operation *, int64_t> leftOutOf;
+  using Key = std::pair<Attribute, Attribute>; ///< schedule, and with what it is left out
+
+  DenseMap<Key, std::string> nameOf;
+  DenseMap<Operation *, Key> keyOf;
 };
 
 /// What the updates of one function share: values that are read and changed once per step.

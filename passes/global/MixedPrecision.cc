@@ -21,6 +21,7 @@
 //            %2 = nn.softmax_cross_entropy %b, %y : f32
 #include "passes/global/Passes.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -71,7 +72,7 @@ private:
     const Type type = typeOf(op);
     for (OpOperand &operand : op->getOpOperands())
       if (isFloat(operand.get()))
-        operand.set(castTo(operand.get(), type));
+        operand.set(isCondition(operand) ? conditionAs(operand.get(), type) : castTo(operand.get(), type));
     for (Value result : op->getResults())
       if (isFloat(result) && getElementTypeOrSelf(result.getType()) != type) {
         const Type before = getElementTypeOrSelf(result.getType());
@@ -99,11 +100,29 @@ private:
       }
   }
 
+  /// Whether only that it is 0 or not counts.
+  static bool isCondition(OpOperand &operand) {
+    return isa<nn::SelectOp>(operand.getOwner()) && operand.getOperandNumber() == 0;
+  }
+
+  /// 1 where the condition is not 0, else 0: what is not 0 may be so in a smaller type.
+  Value conditionAs(Value condition, Type type) {
+    if (getElementTypeOrSelf(condition.getType()) == type)
+      return condition;
+    const auto tensor = cast<RankedTensorType>(condition.getType());
+    auto number = [&](double value) {
+      return nn::splat(builder, condition.getLoc(), RankedTensorType::get({}, tensor.getElementType()), value);
+    };
+    Value isChosen = builder.create<nn::SelectOp>(condition.getLoc(), condition, number(1.0), number(0.0));
+    return builder.create<nn::CastOp>(condition.getLoc(), isChosen, type);
+  }
+
   /// What the op computes in: one type for all of its floats.
   Type typeOf(Operation *op) const {
     Type before, widest, narrowest;
-    for (Value operand : op->getOperands()) {
-      if (!isFloat(operand))
+    for (OpOperand &use : op->getOpOperands()) {
+      Value operand = use.get();
+      if (!isFloat(operand) || isCondition(use))
         continue;
       const Type now = getElementTypeOrSelf(operand.getType());
       auto was = original.find(operand);
@@ -180,22 +199,31 @@ private:
 
   /// Gradients of most losses are less than f16 holds, unless they are scaled.
   LogicalResult verifyScaled(const llvm::StringMap<Type> &types) {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      auto reads = function.getOps<sbp::ReadOp>();
-      auto asF16 = llvm::find_if(reads, [&](sbp::ReadOp read) {
-        const Type type = types.lookup(read.getVariable());
-        return type && type.isF16();
-      });
-      if (asF16 == reads.end())
-        continue;
+    for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto minimize : function.getOps<nn::MinimizeOp>())
-        if (!minimize.getLossScaleAttr())
-          return minimize.emitOpError() << "has no loss_scale, but @" << (*asF16).getVariable()
-                                        << " is read as f16, in which small gradients are 0; give it {loss_scale = "
-                                        << nn::LossScaleAttr::get(&getContext(), LossScale())
+        if (sbp::ReadOp asF16 = minimize.getLossScaleAttr() ? sbp::ReadOp() : readAsF16(minimize, types))
+          return minimize.emitOpError() << "has no loss_scale, but depends on @" << asF16.getVariable()
+                                        << ", which is read as f16, in which small gradients are 0; give it "
+                                        << "{loss_scale = " << nn::LossScaleAttr::get(&getContext(), LossScale())
                                         << "}, or compute in bf16";
-    }
     return success();
+  }
+
+  /// A read that the loss depends on and that f16 stands for; null: there is none.
+  static sbp::ReadOp readAsF16(nn::MinimizeOp minimize, const llvm::StringMap<Type> &types) {
+    llvm::SetVector<Operation *> makers;
+    const auto add = [&](Value value) {
+      if (Operation *op = value.getDefiningOp())
+        makers.insert(op);
+    };
+    add(minimize.getLoss());
+    for (size_t i = 0; i < makers.size(); ++i) {
+      auto read = dyn_cast<sbp::ReadOp>(makers[i]);
+      if (Type type = read ? types.lookup(read.getVariable()) : Type(); type && type.isF16())
+        return read;
+      llvm::for_each(makers[i]->getOperands(), add);
+    }
+    return {};
   }
 
   /// What variables are read as, which each then says itself: it has another type, or its own whatever it is told.

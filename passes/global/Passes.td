@@ -55,10 +55,11 @@ def ScaleLossesPass : Pass<"nn-scale-losses", "mlir::ModuleOp"> {
     %i = nn.nonfinite %divided : (tensor<4xf32>) -> tensor<f64>
     nn.update @w, %divided unless %nonfinite : tensor<f64> in %scope : tensor<4xf32> with #nn.sgd<lr = 0.5>
     ```
+    Updates whose gradients are all made before the first of them are left out together, as those of one loss are; the scale changes once in a function, by
+    what is not finite in any of them.
     - C1: Updates that are scaled by one value have the same loss_scale.
     - C2: They are not left out by anything else.
-    - C3: Their gradients are made before the first of them.
-    - C4: @optimizer.loss_scale and @optimizer.finite_steps, where the scale changes, are scalars of f32 and f64.
+    - C3: @optimizer.loss_scale and @optimizer.finite_steps, where the scale changes, are scalars of f32 and f64.
   }];
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
@@ -149,6 +150,7 @@ def ExactSumsPass : Pass<"sbp-exact-sums", "mlir::ModuleOp"> {
     - C2: There are at most 2^14 addends: micro-batches times ranks.
     - C3: The axis splits an argument, and micro-batches times the ranks that split a dimension of one divide it.
     - C4: As C2 of 'sbp-split-steps', in one micro-batch, too.
+    - C5: Its losses are not scaled.
   }];
   let options = [
     Option<"reproducible", "reproducible", "bool", "false", "Of functions that do not say it with sbp.reproducible">,

@@ -11,6 +11,8 @@
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -23,13 +25,15 @@ namespace {
 
 constexpr double kLeastScale = 0x1p-126, kMostScale = 0x1p126; ///< whose inverses f32 holds
 
-/// Updates of one function whose gradients are of one scaled loss, in their order.
+nn::Expr exprOf(OpBuilder &b, Location loc, Value value) { return {b, loc, value}; }
+
+/// Updates of one function that are scaled by one value, in their order: of one loss, or several.
 class ScaledUpdates {
 public:
-  ScaledUpdates(ArrayRef<nn::UpdateOp> updates, SymbolTable &symbols)
-      : updates(updates), first(updates.front()), symbols(symbols), b(first) {}
+  ScaledUpdates(ArrayRef<nn::UpdateOp> updates, SymbolTable &symbols) : updates(updates), symbols(symbols) {}
 
   LogicalResult verify() {
+    nn::UpdateOp first = updates.front();
     for (nn::UpdateOp update : updates) {
       if (update.getLossScaleAttr() != first.getLossScaleAttr())
         return update.emitOpError() << "of @" << update.getVariable() << " is scaled as that of @"
@@ -39,26 +43,52 @@ public:
       if (update.getUnless())
         return update.emitOpError() << "of @" << update.getVariable()
                                     << " is scaled, and left out by a number; steps are left out by their gradients";
-      Operation *maker = update.getGradient().getDefiningOp();
-      if (maker && !maker->isBeforeInBlock(first))
-        return update.emitOpError() << "of @" << update.getVariable() << " is scaled as that of @"
-                                    << first.getVariable()
-                                    << ", which comes before its gradient; make all gradients before the first update";
     }
     return success();
   }
 
   LogicalResult write() {
-    const nn::Expr scale = expr(first, first.getScale());
-    const nn::Expr inverse = expr(first, nn::splat(b, first.getLoc(), scale.value().getType(), 1.0)) / scale;
+    const LossScale rule = nn::UpdateOp(updates.front()).getLossScaleAttr().model()->scale();
+    OpBuilder b(nn::UpdateOp(updates.front()));
+    SmallVector<Value> counts; // of each loss
+    for (ArrayRef<nn::UpdateOp> left = updates; !left.empty();) {
+      const ArrayRef<nn::UpdateOp> together = left.take_front(numTogether(left));
+      left = left.drop_front(together.size());
+      b.setInsertionPoint(nn::UpdateOp(together.front()));
+      counts.push_back(divide(together, b));
+    }
+    if (rule.interval == 0)
+      return success();
+    const Location loc = nn::UpdateOp(updates.back()).getLoc();
+    Value all = counts.size() == 1 ? counts.front() : b.create<nn::SumPartsOp>(loc, counts).getResult();
+    return changeScale(rule, exprOf(b, loc, all), b);
+  }
+
+private:
+  /// How many have gradients that are made before the first: those of a loss at least.
+  static size_t numTogether(ArrayRef<nn::UpdateOp> left) {
+    nn::UpdateOp first = left.front();
+    const auto isBehind = [&](nn::UpdateOp update) {
+      Operation *maker = update.getGradient().getDefiningOp();
+      return maker && !maker->isBeforeInBlock(first);
+    };
+    return llvm::find_if(left, isBehind) - left.begin();
+  }
+
+  /// Before the first of them; how many elements are not finite.
+  Value divide(ArrayRef<nn::UpdateOp> together, OpBuilder &b) {
+    nn::UpdateOp first = together.front();
+    const nn::Expr scale = exprOf(b, first.getLoc(), first.getScale());
+    const nn::Expr inverse =
+        exprOf(b, first.getLoc(), nn::splat(b, first.getLoc(), scale.value().getType(), 1.0)) / scale;
     GroupSums counts;
     SmallVector<Value> gradients;
-    for (nn::UpdateOp update : updates) {
+    for (nn::UpdateOp update : together) {
       if (Operation *scope = update.getScope().getDefiningOp(); !scope->isBeforeInBlock(first))
         scope->moveBefore(first);
       b.setInsertionPoint(first);
       Value fenced = b.create<sbp::FenceOp>(update.getLoc(), update.getGradient(), update.getScope());
-      const nn::Expr gradient = expr(update, fenced);
+      const nn::Expr gradient = exprOf(b, update.getLoc(), fenced);
       const bool isSmall = getElementTypeOrSelf(fenced.getType()).getIntOrFloatBitWidth() < 32;
       const nn::Expr wide = isSmall ? gradient.as(scale) : gradient; // f16 does not hold all inverses
       gradients.push_back((wide * inverse.as(wide)).as(gradient).value());
@@ -66,50 +96,44 @@ public:
                  b.create<nn::NonfiniteOp>(update.getLoc(), gradients.back()));
     }
     Value nonfinite = counts.total(b, first.getLoc());
-    if (failed(changeScale(expr(first, nonfinite))))
-      return failure();
-    for (size_t i = 0; i < updates.size(); ++i) {
-      nn::UpdateOp update = updates[i];
+    for (size_t i = 0; i < together.size(); ++i) {
+      nn::UpdateOp update = together[i];
       update.getGradientMutable().assign(gradients[i]);
       update.getScaleMutable().clear();
       update.getUnlessMutable().assign(nonfinite);
       update.removeLossScaleAttr();
     }
-    return success();
+    return nonfinite;
   }
 
-private:
   /// The scale of the next step, and for how many steps it has been this.
-  LogicalResult changeScale(const nn::Expr &nonfinite) {
-    const LossScale rule = first.getLossScaleAttr().model()->scale();
-    if (rule.interval == 0)
-      return success();
+  LogicalResult changeScale(const LossScale &rule, const nn::Expr &nonfinite, OpBuilder &b) {
+    nn::UpdateOp last = updates.back();
     auto variable = symbols.lookup<sbp::VariableOp>(kLossScaleName);
-    auto steps = variable ? scalarVariable(symbols, kFiniteStepsName, b.getF64Type(), 0.0, variable) : variable;
-    if (!steps)
-      return first.emitOpError() << "changes its loss_scale in @" << kLossScaleName << " by the steps in @"
-                                 << kFiniteStepsName
-                                 << ", but they are no scalars of f32 and f64; rename them, or run 'nn-differentiate'";
-    const nn::Expr scale = expr(first, readUndecided(b, first.getLoc(), variable));
-    const nn::Expr now = expr(first, readUndecided(b, first.getLoc(), steps)) + 1.0;
-    const nn::Expr isShort = now - rule.interval; // not 0 but after the last step of an interval
+    const bool isScalar = variable && nn::undecided(variable.getType()) == RankedTensorType::get({}, b.getF32Type());
+    auto steps = isScalar ? scalarVariable(symbols, kFiniteStepsName, b.getF64Type(), 0.0, variable) : variable;
+    if (!isScalar || !steps)
+      return last.emitOpError() << "changes its loss_scale in @" << kLossScaleName << " by the steps in @"
+                                << kFiniteStepsName
+                                << ", but they are no scalars of f32 and f64; rename them, or run 'nn-differentiate'";
+    const Location loc = last.getLoc();
+    const nn::Expr scale = exprOf(b, loc, readUndecided(b, loc, variable));
+    const nn::Expr now = exprOf(b, loc, readUndecided(b, loc, steps)) + 1.0;
+    const nn::Expr isShort = relu(rule.interval - now); // 0 from the last step of an interval on
     const nn::Expr grown = clamp(scale * rule.growth, kLeastScale, kMostScale),
                    less = clamp(scale * rule.backoff, kLeastScale, kMostScale);
-    assign(variable, select(nonfinite, less, select(isShort, scale, grown)));
+    assign(variable, select(nonfinite, less, select(isShort, scale, grown)), b);
     const nn::Expr none = now * 0.0;
-    assign(steps, select(nonfinite, none, select(isShort, now, none)));
+    assign(steps, select(nonfinite, none, select(isShort, now, none)), b);
     return success();
   }
 
-  nn::Expr expr(nn::UpdateOp update, Value value) { return {b, update.getLoc(), value}; }
-  void assign(sbp::VariableOp variable, const nn::Expr &value) {
-    b.create<sbp::AssignOp>(first.getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), value.value());
+  static void assign(sbp::VariableOp variable, const nn::Expr &value, OpBuilder &b) {
+    b.create<sbp::AssignOp>(variable.getLoc(), FlatSymbolRefAttr::get(variable.getSymNameAttr()), value.value());
   }
 
   ArrayRef<nn::UpdateOp> updates;
-  nn::UpdateOp first;
   SymbolTable &symbols;
-  OpBuilder b;
 };
 
 struct ScaleLosses : splitcast::impl::ScaleLossesPassBase<ScaleLosses> {

@@ -296,10 +296,15 @@ private:
     return gradient;
   }
 
-  /// Whether one of the gradients of a scaled loss is not finite.
+  /// Whether one of the gradients of a scaled loss, whose updates follow each other, is not finite.
   static bool isLeftOut(nn::UpdateOp op, reference::ValueOf valueOf) {
-    for (auto update : op->getBlock()->getOps<nn::UpdateOp>())
-      if (op.getScale() && update.getScale() == op.getScale())
+    if (!op.getScale())
+      return false;
+    Operation *first = op;
+    while (isa_and_nonnull<nn::UpdateOp, sbp::ScopeOp>(first->getPrevNode()))
+      first = first->getPrevNode();
+    for (Operation *next = first; isa<nn::UpdateOp, sbp::ScopeOp>(next); next = next->getNextNode())
+      if (auto update = dyn_cast<nn::UpdateOp>(next))
         for (double element : gradientOf(update, valueOf))
           if (!std::isfinite(element))
             return true;

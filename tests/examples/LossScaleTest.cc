@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace splitcast {
@@ -105,6 +106,91 @@ TEST(LossScale, AnOverflowOnOneRankLeavesTheStepOut) {
     ASSERT_EQ(losses.size(), 6U);
     EXPECT_FALSE(std::isfinite(losses[1])) << zero;
     EXPECT_TRUE(std::isfinite(losses[3])) << zero;
+  }
+}
+
+/// Two losses of one step, of small whole numbers; FIRST and SECOND are put before them in a function's text.
+std::string twoLosses(const std::string &function, const std::string &first, const std::string &second) {
+  return absl::StrCat("func.func @", function, R"((%x: tensor<6x5xf32, #S0> {sbp.name = "x"}) {
+  %w = sbp.read @w : tensor<5xf32>
+  %v = sbp.read @v : tensor<5xf32>
+  %small = nn.clamp %x {least = -1.0, most = 1.0} : (tensor<6x5xf32, #S0>) -> tensor<6x5xf32>
+  %0 = nn.mul %small, %w : (tensor<6x5xf32>, tensor<5xf32>) -> tensor<6x5xf32>
+  %first = nn.reduce_sum %0 {dims = array<i64: 0, 1>} : (tensor<6x5xf32>) -> tensor<f32>
+  %1 = nn.mul %x, %v : (tensor<6x5xf32, #S0>, tensor<5xf32>) -> tensor<6x5xf32>
+  %second = nn.reduce_sum %1 {dims = array<i64: 0, 1>} : (tensor<6x5xf32>) -> tensor<f32>
+)",
+                      first, second, "  return\n}\n");
+}
+
+constexpr char kVariables[] = R"(
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @w : tensor<5xf32> init #sbp.constant<0.0>
+sbp.variable @v : tensor<5xf32> init #sbp.constant<0.0>
+)";
+
+/// A loss that is trained, with a schedule that halves its rate after every step of it.
+std::string minimized(const std::string &loss, const std::string &options) {
+  return absl::StrCat("  nn.minimize %", loss, options,
+                      " : tensor<f32> with #nn.sgd<lr = 1.0> schedule #nn.step<every = 1, gamma = 0.5>\n");
+}
+
+/// Runs a function over `steps` steps, the given ones of which have an infinite gradient of @v on rank 1.
+void runFunction(const std::string &directory, const std::string &function, int64_t steps,
+                 const std::set<int64_t> &overflowing, const std::vector<std::string> &arguments) {
+  auto writer = runtime::NpyWriter::create(directory + "/x.npy", runtime::ElementType::F32, {6, 5});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<float> rows(30, 1);
+    rows[17] = overflowing.count(step) > 0 ? std::numeric_limits<float>::infinity() : 2;
+    ASSERT_TRUE(writer->append(1, rows.data()).ok());
+  }
+  ASSERT_TRUE(writer->commit().ok());
+  Command command = {programPath("compiler/tools/splitcast-run"), "module.mlir", "--function=" + function,
+                     "--input=x=x.npy", "--save-variables=variables"};
+  const JobResult result = runIn(directory, 3, with(command, arguments));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+}
+
+std::vector<float> elementsOf(const std::string &directory, const std::string &name) {
+  const auto file = runtime::SafetensorsFile::open(directory + "/variables");
+  std::vector<float> values(5);
+  EXPECT_TRUE(file.ok() && file->read(name, 0, 5, values.data()).ok()) << name;
+  return values;
+}
+
+/// In whichever order functions name them, updates that were left out are not counted, and others are.
+TEST(LossScale, EachLossCountsItsOwnSteps) {
+  const std::string scale = " {loss_scale = #nn.loss_scale<initial = 8.0>}";
+  const std::string plain = minimized("first", ""), scaled = minimized("second", scale);
+  for (const bool isSwapped : {false, true}) {
+    const std::string directory = makeDirectory();
+    writeFile(directory + "/module.mlir",
+              absl::StrCat(kVariables, twoLosses("a", plain, scaled),
+                           isSwapped ? twoLosses("b", scaled, plain) : twoLosses("b", plain, scaled)));
+    runFunction(directory, "a", 2, {1}, {});
+    runFunction(directory, "b", 1, {}, {"--load-variables=variables"});
+    // Gradients are 6 and 6 or 7; rates 1, 1/2 and 1/4 of @w, and 1 and 1/2 of @v.
+    EXPECT_EQ(elementsOf(directory, "w"), std::vector<float>(5, -6 * 1.75F)) << isSwapped;
+    EXPECT_EQ(elementsOf(directory, "v"), (std::vector<float>{-9, -9, -10.5F, -9, -9})) << isSwapped;
+  }
+}
+
+/// The scale changes once in a step of several losses, in micro-batches, too.
+TEST(LossScale, SeveralLossesOfAStep) {
+  const std::string scale = " {loss_scale = #nn.loss_scale<initial = 8.0, interval = 2>}";
+  const std::string directory = makeDirectory();
+  writeFile(directory + "/module.mlir",
+            kVariables + twoLosses("train", minimized("first", scale), minimized("second", scale)));
+  for (const char *zero : {"stage=0", "stage=2,accumulate=2", "stage=3,strategy=tensor,accumulate=2"}) {
+    runFunction(directory, "train", 4, {2}, {std::string("--enable-zero=") + zero});
+    EXPECT_EQ(elementsOf(directory, "w"), std::vector<float>(5, -6 * 1.875F)) << zero; // four steps
+    EXPECT_EQ(elementsOf(directory, "v"), (std::vector<float>{-10.5F, -10.5F, -12.25F, -10.5F, -10.5F})) << zero;
+    const auto file = runtime::SafetensorsFile::open(directory + "/variables");
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(scalarOf<float>(*file, "optimizer.loss_scale"), 8) << zero; // 8, 16, 8, 8
+    EXPECT_EQ(scalarOf<double>(*file, "optimizer.finite_steps"), 1) << zero;
   }
 }
 

@@ -14,7 +14,7 @@ func.func @train(%g: tensor<16384x4xf32, #S>) {
 
 // -----
 
-// @exact_sums_c1_legal, @exact_sums_c2_legal, @exact_sums_c3_legal, @exact_sums_c4_legal: on 4. What says that it is not reproducible may be anything.
+// @exact_sums_c1_legal, @exact_sums_c2_legal, @exact_sums_c3_legal, @exact_sums_c4_legal, @exact_sums_c5_legal: on 4. What says that it is not reproducible may be anything.
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S = #sbp.nd<#p, [S(0)]>
 #S1 = #sbp.nd<#p, [S(1)]>
@@ -179,5 +179,23 @@ func.func @train(%x: tensor<16384x4xf32, #S>) {
 #p = #sbp.placement<"cpu", [dp = 4]>
 // expected-error @below {{'func.func' op @train has sbp.exact_sums = "batch", which must be an axis of #sbp.placement<"cpu", [dp = 4]>; 'sbp-exact-sums' writes it}}
 func.func @train(%x: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) attributes {sbp.exact_sums = "batch"} {
+  return
+}
+
+// -----
+
+// @exact_sums_c5
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S = #sbp.nd<#p, [S(0)]>
+sbp.variable @optimizer.loss_scale : tensor<f32> frozen
+sbp.variable @w : tensor<4xf32>
+func.func @train(%x: tensor<16384x4xf32, #S>) {
+  // expected-error @below {{'sbp.read' op of @train, which is to be reproducible, has a scale of the loss, by which gradients would leave what exact sums hold; leave out 'loss_scale', which f32 does not need, or 'reproducible'}}
+  %s = sbp.read @optimizer.loss_scale : tensor<f32>
+  %y = nn.mul %x, %s : (tensor<16384x4xf32, #S>, tensor<f32>) -> tensor<16384x4xf32>
+  %g = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<16384x4xf32>) -> tensor<4xf32>
+  %scope = sbp.scope "update" of @w
+  %f = sbp.fence %g in %scope : tensor<4xf32>
+  sbp.assign @w, %f : tensor<4xf32>
   return
 }

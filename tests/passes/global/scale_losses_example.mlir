@@ -61,3 +61,27 @@ func.func @in_f64(%g: tensor<4xf32>, %scale: tensor<f64>) {
   return
 }
 sbp.variable @w : tensor<4xf32>
+
+// -----
+
+// Two losses, the second of what the first has updated: each leaves out its own updates, and the scale changes once.
+sbp.variable @optimizer.loss_scale : tensor<f32> frozen
+sbp.variable @w : tensor<4xf32>
+// CHECK-LABEL: func.func @two_losses
+func.func @two_losses(%g: tensor<4xf32>) {
+  // CHECK: %[[i:.*]] = nn.nonfinite
+  // CHECK-NEXT: nn.update @w, %{{.*}} unless %[[i]] : tensor<f64>
+  // CHECK: %[[j:.*]] = nn.nonfinite
+  // CHECK-NEXT: %[[both:.*]] = nn.sum_parts %[[i]], %[[j]]
+  // CHECK: sbp.assign @optimizer.loss_scale
+  // CHECK-NEXT: nn.scale
+  // CHECK: sbp.assign @optimizer.finite_steps
+  // CHECK-NEXT: nn.update @w, %{{.*}} unless %[[j]] : tensor<f64>
+  // CHECK-NOT: sbp.assign @optimizer.loss_scale
+  %scale = sbp.read @optimizer.loss_scale : tensor<f32>
+  %scope = sbp.scope "update" of @w
+  nn.update @w, %g scaled by %scale : tensor<f32> in %scope {loss_scale = #nn.loss_scale<initial = 1024.0>} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  %h = nn.neg %g : (tensor<4xf32>) -> tensor<4xf32>
+  nn.update @w, %h scaled by %scale : tensor<f32> in %scope {loss_scale = #nn.loss_scale<initial = 1024.0>} : tensor<4xf32> with #nn.sgd<lr = 0.5>
+  return
+}
