@@ -403,6 +403,8 @@ absl::Status Variables::load(const std::string &path) {
   std::vector<Stored> all;
   for (const VariableInfo *variable : stored())
     all.push_back({variable, variable->name});
+  if (status.ok())
+    status = checkAll(*file, all);
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (absl::StatusOr<const VariableInfo *> known = find(tensor.name);
         status.ok() && (!known.ok() || (*known)->isCarried))
@@ -434,6 +436,8 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
     if (found != tensors.end())
       tensors.erase(found);
   }
+  if (status.ok())
+    status = checkAll(*file, weights);
   if (status = loadAll(file, status, weights); !status.ok())
     return status;
   std::vector<std::string> unused;
@@ -442,11 +446,15 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
   return unused;
 }
 
+absl::Status Variables::checkAll(const SafetensorsFile &file, const std::vector<Stored> &all) {
+  for (const Stored &stored : all)
+    if (absl::Status status = checkStored(file, stored.tensor, *stored.variable); !status.ok())
+      return status;
+  return absl::OkStatus();
+}
+
 absl::Status Variables::loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
                                 const std::vector<Stored> &all) {
-  for (const Stored &stored : all)
-    if (status.ok())
-      status = checkStored(*file, stored.tensor, *stored.variable);
   // Nothing has been changed so far, and will be only if no rank has an error.
   if (status = agree(status, "loading variables"); !status.ok())
     return status;

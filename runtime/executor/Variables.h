@@ -80,6 +80,8 @@ private:
     const VariableInfo *variable;
     std::string tensor;
   };
+  /// Whether the file has all of them, with their types and shapes.
+  static absl::Status checkAll(const SafetensorsFile &file, const std::vector<Stored> &all);
   /// `status` is what is known to be wrong on this rank.
   absl::Status loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
                        const std::vector<Stored> &all);
