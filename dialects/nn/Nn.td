@@ -591,7 +591,7 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     #nn.cosine<steps = 1000.0, end = 0.1, warmup = 100.0>`, the learning rate is the optimizer's times what that says.
     With `{clip_norm = 1.0}`, gradients whose norm, that of all of them together, is more are multiplied by clip_norm / (norm + 10^-6); with `{clip_value =
     0.5}`, elements are brought to -0.5 .. 0.5. With `{loss_scale = #nn.loss_scale<initial = 65536.0, ...>}` backward begins with that instead of 1, its
-    gradients are divided by it before all else, and a step in which one is not finite changes nothing but the scale.
+    gradients are divided by it before all else, and a step in which one is not finite updates nothing but the scale.
     - C1: The loss is a scalar.
     - C2: The optimizer is one that is known, and so is the schedule.
     - C3: clip_norm and clip_value are finite numbers above 0, and there is one of them at most.

@@ -1,12 +1,14 @@
 // Gradients of a loss that was multiplied are divided where updates get them, and the updates of a step in which one of
 // them is not finite are left out. What is counted lies as the gradients do, and nothing of them is moved for it.
 //
-//   before   nn.update @w, %g scaled by %scale in %s {loss_scale = ...} ...    nn.update @v, %h scaled by %scale in %t
-//   ... after    %f = sbp.fence %g in %s      %i = nn.nonfinite (%f * (1 / %scale))
+//   before   nn.update @w, %g scaled by %scale in %s {loss_scale = ...} ...
+//            nn.update @v, %h scaled by %scale in %t {loss_scale = ...} ...
+//   after    %f = sbp.fence %g in %s      %i = nn.nonfinite (%f * (1 / %scale))
 //            %k = sbp.fence %h in %t      %j = nn.nonfinite (%k * (1 / %scale))
 //            %n = nn.sum_parts %i, %j
 //            sbp.assign @optimizer.loss_scale, (backed off if %n is not 0, grown after enough steps, or as it was)
-//            nn.update @w, %f * (1 / %scale) unless %n in %s ...               nn.update @v, ... unless %n in %t ...
+//            nn.update @w, %f * (1 / %scale) unless %n in %s ...
+//            nn.update @v, %k * (1 / %scale) unless %n in %t ...
 #include "passes/global/GroupSums.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ScalarVariables.h"
