@@ -333,25 +333,53 @@ Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const I
   return builder.variable(builder.currentFunction(), name, shape, init, options);
 }
 
-/// Whether the optimizer, the schedule and what gradients are clipped to are what they may be.
-static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, const StepOptions &options) {
-  const std::optional<RateSchedule> &schedule = options.schedule;
+/// Null, after an error, where the group is none.
+static nn::ParametersAttr parametersOf(GraphBuilder &b, const ParameterGroup &group) {
+  MLIRContext *context = &b.state.context;
+  std::string wrong = group.optimizer->wrong().value_or("");
+  nn::ParametersAttr made;
+  if (wrong.empty()) {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) { wrong = diagnostic.str(); });
+    const SmallVector<StringRef> patterns(group.patterns.begin(), group.patterns.end());
+    made = nn::ParametersAttr::getChecked(
+        [&] { return emitError(b.location()); }, context, StringAttr::get(context, group.name),
+        Builder(context).getStrArrayAttr(patterns), nn::OptimizerAttr::get(context, group.optimizer));
+  }
+  if (!wrong.empty())
+    b.fail(absl::StrCat("is told of group '", group.name, "' that ", wrong));
+  return made;
+}
+
+/// What is wrong with the optimizer, the schedule or the scale, or nothing.
+static std::optional<std::string> wrongOf(const Optimizer &optimizer, const StepOptions &options) {
   std::optional<std::string> wrong = optimizer->wrong();
-  if (!wrong && schedule)
-    wrong = (*schedule)->wrong();
+  if (!wrong && options.schedule)
+    wrong = (*options.schedule)->wrong();
   if (!wrong && options.lossScale)
     wrong = nn::LossScaleModel(*options.lossScale).wrong();
-  if (wrong) {
+  return wrong;
+}
+
+/// Whether the optimizers, the schedule and what gradients are clipped to are what they may be.
+static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, const StepOptions &options) {
+  if (std::optional<std::string> wrong = wrongOf(optimizer, options)) {
     b.fail("is told that " + *wrong);
     return false;
   }
   MLIRContext *context = &b.state.context;
+  SmallVector<Attribute> groups;
+  for (const ParameterGroup &group : options.groups) {
+    groups.push_back(parametersOf(b, group));
+    if (!groups.back())
+      return false;
+  }
   auto number = [&](const std::optional<double> &said) { return said ? b.number(*said) : FloatAttr(); };
-  return b.append<nn::MinimizeOp>(loss, nn::OptimizerAttr::get(context, optimizer),
-                                  schedule ? nn::RateScheduleAttr::get(context, *schedule) : nn::RateScheduleAttr(),
-                                  number(options.clipNorm), number(options.clipValue),
-                                  options.lossScale ? nn::LossScaleAttr::get(context, *options.lossScale)
-                                                    : nn::LossScaleAttr());
+  return b.append<nn::MinimizeOp>(
+      loss, nn::OptimizerAttr::get(context, optimizer),
+      options.schedule ? nn::RateScheduleAttr::get(context, *options.schedule) : nn::RateScheduleAttr(),
+      number(options.clipNorm), number(options.clipValue),
+      options.lossScale ? nn::LossScaleAttr::get(context, *options.lossScale) : nn::LossScaleAttr(),
+      groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups));
 }
 
 void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {

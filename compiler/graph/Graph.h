@@ -128,6 +128,13 @@ struct VariableOptions {
   sbp::Policy policy = {}; ///< what ZeRO does with this variable alone; the rest, its group and the compiler are told
 };
 
+/// Variables of a step that an optimizer of their own updates.
+struct ParameterGroup {
+  std::string name;                  ///< letters, digits and underscores
+  std::vector<std::string> patterns; ///< of whole names of variables: "*.bias", where a star stands for any characters
+  Optimizer optimizer;               ///< its learning rate is the variable optimizer.NAME.learning_rate
+};
+
 struct StepOptions {
   /// Micro-batches that the step is computed in, one after the other, whose gradients are added up: a divisor of what
   /// the first axis (or that of ZeRO) splits of the inputs. The session's inputs and outputs stay those of the step.
@@ -147,6 +154,9 @@ struct StepOptions {
   /// or LossScale::fixed(1024). Gradients are divided by it before they are clipped and used; a step in which one is
   /// not finite changes no variable. Needed where variables are read as f16. The same in all steps of a graph.
   std::optional<LossScale> lossScale = std::nullopt;
+  /// Variables that are in none are updated by the optimizer of all; one that is in two is an error, and so is a group
+  /// of which no variable is trained.
+  std::vector<ParameterGroup> groups = {};
 };
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,8 @@ bool contains(Bounds bounds, double number) {
     int exponent = 0;
     return std::frexp(number, &exponent) == 0.5 && number >= 0x1p-126 && number <= 0x1p126;
   }
+  case Bounds::Flag:
+    return number == 0 || number == 1;
   }
   return false;
 }
@@ -51,6 +53,8 @@ std::string_view toString(Bounds bounds) {
     return "a whole number of at least 0";
   case Bounds::PowerOfTwo:
     return "a power of 2 from 2^-126 to 2^126";
+  case Bounds::Flag:
+    return "0 or 1";
   }
   return "";
 }

@@ -36,6 +36,7 @@ enum class Bounds {
   Count,       ///< a whole number, at least 1
   CountOrNone, ///< a whole number, at least 0
   PowerOfTwo,  ///< 2^n, n from -126 to 126: its inverse is another
+  Flag,        ///< 0 (no) or 1 (yes)
 };
 bool contains(Bounds bounds, double number);
 /// "a number of at least 0 and less than 1"

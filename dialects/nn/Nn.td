@@ -581,6 +581,27 @@ def Nn_LossScaleAttr : Nn_Named<"LossScale", "LossScaleModel", "::splitcast::Los
   let summary = "By what a loss is multiplied for backward: dialects/nn/LossScale.h";
 }
 
+def Nn_ParametersAttr : AttrDef<Nn_Dialect, "Parameters"> {
+  let summary = "Variables with an optimizer of their own";
+  let description = [{
+    `#nn.parameters<"no_decay" of ["*.bias"] with #nn.adamw<lr = 0.001, weight_decay = 0.0>>`. Patterns are of whole names of variables: a star stands
+    for any characters, also none.
+    - C1: The name is letters, digits and underscores, and not empty.
+    - C2: There is a pattern, and each is a string of at least one character.
+  }];
+  let attrName = "nn.parameters";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::ArrayAttr":$patterns, "OptimizerAttr":$optimizer);
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kKeyword = "parameters";
+    /// What stands behind the keyword; null after an error.
+    static ::mlir::Attribute parse(::mlir::DialectAsmParser &parser);
+    void print(::mlir::DialectAsmPrinter &printer) const;
+    bool matches(::llvm::StringRef variable) const;
+  }];
+}
+def Nn_ParametersArray : TypedArrayAttrBase<Nn_ParametersAttr, "groups of variables, each #nn.parameters">;
+
 def Nn_MinimizeOp : Nn_Op<"minimize"> {
   let summary = "One step of training: differentiate the loss and update the variables that it depends on";
   let description = [{
@@ -591,14 +612,17 @@ def Nn_MinimizeOp : Nn_Op<"minimize"> {
     #nn.cosine<steps = 1000.0, end = 0.1, warmup = 100.0>`, the learning rate is the optimizer's times what that says.
     With `{clip_norm = 1.0}`, gradients whose norm, that of all of them together, is more are multiplied by clip_norm / (norm + 10^-6); with `{clip_value =
     0.5}`, elements are brought to -0.5 .. 0.5. With `{loss_scale = #nn.loss_scale<initial = 65536.0, ...>}` backward begins with that instead of 1, its
-    gradients are divided by it before all else, and a step in which one is not finite updates nothing but the scale.
+    gradients are divided by it before all else, and a step in which one is not finite updates nothing but the scale; what the function assigns by hand, it assigns.
+    With `{groups = [#nn.parameters<"no_decay" of ["*.bias"] with #nn.adamw<lr = 0.001, weight_decay = 0.0>>]}`, variables of these names are updated by
+    that optimizer, whose learning rate is another variable, `optimizer.no_decay.learning_rate`.
     - C1: The loss is a scalar.
     - C2: The optimizer is one that is known, and so is the schedule.
     - C3: clip_norm and clip_value are finite numbers above 0, and there is one of them at most.
     - C4: A loss with a loss_scale is f32 or f64.
+    - C5: Groups have distinct names.
   }];
   let arguments = (ins Nn_FloatTensor:$loss, AnyAttr:$optimizer, OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm,
-                       OptionalAttr<F64Attr>:$clip_value, OptionalAttr<Nn_LossScaleAttr>:$loss_scale);
+                       OptionalAttr<F64Attr>:$clip_value, OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<Nn_ParametersArray>:$groups);
   let assemblyFormat = "$loss attr-dict `:` type($loss) `with` $optimizer (`schedule` $schedule^)?";
   let hasVerifier = 1;
 }
@@ -608,17 +632,18 @@ def Nn_UpdateOp : Nn_Op<"update", [AttrSizedOperandSegments, DeclareOpInterfaceM
   let description = [{
     Made by 'nn-differentiate'; 'nn-expand-optimizers' replaces it by elementwise ops and assignments. Gradients are clipped before by 'nn-clip-gradients', as
     nn.minimize says; updates of a function with the same `clip_set` share a norm. Before that, 'nn-scale-losses' divides those that are `scaled by` something.
-    `unless` a number is 0, the update changes neither the variable nor any state.
+    `unless` a number is 0, the update changes neither the variable nor any state. The `group` is that of nn.minimize which the variable is in.
     - C1: The variable exists and has the gradient's shape and element type.
     - C2: The optimizer is one that is known, and so is the schedule.
     - C3: clip_norm and clip_value are as nn.minimize's, and there is a clip_set where there is a clip_norm.
     - C4: What the gradient is scaled by is a scalar of f32 or f64, and there is a loss_scale with it.
     - C5: The number behind `unless` is a scalar of f64.
+    - C6: The optimizer updates variables of this shape.
   }];
   let arguments = (ins FlatSymbolRefAttr:$variable, Nn_FloatTensor:$gradient, Optional<Nn_FloatTensor>:$scale, Optional<Nn_DoubleTensor>:$unless,
                        Sbp_TokenType:$scope, AnyAttr:$optimizer,
                        OptionalAttr<AnyAttr>:$schedule, OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
-                       OptionalAttr<I64Attr>:$clip_set, OptionalAttr<Nn_LossScaleAttr>:$loss_scale);
+                       OptionalAttr<I64Attr>:$clip_set, OptionalAttr<Nn_LossScaleAttr>:$loss_scale, OptionalAttr<StrAttr>:$group);
   let assemblyFormat = "$variable `,` $gradient (`scaled` `by` $scale^ `:` type($scale))? (`unless` $unless^ `:` type($unless))? `in` $scope attr-dict `:` type($gradient) `with` $optimizer (`schedule` $schedule^)?";
 }
 

@@ -33,6 +33,16 @@ static bool canScale(RankedTensorType type) {
   return type.getRank() == 0 && (type.getElementType().isF32() || type.getElementType().isF64());
 }
 
+static LogicalResult verifyGroupNames(MinimizeOp op) {
+  if (!op.getGroupsAttr())
+    return success();
+  llvm::DenseSet<Attribute> names;
+  for (auto group : op.getGroupsAttr().getAsRange<ParametersAttr>())
+    if (!names.insert(group.getName()).second)
+      return op.emitOpError() << "has two groups called " << group.getName() << "; give each a name of its own";
+  return success();
+}
+
 LogicalResult MinimizeOp::verify() {
   if (getLoss().getType().getRank() != 0)
     return emitOpError() << "has a loss of type " << getLoss().getType()
@@ -42,7 +52,7 @@ LogicalResult MinimizeOp::verify() {
   if (getLossScale() && !canScale(getLoss().getType()))
     return emitOpError() << "has a loss_scale and a loss of type " << getLoss().getType()
                          << ", which scales overflow; compute the loss in f32";
-  return success();
+  return verifyGroupNames(*this);
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -64,6 +74,8 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << "; both come from nn.minimize, so write both or neither";
   if (getUnless() && getUnless().getType().getRank() != 0)
     return emitOpError() << "is left out by a " << getUnless().getType() << "; it must be a scalar of f64";
+  if (auto refused = cast<OptimizerAttr>(getOptimizer()).model()->refuses(getGradient().getType().getShape()))
+    return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but " << *refused;
   return success();
 }
 

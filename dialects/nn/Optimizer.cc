@@ -34,6 +34,10 @@ Expr Expr::as(const Expr &other) const {
   return make(builder->create<CastOp>(loc, tensor, elementOf(other.tensor)));
 }
 
+Expr Expr::small() const { return make(builder->create<CastOp>(loc, tensor, builder->getBF16Type())); }
+
+llvm::ArrayRef<int64_t> Expr::shape() const { return cast<RankedTensorType>(tensor.getType()).getShape(); }
+
 Expr operator+(const Expr &a, const Expr &b) { return a.make(a.builder->create<AddOp>(a.loc, a.tensor, b.tensor)); }
 Expr operator-(const Expr &a, const Expr &b) { return a.make(a.builder->create<SubOp>(a.loc, a.tensor, b.tensor)); }
 Expr operator*(const Expr &a, const Expr &b) { return a.make(a.builder->create<MulOp>(a.loc, a.tensor, b.tensor)); }
@@ -61,6 +65,15 @@ Expr sign(const Expr &x) {
   Expr above = x.make(x.builder->create<ReluGradOp>(x.loc, one, x.tensor));
   Expr below = x.make(x.builder->create<ReluGradOp>(x.loc, one, (x * -1.0).tensor));
   return above - below + relu(1.0 - relu(x)) * 0.0;
+}
+
+Expr norm(const Expr &x) {
+  Value parts = x.builder->create<SquarePartsOp>(x.loc, x.tensor);
+  return sqrt(x.make(x.builder->create<TotalOfPartsOp>(x.loc, parts)));
+}
+
+Expr matmul(const Expr &a, const Expr &b, bool transposeA, bool transposeB) {
+  return a.make(a.builder->create<MatmulOp>(a.loc, a.tensor, b.tensor, transposeA, transposeB));
 }
 
 Expr whole(const Expr &x) {

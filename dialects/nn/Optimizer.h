@@ -41,6 +41,10 @@ public:
   Expr wide() const;
   /// In the element type of `other`.
   Expr as(const Expr &other) const;
+  /// In bf16.
+  Expr small() const;
+  /// Extents, global.
+  llvm::ArrayRef<int64_t> shape() const;
 
   friend Expr operator+(const Expr &a, const Expr &b);
   friend Expr operator-(const Expr &a, const Expr &b);
@@ -65,6 +69,11 @@ public:
   friend Expr sign(const Expr &x);
   /// Towards zero. Requires |x| < 2^63.
   friend Expr whole(const Expr &x);
+  /// The root of the sum of all elements' squares, an f64 scalar. It has the same bits however the tensor is divided
+  /// over ranks; elements below 2^-112 in magnitude may be lost. Of at most 2^34 elements.
+  friend Expr norm(const Expr &x);
+  /// Of matrices. A variable that lies in parts is gathered for it.
+  friend Expr matmul(const Expr &a, const Expr &b, bool transposeA, bool transposeB);
 
 private:
   Expr make(mlir::Value value) const { return {*builder, loc, value}; }
@@ -78,6 +87,9 @@ private:
 inline Expr atMost(const Expr &x, double most) { return most - relu(most - x); }
 /// x^exponent of x >= 0.
 inline Expr pow(const Expr &x, double exponent) { return exp(log(x) * exponent); }
+
+Expr norm(const Expr &x);
+Expr matmul(const Expr &a, const Expr &b, bool transposeA = false, bool transposeB = false);
 
 /// What an optimizer makes its update of. All tensors have the variable's shape, and its type, f32 for f16, but where
 /// it says another.
@@ -100,6 +112,8 @@ public:
 class OptimizerModel : public Hyperparameters {
 public:
   virtual bool countsUpdates() const = 0;
+  /// Why it updates no variable of this shape, and what to do; or nothing.
+  virtual std::optional<std::string> refuses(llvm::ArrayRef<int64_t> shape) const = 0;
   /// The new value of the parameter.
   virtual Expr update(Update &update) const = 0;
   /// Also when the learning rate is none that the f32 which holds it while training can be.
@@ -123,6 +137,15 @@ template <typename T, typename = void> struct CountsUpdates : std::false_type {}
 template <typename T>
 struct CountsUpdates<T, std::void_t<decltype(T::kCountsUpdates)>> : std::bool_constant<T::kCountsUpdates> {};
 
+/// An optimizer that does not update variables of every shape says so: `static std::optional<std::string>
+/// refuses(llvm::ArrayRef<int64_t> shape)`.
+template <typename T, typename = void> struct Refuses {
+  static std::optional<std::string> of(llvm::ArrayRef<int64_t>) { return std::nullopt; }
+};
+template <typename T> struct Refuses<T, std::void_t<decltype(&T::refuses)>> {
+  static std::optional<std::string> of(llvm::ArrayRef<int64_t> shape) { return T::refuses(shape); }
+};
+
 HyperparameterNames<OptimizerModel> &optimizers();
 HyperparameterNames<RateModel> &rates();
 
@@ -130,6 +153,7 @@ template <typename T> class OptimizerModelOf : public HyperparametersOf<T, Optim
 public:
   using HyperparametersOf<T, OptimizerModel>::HyperparametersOf;
   bool countsUpdates() const override { return CountsUpdates<T>::value; }
+  std::optional<std::string> refuses(llvm::ArrayRef<int64_t> shape) const override { return Refuses<T>::of(shape); }
   std::optional<std::string> wrong() const override {
     if (optimizers().isAnothers<T>())
       return std::string(T::kName) + " is another optimizer's name; give yours its own";

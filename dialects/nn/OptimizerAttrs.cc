@@ -131,6 +131,8 @@ Attribute NnDialect::parseAttribute(DialectAsmParser &parser, Type) const {
     return parseNamed<RateScheduleAttr>(parser, name, *rate);
   if (name.str() == LossScale::kName)
     return parseNamed<LossScaleAttr>(parser, name, LossScaleModel(LossScale()));
+  if (name == ParametersAttr::kKeyword)
+    return ParametersAttr::parse(parser);
   parser.emitError(at) << "'" << name << "' is no attribute of nn; optimizers are " << knownOptimizers()
                        << ", schedules of the learning rate " << knownRates();
   return {};
@@ -140,7 +142,8 @@ void NnDialect::printAttribute(Attribute attr, DialectAsmPrinter &printer) const
   llvm::TypeSwitch<Attribute>(attr)
       .Case([&](OptimizerAttr optimizer) { print(optimizer, *optimizer.model(), printer); })
       .Case([&](RateScheduleAttr rate) { print(rate, *rate.model(), printer); })
-      .Case([&](LossScaleAttr scale) { print(scale, *scale.model(), printer); });
+      .Case([&](LossScaleAttr scale) { print(scale, *scale.model(), printer); })
+      .Case([&](ParametersAttr group) { group.print(printer); });
 }
 
 LogicalResult OptimizerAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr name,

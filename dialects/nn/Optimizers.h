@@ -7,6 +7,8 @@
 
 #include "dialects/nn/Optimizer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace splitcast {
@@ -77,19 +79,25 @@ struct Adam {
     return p - step(u, *this);
   }
 
-  /// lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon), with m and v updated first.
-  template <typename T> static nn::Expr step(nn::Update &u, const T &numbers) {
+  /// By what the parameter would be changed, by a learning rate of 1: quotient / divisor.
+  struct Direction {
+    nn::Expr quotient; ///< m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon), with m and v updated first
+    nn::Expr divisor;  ///< 1 - beta1^t, in f64: 1 - 0.999 in f32 is off by 1e-5
+  };
+  template <typename T> static Direction direction(nn::Update &u, const T &numbers) {
     nn::Expr g = u.gradient(), m = u.state("exp_avg"), v = u.state("exp_avg_sq");
     m = m * numbers.beta1 + g * (1 - numbers.beta1);
     v = v * numbers.beta2 + g * g * (1 - numbers.beta2);
     u.setState("exp_avg", m);
     u.setState("exp_avg_sq", v);
-    // The corrections in f64: 1 - 0.999 in f32 is off by 1e-5.
     nn::Expr power1 = u.power("beta1_power", numbers.beta1), power2 = u.power("beta2_power", numbers.beta2);
-    nn::Expr lr = u.learningRate();
-    nn::Expr stepSize = (lr.wide() / (1.0 - power1)).as(g);
     nn::Expr correction2 = sqrt(1.0 - power2).as(g);
-    return stepSize * (m / (sqrt(v) / correction2 + numbers.epsilon));
+    return {m / (sqrt(v) / correction2 + numbers.epsilon), 1.0 - power1};
+  }
+
+  template <typename T> static nn::Expr step(nn::Update &u, const T &numbers) {
+    Direction to = direction(u, numbers);
+    return (u.learningRate().wide() / to.divisor).as(to.quotient) * to.quotient;
   }
 };
 
@@ -176,8 +184,84 @@ struct Lion {
   }
 };
 
+/// r = Adam's direction + weight_decay p; p <- p - lr |p| / |r| r, where a norm that is 0 counts as |r|. You and others
+/// 2020, arXiv:1904.00962, algorithm 2, with phi(z) = z.
+struct Lamb {
+  double lr;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weightDecay = 0.01;
+
+  static constexpr std::string_view kName = "lamb";
+  static constexpr bool kCountsUpdates = true;
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) { AdamW::numbers(self, each); }
+  nn::Expr update(nn::Update &u) const {
+    nn::Expr p = u.parameter();
+    Adam::Direction to = Adam::direction(u, *this);
+    nn::Expr r = to.quotient / to.divisor.as(p) + p * weightDecay;
+    nn::Expr ofParameter = norm(p), ofStep = norm(r);
+    nn::Expr one = ofStep * 0.0 + 1.0;
+    nn::Expr trust = select(ofParameter * ofStep, ofParameter / ofStep, one);
+    return p - (u.learningRate().wide() * trust).as(p) * r;
+  }
+};
+
+/// For matrices [rows, columns]. m <- momentum m + (1 - momentum) g, and d is that, or with nesterov momentum m + (1 -
+/// momentum) g; p <- (1 - lr weight_decay) p - lr s O, where O is d with singular values of about 1: from d / |d| on,
+/// `steps` times x <- a x + (b x x^T + c (x x^T)^2) x. Jordan and others 2024, "Muon: an optimizer for hidden layers in
+/// neural networks". s = sqrt(max(1, rows / columns)), or with match_rms_adamw 0.2 sqrt(max(rows, columns)): Liu and
+/// others 2025, arXiv:2502.16982. With bf16, the steps are computed in that. Defaults are PyTorch's, but for that type.
+struct Muon {
+  double lr;
+  double momentum = 0.95, weightDecay = 0.1, nesterov = 1;
+  double a = 3.4445, b = -4.775, c = 2.0315, epsilon = 1e-7, steps = 5;
+  double matchRmsAdamw = 0, bf16 = 0;
+
+  static constexpr std::string_view kName = "muon";
+  template <typename Self, typename Each> static void numbers(Self &self, Each &&each) {
+    each("lr", self.lr, Bounds::NotNegative);
+    each("momentum", self.momentum, Bounds::UpToOne);
+    each("weight_decay", self.weightDecay, Bounds::NotNegative);
+    each("nesterov", self.nesterov, Bounds::Flag);
+    each("a", self.a, Bounds::Number);
+    each("b", self.b, Bounds::Number);
+    each("c", self.c, Bounds::Number);
+    each("epsilon", self.epsilon, Bounds::NotNegative);
+    each("steps", self.steps, Bounds::Count);
+    each("match_rms_adamw", self.matchRmsAdamw, Bounds::Flag);
+    each("bf16", self.bf16, Bounds::Flag);
+  }
+  static std::optional<std::string> refuses(llvm::ArrayRef<int64_t> shape) {
+    if (shape.size() == 2)
+      return std::nullopt;
+    return "muon updates matrices alone; put variables of other shapes into a group with another optimizer";
+  }
+  nn::Expr update(nn::Update &u) const {
+    nn::Expr p = u.parameter(), g = u.gradient(), m = u.state("momentum"), lr = u.learningRate();
+    m = m * momentum + g * (1 - momentum);
+    u.setState("momentum", m);
+    nn::Expr d = nesterov != 0 ? m * momentum + g * (1 - momentum) : m;
+    const double rows = p.shape()[0], columns = p.shape()[1];
+    const double scale =
+        matchRmsAdamw != 0 ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
+    return p - lr * weightDecay * p - lr * scale * orthogonal(d).as(p);
+  }
+
+private:
+  nn::Expr orthogonal(const nn::Expr &d) const {
+    nn::Expr x = d / (relu(norm(d) - epsilon) + epsilon).as(d);
+    if (bf16 != 0)
+      x = x.small();
+    const bool isTall = d.shape()[0] > d.shape()[1]; // of x^T x, the smaller, then
+    for (int step = 0; step < steps; ++step) {
+      nn::Expr square = matmul(x, x, isTall, !isTall);
+      nn::Expr factor = square * b + matmul(square, square) * c;
+      x = x * a + (isTall ? matmul(x, factor) : matmul(factor, x));
+    }
+    return x;
+  }
+};
+
 /// What `#nn.NAME<...>` and flags know without being told.
-using Optimizers = std::tuple<Sgd, Momentum, Nesterov, Adam, AdamW, Adagrad, RmsProp, Lion>;
+using Optimizers = std::tuple<Sgd, Momentum, Nesterov, Adam, AdamW, Adagrad, RmsProp, Lion, Lamb, Muon>;
 
 } // namespace splitcast
 

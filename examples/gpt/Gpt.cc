@@ -22,6 +22,8 @@ struct GptFlags {
   std::string optimizerText = "adamw", scheduleText;
   std::optional<Optimizer> optimizer; ///< set by check
   std::optional<RateSchedule> schedule;
+  std::vector<std::string> groupTexts;
+  std::vector<ParameterGroup> groups; ///< set by check
   std::string lossScaleText;
   std::optional<LossScale> lossScale; ///< set by check
   double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
@@ -44,6 +46,7 @@ void build(Graph &graph, const GptFlags &flags) {
   if (flags.clipValue > 0)
     step.clipValue = flags.clipValue;
   step.lossScale = flags.lossScale;
+  step.groups = flags.groups;
   graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
   // Reads the same variables, however they lie; nothing here knows of ZeRO.
@@ -90,13 +93,39 @@ absl::Status readOptimizer(GptFlags &flags) {
   return absl::OkStatus();
 }
 
+/// "no_decay:*.bias,*.norm.weight:adamw,weight-decay=0": name, patterns, and an optimizer, whose rate is --lr where it
+/// says none.
+absl::Status readGroup(const std::string &text, GptFlags &flags) {
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 2));
+  if (parts.size() < 3)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--group=", text, " has ", parts.size(), " parts; write NAME:PATTERN,...:OPTIMIZER"));
+  std::string optimizerText = parts[2];
+  if (!saysNumber(optimizerText, "lr"))
+    absl::StrAppendFormat(&optimizerText, ",lr=%.17g", flags.lr);
+  std::optional<Optimizer> optimizer;
+  if (auto wrong = parseOptimizer(optimizerText, &optimizer))
+    return absl::InvalidArgumentError(absl::StrCat("--group=", text, ": ", *wrong));
+  flags.groups.push_back({parts[0], absl::StrSplit(parts[1], ','), *optimizer});
+  return absl::OkStatus();
+}
+
+absl::Status readGroups(GptFlags &flags) {
+  for (const std::string &text : flags.groupTexts)
+    if (absl::Status status = readGroup(text, flags); !status.ok())
+      return status;
+  return absl::OkStatus();
+}
+
 absl::Status check(GptFlags &flags) {
   if (flags.text.empty())
     return absl::InvalidArgumentError("no text is given; write --text=FILE");
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
-  if (absl::Status status = readOptimizer(flags); !status.ok() || flags.lossScaleText.empty())
+  if (absl::Status status = readOptimizer(flags); !status.ok())
+    return status;
+  if (absl::Status status = readGroups(flags); !status.ok() || flags.lossScaleText.empty())
     return status;
   nn::LossScaleModel model{LossScale()};
   if (auto wrong = model.parse(flags.lossScaleText))
@@ -186,6 +215,13 @@ int main(int argc, char **argv) {
   flags.addString("schedule", &gpt.scheduleText, "NAME,NUMBER=X,...",
                   absl::StrCat("by what the learning rate is multiplied: ", nn::knownRates(),
                                "; cosine,steps=1500,warmup=100 say"));
+  flags.addParsed("group", "NAME:PATTERN,...:OPTIMIZER",
+                  "variables with an optimizer of their own, by names in which * is any text: "
+                  "no_decay:*.bias,*norm.weight:adamw,weight-decay=0",
+                  true, [&](const std::string &text) {
+                    gpt.groupTexts.push_back(text);
+                    return absl::OkStatus();
+                  });
   flags.addNumber("clip-norm", &gpt.clipNorm, 0, 1e30, "that all gradients together have at most; 0: any");
   flags.addNumber("clip-value", &gpt.clipValue, 0, 1e30, "that an element of a gradient has at most; 0: any");
   flags.addString(

@@ -8,6 +8,7 @@
 // something is assigned between reads, of those behind the last assignment.
 //
 // With a loss_scale the gradient of the loss is that, read from a variable, instead of 1; updates are `scaled by` it.
+// Variables of a group are updated by its optimizer.
 //
 //   before   %0 = sbp.read @w
 //            %1 = nn.matmul %x, %0
@@ -21,6 +22,7 @@
 //            %7 = nn.matmul %x, %6 {transpose_a}
 //            %8 = sbp.scope "update" of @w
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
+#include "passes/global/ParameterGroups.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
 #include "passes/global/ScalarVariables.h"
@@ -105,7 +107,8 @@ public:
     for (Operation *op : llvm::reverse(slice))
       if (activeOps.contains(op))
         differentiate(op);
-    emitUpdates();
+    if (failed(emitUpdates()))
+      return failure();
     minimize.erase();
     return success();
   }
@@ -280,7 +283,7 @@ private:
       accumulate(operand, gradient);
   }
 
-  void emitUpdates() {
+  LogicalResult emitUpdates() {
     // The updates of this loss share a norm with those of no other.
     const IntegerAttr set =
         minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
@@ -292,14 +295,29 @@ private:
       if (sum)
         sums.push_back({cast<FlatSymbolRefAttr>(symbol), sum});
     }
-    for (auto [variable, sum] : sums) {
-      Location loc = minimize.getLoc();
-      Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
-                                                 nullptr, variable);
-      updates.add(builder.create<nn::UpdateOp>(
-          loc, variable, sum, scale, /*unless=*/Value(), scope, minimize.getOptimizer(), minimize.getScheduleAttr(),
-          minimize.getClipNormAttr(), minimize.getClipValueAttr(), set, minimize.getLossScaleAttr()));
-    }
+    ParameterGroups groups(minimize);
+    for (auto [variable, sum] : sums)
+      if (failed(emitUpdate(variable, sum, set, groups)))
+        return failure();
+    return groups.verifyUsed();
+  }
+
+  LogicalResult emitUpdate(FlatSymbolRefAttr variable, Value gradient, IntegerAttr clipSet, ParameterGroups &groups) {
+    FailureOr<nn::ParametersAttr> group = groups.of(variable.getValue());
+    if (failed(group))
+      return failure();
+    auto optimizer = *group ? group->getOptimizer() : cast<nn::OptimizerAttr>(minimize.getOptimizer());
+    const auto type = cast<RankedTensorType>(gradient.getType());
+    if (auto refused = optimizer.model()->refuses(type.getShape()))
+      return minimize.emitOpError() << "trains " << variable << ", " << nn::undecided(type) << ", but " << *refused;
+    Location loc = minimize.getLoc();
+    Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Update),
+                                               nullptr, variable);
+    updates.add(builder.create<nn::UpdateOp>(loc, variable, gradient, scale, /*unless=*/Value(), scope, optimizer,
+                                             minimize.getScheduleAttr(), minimize.getClipNormAttr(),
+                                             minimize.getClipValueAttr(), clipSet, minimize.getLossScaleAttr(),
+                                             *group ? group->getName() : StringAttr()));
+    return success();
   }
 
   nn::MinimizeOp minimize;

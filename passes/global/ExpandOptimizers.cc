@@ -5,7 +5,7 @@
 // the update's scope, so that ZeRO can decide where it is computed. Powers of betas count updates: variables share them
 // when the same functions update them by the same optimizers (UpdateSets), since a variable that a second function
 // updates, too, is further on than the others. A schedule of the learning rate counts the runs of functions that update
-// by it.
+// by it. Each group of variables has a learning rate, and counts of updates, of its own, named after it.
 //
 //   before   nn.update @w, %g in %s with #nn.momentum<lr = 0.5, momentum = 0.9>
 //   after    sbp.variable @w.momentum ... state_of @w role "momentum"
@@ -36,9 +36,12 @@ namespace splitcast {
 
 namespace {
 
+/// "optimizer." or, of a group of variables, "optimizer.no_decay."
+std::string nameAfterGroup(StringRef group) { return ("optimizer." + group + (group.empty() ? "" : ".")).str(); }
+
 /// "optimizer.train.tune.", of what belongs to these functions alone.
-std::string nameAfterFunctions(const llvm::SetVector<StringRef> &functions, llvm::StringSet<> &taken) {
-  std::string name = "optimizer." + llvm::join(functions, ".") + ".", numbered = name;
+std::string nameAfterFunctions(StringRef group, const llvm::SetVector<StringRef> &functions, llvm::StringSet<> &taken) {
+  std::string name = nameAfterGroup(group) + llvm::join(functions, ".") + ".", numbered = name;
   for (int number = 1; !taken.insert(numbered).second; ++number)
     numbered = name + std::to_string(number) + ".";
   return numbered;
@@ -63,16 +66,20 @@ public:
       LeftOut leftOut;
       for (auto op : function.getOps<nn::UpdateOp>())
         if (cast<nn::OptimizerAttr>(op.getOptimizer()).model()->countsUpdates())
-          histories[op.getVariable()].add(function, op.getOptimizer(), leftOut.number(op));
+          histories[op.getVariable()].add(function, op, leftOut.number(op));
     }
-    std::map<std::vector<Counted>, std::string> prefixes;
+    std::map<StringRef, std::map<std::vector<Counted>, std::string>> prefixes; // by group
     for (const auto &[variable, history] : histories)
-      prefixes[history.updates];
+      prefixes[history.group][history.updates];
     llvm::StringSet<> taken;
+    for (const auto &[group, ofGroup] : prefixes)
+      taken.insert(nameAfterGroup(group));
     for (const auto &[variable, history] : histories) {
-      std::string &prefix = prefixes[history.updates];
+      auto &ofGroup = prefixes[history.group];
+      std::string &prefix = ofGroup[history.updates];
       if (prefix.empty())
-        prefix = prefixes.size() == 1 ? "optimizer." : nameAfterFunctions(history.functions, taken);
+        prefix = ofGroup.size() == 1 ? nameAfterGroup(history.group)
+                                     : nameAfterFunctions(history.group, history.functions, taken);
       prefixOf[variable] = prefix;
     }
   }
@@ -85,9 +92,12 @@ private:
   struct History {
     std::vector<Counted> updates;
     llvm::SetVector<StringRef> functions;
+    StringRef group; ///< in the first of the functions
 
-    void add(func::FuncOp function, Attribute optimizer, int64_t leftOut) {
-      updates.emplace_back(function.getAsOpaquePointer(), optimizer.getAsOpaquePointer(), leftOut);
+    void add(func::FuncOp function, nn::UpdateOp op, int64_t leftOut) {
+      if (updates.empty())
+        group = op.getGroup().value_or("");
+      updates.emplace_back(function.getAsOpaquePointer(), op.getOptimizer().getAsOpaquePointer(), leftOut);
       functions.insert(function.getSymName());
     }
   };
@@ -116,7 +126,8 @@ public:
     }
     llvm::StringSet<> taken;
     for (const auto &[schedule, ofSchedule] : functions)
-      nameOf[schedule] = (functions.size() == 1 ? "optimizer." : nameAfterFunctions(ofSchedule, taken)) + "step";
+      nameOf[schedule] =
+          (functions.size() == 1 ? nameAfterGroup("") : nameAfterFunctions("", ofSchedule, taken)) + "step";
   }
 
   /// Of an update by a schedule.
@@ -135,25 +146,24 @@ public:
   FunctionUpdates(func::FuncOp function, SymbolTable &symbols, const UpdateSets &sets, const ScheduleCounters &counters)
       : symbols(symbols), sets(sets), counters(counters) {
     for (auto assign : function.getOps<sbp::AssignOp>())
-      if (assign.getVariable() == kLearningRate)
-        rateAssigns.push_back(assign);
+      assigns[assign.getVariable()].push_back(assign);
   }
 
   sbp::VariableOp find(StringRef name) { return symbols.lookup<sbp::VariableOp>(name); }
 
   void noteAssigned(StringRef variable) {
-    if (variable == kLearningRate)
-      learningRate = {};
+    if (auto rate = rates.find(variable); rate != rates.end())
+      rate->second.value = {};
   }
 
-  /// The read of the learning rate that has its value at `op`; null: none has yet.
-  Value &learningRateAt(Operation *op) {
-    for (; nextAssign < rateAssigns.size() && rateAssigns[nextAssign]->isBeforeInBlock(op); ++nextAssign)
-      learningRate = {};
-    return learningRate;
+  /// The read of the learning rate of this name that has its value at `op`; null: none has yet.
+  Value &learningRateAt(StringRef name, Operation *op) {
+    Rate &rate = rates[name];
+    ArrayRef<Operation *> byUser = assigns[name];
+    for (; rate.nextAssign < byUser.size() && byUser[rate.nextAssign]->isBeforeInBlock(op); ++rate.nextAssign)
+      rate.value = {};
+    return rate.value;
   }
-
-  static constexpr llvm::StringLiteral kLearningRate = "optimizer.learning_rate";
 
   SymbolTable &symbols;
   const UpdateSets &sets;
@@ -164,9 +174,13 @@ public:
   llvm::StringMap<int64_t> countedUpdates;                 ///< so far, by variable
 
 private:
-  SmallVector<Operation *> rateAssigns; ///< by the user, in their order
-  size_t nextAssign = 0;                ///< of these, the first that has not been passed
-  Value learningRate;
+  struct Rate {
+    size_t nextAssign = 0; ///< of those by the user, the first that has not been passed
+    Value value;
+  };
+
+  llvm::StringMap<SmallVector<Operation *>> assigns; ///< by the user, in their order, by variable
+  llvm::StringMap<Rate> rates;                       ///< by name
 };
 
 class VariableUpdate : public nn::Update {
@@ -224,12 +238,12 @@ public:
   }
 
   nn::Expr learningRate() override {
-    Value &rate = function.learningRateAt(op);
+    const std::string name = nameAfterGroup(op.getGroup().value_or("")) + "learning_rate";
+    Value &rate = function.learningRateAt(name, op);
     double initial = model->learningRate();
-    checkLearningRate(initial);
+    checkLearningRate(name, initial);
     if (!rate)
-      rate = readUndecided(opBuilder, op.getLoc(),
-                           scalarVariable(FunctionUpdates::kLearningRate, opBuilder.getF32Type(), initial));
+      rate = readUndecided(opBuilder, op.getLoc(), scalarVariable(name, opBuilder.getF32Type(), initial));
     if (op.getSchedule())
       return scheduled(rate, *op.getSchedule()).as(parameter());
     return expr(rate).as(parameter());
@@ -288,15 +302,16 @@ private:
     return b.create<sbp::VariableOp>(op.getLoc(), name, RankedTensorType::get({}, element));
   }
 
-  void checkLearningRate(double initial) {
-    sbp::VariableOp known = function.find(FunctionUpdates::kLearningRate);
+  void checkLearningRate(StringRef name, double initial) {
+    sbp::VariableOp known = function.find(name);
     auto init = known ? dyn_cast_or_null<sbp::ConstantInitAttr>(known.getInitAttr()) : sbp::ConstantInitAttr();
     // Compared as what it is, an f32; NaN is no number to begin with.
     if (init && static_cast<float>(init.getValue().getValueAsDouble()) != static_cast<float>(initial))
-      fail() << "starts @optimizer.learning_rate at " << initial << ", but it is there with "
-             << init.getValue().getValueAsDouble()
-             << "; one module has one learning rate: give both this lr, and where one is to have another, declare "
-                "@optimizer.learning_rate and assign it before each update";
+      fail()
+          << "starts @" << name << " at " << initial << ", but it is there with " << init.getValue().getValueAsDouble()
+          << "; one module has one learning rate, and one for each of nn.minimize's groups: put variables that are to "
+             "have another into a group, or assign @"
+          << name << " before each update";
   }
 
   /// As formulas have it: f16, which holds no epsilon of 1e-8, as f32.

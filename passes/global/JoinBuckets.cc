@@ -2,7 +2,8 @@
 //
 // JoinPlan says what is done together and in which order; this file writes it. A value that is a slot, S(@bucket), is
 // represented by the range that it lies in. An elementwise op on slots becomes one on the range, and the same op on the
-// same ranges is made once: so the updates of all members are one.
+// same ranges is made once: so the updates of all members are one. What only some members need, MemberOps.h makes of
+// them alone.
 //
 //   before   %0 = sbp.boxing %ga : #P -> S(@l, 0 of 64)     %1 = sbp.boxing %gb : #P -> S(@l, 48 of 64)
 //            %2 = nn.neg %0                                  %3 = nn.neg %1
@@ -12,6 +13,7 @@
 //            %n = nn.neg %s
 //            sbp.bucket_assign @l, %n
 #include "passes/global/JoinPlan.h"
+#include "passes/global/MemberOps.h"
 #include "passes/global/Passes.h"
 #include "passes/global/SplitBoxing.h"
 
@@ -343,6 +345,7 @@ struct JoinBuckets : splitcast::impl::JoinBucketsPassBase<JoinBuckets> {
       splitBucketBoxings(function.getBody().front());
       if (failed(FunctionWriter(function.getBody().front(), *table).run()))
         return signalPassFailure();
+      computeByMember(function.getBody().front(), *table);
     }
   }
 

@@ -29,7 +29,8 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
   let description = [{
     Reverse mode over GradientOpInterface. Backward ops hang on a value that is fenced in a scope "backward", by which later
     passes know them. A gradient with several contributions is their sum, in the reverse order of the uses. Variables that
-    are frozen or carried, or on which the loss does not depend, get no update. Ops on the way that have no gradient are reported, all
+    are frozen or carried, or on which the loss does not depend, get no update; those in one of nn.minimize's groups are updated by its optimizer. A group
+    of none of them is an error, and so is a variable in two, and one of a shape that its optimizer does not update. Ops on the way that have no gradient are reported, all
     of them at once. An update has the gradient at one value: where a variable is assigned between reads of it, what was read before counts as
     a constant. From tests/passes/global/differentiate_example.mlir:
     ```mlir
@@ -92,7 +93,8 @@ def ExpandOptimizersPass : Pass<"nn-expand-optimizers", "mlir::ModuleOp"> {
     State is a variable beside its own (@w.exp_avg), with its type and group; the learning rate is a variable too. So are
     the powers of betas, which say how many updates a variable has had: variables that have the same updates, by the same
     optimizers in the same functions, share them. Where all do, these are @optimizer.beta1_power and
-    @optimizer.beta2_power; else each of the sets is named after its functions, @optimizer.generator.beta1_power.
+    @optimizer.beta2_power; else each of the sets is named after its functions, @optimizer.generator.beta1_power. Groups of variables have
+    their own: @optimizer.no_decay.learning_rate, @optimizer.no_decay.beta1_power.
     Everything that an update reads is fenced in the scope of that update. From
     tests/passes/global/expand_optimizers_example.mlir:
     ```mlir
@@ -262,7 +264,7 @@ def JoinBucketsPass : Pass<"sbp-join-buckets", "mlir::ModuleOp"> {
     A value that is a slot, S(@bucket), becomes the range that it lies in. Boxings of one bucket that belong together become one:
     reductions stand where the last member is there, gathers where the first is wanted. Elementwise ops on slots become ops on
     the range, and those that do the same to the same ranges are one: the update of a bucket is one op however many members it
-    has, and a member that is updated otherwise is assigned alone. What an op depends on always comes before it: boxings of which one
+    has. What only some members need is made of their parts, and these are assigned alone. What an op depends on always comes before it: boxings of which one
     depends on the other do not belong together. From tests/passes/global/join_buckets_example.mlir:
     ```mlir
     %1 = sbp.boxing %gw : tensor<2x17xf32, #P> -> tensor<2x17xf32, #S_l_0_>                                              // before

@@ -11,11 +11,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -33,29 +35,45 @@ protected:
     ASSERT_FALSE(document->is_discarded());
   }
 
-  /// Two variables, of the first 5 and the other 8 elements, that lie in one bucket or by rows.
-  mlir::OwningOpRef<mlir::ModuleOp> module(int64_t ranks, const std::string &optimizer, const std::string &schedule,
-                                           const std::string &clip = "") {
+  /// Two variables, w.a and w.b, that lie in one bucket or by rows, where one problem's elements begin, and slopes.
+  struct Problem {
+    sbp::Shape a, b;
+    const json *numbers;
+
+    int64_t elements() const { return sbp::numElements(a) + sbp::numElements(b); }
+  };
+  static Problem vectors() { return {{5}, {8}, document}; }
+  static Problem matrices() { return {{4, 3}, {2, 5}, &(*document)["matrices"]}; }
+
+  /// tensor<6x5xf32, #S0>, of a shape with or without rows before it.
+  static std::string type(const sbp::Shape &shape, const char *signature, const char *rows = "") {
+    return absl::StrCat("tensor<", rows, absl::StrJoin(shape, "x"), "xf32", signature, ">");
+  }
+
+  /// The text of one variable's part of the loss, %l.a say.
+  static std::string slopeOf(const std::string &name, const sbp::Shape &shape) {
+    const std::string rows = type(shape, "", "6x"), whole = type(shape, "");
+    std::vector<int64_t> dims(shape.size() + 1);
+    std::iota(dims.begin(), dims.end(), 0);
+    return absl::StrCat("  %w", name, " = sbp.read @w.", name, " : ", whole, "\n  %m", name, " = nn.mul %", name,
+                        ", %w", name, " : (", type(shape, ", #S0", "6x"), ", ", whole, ") -> ", rows, "\n  %l", name,
+                        " = nn.reduce_sum %m", name, " {dims = array<i64: ", absl::StrJoin(dims, ", "), ">} : (", rows,
+                        ") -> tensor<f32>\n");
+  }
+
+  mlir::OwningOpRef<mlir::ModuleOp> module(const Problem &of, int64_t ranks, const std::string &optimizer,
+                                           const std::string &schedule, const std::string &said = "") {
+    const std::string a = type(of.a, ", #B"), b = type(of.b, ", #B");
     const std::string text = absl::StrCat(
         "#p = #sbp.placement<\"cpu\", [dp = ", ranks, "]>\n#S0 = #sbp.nd<#p, [S(0)]>\n#B = #sbp.nd<#p, [B]>\n",
-        R"(module attributes {sbp.placement = #p} {
-sbp.variable @w.a : tensor<5xf32, #B> init #sbp.constant<0.0>
-sbp.variable @w.b : tensor<8xf32, #B> init #sbp.constant<0.0>
-func.func @start(%a: tensor<5xf32, #B>, %b: tensor<8xf32, #B>) {
-  sbp.assign @w.a, %a : tensor<5xf32, #B>
-  sbp.assign @w.b, %b : tensor<8xf32, #B>
-  return
-}
-func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f32, #B> {
-  %0 = sbp.read @w.a : tensor<5xf32>
-  %1 = sbp.read @w.b : tensor<8xf32>
-  %2 = nn.mul %a, %0 : (tensor<6x5xf32, #S0>, tensor<5xf32>) -> tensor<6x5xf32>
-  %3 = nn.mul %b, %1 : (tensor<6x8xf32, #S0>, tensor<8xf32>) -> tensor<6x8xf32>
-  %4 = nn.reduce_sum %2 {dims = array<i64: 0, 1>} : (tensor<6x5xf32>) -> tensor<f32>
-  %5 = nn.reduce_sum %3 {dims = array<i64: 0, 1>} : (tensor<6x8xf32>) -> tensor<f32>
-  %6 = nn.add %4, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        "module attributes {sbp.placement = #p} {\nsbp.variable @w.a : ", a,
+        " init #sbp.constant<0.0>\nsbp.variable @w.b : ", b, " init #sbp.constant<0.0>\nfunc.func @start(%a: ", a,
+        ", %b: ", b, ") {\n  sbp.assign @w.a, %a : ", a, "\n  sbp.assign @w.b, %b : ", b,
+        "\n  return\n}\nfunc.func @train(%a: ", type(of.a, ", #S0", "6x"), ", %b: ", type(of.b, ", #S0", "6x"),
+        ") -> tensor<f32, #B> {\n", slopeOf("a", of.a), slopeOf("b", of.b),
+        R"(  %6 = nn.add %la, %lb : (tensor<f32>, tensor<f32>) -> tensor<f32>
   nn.minimize %6 )",
-        clip, " : tensor<f32> with ", optimizer, schedule.empty() ? "" : absl::StrCat(" schedule ", schedule), R"(
+        said, " : tensor<f32> with ", optimizer, schedule.empty() ? "" : absl::StrCat(" schedule ", schedule), R"(
   %7 = sbp.boxing %6 : tensor<f32> -> tensor<f32, #B>
   return %7 : tensor<f32, #B>
 }
@@ -69,31 +87,35 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
     return Tensor::zeros(mlir::RankedTensorType::get(shape, mlir::Float32Type::get(context.get())));
   }
 
-  /// Columns of rows of 13, for w.a and for w.b.
-  std::vector<Tensor> columns(const json &rows) {
-    const int64_t count = static_cast<int64_t>(rows.size());
-    std::vector<Tensor> parts = {tensor({count, 5}), tensor({count, 8})};
+  /// Columns of rows of all elements, for w.a and for w.b.
+  std::vector<Tensor> columns(const Problem &of, const json &rows, bool isWhole = false) {
+    const int64_t count = static_cast<int64_t>(rows.size()), first = sbp::numElements(of.a);
+    const int64_t second = of.elements() - first;
+    std::vector<Tensor> parts;
+    for (sbp::Shape shape : {of.a, of.b}) {
+      if (!isWhole)
+        shape.insert(shape.begin(), count);
+      parts.push_back(tensor(shape));
+    }
     for (int64_t row = 0; row < count; ++row)
-      for (int64_t i = 0; i < 13; ++i)
-        (i < 5 ? parts[0].floats[row * 5 + i] : parts[1].floats[row * 8 + i - 5]) = rows[row][i];
+      for (int64_t i = 0; i < of.elements(); ++i)
+        (i < first ? parts[0].floats[row * first + i] : parts[1].floats[row * second + i - first]) = rows[row][i];
     return parts;
   }
 
-  std::vector<Call> calls() {
-    std::vector<Tensor> initial = columns(json::array({(*document)["initial"]}));
-    initial[0].shape = {5};
-    initial[1].shape = {8};
-    std::vector<Call> calls = {{"start", initial}};
-    for (const json &slopes : (*document)["slopes"])
-      calls.push_back({"train", columns(slopes)});
+  std::vector<Call> calls(const Problem &of) {
+    std::vector<Call> calls = {{"start", columns(of, json::array({(*of.numbers)["initial"]}), /*isWhole=*/true)}};
+    for (const json &slopes : (*of.numbers)["slopes"])
+      calls.push_back({"train", columns(of, slopes)});
     return calls;
   }
 
   /// The largest difference, of the largest magnitude; infinite where a NaN is.
-  static double difference(const Variables &found, const json &expected) {
+  static double difference(const Problem &of, const Variables &found, const json &expected) {
     double largest = 0, magnitude = 0;
-    for (int64_t i = 0; i < 13; ++i) {
-      const double x = i < 5 ? found.at("w.a").floats[i] : found.at("w.b").floats[i - 5];
+    const int64_t first = sbp::numElements(of.a);
+    for (int64_t i = 0; i < of.elements(); ++i) {
+      const double x = i < first ? found.at("w.a").floats[i] : found.at("w.b").floats[i - first];
       const double apart = std::abs(x - expected[i].get<double>());
       largest = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(largest, apart);
       magnitude = std::max(magnitude, std::abs(expected[i].get<double>()));
@@ -101,17 +123,18 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
     return largest / magnitude;
   }
 
-  void expectCase(const json &of, int64_t ranks, const std::vector<Configuration> &configurations) {
+  void expectCase(const Problem &problem, const json &of, int64_t ranks,
+                  const std::vector<Configuration> &configurations) {
     mlir::OwningOpRef<mlir::ModuleOp> source =
-        module(ranks, of["optimizer"], of["schedule"], of.value("clip", std::string()));
+        module(problem, ranks, of["optimizer"], of["schedule"], of.value("clip", std::string()));
     ASSERT_TRUE(source);
     std::optional<Outcome> first;
     for (const Configuration &configuration : configurations) {
       SCOPED_TRACE(absl::StrCat(ranks, " ranks, ", configuration.text()));
       absl::StatusOr<SessionOutcome> run =
-          runSessions(*source, calls(), configuration, testing::TempDir() + "/objects");
+          runSessions(*source, calls(problem), configuration, testing::TempDir() + "/objects");
       ASSERT_TRUE(run.ok()) << run.status();
-      EXPECT_LE(difference(run->outcome.variables, of["final"]), 1e-6);
+      EXPECT_LE(difference(problem, run->outcome.variables, of["final"]), of.value("within", 1e-6));
       if (!first)
         first = run->outcome;
       absl::Status same = compare(*first, run->outcome, Agreement::Bits);
@@ -128,7 +151,7 @@ func.func @train(%a: tensor<6x5xf32, #S0>, %b: tensor<6x8xf32, #S0>) -> tensor<f
 
   /// w.a after the calls, of one rank.
   std::vector<double> after(const std::string &optimizer, const std::string &schedule, const std::vector<Call> &calls) {
-    mlir::OwningOpRef<mlir::ModuleOp> source = module(1, optimizer, schedule);
+    mlir::OwningOpRef<mlir::ModuleOp> source = module(vectors(), 1, optimizer, schedule);
     absl::StatusOr<SessionOutcome> run = runSessions(*source, calls, Configuration(), testing::TempDir() + "/objects");
     EXPECT_TRUE(run.ok()) << run.status();
     return run.ok() ? run->outcome.variables.at("w.a").floats : std::vector<double>(5);
@@ -142,14 +165,15 @@ TEST_F(OptimizersTest, UpdatesAreThoseOfPyTorchAndPapers) {
   Configuration ends[2];
   ends[0].stage = 0;
   ends[1].stage = 3;
-  for (const json &of : (*document)["cases"]) {
-    SCOPED_TRACE(of.dump());
-    const bool isScheduled = of["schedule"] != "";
-    if (isScheduled) // a scalar, the same at all stages
-      expectCase(of, 3, {ends[0], ends[1]});
-    else
-      expectCase(of, 3, allConfigurations());
-  }
+  for (const Problem &problem : {vectors(), matrices()})
+    for (const json &of : (*problem.numbers)["cases"]) {
+      SCOPED_TRACE(of.dump());
+      const bool isScheduled = of["schedule"] != "";
+      if (isScheduled) // a scalar, the same at all stages
+        expectCase(problem, of, 3, {ends[0], ends[1]});
+      else
+        expectCase(problem, of, 3, allConfigurations());
+    }
 }
 
 // 49 times 1 / 49 is less than 1 in f64, which a power of little makes much of.
@@ -200,7 +224,7 @@ func.func @train(%a: tensor<2x5xf16, #S0>) {
 }
 
 TEST_F(OptimizersTest, EachIsInTheVectors) {
-  const std::string all = (*document)["cases"].dump();
+  const std::string all = (*document)["cases"].dump() + (*document)["matrices"]["cases"].dump();
   for (const std::string &name : nn::detail::optimizers().all())
     EXPECT_TRUE(absl::StrContains(all, absl::StrCat("#nn.", name, "<"))) << name;
   for (const std::string &name : nn::detail::rates().all())

@@ -1,7 +1,7 @@
 //===- StepCoverTest.cc - Steps in micro-batches, in all the ways of ZeRO -----------===//
 //
 // A GPT on 3 and 4 ranks, its batch of 24 in 1, 2, 3 or 12 micro-batches (of which some give some ranks no row). For
-// one number of ranks and micro-batches, one order of sums, one type and one norm to clip to, all else is a choice of
+// one number of ranks and micro-batches, one order of sums, one type and one way of updating, all else is a choice of
 // memory and time: the bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such
 // that each two values of two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is
 // compiled here for all its ranks, and one trains of those that give the same programs (stage 0 has no use for most
@@ -37,14 +37,14 @@ const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
                                       {"accumulate", {"1", "2", "3", "12"}},
                                       {"accumulate-order", {"per-micro-batch", "per-step"}},
                                       {"compute-type", {"own", "bf16", "f16"}},
-                                      {"clip-norm", {"0", "0.25"}},
+                                      {"training", {"plain", "clipped"}},
                                       {"stage", {"0", "1", "2", "3"}},
                                       {"strategy", {"bucket", "tensor"}},
                                       {"keep", {"never", "last", "always", "step"}},
                                       {"recompute", {"no", "yes"}},
                                       {"prefetch", {"0", "2", "auto"}},
                                       {"update", {"last", "reduced"}}};
-constexpr size_t kClip = 4;      ///< of the model, and not of how it is compiled
+constexpr size_t kTraining = 4;  ///< of the model, and not of how it is compiled
 constexpr size_t kFirstFree = 5; ///< those before it may change bits
 using Way = std::vector<size_t>;
 
@@ -54,14 +54,25 @@ int64_t ranksOf(const Way &way) { return std::atoll(kChoices[0].values[way[0]]);
 std::string zeroOf(const Way &way) {
   std::string text;
   for (size_t i = 1; i < way.size(); ++i)
-    if (i != kClip)
+    if (i != kTraining)
       absl::StrAppend(&text, i == 1 ? "" : ",", kChoices[i].name, "=", kChoices[i].values[way[i]]);
   return text;
 }
 
-const char *clipOf(const Way &way) { return kChoices[kClip].values[way[kClip]]; }
+bool isClipped(const Way &way) { return way[kTraining] == 1; }
 
-std::string textOf(const Way &way) { return absl::StrCat(zeroOf(way), ", clip-norm=", clipOf(way)); }
+/// AdamW alone; or gradients clipped by their norm, LAMB, and two groups, which share buckets with the rest.
+Command trainedBy(bool isClipped, Command command) {
+  if (!isClipped)
+    return command;
+  return with(std::move(command),
+              {"--clip-norm=0.25", "--optimizer=lamb", "--group=matrices:*.up.weight,*.down.weight:muon,bf16=1",
+               "--group=no_decay:*.bias:adamw,weight-decay=0"});
+}
+
+std::string textOf(const Way &way) {
+  return absl::StrCat(zeroOf(way), ", training=", kChoices[kTraining].values[way[kTraining]]);
+}
 
 /// The same sums at stage 0: one micro-batch has no order.
 Way plainOf(const Way &way) {
@@ -145,24 +156,25 @@ std::vector<Way> chosen() {
   return COVER == 0 ? pairwise() : COVER == 1 ? sample(kSampled) : all();
 }
 
-Command gptAs(const std::string &zero, const std::string &clipNorm, int64_t steps) {
-  return {programPath("examples/gpt/gpt"),
-          "--text=text",
-          "--layers=2",
-          "--heads=2",
-          "--width=12",
-          "--context=10",
-          "--batch=24",
-          "--dropout=0.25",
-          "--sample=0",
-          absl::StrCat("--steps=", steps),
-          "--clip-norm=" + clipNorm,
-          "--loss-scale=initial=1024,interval=1", // which f16 needs, and which changes no bit of the others
-          "--enable-zero=" + zero};
+Command gptAs(const std::string &zero, bool isClipped, int64_t steps) {
+  const Command command = {
+      programPath("examples/gpt/gpt"),
+      "--text=text",
+      "--layers=2",
+      "--heads=2",
+      "--width=12",
+      "--context=10",
+      "--batch=24",
+      "--dropout=0.25",
+      "--sample=0",
+      absl::StrCat("--steps=", steps),
+      "--loss-scale=initial=1024,interval=1", // which f16 needs, and which changes no bit of the others
+      "--enable-zero=" + zero};
+  return trainedBy(isClipped, command);
 }
 
 Trained trainAs(const std::string &directory, const Way &way) {
-  return train(directory, ranksOf(way), gptAs(zeroOf(way), clipOf(way), 2));
+  return train(directory, ranksOf(way), gptAs(zeroOf(way), isClipped(way), 2));
 }
 
 /// What the ranks run.
@@ -205,9 +217,9 @@ private:
 
   mlir::ModuleOp model(const Way &way) {
     const int64_t ranks = ranksOf(way);
-    auto &module = models[{ranks, clipOf(way)}];
+    auto &module = models[{ranks, isClipped(way)}];
     if (!module) {
-      const Command write = with(gptAs("stage=0", clipOf(way), 0), {"--write-mlir=model.mlir"});
+      const Command write = with(gptAs("stage=0", isClipped(way), 0), {"--write-mlir=model.mlir"});
       const JobResult written = runIn(directory, ranks, write);
       EXPECT_TRUE(written.succeeded()) << written.describe();
       module = mlir::parseSourceString<mlir::ModuleOp>(readFile(directory + "/model.mlir"), &context);
@@ -217,7 +229,7 @@ private:
 
   const std::string directory;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
-  std::map<std::pair<int64_t, std::string>, mlir::OwningOpRef<mlir::ModuleOp>> models; ///< by ranks and clip-norm
+  std::map<std::pair<int64_t, bool>, mlir::OwningOpRef<mlir::ModuleOp>> models; ///< by ranks and training
 };
 
 /// Of one number of ranks, so that two processes can run at once what takes long.

@@ -1,9 +1,11 @@
 #include "tests/property/GraphGenerator.h"
 
+#include "passes/global/Passes.h"
 #include "tests/differential/EveryPass.h"
 #include "tests/differential/OptimizerAs.h"
-
 #include "tests/property/ScheduleBuilder.h"
+
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
@@ -129,6 +131,47 @@ bool selectSome(Random &random, ModuleOp module, bool isOfIntegers) {
     selects = true;
   });
   return selects;
+}
+
+/// What each function that minimizes one loss trains.
+std::map<StringRef, SmallVector<StringRef>> trainedBy(ModuleOp module) {
+  std::map<StringRef, SmallVector<StringRef>> trained;
+  OwningOpRef<ModuleOp> differentiated = cast<ModuleOp>(module->clone());
+  PassManager passes(module.getContext());
+  passes.addPass(createDifferentiatePass());
+  if (failed(passes.run(*differentiated)))
+    return trained;
+  const SymbolTable variables(module); // names outlive the copy
+  for (auto function : module.getOps<func::FuncOp>())
+    if (llvm::hasSingleElement(function.getOps<nn::MinimizeOp>()))
+      for (auto update : differentiated->lookupSymbol<func::FuncOp>(function.getName()).getOps<nn::UpdateOp>())
+        trained[function.getName()].push_back(variables.lookup<sbp::VariableOp>(update.getVariable()).getSymName());
+  return trained;
+}
+
+/// Some variables are updated by half the learning rate, and count for themselves. Whether there are such.
+bool groupVariables(Random &random, ModuleOp module) {
+  if (!random.chance(12))
+    return false;
+  bool isGrouped = false;
+  llvm::StringMap<bool> isIn; // of the group, in all functions
+  for (const auto &[name, variables] : trainedBy(module)) {
+    SmallVector<StringRef> patterns;
+    for (StringRef variable : variables)
+      if (isIn.try_emplace(variable, random.chance(50)).first->second)
+        patterns.push_back(variable);
+    auto minimize = *module.lookupSymbol<func::FuncOp>(name).getOps<nn::MinimizeOp>().begin();
+    auto all = cast<nn::OptimizerAttr>(minimize.getOptimizer());
+    std::vector<double> numbers = all.getValues().asArrayRef().vec();
+    numbers.front() *= 0.5;
+    Builder b(module.getContext());
+    auto own = nn::OptimizerAttr::get(b.getContext(), all.getName(), b.getDenseF64ArrayAttr(numbers));
+    if (!patterns.empty())
+      minimize.setGroupsAttr(b.getArrayAttr(
+          nn::ParametersAttr::get(b.getContext(), b.getStringAttr("some"), b.getStrArrayAttr(patterns), own)));
+    isGrouped |= !patterns.empty() && patterns.size() < variables.size();
+  }
+  return isGrouped;
 }
 
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
@@ -437,6 +480,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
     model.features.insert(Feature::ScaledLoss);
   if (Random selects(seed ^ 0x589965cc75374cc3); selectSome(selects, *model.module, graph.isOfIntegers))
     model.features.insert(Feature::Selected);
+  if (Random groups(seed ^ 0x1d8e4e27c47d124f); groupVariables(groups, *model.module))
+    model.features.insert(Feature::Grouped);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
@@ -496,7 +541,7 @@ bool GeneratedGraph::isPlainModel() const {
       toString(Feature::OwnPolicies),   toString(Feature::TwoFunctions),    toString(Feature::TwoAdams),
       toString(Feature::PartOfPart),    toString(Feature::PartialArgument), toString(Feature::EqualRoles),
       toString(Feature::ScheduledRate), toString(Feature::ClippedByNorm),   toString(Feature::ClippedByValue),
-      toString(Feature::ScaledLoss),    toString(Feature::Selected)};
+      toString(Feature::ScaledLoss),    toString(Feature::Selected),        toString(Feature::Grouped)};
   return llvm::all_of(features, [](const std::string &name) { return plain.count(name) > 0; });
 }
 

@@ -128,6 +128,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "clipped by value",
                                                   "scaled loss",
                                                   "selected",
+                                                  "grouped variables",
                                                   "own policies"};
   return names;
 }

@@ -17,7 +17,7 @@ func.func @minimize_c1_legal(%loss: tensor<f16>) {
 // -----
 
 func.func @minimize_c2(%loss: tensor<f32>) {
-  // expected-error @below {{'nn.minimize' op has optimizer "sgd"; it must be #nn.NAME, where NAME is adagrad, adam, adamw, lion, momentum, nesterov, rmsprop or sgd}}
+  // expected-error @below {{'nn.minimize' op has optimizer "sgd"; it must be #nn.NAME, where NAME is adagrad, adam, adamw, lamb, lion, momentum, muon, nesterov, rmsprop or sgd}}
   nn.minimize %loss : tensor<f32> with "sgd"
   return
 }
@@ -182,7 +182,7 @@ func.func @update_c2_legal(%g: tensor<4xf32>) {
 // -----
 
 func.func @optimizer_unknown(%loss: tensor<f32>) {
-  // expected-error @below {{'adamax' is no attribute of nn; optimizers are adagrad, adam, adamw, lion, momentum, nesterov, rmsprop or sgd, schedules of the learning rate constant, cosine, exponential, linear, polynomial or step}}
+  // expected-error @below {{'adamax' is no attribute of nn; optimizers are adagrad, adam, adamw, lamb, lion, momentum, muon, nesterov, rmsprop or sgd, schedules of the learning rate constant, cosine, exponential, linear, polynomial or step}}
   nn.minimize %loss : tensor<f32> with #nn.adamax<lr = 0.1>
 }
 
@@ -340,5 +340,85 @@ sbp.variable @w : tensor<4xf32>
 func.func @update_c3_legal(%g: tensor<4xf32>) {
   %t = sbp.scope "update" of @w
   nn.update @w, %g in %t {clip_value = 1.0} : tensor<4xf32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @Parameters_c1(%loss: tensor<f32>) {
+  // expected-error @below {{parameters are called "no decay"; a name is letters, digits and underscores}}
+  nn.minimize %loss {groups = [#nn.parameters<"no decay" of ["*.bias"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @Parameters_c1_legal(%loss: tensor<f32>) {
+  nn.minimize %loss {groups = [#nn.parameters<"no_decay2" of ["*.bias"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @Parameters_c2(%loss: tensor<f32>) {
+  // expected-error @below {{parameters "none" are of []; it must be names, with stars for any characters: ["*.bias", "norm.weight"]}}
+  nn.minimize %loss {groups = [#nn.parameters<"none" of [] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @Parameters_c2(%loss: tensor<f32>) {
+  // expected-error @below {{parameters "number" are of ["a", 1]; it must be names, with stars for any characters: ["*.bias", "norm.weight"]}}
+  nn.minimize %loss {groups = [#nn.parameters<"number" of ["a", 1] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @Parameters_c2_legal(%loss: tensor<f32>) {
+  nn.minimize %loss {groups = [#nn.parameters<"all" of ["*"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @no_optimizer(%loss: tensor<f32>) {
+  // expected-error @below {{parameters "all" are updated with 1.000000e+00 : f64; it must be #nn.NAME, where NAME is}}
+  nn.minimize %loss {groups = [#nn.parameters<"all" of ["*"] with 1.0>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c5(%loss: tensor<f32>) {
+  // expected-error @below {{'nn.minimize' op has two groups called "a"; give each a name of its own}}
+  nn.minimize %loss {groups = [#nn.parameters<"a" of ["x"] with #nn.sgd<lr = 0.1>>, #nn.parameters<"a" of ["y"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+func.func @minimize_c5_legal(%loss: tensor<f32>) {
+  nn.minimize %loss {groups = [#nn.parameters<"a" of ["x"] with #nn.sgd<lr = 0.1>>, #nn.parameters<"b" of ["y"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4xf32>
+func.func @update_c6(%g: tensor<4xf32>) {
+  %t = sbp.scope "update" of @w
+  // expected-error @below {{'nn.update' op has a gradient of type 'tensor<4xf32>', but muon updates matrices alone; put variables of other shapes into a group with another optimizer}}
+  nn.update @w, %g in %t : tensor<4xf32> with #nn.muon<lr = 0.1>
+  return
+}
+
+// -----
+
+sbp.variable @w : tensor<4x0xf32>
+func.func @update_c6_legal(%g: tensor<4x0xf32>) {
+  %t = sbp.scope "update" of @w
+  nn.update @w, %g in %t : tensor<4x0xf32> with #nn.muon<lr = 0.1>
   return
 }

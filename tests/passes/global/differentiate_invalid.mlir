@@ -82,3 +82,41 @@ func.func @something_else() {
   nn.minimize %w {loss_scale = #nn.loss_scale<initial = 8.0>} : tensor<f32> with #nn.sgd<lr = 0.5>
   return
 }
+
+// -----
+
+sbp.variable @b.bias : tensor<f32>
+func.func @in_two_groups() {
+  %w = sbp.read @b.bias : tensor<f32>
+  // expected-error @below {{'nn.minimize' op has @b.bias in groups "biases" and "b"; a variable is in one: say patterns that do not overlap}}
+  nn.minimize %w {groups = [#nn.parameters<"biases" of ["*.bias"] with #nn.sgd<lr = 0.5>>, #nn.parameters<"b" of ["x", "b.*"] with #nn.sgd<lr = 0.5>>]} : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+// Of names that are only like the patterns: each has all characters, but in another order, or one too few.
+sbp.variable @a.a : tensor<f32>
+sbp.variable @frozen.b : tensor<f32> frozen
+func.func @group_of_none() {
+  %w = sbp.read @a.a : tensor<f32>
+  %f = sbp.read @frozen.b : tensor<f32>
+  %l = nn.mul %w, %f : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has group "none" of ["*.b", "a.a*a", "a", ".a", "a.", "*a.a.*", "aa"], but trains no variable of such a name; say the names of variables that are not frozen and that the loss depends on}}
+  nn.minimize %l {groups = [#nn.parameters<"none" of ["*.b", "a.a*a", "a", ".a", "a.", "*a.a.*", "aa"] with #nn.sgd<lr = 0.5>>]} : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+sbp.variable @m : tensor<2x3xf32>
+sbp.variable @v : tensor<3xf32>
+func.func @no_matrix() {
+  %m = sbp.read @m : tensor<2x3xf32>
+  %v = sbp.read @v : tensor<3xf32>
+  %0 = nn.mul %m, %v : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = nn.reduce_sum %0 {dims = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op trains @v, 'tensor<3xf32>', but muon updates matrices alone; put variables of other shapes into a group with another optimizer}}
+  nn.minimize %1 : tensor<f32> with #nn.muon<lr = 0.5>
+  return
+}

@@ -75,12 +75,6 @@ func.func @adam(%g: tensor<8xf32>) {
   // CHECK-NEXT: %[[B2:.*]] = sbp.read @optimizer.beta2_power : tensor<f64>
   // CHECK-NEXT: %[[B2T:.*]] = nn.scale %[[B2]] {value = 7.500000e-01 : f64}
   // CHECK-NEXT: sbp.assign @optimizer.beta2_power, %[[B2T]]
-  // CHECK-NEXT: %[[LR:.*]] = sbp.read @optimizer.learning_rate : tensor<f32>
-  // CHECK-NEXT: %[[LR64:.*]] = nn.cast %[[LR]] : (tensor<f32>) -> tensor<f64>
-  // CHECK-NEXT: %[[N1:.*]] = nn.scale %[[B1T]] {value = -1.000000e+00 : f64}
-  // CHECK-NEXT: %[[C1:.*]] = nn.shift %[[N1]] {value = 1.000000e+00 : f64}
-  // CHECK-NEXT: %[[A64:.*]] = nn.div %[[LR64]], %[[C1]] : (tensor<f64>, tensor<f64>) -> tensor<f64>
-  // CHECK-NEXT: %[[A:.*]] = nn.cast %[[A64]] : (tensor<f64>) -> tensor<f32>
   // CHECK-NEXT: %[[N2:.*]] = nn.scale %[[B2T]] {value = -1.000000e+00 : f64}
   // CHECK-NEXT: %[[C2:.*]] = nn.shift %[[N2]] {value = 1.000000e+00 : f64}
   // CHECK-NEXT: %[[R64:.*]] = nn.sqrt %[[C2]]
@@ -89,6 +83,12 @@ func.func @adam(%g: tensor<8xf32>) {
   // CHECK-NEXT: %[[SVC:.*]] = nn.div %[[SV]], %[[R]]
   // CHECK-NEXT: %[[DEN:.*]] = nn.shift %[[SVC]] {value = 1.250000e-01 : f64}
   // CHECK-NEXT: %[[Q:.*]] = nn.div %[[M]], %[[DEN]]
+  // CHECK-NEXT: %[[N1:.*]] = nn.scale %[[B1T]] {value = -1.000000e+00 : f64}
+  // CHECK-NEXT: %[[C1:.*]] = nn.shift %[[N1]] {value = 1.000000e+00 : f64}
+  // CHECK-NEXT: %[[LR:.*]] = sbp.read @optimizer.learning_rate : tensor<f32>
+  // CHECK-NEXT: %[[LR64:.*]] = nn.cast %[[LR]] : (tensor<f32>) -> tensor<f64>
+  // CHECK-NEXT: %[[A64:.*]] = nn.div %[[LR64]], %[[C1]] : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  // CHECK-NEXT: %[[A:.*]] = nn.cast %[[A64]] : (tensor<f64>) -> tensor<f32>
   // CHECK-NEXT: %[[STEP:.*]] = nn.mul %[[A]], %[[Q]]
   // CHECK-NEXT: %[[NEW:.*]] = nn.sub %[[P]], %[[STEP]]
   // CHECK-NEXT: sbp.assign @w, %[[NEW]]

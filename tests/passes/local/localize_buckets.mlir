@@ -81,9 +81,9 @@ func.func @update(%sa: tensor<2x2x17xf32, #S0>, %sc: tensor<2x6xf32, #S0>) {
 
 // Only one member is updated: its part of the range, 2 of @a's 34 elements, and the other keeps its own.
 // CHECK-LABEL: func.func @partial
-// CHECK: %[[NEW:.*]] = nn.neg {{.*}} : (tensor<32xf32>) -> tensor<32xf32>
-// CHECK-NEXT: %[[PART:.*]] = ccl.view %[[NEW]] at 0 : tensor<32xf32> -> tensor<2xf32>
-// CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[PART]] : tensor<2xf32>
+// CHECK: %[[PART:.*]] = ccl.view {{.*}} at 0 : tensor<32xf32> -> tensor<2xf32>
+// CHECK-NEXT: %[[NEW:.*]] = nn.neg %[[PART]] : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[NEW]] : tensor<2xf32>
 // CHECK-NEXT: return
 func.func @partial() {
   %a = sbp.read @a : tensor<2x17xf32, #Sa>
@@ -94,12 +94,12 @@ func.func @partial() {
 
 // Both are updated, but not alike: each its own part.
 // CHECK-LABEL: func.func @unlike
-// CHECK-DAG: %[[N:.*]] = nn.neg {{.*}} : (tensor<32xf32>) -> tensor<32xf32>
-// CHECK-DAG: %[[E:.*]] = nn.exp {{.*}} : (tensor<32xf32>) -> tensor<32xf32>
-// CHECK: %[[A:.*]] = ccl.view %[[N]] at 0 : tensor<32xf32> -> tensor<2xf32>
-// CHECK: ccl.assign @bucket.l.parameter, %[[A]] : tensor<2xf32>
-// CHECK: %[[C:.*]] = ccl.view %[[E]] at 16 : tensor<32xf32> -> tensor<6xf32>
-// CHECK: ccl.assign @bucket.l.parameter, %[[C]] {offset = 16 : i64} : tensor<6xf32>
+// CHECK-DAG: %[[A:.*]] = ccl.view {{.*}} at 0 : tensor<32xf32> -> tensor<2xf32>
+// CHECK-DAG: %[[N:.*]] = nn.neg %[[A]] : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-DAG: %[[C:.*]] = ccl.view {{.*}} at 16 : tensor<32xf32> -> tensor<6xf32>
+// CHECK-DAG: %[[E:.*]] = nn.exp %[[C]] : (tensor<6xf32>) -> tensor<6xf32>
+// CHECK: ccl.assign @bucket.l.parameter, %[[N]] : tensor<2xf32>
+// CHECK: ccl.assign @bucket.l.parameter, %[[E]] {offset = 16 : i64} : tensor<6xf32>
 func.func @unlike() {
   %a = sbp.read @a : tensor<2x17xf32, #Sa>
   %c = sbp.read @c : tensor<6xf32, #Sc>

@@ -29,10 +29,10 @@ func.func @read_between() -> tensor<6xf32, #B> {
 
 // One member that is assigned twice is not two members: the other one keeps its value.
 // CHECK-LABEL: func.func @assigned_twice
-// CHECK: %[[NEG:.*]] = nn.neg {{.*}} : (tensor<32xf32>) -> tensor<32xf32>
-// CHECK-NOT: ccl.assign @bucket.l.parameter, %[[NEG]]
-// CHECK: ccl.view %[[NEG]] at 0 : tensor<32xf32> -> tensor<6xf32>
-// CHECK: return
+// CHECK: %[[NEG:.*]] = nn.neg {{.*}} : (tensor<6xf32>) -> tensor<6xf32>
+// CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[NEG]] : tensor<6xf32>
+// CHECK-NEXT: ccl.assign @bucket.l.parameter, %[[NEG]] : tensor<6xf32>
+// CHECK-NEXT: return
 func.func @assigned_twice() {
   %0 = sbp.read @a : tensor<6xf32, #Sa>
   %1 = nn.neg %0 : (tensor<6xf32, #Sa>) -> tensor<6xf32, #Sa>

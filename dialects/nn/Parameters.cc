@@ -1,0 +1,66 @@
+// #nn.parameters: variables that an optimizer of their own updates, found by their names.
+#include "dialects/nn/Nn.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace splitcast;
+using namespace splitcast::nn;
+
+/// Whether `pattern`, of which each star stands for any characters, is of all of `text`.
+static bool matchesPattern(StringRef pattern, StringRef text) {
+  SmallVector<StringRef> pieces;
+  pattern.split(pieces, '*');
+  if (pieces.size() == 1)
+    return pattern == text;
+  if (!text.consume_front(pieces.front()))
+    return false;
+  for (StringRef piece : ArrayRef(pieces).drop_front().drop_back()) {
+    const size_t found = text.find(piece); // where it comes first, what is left is longest
+    if (found == StringRef::npos)
+      return false;
+    text = text.drop_front(found + piece.size());
+  }
+  return text.ends_with(pieces.back());
+}
+
+bool ParametersAttr::matches(StringRef variable) const {
+  return llvm::any_of(getPatterns().getAsRange<StringAttr>(),
+                      [&](StringAttr pattern) { return matchesPattern(pattern, variable); });
+}
+
+LogicalResult ParametersAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr name, ArrayAttr patterns,
+                                     OptimizerAttr) {
+  const auto isOfNames = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (name.getValue().empty() || !llvm::all_of(name.getValue(), isOfNames))
+    return emitError() << "parameters are called " << name << "; a name is letters, digits and underscores";
+  const auto isPattern = [](Attribute attr) {
+    auto text = llvm::dyn_cast<StringAttr>(attr);
+    return text && !text.getValue().empty();
+  };
+  if (patterns.empty() || !llvm::all_of(patterns, isPattern))
+    return emitError() << "parameters " << name << " are of " << patterns
+                       << "; it must be names, with stars for any characters: [\"*.bias\", \"norm.weight\"]";
+  return success();
+}
+
+Attribute ParametersAttr::parse(DialectAsmParser &parser) {
+  SMLoc at = parser.getCurrentLocation();
+  StringAttr name;
+  ArrayAttr patterns;
+  Attribute optimizer;
+  if (parser.parseLess() || parser.parseAttribute(name) || parser.parseKeyword("of") ||
+      parser.parseAttribute(patterns) || parser.parseKeyword("with") || parser.parseAttribute(optimizer) ||
+      parser.parseGreater())
+    return {};
+  if (auto known = llvm::dyn_cast<OptimizerAttr>(optimizer))
+    return parser.getChecked<ParametersAttr>(at, parser.getContext(), name, patterns, known);
+  parser.emitError(at) << "parameters " << name << " are updated with " << optimizer
+                       << "; it must be #nn.NAME, where NAME is " << knownOptimizers();
+  return {};
+}
+
+void ParametersAttr::print(DialectAsmPrinter &printer) const {
+  printer << kKeyword << '<' << getName() << " of " << getPatterns() << " with " << getOptimizer() << '>';
+}
