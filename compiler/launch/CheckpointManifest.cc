@@ -14,7 +14,7 @@ namespace splitcast {
 
 namespace {
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2; ///< 1 has no loss
 constexpr char kPrefix[] = "step-", kSuffix[] = ".json";
 
 using Json = nlohmann::ordered_json;
@@ -56,8 +56,10 @@ int64_t CheckpointManifest::stepOf(const std::string &fileName) {
 }
 
 std::string CheckpointManifest::text() const {
-  Json json = {{"format", kFormat},         {"step", step},      {"seed", seed}, {"bytes", bytes},
-               {"block_bytes", blockBytes}, {"digests", digests}};
+  Json json = {{"format", kFormat}, {"step", step}, {"seed", seed}, {"bytes", bytes}, {"block_bytes", blockBytes}};
+  if (validationLoss)
+    json["validation_loss"] = *validationLoss;
+  json["digests"] = digests;
   json["digest"] = digest(json.dump());
   return json.dump(1) + "\n";
 }
@@ -72,6 +74,8 @@ absl::StatusOr<CheckpointManifest> CheckpointManifest::parse(const std::string &
                                            kFormat, ": use the newer, or an older checkpoint"));
   CheckpointManifest manifest{
       numberIn(json, "step"), numberIn(json, "seed"), numberIn(json, "bytes"), numberIn(json, "block_bytes"), {}};
+  if (auto loss = json.find("validation_loss"); loss != json.end() && loss->is_number_float())
+    manifest.validationLoss = loss->get<double>();
   const bool isWhole = manifest.step >= 0 && manifest.seed >= 0 && manifest.bytes >= 0 && manifest.blockBytes > 0 &&
                        readDigests(json, manifest.digests) &&
                        static_cast<int64_t>(manifest.digests.size()) == manifest.numBlocks();

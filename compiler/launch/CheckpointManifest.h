@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct CheckpointManifest {
   int64_t seed = 0;
   int64_t bytes = 0; ///< of the file of variables
   int64_t blockBytes = int64_t{16} << 20;
-  std::vector<std::string> digests; ///< of each block of the file, the last of which may be shorter
+  std::vector<std::string> digests;                    ///< of each block of the file, the last of which may be shorter
+  std::optional<double> validationLoss = std::nullopt; ///< of these variables, where it was computed; finite
 
   /// "step-000000120", to which ".json" or ".safetensors" is added.
   static std::string nameOf(int64_t step);

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -81,7 +82,8 @@ absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
 void CheckpointOptions::addTo(Flags &flags) {
   flags.addString("checkpoint", &directory, "DIRECTORY", "where checkpoints are written, which all hosts share");
   flags.addInteger("checkpoint-every", &every, 1, 1'000'000'000, "steps from one checkpoint to the next");
-  flags.addInteger("keep", &keep, 1, 1'000'000, "checkpoints that are kept, the newest");
+  flags.addInteger("keep", &keep, 1, 1'000'000,
+                   "checkpoints that are kept, the newest, and besides them that of the least validation loss");
   flags.addString("resume", &resume, "DIRECTORY", "go on from the newest checkpoint in there that is whole");
 }
 
@@ -214,8 +216,9 @@ absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-absl::Status Checkpoints::afterStep(int64_t done) {
-  return options->directory.empty() || done % options->every != 0 ? absl::OkStatus() : write(done);
+absl::Status Checkpoints::afterStep(int64_t done, std::optional<double> validationLoss) {
+  const bool isTime = !options->directory.empty() && done % options->every == 0;
+  return isTime ? write(done, validationLoss) : absl::OkStatus();
 }
 
 /// What the manifest says of a file that is complete: each rank reads blocks of its own.
@@ -249,13 +252,15 @@ absl::StatusOr<CheckpointManifest> Checkpoints::digested(int64_t step, const std
   return manifest;
 }
 
-absl::Status Checkpoints::write(int64_t step) {
+absl::Status Checkpoints::write(int64_t step, std::optional<double> validationLoss) {
   const std::string path = variablesPath(options->directory, step);
   if (absl::Status status = session->saveVariables(path); !status.ok())
     return status;
   absl::StatusOr<CheckpointManifest> manifest = digested(step, path);
   if (!manifest.ok())
     return manifest.status();
+  if (validationLoss && std::isfinite(*validationLoss))
+    manifest->validationLoss = validationLoss;
   absl::Status status;
   if (launch->rank() == 0) {
     status = writeAll(manifestPath(options->directory, step), manifest->text());
@@ -265,15 +270,37 @@ absl::Status Checkpoints::write(int64_t step) {
   return launch->agree(status, "writing of a checkpoint");
 }
 
-/// Of rank 0: all that is of checkpoints, but for the newest up to this step; manifests first, so that nothing is left
-/// that says it is whole and is not. One of a later step was damaged, or this job had not begun before it.
-absl::Status Checkpoints::removeOld(int64_t step) const {
+/// Of rank 0: the newest up to this step, and the one of these whose loss is least, which may be the newer of two. One
+/// of a later step was damaged, or this job had not begun before it.
+absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) const {
   absl::StatusOr<std::vector<int64_t>> steps = stepsIn(options->directory);
+  if (!steps.ok())
+    return steps.status();
+  steps->erase(std::remove_if(steps->begin(), steps->end(), [&](int64_t other) { return other > step; }), steps->end());
+  std::optional<std::pair<double, int64_t>> best;
+  for (int64_t other : *steps) {
+    const std::string path = manifestPath(options->directory, other);
+    absl::StatusOr<std::string> text = readAll(path);
+    absl::StatusOr<CheckpointManifest> manifest =
+        text.ok() ? CheckpointManifest::parse(*text, path) : absl::StatusOr<CheckpointManifest>(text.status());
+    const bool isBetter =
+        manifest.ok() && manifest->validationLoss && (!best || *manifest->validationLoss < best->first);
+    if (isBetter)
+      best = {*manifest->validationLoss, other};
+  }
+  steps->resize(std::min<size_t>(steps->size(), options->keep));
+  if (best)
+    steps->push_back(best->second);
+  return steps;
+}
+
+/// Of rank 0: all that is of checkpoints, but for those to keep; manifests first, so that nothing is left that says it
+/// is whole and is not.
+absl::Status Checkpoints::removeOld(int64_t step) const {
+  absl::StatusOr<std::vector<int64_t>> steps = stepsToKeep(step);
   absl::StatusOr<std::vector<std::string>> names = namesIn(options->directory);
   if (!steps.ok() || !names.ok())
     return steps.ok() ? names.status() : steps.status();
-  steps->erase(std::remove_if(steps->begin(), steps->end(), [&](int64_t other) { return other > step; }), steps->end());
-  steps->resize(std::min<size_t>(steps->size(), options->keep));
   std::vector<std::string> old;
   for (const std::string &name : *names) {
     const auto isKept = [&](int64_t step) {

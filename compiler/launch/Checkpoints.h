@@ -7,12 +7,14 @@
 #include "compiler/launch/LaunchFlags.h"
 #include "compiler/launch/Session.h"
 
+#include <optional>
+
 namespace splitcast {
 
 struct CheckpointOptions {
   std::string directory; ///< empty: none are written
   int64_t every = 100;   ///< steps
-  int64_t keep = 2;      ///< the newest
+  int64_t keep = 2;      ///< the newest, and besides them the best
   std::string resume;    ///< a directory of checkpoints to go on from; empty: from the beginning
 
   /// --checkpoint, --checkpoint-every, --keep and --resume.
@@ -35,9 +37,10 @@ public:
   ///           Session::loadVariables: it is of another model.
   absl::StatusOr<int64_t> resume(int64_t steps);
 
-  /// Called after each step, with how many have been done: writes a checkpoint when it is time, then removes what is
-  /// older than those to keep. Returns when it is on the disk.
-  absl::Status afterStep(int64_t done);
+  /// Called after each step, with how many have been done, and the loss of data that nothing is trained on where that
+  /// was computed: writes a checkpoint when it is time, then removes what is older than those to keep, but for the one
+  /// of the least such loss. Returns when it is on the disk.
+  absl::Status afterStep(int64_t done, std::optional<double> validationLoss = std::nullopt);
 
 private:
   Checkpoints(const CheckpointOptions &options, int64_t seed, Launch &launch, Session &session)
@@ -48,7 +51,8 @@ private:
   absl::StatusOr<CheckpointManifest> digested(int64_t step, const std::string &path);
   absl::Status isWhole(int64_t step, CheckpointManifest &manifest);
   absl::StatusOr<std::vector<int64_t>> stepsToTry();
-  absl::Status write(int64_t step);
+  absl::Status write(int64_t step, std::optional<double> validationLoss);
+  absl::StatusOr<std::vector<int64_t>> stepsToKeep(int64_t step) const;
   absl::Status removeOld(int64_t step) const;
 
   const CheckpointOptions *options;

@@ -8,27 +8,23 @@
 
 namespace splitcast {
 
-absl::Status TextWindows::read(int64_t sample, int64_t from, int64_t count, int64_t *to) const {
-  std::vector<unsigned char> buffer(count);
-  absl::Status status = text.read(place(sample) + from, count, buffer.data());
-  if (status.ok())
-    std::copy(buffer.begin(), buffer.end(), to);
+absl::Status Windows::readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const {
+  absl::Status status;
+  for (int64_t row = 0; row < rows && status.ok(); ++row)
+    status = tokens.read(place(first + row) + from, count, to + row * count);
   return status;
 }
 
-int64_t TextWindows::place(int64_t sample) const {
+int64_t RandomWindows::place(int64_t sample) const {
   runtime::RandomKey key{static_cast<uint64_t>(seed), runtime::hashName("data.places")};
   double uniform = 0;
   runtime::fillUniform(key, sample, 1, 0.0F, 1.0F, &uniform);
-  const int64_t places = text.sizeBytes() - length + 1;
-  return std::min(places - 1, static_cast<int64_t>(uniform * static_cast<double>(places)));
+  return std::min(places() - 1, static_cast<int64_t>(uniform * static_cast<double>(places())));
 }
 
-absl::Status TextWindows::readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const {
-  absl::Status status;
-  for (int64_t row = 0; row < rows && status.ok(); ++row)
-    status = read(first + row, from, count, to + row * count);
-  return status;
+int64_t EvenWindows::place(int64_t sample) const {
+  const double share = static_cast<double>(sample) / static_cast<double>(std::max<int64_t>(1, samples - 1));
+  return std::min(places() - 1, static_cast<int64_t>(share * static_cast<double>(places() - 1)));
 }
 
 TextProgress::TextProgress(int64_t steps, int64_t tokensPerStep, const MemoryReport &memory)
@@ -41,6 +37,9 @@ void TextProgress::show(const StepResult &result, bool isPrinting, nlohmann::ord
   const int64_t resident = processMemory().residentBytes;
   metrics["tokens_per_second"] = tokensPerSecond;
   metrics["resident_bytes"] = resident;
+  if (isPrinting && result.validationLoss)
+    printf("step %lld/%lld  validation loss %.4f\n", static_cast<long long>(result.step), static_cast<long long>(steps),
+           *result.validationLoss);
   const bool isTenth = result.step % std::max<int64_t>(1, steps / 10) == 0;
   const bool isEnd = result.step == 1 || result.step == steps;
   if (!isPrinting || (!isEnd && !isTenth && now - shown < absl::Seconds(1)))

@@ -3,28 +3,55 @@
 #define SPLITCAST_EXAMPLES_COMMON_TEXT_H
 
 #include "examples/common/Training.h"
-#include "runtime/io/TextFile.h"
+#include "runtime/io/TokenFile.h"
 
 #include "absl/time/clock.h"
 
 namespace splitcast {
 
-/// Windows at random places of a text, which depend on the seed and the sample's number only.
-class TextWindows {
+/// Windows of a file of tokens.
+class Windows {
 public:
-  /// Windows of `length` bytes. The text is borrowed, and has that many bytes or more.
-  TextWindows(const runtime::TextFile &text, int64_t length, int64_t seed) : text(text), length(length), seed(seed) {}
+  /// Of `length` tokens. The file is borrowed, and has that many tokens or more.
+  Windows(const runtime::TokenFile &tokens, int64_t length) : tokens(tokens), length(length) {}
+  virtual ~Windows() = default;
 
-  /// Bytes [from, from + count) of the window of a sample, as integers.
-  absl::Status read(int64_t sample, int64_t from, int64_t count, int64_t *to) const;
-  /// The same of the samples `first`, `first` + 1 and so on, one after the other.
+  /// Tokens [from, from + count) of the windows of samples `first`, `first` + 1 and so on, one after the other.
   absl::Status readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const;
 
-private:
-  int64_t place(int64_t sample) const;
+protected:
+  /// From 0 on.
+  int64_t places() const { return tokens.size() - length + 1; }
 
-  const runtime::TextFile &text;
-  int64_t length, seed;
+private:
+  /// Where the window of a sample begins.
+  virtual int64_t place(int64_t sample) const = 0;
+
+  const runtime::TokenFile &tokens;
+  int64_t length;
+};
+
+/// At random places, which depend on the seed and the sample's number only.
+class RandomWindows : public Windows {
+public:
+  RandomWindows(const runtime::TokenFile &tokens, int64_t length, int64_t seed) : Windows(tokens, length), seed(seed) {}
+
+private:
+  int64_t place(int64_t sample) const override;
+
+  int64_t seed;
+};
+
+/// So many that are as far from each other as can be, from the first to the last.
+class EvenWindows : public Windows {
+public:
+  EvenWindows(const runtime::TokenFile &tokens, int64_t length, int64_t samples)
+      : Windows(tokens, length), samples(samples) {}
+
+private:
+  int64_t place(int64_t sample) const override;
+
+  int64_t samples;
 };
 
 /// A line at the first and the last step, and in between every second and every tenth of the run.

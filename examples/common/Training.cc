@@ -39,10 +39,10 @@ void TrainingFlags::addTo(Flags &flags) {
 //===----------------------------------------------------------------------===//
 
 absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
-                                                           BatchMaker batches) {
+                                                           BatchMaker batches, Validation validation) {
   if (absl::Status status = flags.sources.check(flags.checkpoints.resume); !status.ok())
     return status;
-  std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches)));
+  std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches), std::move(validation)));
   if (absl::Status status = training->compile(graph); !status.ok())
     return status;
   if (flags.report && launch.rank() == 0)
@@ -129,7 +129,7 @@ absl::Status Training::writeInputs() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-absl::Status Training::runOnce(const std::string &function, int64_t step) {
+absl::Status Training::feed(const std::string &function, const BatchMaker &maker, int64_t batch) {
   absl::StatusOr<std::vector<TensorInfo>> inputs = compiled->inputs(function);
   if (!inputs.ok())
     return inputs.status();
@@ -140,26 +140,58 @@ absl::Status Training::runOnce(const std::string &function, int64_t step) {
       return piece.status();
     std::byte *to = piece->data();
     for (const sbp::Box &box : input.boxes) {
-      if (absl::Status status = batches(input.name, step, box.front(), to); !status.ok())
+      if (absl::Status status = maker(input.name, batch, box.front(), to); !status.ok())
         return status;
       to += input.localBytes / static_cast<int64_t>(input.boxes.size());
     }
   }
-  return compiled->run(function);
+  return absl::OkStatus();
+}
+
+absl::Status Training::runOnce(const std::string &function, int64_t step) {
+  absl::Status status = feed(function, batches, step);
+  return status.ok() ? compiled->run(function) : status;
+}
+
+absl::StatusOr<double> Training::lossOf(const std::string &function, const BatchMaker &maker, int64_t batch) {
+  absl::Status status = feed(function, maker, batch);
+  if (status.ok())
+    status = compiled->run(function);
+  if (!status.ok())
+    return status;
+  absl::StatusOr<std::vector<NamedScalar>> scalars = scalarOutputs(*compiled, function);
+  if (!scalars.ok())
+    return scalars.status();
+  double loss = 0;
+  for (const NamedScalar &scalar : *scalars)
+    if (scalar.name == "loss")
+      loss = scalar.value;
+  return loss;
+}
+
+absl::StatusOr<double> Training::validate() {
+  double sum = 0;
+  for (int64_t batch = 0; batch < validation.batches; ++batch) {
+    absl::StatusOr<double> loss = lossOf("validate", validation.maker, batch);
+    if (!loss.ok())
+      return loss;
+    sum += *loss;
+  }
+  return sum / static_cast<double>(validation.batches);
 }
 
 absl::StatusOr<StepResult> Training::runStep(int64_t step) {
-  absl::Time begin = absl::Now();
-  if (absl::Status status = runOnce("train", step); !status.ok())
-    return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
-  StepResult result{step + 1, absl::ToDoubleSeconds(absl::Now() - begin), 0};
-  absl::StatusOr<std::vector<NamedScalar>> scalars = scalarOutputs(*compiled, "train");
-  if (!scalars.ok())
-    return scalars.status();
-  for (const NamedScalar &scalar : *scalars)
-    if (scalar.name == "loss")
-      result.loss = scalar.value;
-  return result;
+  const absl::Time begin = absl::Now();
+  absl::StatusOr<double> loss = lossOf("train", batches, step);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  absl::StatusOr<double> validated = 0.0;
+  const bool isTime = validation.every > 0 && (step + 1) % validation.every == 0;
+  if (loss.ok() && isTime)
+    validated = validate();
+  for (const absl::Status &status : {loss.status(), validated.status()})
+    if (!status.ok())
+      return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
+  return StepResult{step + 1, seconds, *loss, isTime ? std::optional<double>(*validated) : std::nullopt};
 }
 
 absl::Status Training::run(const std::function<void(int64_t)> &before,
@@ -172,12 +204,14 @@ absl::Status Training::run(const std::function<void(int64_t)> &before,
       return result.status();
     results.push_back(*result);
     nlohmann::ordered_json line = metricsOf(result->step, result->seconds, {{"loss", result->loss}});
+    if (result->validationLoss)
+      line["validation_loss"] = *result->validationLoss;
     if (after)
       after(*result, line);
     if (metrics)
       if (absl::Status status = metrics->write(line); !status.ok())
         return status;
-    if (absl::Status status = checkpoints->afterStep(result->step); !status.ok())
+    if (absl::Status status = checkpoints->afterStep(result->step, result->validationLoss); !status.ok())
       return status;
   }
   return absl::OkStatus();

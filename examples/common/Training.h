@@ -37,6 +37,15 @@ struct StepResult {
   int64_t step = 0; ///< from 1
   double seconds = 0;
   double loss = 0;
+  std::optional<double> validationLoss; ///< where it was computed behind this step
+};
+
+/// What is computed of data that nothing is trained on, now and then, by the function "validate", which has an output
+/// "loss": the mean over the batches.
+struct Validation {
+  int64_t every = 0;   ///< steps; 0: never
+  int64_t batches = 1; ///< numbered from 0, the same each time
+  BatchMaker maker;
 };
 
 /// Trains the function "train" of a graph, whose inputs are split along their first dimension only and which has an
@@ -45,7 +54,7 @@ class Training {
 public:
   /// Compiles the graph, and does what the flags ask for before the first step.
   static absl::StatusOr<std::unique_ptr<Training>> create(const TrainingFlags &flags, Launch &launch, Graph &graph,
-                                                          BatchMaker batches);
+                                                          BatchMaker batches, Validation validation = {});
 
   Session &session() { return *compiled; }
   Launch &launch() { return job; }
@@ -65,17 +74,21 @@ public:
   absl::StatusOr<double> sumOf(const std::vector<std::string> &variables);
 
 private:
-  Training(const TrainingFlags &flags, Launch &launch, BatchMaker batches)
-      : flags(flags), job(launch), batches(std::move(batches)) {}
+  Training(const TrainingFlags &flags, Launch &launch, BatchMaker batches, Validation validation)
+      : flags(flags), job(launch), batches(std::move(batches)), validation(std::move(validation)) {}
   absl::Status compile(Graph &graph);
   absl::Status openFiles(Graph &graph);
   absl::Status writeInputs();
+  absl::StatusOr<double> lossOf(const std::string &function, const BatchMaker &maker, int64_t batch);
+  absl::Status feed(const std::string &function, const BatchMaker &maker, int64_t batch);
   absl::StatusOr<StepResult> runStep(int64_t step);
+  absl::StatusOr<double> validate();
   absl::Status writeLosses();
 
   const TrainingFlags &flags;
   Launch &job;
   BatchMaker batches;
+  Validation validation;
   std::unique_ptr<Session> compiled;
   std::optional<Checkpoints> checkpoints;
   int64_t done = 0;                            ///< steps, before the first of run()

@@ -14,7 +14,10 @@ using namespace splitcast;
 namespace {
 
 struct GptFlags {
-  std::string text;
+  std::string text, tokens; ///< files; one of them is given
+  int64_t tokenBytes = 2;   ///< of those of `tokens`
+  std::string validation;   ///< a file of the same kind
+  int64_t validateEvery = 100, validationBatches = 10;
   GptSizes sizes;
   int64_t batch = 32;
   double lr = 6e-4, weightDecay = 0.01;
@@ -30,15 +33,25 @@ struct GptFlags {
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
+
+  const std::string &data() const { return tokens.empty() ? text : tokens; }
+  runtime::TokenFormat format() const {
+    return tokens.empty() ? runtime::TokenFormat() : runtime::TokenFormat{tokenBytes, sizes.vocabulary};
+  }
 };
 
-void build(Graph &graph, const GptFlags &flags) {
+/// The loss of a batch of windows, in a function of its own.
+Tensor lossIn(Graph &graph, const std::string &function, const GptFlags &flags, bool drops) {
   const sbp::Shape window = {flags.batch, flags.sizes.context};
-  graph.function("train");
+  graph.function(function);
   Tensor tokens = graph.input("tokens", ElementType::I64, window, split(0));
   Tensor next = graph.input("next", ElementType::I64, window, split(0));
-  Tensor logits = gptLogits(graph, tokens, flags.sizes, /*drops=*/true);
-  Tensor loss = meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
+  Tensor logits = gptLogits(graph, tokens, flags.sizes, drops);
+  return meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
+}
+
+void build(Graph &graph, const GptFlags &flags) {
+  Tensor loss = lossIn(graph, "train", flags, /*drops=*/true);
   StepOptions step;
   step.schedule = flags.schedule;
   if (flags.clipNorm > 0)
@@ -49,7 +62,9 @@ void build(Graph &graph, const GptFlags &flags) {
   step.groups = flags.groups;
   graph.minimize(loss, *flags.optimizer, step);
   graph.output("loss", loss);
-  // Reads the same variables, however they lie; nothing here knows of ZeRO.
+  // These read the same variables, however they lie; nothing here knows of ZeRO.
+  if (!flags.validation.empty())
+    graph.output("loss", lossIn(graph, "validate", flags, /*drops=*/false));
   graph.function("write");
   Tensor written = graph.input("tokens", ElementType::I64, {1, flags.sizes.context});
   graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
@@ -117,9 +132,23 @@ absl::Status readGroups(GptFlags &flags) {
   return absl::OkStatus();
 }
 
+absl::Status checkData(const GptFlags &flags) {
+  if (flags.text.empty() && flags.tokens.empty())
+    return absl::InvalidArgumentError("no text is given; write --text=FILE, or --tokens=FILE for numbers of tokens");
+  if (!flags.text.empty() && !flags.tokens.empty())
+    return absl::InvalidArgumentError("--text and --tokens both say what to train on; give one of them");
+  if (flags.tokenBytes == 3)
+    return absl::InvalidArgumentError("--token-bytes is '3'; it must be 1, 2 or 4");
+  if (!flags.tokens.empty() && flags.sample.bytes > 0)
+    return absl::InvalidArgumentError(absl::StrCat("--sample=", flags.sample.bytes,
+                                                   " asks for bytes of text, and --tokens are numbers that only a "
+                                                   "tokenizer can read; give --sample=0"));
+  return absl::OkStatus();
+}
+
 absl::Status check(GptFlags &flags) {
-  if (flags.text.empty())
-    return absl::InvalidArgumentError("no text is given; write --text=FILE");
+  if (absl::Status status = checkData(flags); !status.ok())
+    return status;
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
@@ -134,24 +163,31 @@ absl::Status check(GptFlags &flags) {
   return absl::OkStatus();
 }
 
-absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TextFile &text) {
+/// The bytes [first, first + count) of a text.
+absl::StatusOr<std::string> textOf(const runtime::TokenFile &text, int64_t first, int64_t count) {
+  std::vector<int64_t> bytes(count);
+  if (absl::Status status = text.read(first, count, bytes.data()); !status.ok())
+    return status;
+  return std::string(bytes.begin(), bytes.end());
+}
+
+absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TokenFile &text) {
   if (flags.sample.bytes == 0)
     return absl::OkStatus();
-  std::string prompt = flags.prompt;
-  if (prompt.empty()) { // goes on from the middle of the text
-    prompt.resize((flags.sizes.context + 1) / 2);
-    absl::Status status =
-        text.read((text.sizeBytes() - static_cast<int64_t>(prompt.size())) / 2, prompt.size(), prompt.data());
-    if (!status.ok())
-      return status;
+  absl::StatusOr<std::string> prompt = flags.prompt;
+  if (flags.prompt.empty()) { // goes on from the middle of the text
+    const int64_t bytes = (flags.sizes.context + 1) / 2;
+    prompt = textOf(text, (text.size() - bytes) / 2, bytes);
   }
-  absl::StatusOr<std::string> sample = sampleText(session, "write", prompt, flags.sample);
+  if (!prompt.ok())
+    return prompt.status();
+  absl::StatusOr<std::string> sample = sampleText(session, "write", *prompt, flags.sample);
   if (!sample.ok() || launch.rank() != 0)
     return sample.status();
-  std::string all(text.sizeBytes(), '\0');
-  if (absl::Status status = text.read(0, text.sizeBytes(), all.data()); !status.ok())
-    return status;
-  const double known = shareOfKnownWords(sample->substr(prompt.size()), all);
+  absl::StatusOr<std::string> all = textOf(text, 0, text.size());
+  if (!all.ok())
+    return all.status();
+  const double known = shareOfKnownWords(sample->substr(prompt->size()), *all);
   for (char &character : *sample) // a terminal obeys some
     if (!absl::ascii_isprint(static_cast<unsigned char>(character)) && character != '\n')
       character = '?';
@@ -160,16 +196,24 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
   return absl::OkStatus();
 }
 
-absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFile &text) {
+/// A step takes `batch` windows; tokens are all but the last of each, next ones all but the first.
+BatchMaker batchesOf(const Windows &windows, const GptFlags &flags) {
+  return [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+    return windows.readRows(step * flags.batch + rows.begin, rows.count, input == "next" ? 1 : 0, flags.sizes.context,
+                            static_cast<int64_t *>(to));
+  };
+}
+
+absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFile &data,
+                   const std::optional<runtime::TokenFile> &held) {
   const int64_t context = flags.sizes.context;
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
-  TextWindows windows(text, context + 1, flags.training.seed);
-  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-        return windows.readRows(step * flags.batch + rows.begin, rows.count, input == "next" ? 1 : 0, context,
-                                static_cast<int64_t *>(to));
-      });
+  const RandomWindows windows(data, context + 1, flags.training.seed);
+  const EvenWindows heldWindows(held ? *held : data, context + 1, flags.validationBatches * flags.batch);
+  Validation validation{held ? flags.validateEvery : 0, flags.validationBatches, batchesOf(heldWindows, flags)};
+  absl::StatusOr<std::unique_ptr<Training>> training =
+      Training::create(flags.training, launch, graph, batchesOf(windows, flags), std::move(validation));
   if (!training.ok())
     return training.status();
   if (launch.rank() == 0)
@@ -181,16 +225,22 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TextFil
   });
   if (status.ok())
     status = (*training)->finish();
-  return status.ok() ? writeSample(flags, launch, (*training)->session(), text) : status;
+  return status.ok() ? writeSample(flags, launch, (*training)->session(), data) : status;
 }
 
 absl::Status run(GptFlags &flags, Launch &launch) {
   if (absl::Status status = launch.agree(check(flags), "check of the flags"); !status.ok())
     return status;
-  absl::StatusOr<runtime::TextFile> text = runtime::TextFile::open(flags.text, flags.sizes.context + 1);
-  if (absl::Status status = launch.agree(text.status(), "opening of the text"); !status.ok())
+  const int64_t least = flags.sizes.context + 1;
+  absl::StatusOr<runtime::TokenFile> data = runtime::TokenFile::open(flags.data(), flags.format(), least);
+  if (absl::Status status = launch.agree(data.status(), "opening of the data"); !status.ok())
     return status;
-  return train(flags, launch, *text);
+  if (flags.validation.empty())
+    return train(flags, launch, *data, std::nullopt);
+  absl::StatusOr<runtime::TokenFile> held = runtime::TokenFile::open(flags.validation, flags.format(), least);
+  if (absl::Status status = launch.agree(held.status(), "opening of the data to validate on"); !status.ok())
+    return status;
+  return train(flags, launch, *data, *std::move(held));
 }
 
 } // namespace
@@ -200,7 +250,13 @@ int main(int argc, char **argv) {
   gpt.training.steps = 1500;
   gpt.training.zero = {};
   Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
-  flags.addString("text", &gpt.text, "FILE", "what to train on");
+  flags.addString("text", &gpt.text, "FILE", "what to train on, each byte a token");
+  flags.addString("tokens", &gpt.tokens, "FILE", "or numbers of tokens, one after the other, the least byte first");
+  flags.addInteger("token-bytes", &gpt.tokenBytes, 1, 4, "of a token of --tokens: 1, 2 or 4");
+  flags.addString("validation", &gpt.validation, "FILE", "of the same kind, whose loss is computed now and then");
+  flags.addInteger("validate-every", &gpt.validateEvery, 1, 1'000'000'000, "steps from one such loss to the next");
+  flags.addInteger("validation-batches", &gpt.validationBatches, 1, 1'000'000,
+                   "that it is the mean of, all over the file");
   flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "windows per step, over all ranks");
   flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000, "tokens that are told apart; a byte is one");
   flags.addInteger("context", &gpt.sizes.context, 1, 100'000, "bytes in a window");
@@ -235,6 +291,8 @@ int main(int argc, char **argv) {
   return launchMain(flags, argc, argv, gpt.training.launch, [&](Launch &launch) {
     gpt.isRateGiven = flags.isGiven("lr");
     gpt.isDecayGiven = flags.isGiven("weight-decay");
+    if (!gpt.tokens.empty() && !flags.isGiven("sample"))
+      gpt.sample.bytes = 0;
     return run(gpt, launch);
   });
 }

@@ -27,10 +27,10 @@ void build(Graph &graph, const TextFlags &flags) {
   graph.output("loss", loss);
 }
 
-absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TextFile &text) {
+absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TokenFile &text) {
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
-  TextWindows windows(text, flags.window + 1, flags.training.seed);
+  RandomWindows windows(text, flags.window + 1, flags.training.seed);
   absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
       flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
         const bool isNext = input == "next";
@@ -47,7 +47,7 @@ absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TextFi
 }
 
 absl::Status run(const TextFlags &flags, Launch &launch) {
-  absl::StatusOr<runtime::TextFile> text = runtime::TextFile::open(flags.text, flags.window + 1);
+  absl::StatusOr<runtime::TokenFile> text = runtime::TokenFile::open(flags.text, {}, flags.window + 1);
   if (absl::Status status = launch.agree(text.status(), "opening of the text"); !status.ok())
     return status;
   return train(flags, launch, *text);

@@ -79,6 +79,41 @@ TEST(Checkpoint, DamagedOnesAreLeftOut) {
             (std::set<std::string>{"shared.txt", "step-000000005.json", "step-000000005.safetensors"}));
 }
 
+/// By a rate that lets the loss grow, the first is the best; it is kept beside the newest, also by a job that goes on.
+TEST(Checkpoint, TheOneOfTheLeastValidationLossIsKept) {
+  const std::string directory = makeWorkDirectory();
+  const Command gpt = {programPath("examples/gpt/gpt"),
+                       "--text=text",
+                       "--validation=text",
+                       "--layers=1",
+                       "--heads=2",
+                       "--width=12",
+                       "--context=6",
+                       "--batch=24",
+                       "--sample=0",
+                       "--optimizer=sgd",
+                       "--lr=2000",
+                       "--validate-every=1",
+                       "--validation-batches=2",
+                       "--checkpoint=c",
+                       "--checkpoint-every=1",
+                       "--keep=1"};
+  const JobResult first = runIn(directory, 2, with(gpt, {"--steps=3"}));
+  ASSERT_TRUE(first.succeeded()) << first.describe();
+  const auto kept = [](int64_t newest) {
+    std::set<std::string> names = {"shared.txt"};
+    for (int64_t step : {int64_t{1}, newest})
+      for (const char *suffix : {".json", ".safetensors"})
+        names.insert(absl::StrCat("step-00000000", step, suffix));
+    return names;
+  };
+  EXPECT_EQ(namesIn(directory + "/c"), kept(3));
+  EXPECT_TRUE(absl::StrContains(readFile(directory + "/c/step-000000001.json"), "\"validation_loss\": "));
+  const JobResult second = runIn(directory, 3, with(gpt, {"--steps=5", "--resume=c", "--enable-zero=stage=3"}));
+  ASSERT_TRUE(second.succeeded()) << second.describe();
+  EXPECT_EQ(namesIn(directory + "/c"), kept(5));
+}
+
 struct Refused {
   const char *name;
   std::vector<std::string> arguments;
@@ -92,7 +127,7 @@ TEST(Checkpoint, WhatIsRefused) {
   ASSERT_TRUE(made.succeeded()) << made.describe();
   const std::string manifest = readFile(directory + "/c/step-000000002.json");
   std::filesystem::create_directories(directory + "/newer");
-  writeFile(directory + "/newer/step-000000002.json", "{\"format\": 2}");
+  writeFile(directory + "/newer/step-000000002.json", "{\"format\": 3}");
   for (const Refused &refused : std::vector<Refused>{
            {"another directory's", {"--checkpoint=c"}, {"'c'", "step 2", "--resume=c"}},
            {"nothing there", {"--resume=missing"}, {"'missing'", "no checkpoint that is whole", "leave out --resume"}},
@@ -100,7 +135,7 @@ TEST(Checkpoint, WhatIsRefused) {
            {"fewer steps", {"--resume=c", "--steps=1"}, {"has done 2 steps", "--steps is 1"}},
            {"another model", {"--resume=c", "--width=8"}, {"step-000000002.safetensors", "the variable is f32"}},
            {"two sources", {"--resume=c", "--load-variables=v"}, {"--load-variables=v", "--resume=c", "one of them"}},
-           {"a newer version", {"--resume=newer"}, {"format 2", "newer version"}},
+           {"a newer version", {"--resume=newer"}, {"format 3", "newer version"}},
            {"nothing to rename", {"--rename=a=b"}, {"--rename", "no --load-weights"}},
            {"two stars", {"--rename=a*b*=c*"}, {"--rename is 'a*b*=c*'", "one * each, or none"}},
            {"no directory", {"--checkpoint=text/c"}, {"text/c", "cannot be made"}}}) {

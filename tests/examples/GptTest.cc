@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 
 namespace splitcast {
 namespace {
@@ -38,6 +39,39 @@ TEST_P(GptRanks, IsTheSameAtEveryStage) { compareAll(with(gpt(), {"--sample=0"})
 INSTANTIATE_TEST_SUITE_P(Gpt, GptRanks, ::testing::Values(3, 4));
 
 TEST(Gpt, RunTrainsItToTheSameBits) { compareWithRun(with(gpt(), {"--sample=0"}), {"tokens", "next"}, 3); }
+
+/// Of each line that has one: its step, and the loss.
+std::string validationLosses(const std::string &metrics) {
+  std::istringstream lines(metrics);
+  std::string found;
+  for (std::string line; std::getline(lines, line);)
+    if (const std::string value = valueAfter(line, "\"validation_loss\":"); !value.empty())
+      found += line.substr(0, line.find(',')) + " " + value.substr(0, value.find(',')) + "\n";
+  return found;
+}
+
+/// The bytes of a text as numbers of tokens train to the same bits; what it is validated on changes none of them.
+TEST(Gpt, TokensOfAFileAndValidation) {
+  const std::string directory = makeWorkDirectory(), text = readFile(directory + "/text");
+  std::string tokens;
+  for (char byte : text)
+    tokens += std::string{byte, '\0', '\0', '\0'};
+  writeFile(directory + "/tokens", tokens);
+  const Command command = with(gpt(), {"--steps=4", "--sample=0"});
+  const Trained plain = train(directory, 3, command);
+  std::set<std::string> losses;
+  for (const char *zero : {"stage=0", "stage=3"}) {
+    Command ofTokens = with(command, {"--tokens=tokens", "--token-bytes=4", "--validation=tokens", "--validate-every=2",
+                                      "--validation-batches=3", "--metrics=m", std::string("--enable-zero=") + zero});
+    ofTokens.erase(std::find(ofTokens.begin(), ofTokens.end(), "--text=text"));
+    const Trained found = train(directory, 3, ofTokens);
+    EXPECT_EQ(found.losses, plain.losses);
+    EXPECT_EQ(found.variables, plain.variables);
+    losses.insert(validationLosses(readFile(directory + "/m")));
+  }
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_THAT(*losses.begin(), ::testing::MatchesRegex("\\{\"step\":2 [0-9.]+\n\\{\"step\":4 [0-9.]+\n"));
+}
 
 // Each group at a stage, in a way and kept as it says: the bits of stage 0, and a report that tells the groups apart.
 TEST(Gpt, GroupsDecideForThemselves) {

@@ -22,6 +22,7 @@ CheckpointManifest someManifest(const std::string &path, int64_t bytes) {
   manifest.bytes = bytes;
   manifest.blockBytes = 1000;
   manifest.digests = digestsOfBlocks(path, bytes, manifest.blockBytes, 0, 1).value();
+  manifest.validationLoss = 0.1;
   return manifest;
 }
 
@@ -52,6 +53,7 @@ TEST(CheckpointManifest, EveryByteCounts) {
   EXPECT_EQ(read->text(), text);
   EXPECT_EQ(read->step, 120);
   EXPECT_EQ(read->seed, 7);
+  EXPECT_EQ(read->validationLoss, 0.1);
   EXPECT_EQ(read->digests, manifest.digests);
   for (size_t at = 0; at < text.size(); ++at)
     for (int flip : {1, 2, 4, 0x10, 0x20, 0x80}) {
@@ -96,10 +98,10 @@ TEST(CheckpointManifest, OtherSizes) {
 }
 
 TEST(CheckpointManifest, ANewerVersionSaysSo) {
-  const absl::Status status = CheckpointManifest::parse("{\"format\": 2}", "m.json").status();
+  const absl::Status status = CheckpointManifest::parse("{\"format\": 3}", "m.json").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "'m.json': is of format 2, made by a newer version; this one reads up to 1: use the newer, or an "
+            "'m.json': is of format 3, made by a newer version; this one reads up to 2: use the newer, or an "
             "older checkpoint");
 }
 
