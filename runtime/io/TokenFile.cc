@@ -19,7 +19,7 @@ absl::StatusOr<TokenFile> TokenFile::open(const std::string &path, const TokenFo
   if (tokens < leastTokens)
     return fileError(absl::StatusCode::kInvalidArgument, path,
                      absl::StrCat(tokens == 0 ? "is empty" : absl::StrCat("has ", tokens, " tokens"), "; at least ",
-                                  leastTokens, " are needed: give a longer file or a shorter context"));
+                                  leastTokens, " tokens are needed: give a longer file or a shorter context"));
   return TokenFile(std::move(*file), format, tokens);
 }
 
