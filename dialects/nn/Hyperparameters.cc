@@ -25,6 +25,8 @@ bool contains(Bounds bounds, double number) {
     return isWhole && number >= 1;
   case Bounds::CountOrNone:
     return isWhole && number >= 0;
+  case Bounds::CountToHundred:
+    return isWhole && number >= 1 && number <= 100;
   case Bounds::PowerOfTwo: {
     int exponent = 0;
     return std::frexp(number, &exponent) == 0.5 && number >= 0x1p-126 && number <= 0x1p126;
@@ -51,6 +53,8 @@ std::string_view toString(Bounds bounds) {
     return "a whole number of at least 1";
   case Bounds::CountOrNone:
     return "a whole number of at least 0";
+  case Bounds::CountToHundred:
+    return "a whole number from 1 to 100";
   case Bounds::PowerOfTwo:
     return "a power of 2 from 2^-126 to 2^126";
   case Bounds::Flag:

@@ -28,15 +28,16 @@ namespace splitcast {
 
 /// Which numbers a hyperparameter may be. NaN and infinities are none.
 enum class Bounds {
-  Number,      ///< any
-  NotNegative, ///< at least 0
-  Positive,    ///< more than 0
-  BelowOne,    ///< at least 0 and less than 1
-  UpToOne,     ///< at least 0 and at most 1
-  Count,       ///< a whole number, at least 1
-  CountOrNone, ///< a whole number, at least 0
-  PowerOfTwo,  ///< 2^n, n from -126 to 126: its inverse is another
-  Flag,        ///< 0 (no) or 1 (yes)
+  Number,         ///< any
+  NotNegative,    ///< at least 0
+  Positive,       ///< more than 0
+  BelowOne,       ///< at least 0 and less than 1
+  UpToOne,        ///< at least 0 and at most 1
+  Count,          ///< a whole number, at least 1
+  CountOrNone,    ///< a whole number, at least 0
+  CountToHundred, ///< a whole number from 1 to 100, of what is written out so often
+  PowerOfTwo,     ///< 2^n, n from -126 to 126: its inverse is another
+  Flag,           ///< 0 (no) or 1 (yes)
 };
 bool contains(Bounds bounds, double number);
 /// "a number of at least 0 and less than 1"

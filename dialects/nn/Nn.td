@@ -245,7 +245,7 @@ def Nn_SquarePartsOp : Nn_ComputeOp<"square_parts"> {
   let description = [{
     Part k of a square s is what the parts before it leave of s, rounded to a multiple of q_k = 2^(237 - 20 k), and the result has the sum of each part. All
     squares of f32 are below 2^256, and a part after the first is at most q_(k-1) / 2, so sums of up to 2^34 elements have no rounding, and are the same in
-    every order, over whatever pieces. What the last part leaves, at most 2^-224, is dropped. The square of an f64 is rounded to f64 first. (Demmel and Nguyen
+    every order, over whatever pieces. What the last part leaves, at most 2^-224, is dropped. The square of an f64 is rounded to f64 first, and counts as infinite from 2^256 on. (Demmel and Nguyen
     2013, "Fast reproducible floating-point summation".) What is infinite is so in part 0; a NaN is one in all.
 
     So a tensor may lie in whatever pieces ZeRO wants it in, slots of buckets included: the result is then P, and no row of it changes a bit.

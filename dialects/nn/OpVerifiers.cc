@@ -36,9 +36,9 @@ static bool canScale(RankedTensorType type) {
 static LogicalResult verifyGroupNames(MinimizeOp op) {
   if (!op.getGroupsAttr())
     return success();
-  llvm::DenseSet<Attribute> names;
+  llvm::DenseSet<StringRef> names; // whatever type their attributes have
   for (auto group : op.getGroupsAttr().getAsRange<ParametersAttr>())
-    if (!names.insert(group.getName()).second)
+    if (!names.insert(group.getName().getValue()).second)
       return op.emitOpError() << "has two groups called " << group.getName() << "; give each a name of its own";
   return success();
 }

@@ -72,6 +72,15 @@ Expr norm(const Expr &x) {
   return sqrt(x.make(x.builder->create<TotalOfPartsOp>(x.loc, parts)));
 }
 
+/// No part of a tensor is one of a tensor of other dimensions, so signatures have it whole there.
+Expr gathered(const Expr &x) {
+  auto type = cast<RankedTensorType>(x.tensor.getType());
+  llvm::SmallVector<int64_t> longer = {1};
+  llvm::append_range(longer, type.getShape());
+  Value within = x.builder->create<ReshapeOp>(x.loc, RankedTensorType::get(longer, type.getElementType()), x.tensor);
+  return x.make(x.builder->create<ReshapeOp>(x.loc, undecided(type), within));
+}
+
 Expr matmul(const Expr &a, const Expr &b, bool transposeA, bool transposeB) {
   return a.make(a.builder->create<MatmulOp>(a.loc, a.tensor, b.tensor, transposeA, transposeB));
 }

@@ -70,9 +70,12 @@ public:
   /// Towards zero. Requires |x| < 2^63.
   friend Expr whole(const Expr &x);
   /// The root of the sum of all elements' squares, an f64 scalar. It has the same bits however the tensor is divided
-  /// over ranks; elements below 2^-112 in magnitude may be lost. Of at most 2^34 elements.
+  /// over ranks; elements below 2^-112 in magnitude may be lost, and from 2^128 on they count as infinite. Of at most
+  /// 2^34 elements.
   friend Expr norm(const Expr &x);
-  /// Of matrices. A variable that lies in parts is gathered for it.
+  /// The same, whole on each rank where it lay in parts, as what is made of it then is.
+  friend Expr gathered(const Expr &x);
+  /// Of matrices, whole.
   friend Expr matmul(const Expr &a, const Expr &b, bool transposeA, bool transposeB);
 
 private:
@@ -89,6 +92,7 @@ inline Expr atMost(const Expr &x, double most) { return most - relu(most - x); }
 inline Expr pow(const Expr &x, double exponent) { return exp(log(x) * exponent); }
 
 Expr norm(const Expr &x);
+Expr gathered(const Expr &x);
 Expr matmul(const Expr &a, const Expr &b, bool transposeA = false, bool transposeB = false);
 
 /// What an optimizer makes its update of. All tensors have the variable's shape, and its type, f32 for f16, but where

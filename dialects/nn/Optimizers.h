@@ -224,8 +224,8 @@ struct Muon {
     each("a", self.a, Bounds::Number);
     each("b", self.b, Bounds::Number);
     each("c", self.c, Bounds::Number);
-    each("epsilon", self.epsilon, Bounds::NotNegative);
-    each("steps", self.steps, Bounds::Count);
+    each("epsilon", self.epsilon, Bounds::Positive);
+    each("steps", self.steps, Bounds::CountToHundred);
     each("match_rms_adamw", self.matchRmsAdamw, Bounds::Flag);
     each("bf16", self.bf16, Bounds::Flag);
   }
@@ -247,7 +247,7 @@ struct Muon {
 
 private:
   nn::Expr orthogonal(const nn::Expr &d) const {
-    nn::Expr x = d / (relu(norm(d) - epsilon) + epsilon).as(d);
+    nn::Expr x = gathered(d) / (relu(norm(d) - epsilon) + epsilon).as(d);
     if (bf16 != 0)
       x = x.small();
     const bool isTall = d.shape()[0] > d.shape()[1]; // of x^T x, the smaller, then

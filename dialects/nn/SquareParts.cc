@@ -2,6 +2,7 @@
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace splitcast;
@@ -37,6 +38,12 @@ Value roundedBeside(OpBuilder &b, Location loc, Value number, Value beside) {
 Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
   Value wide = x.getType().isF64() ? x : b.create<arith::ExtFOp>(loc, b.getF64Type(), x).getResult();
   Value square = b.create<arith::MulFOp>(loc, wide, wide);
+  if (x.getType().isF64()) { // larger ones, which f32 has none of, would be rounded when they are added up
+    Value most = scalarConstant(b, loc, b.getF64Type(), 0x1p256);
+    Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, square, most);
+    Value infinite = scalarConstant(b, loc, b.getF64Type(), std::numeric_limits<double>::infinity());
+    square = b.create<arith::SelectOp>(loc, isLarge, infinite, square);
+  }
   Value zero = scalarConstant(b, loc, b.getF64Type(), 0.0);
   Value beside = besideUnit(b, loc, part);
   Value besideBefore = b.create<arith::MulFOp>(loc, beside, scalarConstant(b, loc, b.getF64Type(), 0x1p20));

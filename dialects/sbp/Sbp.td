@@ -265,7 +265,8 @@ def Sbp_BucketPackOp : Sbp_Op<"bucket_pack", [Pure, DeclareOpInterfaceMethods<Sy
     ```mlir
     %0 = sbp.bucket_pack %gw, %gb at [0, 48] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
     ```
-    - C1: The bucket exists, and the result is the range of it in which each operand is a member, none of them a slot.
+    Of slots, each rank's chunk of the range is made of its parts of the members.
+    - C1: The bucket exists, and the result is the range of it in which each operand is a member; one that is a slot is the one at its offset.
     - C2: There is an operand, and there are as many offsets as operands, ascending; operands do not overlap and lie within the
       range.
   }];

@@ -179,6 +179,15 @@ static FailureOr<int64_t> verifyLiesIn(Operation *op, BucketOp bucket, RankedTen
   return maxBoxElements(shapeOf(member), others, signature.getPlacement().toAlgebra());
 }
 
+/// A member that is a slot is the one at this offset.
+static LogicalResult verifySlotAt(Operation *op, BucketOp bucket, RankedTensorType member, int64_t offset) {
+  std::optional<Slot> slot = signatureOf(member).getFlatSlot();
+  if (!slot || *slot == Slot{bucket.getSymName().str(), offset, bucket.getElements()})
+    return success();
+  return op->emitOpError() << "is at " << offset << " of @" << bucket.getSymName() << ", but its member is the slot at "
+                           << slot->offset << " of '" << slot->bucket << "'; they are the same";
+}
+
 LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
   BucketOp bucket = bucketOf(*this, symbols);
   if (!bucket)
@@ -194,8 +203,8 @@ LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
     FailureOr<int64_t> elements = verifyLiesIn(*this, bucket, type, getResult().getType());
     if (failed(elements))
       return failure();
-    if (signatureOf(type).getFlatSlot())
-      return emitOpError() << "lays the slot " << type << " into a range; only what is whole or addends is laid there";
+    if (failed(verifySlotAt(*this, bucket, type, offset)))
+      return failure();
     if (offset < end)
       return emitOpError() << "lays an operand at " << offset << ", where the one before it ends at " << end
                            << "; operands ascend and do not overlap";
@@ -219,9 +228,5 @@ LogicalResult BucketMemberOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (offset < 0 || offset > bucket.getElements() - *elements)
     return emitOpError() << "takes " << *elements << " elements from " << offset << " on, of " << bucket.getElements()
                          << "; they lie within the range";
-  std::optional<Slot> slot = signatureOf(type).getFlatSlot();
-  if (slot && !(*slot == Slot{bucket.getSymName().str(), offset, bucket.getElements()}))
-    return emitOpError() << "is at " << offset << " of @" << bucket.getSymName() << ", but its result is the slot at "
-                         << slot->offset << " of '" << slot->bucket << "'; they are the same";
-  return success();
+  return verifySlotAt(*this, bucket, type, offset);
 }

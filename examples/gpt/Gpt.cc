@@ -272,7 +272,8 @@ int main(int argc, char **argv) {
                   absl::StrCat("by what the learning rate is multiplied: ", nn::knownRates(),
                                "; cosine,steps=1500,warmup=100 say"));
   flags.addParsed("group", "NAME:PATTERN,...:OPTIMIZER",
-                  "variables with an optimizer of their own, by names in which * is any text: "
+                  "variables with an optimizer of their own, by names in which * is any text; --lr holds where it says "
+                  "no lr, all else it says itself: "
                   "no_decay:*.bias,*norm.weight:adamw,weight-decay=0",
                   true, [&](const std::string &text) {
                     gpt.groupTexts.push_back(text);

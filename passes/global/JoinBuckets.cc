@@ -70,7 +70,7 @@ private:
       return writeRead(read);
     if (auto boxing = dyn_cast<sbp::BoxingOp>(op)) {
       if (isSlot(boxing.getInput()))
-        return writeGather(boxing);
+        return ops.size() == 1 ? writeGather(boxing) : writeJoinedGather(ops);
       if (std::optional<sbp::Slot> slot = table.targetSlot(boxing))
         return singleStepOf(boxing).from.isBroadcast() && plan.liesAt(boxing.getInput(), *slot) ? writeSlice(boxing)
                                                                                                 : writePack(ops);
@@ -240,6 +240,33 @@ private:
     else
       setMember(op.getOutput(), range, bucket, slot.offset);
     replaced.push_back(op);
+    return success();
+  }
+
+  /// The same of members that are parts of several ranges: what each rank has of them is laid into one.
+  LogicalResult writeJoinedGather(ArrayRef<Operation *> ops) {
+    SmallVector<sbp::BoxingOp> sorted = llvm::map_to_vector(ops, [](auto *op) { return cast<sbp::BoxingOp>(op); });
+    auto offsetOf = [](sbp::BoxingOp op) { return sbp::signatureOf(op.getInput()).getFlatSlot()->offset; };
+    llvm::sort(sorted, [&](sbp::BoxingOp a, sbp::BoxingOp b) { return offsetOf(a) < offsetOf(b); });
+    const Location loc = sorted.front().getLoc();
+    sbp::BucketOp bucket = bucketOf(*sbp::signatureOf(sorted.front().getInput()).getFlatSlot());
+    Value range = ranges.lookup(sorted.front().getInput());
+    if (!llvm::all_of(sorted, [&](sbp::BoxingOp op) { return ranges.lookup(op.getInput()) == range; })) {
+      SmallVector<Value> parts;
+      SmallVector<int64_t> offsets;
+      for (sbp::BoxingOp op : sorted) {
+        parts.push_back(memberOf(loc, op.getInput()));
+        offsets.push_back(offsetOf(op));
+      }
+      range = builder.create<sbp::BucketPackOp>(loc, range.getType(), parts, offsets, bucket.getSymName());
+    }
+    RankedTensorType whole = rangeType(sorted.front(), bucket, sorted.front().getType());
+    if (!whole)
+      return failure();
+    range = boxOnce(loc, range, whole, bucket);
+    for (sbp::BoxingOp op : sorted)
+      setMember(op.getOutput(), range, bucket, offsetOf(op));
+    llvm::append_range(replaced, ops);
     return success();
   }
 

@@ -99,7 +99,7 @@ bool isSlot(Value value) {
 // Bundles
 //===----------------------------------------------------------------------===//
 
-JoinPlan::JoinPlan(Block &block, const BucketTable &table) : table(table) {
+JoinPlan::JoinPlan(Block &block, const BucketTable &table) : table(table), classes(block) {
   Accesses accesses;
   for (Operation &op : block)
     place(&op, accesses);
@@ -145,6 +145,8 @@ std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
     return storage ? std::optional<Kind>({storage, ""}) : std::nullopt;
   }
   auto boxing = dyn_cast<sbp::BoxingOp>(op);
+  if (std::optional<std::string> gather = boxing ? classes.joinedGather(boxing) : std::nullopt)
+    return Kind{nullptr, *gather};
   std::optional<sbp::Slot> slot = boxing ? table.targetSlot(boxing) : std::nullopt;
   if (!slot)
     return std::nullopt;
@@ -166,6 +168,8 @@ std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
 int64_t JoinPlan::slotOffset(Operation *op) const {
   if (auto assign = dyn_cast<sbp::AssignOp>(op))
     return table.variable(assign.getVariableAttr()).getSlotAttr().getOffset();
+  if (isSlot(op->getOperand(0)))
+    return sbp::signatureOf(op->getOperand(0)).getFlatSlot()->offset;
   return table.targetSlot(cast<sbp::BoxingOp>(op))->offset;
 }
 

@@ -1,16 +1,16 @@
 //===- JoinPlan.h - What the members of buckets do together, and in which order ------------===//
 //
 // Some ops wait for others of their bucket and become one with them, a *bundle*: boxings that lay members into a range
-// (a reduction, or a slice of values that lie in no range yet), and assignments. Ops of a bundle have the same bucket,
-// step and *depth*: the number of bundles on the longest path to them. A path from one bundle to another raises the
-// depth, so no bundle ever waits for itself, whatever the program is. The order is the old one, except for what has to
-// wait; a bundle stands where its last op stood.
+// (a reduction, or a slice of values that lie in no range yet), gathers of what was computed of members in several
+// ways, and assignments. Ops of a bundle have the same bucket, step and *depth*: the number of bundles on the longest
+// path to them. A path from one bundle to another raises the depth, so no bundle ever waits for itself, whatever the
+// program is. The order is the old one, except for what has to wait; a bundle stands where its last op stood.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_JOINPLAN_H
 #define SPLITCAST_PASSES_GLOBAL_JOINPLAN_H
 
-#include "dialects/sbp/Sbp.h"
+#include "passes/global/SlotClasses.h"
 
 #include <map>
 #include <tuple>
@@ -94,6 +94,7 @@ private:
   void addEdge(mlir::Operation *from, mlir::Operation *to);
 
   const BucketTable &table;
+  SlotClasses classes;
   std::vector<Node> nodes;
   int64_t numOps = 0;
   llvm::DenseMap<mlir::Operation *, int64_t> nodeOf;

@@ -117,15 +117,15 @@ private:
 
   /// What a rank's program can say.
   LogicalResult verifySlots(Operation *op) {
-    if (isa<sbp::BucketMemberOp, sbp::AssignOp, sbp::ShardingOpInterface>(op))
+    if (isa<sbp::BucketMemberOp, sbp::BucketPackOp, sbp::AssignOp, sbp::ShardingOpInterface>(op))
       return success();
     for (Value value :
          llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector_of<Value>(op->getResults())))
       if (isSlot(value))
-        return op->emitOpError()
-               << "has a slot of bucket '" << sbp::signatureOf(value).getFlatSlot()->bucket
-               << "', which only sbp.bucket_member gives, and sbp.assign and ops that compute take; run "
-                  "'sbp-join-buckets'";
+        return op->emitOpError() << "has a slot of bucket '" << sbp::signatureOf(value).getFlatSlot()->bucket
+                                 << "', which only sbp.bucket_member gives, and sbp.bucket_pack, sbp.assign and ops "
+                                    "that compute take; run "
+                                    "'sbp-join-buckets'";
     return success();
   }
 

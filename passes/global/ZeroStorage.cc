@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -16,17 +18,19 @@ namespace splitcast {
 
 namespace {
 
+using Roles = std::map<std::string, Type>; ///< of state that lies as its parameter does, with its element type
+
 /// Parameters that share a bucket, in the order of the module.
 struct Bucket {
   std::string name;
   Type element;
   bool frozen;
   sbp::Policy policy;
+  Roles states; ///< of each member: a range of state is as long as that of parameters
   SmallVector<sbp::VariableOp> members;
   SmallVector<int64_t> offsets;
   int64_t elements = 0; ///< so far; unpadded
   StringRef lastGroup;
-  llvm::StringMap<Type> roles; ///< element types of the members' state
 };
 
 struct ZeroStorage : splitcast::impl::ZeroStoragePassBase<ZeroStorage> {
@@ -103,12 +107,23 @@ private:
         return failure();
     for (auto variable : getOperation().getOps<sbp::VariableOp>())
       if (!variable.getStateOf())
-        variable.setPolicyAttr(sbp::PolicyAttr::get(&getContext(), groups.policyOf(variable).over(options.policy)));
+        variable.setPolicyAttr(sbp::PolicyAttr::get(&getContext(), policyOf(variable, groups)));
     if (failed(groups.verifyAllUsed()))
       return failure();
     for (auto group : llvm::make_early_inc_range(getOperation().getOps<sbp::GroupOp>()))
       group.erase();
     return success();
+  }
+
+  /// All that is decided. What is small is not worth a part on each rank, nor a gather.
+  sbp::Policy policyOf(sbp::VariableOp variable, sbp::GroupPolicies &groups) const {
+    sbp::Policy policy = groups.policyOf(variable).over(options.policy);
+    const RankedTensorType type = variable.getTensorType();
+    const int64_t bytes = *sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type.getElementType()));
+    const bool saysStage = variable.getPolicyOrDefault().get(sbp::Decision::Stage).has_value();
+    if (bytes <= policy.wholeBytes() && policy.wholeBytes() > 0 && !saysStage)
+      policy.setStage(0);
+    return policy;
   }
 
   bool isSplittable(sbp::VariableOp variable) {
@@ -130,7 +145,7 @@ private:
     return sbp::NdAttr::get(placement, signature);
   }
 
-  void store(sbp::VariableOp parameter, sbp::NdAttr signature, sbp::SlotAttr slot, Bucket *bucket = nullptr) {
+  void store(sbp::VariableOp parameter, sbp::NdAttr signature, sbp::SlotAttr slot) {
     auto place = [&](sbp::VariableOp variable, bool isSplit) {
       if (isSplit)
         variable.setStorageAttr(signature);
@@ -142,24 +157,28 @@ private:
       parameter.setUpdateAttr(signature);
     place(parameter, policy.splitsParameters() || (policy.splitsMasters() && !parameter.getFrozen()));
     for (sbp::VariableOp state : states[parameter.getSymName()])
-      if (liesAs(parameter, state, bucket))
+      if (liesAs(parameter, state))
         place(state, policy.splitsUpdates());
   }
 
-  /// Whether state may lie as its parameter does: cut into the same pieces and, in a bucket, of the one element type
-  /// that the bucket has for this role. State of another shape, or with a storage of its own, is a variable of its own.
-  static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state, Bucket *bucket) {
+  /// Whether state may lie as its parameter does: cut into the same pieces. State of another shape, or with a storage
+  /// of its own, is a variable of its own.
+  static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state) {
     RankedTensorType type = state.getTensorType(), like = parameter.getTensorType();
-    if (type.getShape() != like.getShape() || type.getEncoding() != like.getEncoding())
-      return false;
-    if (state.getStorage()) // a user said how it lies
-      return false;
-    return !bucket ||
-           bucket->roles.try_emplace(*state.getRole(), type.getElementType()).first->second == type.getElementType();
+    const bool isSaid = static_cast<bool>(state.getStorage()); // by a user
+    return type.getShape() == like.getShape() && type.getEncoding() == like.getEncoding() && !isSaid;
+  }
+
+  Roles statesOf(sbp::VariableOp parameter) {
+    Roles roles;
+    for (sbp::VariableOp state : states[parameter.getSymName()])
+      if (liesAs(parameter, state))
+        roles.try_emplace(state.getRole()->str(), state.getTensorType().getElementType());
+    return roles;
   }
 
   LogicalResult split(ArrayRef<sbp::VariableOp> parameters) {
-    std::vector<Bucket> open; // one per element type, frozenness and policy
+    std::vector<Bucket> open; // one per element type, frozenness, policy and roles of state
     for (sbp::VariableOp parameter : parameters) {
       bool byRows = parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Tensor;
       if (failed(byRows ? splitByRows(parameter) : addToBucket(parameter, open)))
@@ -183,7 +202,7 @@ private:
   LogicalResult addToBucket(sbp::VariableOp parameter, std::vector<Bucket> &open) {
     auto fits = [&](Bucket &bucket) {
       return bucket.element == parameter.getTensorType().getElementType() && bucket.frozen == parameter.getFrozen() &&
-             bucket.policy == parameter.getPolicyOrDefault();
+             bucket.policy == parameter.getPolicyOrDefault() && bucket.states == statesOf(parameter);
     };
     auto bucket = llvm::find_if(open, fits);
     if (bucket == open.end()) {
@@ -214,11 +233,11 @@ private:
             first.getTensorType().getElementType(),
             first.getFrozen(),
             first.getPolicyOrDefault(),
+            statesOf(first),
             {},
             {},
             0,
-            first.getGroupOrPrefix(),
-            {}};
+            first.getGroupOrPrefix()};
   }
 
   Bucket startGroup(sbp::VariableOp first) {
@@ -257,7 +276,7 @@ private:
     for (auto [parameter, offset] : llvm::zip(bucket.members, bucket.offsets)) {
       sbp::Slot slot{bucket.name, offset, total};
       auto attr = sbp::SlotAttr::get(&getContext(), StringAttr::get(&getContext(), bucket.name), offset, total);
-      store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr, &bucket);
+      store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr);
     }
     declare(bucket, total);
     return success();

@@ -175,18 +175,27 @@ private:
   void localize(sbp::BucketPackOp pack) {
     RankedTensorType type = localType(pack.getResult());
     auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-    Value packed = builder.create<ccl::PackOp>(pack.getLoc(), flat, operandsOf(pack), pack.getOffsets());
+    SmallVector<Value> parts;
+    SmallVector<int64_t> offsets;
+    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets()))
+      if (localType(input).getNumElements() > 0) { // what a rank has nothing of, lies nowhere
+        parts.push_back(values.lookup(input));
+        offsets.push_back(placeOf(cast<RankedTensorType>(input.getType()), offset));
+      }
+    Value packed = builder.create<ccl::PackOp>(pack.getLoc(), flat, parts, offsets);
     values[pack.getResult()] = view(pack.getLoc(), packed, 0, type);
   }
 
   void localize(sbp::BucketMemberOp member) {
-    RankedTensorType type = member.getResult().getType();
-    sbp::NdAttr signature = sbp::signatureOf(type);
-    int64_t offset = member.getOffset();
-    if (signature.getFlatSlot())
-      offset = flatPiece(sbp::shapeOf(type), signature.toAlgebra(), rank).chunkBegin;
     values[member.getResult()] =
-        view(member.getLoc(), values.lookup(member.getRange()), offset, localType(member.getResult()));
+        view(member.getLoc(), values.lookup(member.getRange()),
+             placeOf(member.getResult().getType(), member.getOffset()), localType(member.getResult()));
+  }
+
+  /// Where a member at this offset of a range begins on this rank: that, or of a slot its part of the chunk.
+  int64_t placeOf(RankedTensorType member, int64_t offset) {
+    const sbp::NdAttr signature = sbp::signatureOf(member);
+    return signature.getFlatSlot() ? flatPiece(sbp::shapeOf(member), signature.toAlgebra(), rank).chunkBegin : offset;
   }
 
   Value view(Location loc, Value input, int64_t offset, RankedTensorType type) {

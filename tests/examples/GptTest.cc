@@ -157,14 +157,15 @@ TEST(Gpt, CommunicatesEachGradientOnceAndTheLoss) {
 }
 
 /// Rank 0's plan for a step at dp = 3.
-CommunicationReport communicationOf(int64_t batch, int stage, sbp::Strategy strategy) {
+CommunicationReport communicationOf(int64_t batch, int stage, sbp::Strategy strategy,
+                                    const Optimizer &optimizer = AdamW{1e-3}, const StepOptions &step = {}) {
   Graph graph({"cpu", {{"dp", 3}}});
   graph.function("train");
   Tensor tokens = graph.input("tokens", ElementType::I64, {batch, 12}, split(0));
   Tensor next = graph.input("next", ElementType::I64, {batch, 12}, split(0));
   Tensor logits = gptLogits(graph, tokens, {50, 12, 1, 2, 16, 0.1}, true);
   Tensor loss = meanCrossEntropy(logits, reshape(next, {batch * 12}));
-  graph.minimize(loss, AdamW{1e-3});
+  graph.minimize(loss, optimizer, step);
   graph.output("loss", loss);
   auto module = graph.finish();
   EXPECT_TRUE(module.ok()) << module.status();
@@ -210,6 +211,36 @@ TEST(Gpt, ARaggedBatchSendsGradientsParametersAndTheLoss) {
     EXPECT_EQ(callsAt(stage), (Calls{{"all-reduce", 1}, {"reduce-scatter", 3}, {"all-gather", 3}})) << stage;
   // In forward and again in backward, but for the group that forward uses last, which is the embedding (tied).
   EXPECT_EQ(callsAt(3), (Calls{{"all-reduce", 1}, {"reduce-scatter", 3}, {"all-gather", 3 + 2}}));
+}
+
+/// By collective.
+std::map<std::string, std::pair<int64_t, int64_t>> callsAndBytes(const CommunicationReport &report) {
+  std::map<std::string, std::pair<int64_t, int64_t>> all;
+  for (const CommunicationReport::Entry &entry : report.entries)
+    all[entry.collective] = {entry.calls, entry.bytesSent};
+  return all;
+}
+
+// Groups are no buckets: what ranks exchange is as without them. LAMB adds its norms, two of each variable. Muon's
+// matrices are a bucket beside the rest of the block, since their state is another, and its momentum is gathered.
+TEST(Gpt, OptimizersOfMembersShareTheirBucketsCollectives) {
+  constexpr int64_t kVariables = 2 + 16 + 2;
+  StepOptions groups, matrices;
+  groups.groups = {{"no_decay", {"*.bias"}, AdamW{1e-3, 0.9, 0.999, 1e-8, 0.0}}};
+  matrices.groups = {{"matrices", {"h*.up.weight", "h*.down.weight"}, Muon{1e-3}}};
+  for (int stage : {1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    const auto plain = callsAndBytes(communicationOf(32, stage, sbp::Strategy::Bucket));
+    EXPECT_EQ(callsAndBytes(communicationOf(32, stage, sbp::Strategy::Bucket, AdamW{1e-3}, groups)), plain);
+    auto lamb = callsAndBytes(communicationOf(32, stage, sbp::Strategy::Bucket, Lamb{1e-3}));
+    EXPECT_EQ(lamb["all-gather"], plain.at("all-gather"));
+    EXPECT_EQ(lamb["reduce-scatter"], plain.at("reduce-scatter"));
+    EXPECT_EQ(lamb["all-reduce"].first, 1 + 2 * kVariables);
+    auto muon = callsAndBytes(communicationOf(32, stage, sbp::Strategy::Bucket, AdamW{1e-3}, matrices));
+    EXPECT_EQ(muon["reduce-scatter"].first, plain.at("reduce-scatter").first + 1);
+    EXPECT_EQ(muon["all-gather"].first, plain.at("all-gather").first + (stage == 3 ? 2 : 1) + 1);
+    EXPECT_EQ(muon["all-reduce"].first, 1 + 2); // norms
+  }
 }
 
 TEST(Gpt, CountsItsParameters) {

@@ -60,6 +60,11 @@ const std::vector<DecisionInfo> &decisionInfos() {
        "the type in which the graph reads a variable of a wider one, which is then its master weights",
        {"own", "bf16", "f16"},
        static_cast<int64_t>(ComputeType::Own)},
+      {Decision::WholeBytes,
+       "whole-bytes",
+       "variables of at most so many bytes stay whole, as at stage 0, where they say no stage of their own; 0: none",
+       {},
+       0},
   };
   return infos;
 }

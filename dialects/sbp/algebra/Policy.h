@@ -38,8 +38,9 @@ enum class Decision {
   Recompute,     ///< whether what forward makes in a group is made again for backward, and not kept
   Update,        ///< when an update runs
   ComputeType,   ///< what the graph reads of a variable is rounded to it
+  WholeBytes,    ///< a variable of at most so many bytes is as at stage 0; 0: none is
 };
-inline constexpr int kNumDecisions = 9;
+inline constexpr int kNumDecisions = 10;
 /// Of Prefetch: as many groups as a gather takes time, by what is computed meanwhile.
 inline constexpr int64_t kAutomatic = -1;
 
@@ -85,6 +86,7 @@ public:
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
   Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
   Policy &setUpdate(Update update) { return set(Decision::Update, static_cast<int64_t>(update)); }
+  Policy &setWholeBytes(int64_t bytes) { return set(Decision::WholeBytes, bytes); }
   Policy &setComputeType(ComputeType type) { return set(Decision::ComputeType, static_cast<int64_t>(type)); }
 
   /// What this leaves open is as in `weaker`.
@@ -102,6 +104,7 @@ public:
   int64_t prefetch() const { return valueOf(Decision::Prefetch); }
   int64_t prefetchBytes() const { return valueOf(Decision::PrefetchBytes); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
+  int64_t wholeBytes() const { return valueOf(Decision::WholeBytes); }
   bool recompute() const { return valueOf(Decision::Recompute) != 0; }
   Update update() const { return static_cast<Update>(valueOf(Decision::Update)); }
   ComputeType computeType() const { return static_cast<ComputeType>(valueOf(Decision::ComputeType)); }

@@ -319,8 +319,8 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%gb: tensor<6xf32, #Sb>) {
-  // expected-error @below {{'sbp.bucket_pack' op lays the slot 'tensor<6xf32,}}
-  %0 = sbp.bucket_pack %gb at [48] of @l : (tensor<6xf32, #Sb>) -> tensor<64xf32, #S0>
+  // expected-error @below {{'sbp.bucket_pack' op is at 32 of @l, but its member is the slot at 48 of 'l'; they are the same}}
+  %0 = sbp.bucket_pack %gb at [32] of @l : (tensor<6xf32, #Sb>) -> tensor<64xf32, #S0>
   return
 }
 
@@ -448,7 +448,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%r: tensor<64xf32, #S0>) {
-  // expected-error @below {{'sbp.bucket_member' op is at 32 of @l, but its result is the slot at 48 of 'l'; they are the same}}
+  // expected-error @below {{'sbp.bucket_member' op is at 32 of @l, but its member is the slot at 48 of 'l'; they are the same}}
   %0 = sbp.bucket_member %r at 32 of @l : tensor<64xf32, #S0> -> tensor<6xf32, #Sb>
   return
 }

@@ -1,7 +1,7 @@
 // What is decided about variables and groups: what is printed reads back as it was.
 // RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
 // A whole policy, as passes leave it, has an alias.
-// CHECK: #stage_3_strategy_bucket_ = #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16>
+// CHECK: #stage_3_strategy_bucket_ = #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16, whole_bytes = 64>
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 // @policy_c1_legal, @group_c1_legal, @group_c2_legal, @group_c3_legal
@@ -20,4 +20,4 @@ sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
 sbp.variable @h.3.w : tensor<4xf32, #B> policy #sbp.policy<"prefetch-bytes" = 7>
 // CHECK: sbp.variable @h.2.w : tensor<4xf32, #B> policy #stage_3_strategy_bucket_
 sbp.variable @h.2.w : tensor<4xf32, #B>
-  policy #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16>
+  policy #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16, whole_bytes = 64>

@@ -6,7 +6,7 @@ sbp.group "h" #sbp.policy<stag = 3>
 
 // -----
 
-// expected-error @below {{expected '=' behind 'bucket'; write stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, with underscores, then '='}}
+// expected-error @below {{expected '=' behind 'bucket'; write stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, whole_bytes, with underscores, then '='}}
 sbp.group "h" #sbp.policy<bucket-bytes = 7>
 
 // -----
@@ -43,7 +43,7 @@ sbp.group "" #sbp.policy<stage = 1>
 // -----
 
 // @group_c2
-// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, or drop it}}
+// expected-error @below {{'sbp.group' op "h" decides nothing; say stage, strategy, keep, prefetch, prefetch_bytes, bucket_bytes, recompute, update, compute_type, whole_bytes, or drop it}}
 sbp.group "h" #sbp.policy<>
 
 // -----

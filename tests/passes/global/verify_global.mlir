@@ -132,7 +132,7 @@ func.func @verify_global_c4_legal(%x: tensor<4xf32, #S0>) -> tensor<4xf32, #S0> 
 #B = #sbp.nd<#p, [B]>
 #Sl = #sbp.nd<#p, [S(@l, 0 of 16)]>
 func.func @verify_global_c8(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'sbp.boxing' op has a slot of bucket 'l', which only sbp.bucket_member gives, and sbp.assign and ops that compute take; run 'sbp-join-buckets'}}
+  // expected-error @below {{'sbp.boxing' op has a slot of bucket 'l', which only sbp.bucket_member gives, and sbp.bucket_pack, sbp.assign and ops that compute take; run 'sbp-join-buckets'}}
   %0 = sbp.boxing %x : tensor<4xf32, #B> -> tensor<4xf32, #Sl>
   return
 }

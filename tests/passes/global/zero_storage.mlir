@@ -26,6 +26,7 @@ sbp.variable @l0.weight.m : tensor<10x6xf32, #B> state_of @l0.weight role "m"
 // ONE: @l0.bias : tensor<6xf32, #B> update #S_l0_64_ slot #sbp.slot<@l0, 64 of 128> policy
 // ROWS: @l0.bias : tensor<6xf32, #B> update #S0_ policy
 sbp.variable @l0.bias : tensor<6xf32, #B>
+sbp.variable @l0.bias.m : tensor<6xf32, #B> state_of @l0.bias role "m"
 // A scalar stays on all ranks.
 // ALL: @l0.scale : tensor<f32, #B> policy
 // ROWS: @l0.scale : tensor<f32, #B> policy
@@ -36,6 +37,7 @@ sbp.variable @l0.scale : tensor<f32, #B>
 // APART: @l1.weight {{.*}} slot #sbp.slot<@l1, 0 of 64> policy
 // JOINED: @l1.weight {{.*}} slot #sbp.slot<@l0, 80 of 128> policy
 sbp.variable @l1.weight : tensor<6x3xf32, #B>
+sbp.variable @l1.weight.m : tensor<6x3xf32, #B> state_of @l1.weight role "m"
 // A bucket has one element type.
 // ZERO: @l1.half : tensor<6x3xbf16, #B> slot #sbp.slot<@l1_1, 0 of 128> policy
 // ONE: @l1.half : tensor<6x3xbf16, #B> update #S_l1_1_0_ slot #sbp.slot<@l1_1, 0 of 128> policy
@@ -51,3 +53,8 @@ sbp.variable @l1.table : tensor<6x3xf32, #B> frozen
 // THREE: @l0.again : tensor<5xf32, #B> storage #S_l0_1_0_ update #S_l0_1_0_ slot #sbp.slot<@l0_1, 0 of 64> policy
 // APART: @l0.again {{.*}} slot #sbp.slot<@l1, 32 of 64> policy
 sbp.variable @l0.again : tensor<5xf32, #B>
+sbp.variable @l0.again.m : tensor<5xf32, #B> state_of @l0.again role "m"
+// A range of state is as long as that of parameters: what has no such state is in another bucket.
+// ZERO: @l0.plain : tensor<5xf32, #B> slot #sbp.slot<@l0_2, 0 of 64> policy
+// THREE: @l0.plain : tensor<5xf32, #B> storage #S_l0_2_0_ update #S_l0_2_0_ slot #sbp.slot<@l0_2, 0 of 64> policy
+sbp.variable @l0.plain : tensor<5xf32, #B>

@@ -13,8 +13,8 @@
 // NEGATIVE: is given 'stage=-1': stage is '-1', which must be 0, 1, 2 or 3
 // STRATEGY: is given 'strategy=whole': strategy is 'whole', which must be bucket or tensor
 // BYTES: is given 'bucket-bytes=-1': bucket-bytes is '-1', which must be a number that is not negative
-// HOLD: it has no option 'hold-gathers-bytes'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type and axis{{$}}
-// UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, axis, hold-gathers-bytes, accumulate, accumulate-order and reproducible
+// HOLD: it has no option 'hold-gathers-bytes'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes and axis{{$}}
+// UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes, axis, hold-gathers-bytes, accumulate, accumulate-order and reproducible
 // AXIS: error: 'sbp-zero-storage' got axis=pp; the placement has dp tp; give one of these, or leave the axis out for the first
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 sbp.variable @a : tensor<9x4xf32, #sbp.nd<#p, [B, B]>>

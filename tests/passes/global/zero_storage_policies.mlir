@@ -7,10 +7,10 @@
 // RUN: splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stage=1 prefetch=0})" | FileCheck-19 %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
-// CHECK-DAG: #[[ONE:stage_1_.*]] = #sbp.policy<stage = 1, strategy = bucket, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own>
-// CHECK-DAG: #[[ROWS:stage_3_.*]] = #sbp.policy<stage = 3, strategy = tensor, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own>
-// CHECK-DAG: #[[OWN:stage_3_.*]] = #sbp.policy<stage = 3, strategy = bucket, keep = never, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own>
-// CHECK-DAG: #[[THREE:stage_3_.*]] = #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own>
+// CHECK-DAG: #[[ONE:stage_1_.*]] = #sbp.policy<stage = 1, strategy = bucket, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own, whole_bytes = 0>
+// CHECK-DAG: #[[ROWS:stage_3_.*]] = #sbp.policy<stage = 3, strategy = tensor, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own, whole_bytes = 0>
+// CHECK-DAG: #[[OWN:stage_3_.*]] = #sbp.policy<stage = 3, strategy = bucket, keep = never, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own, whole_bytes = 0>
+// CHECK-DAG: #[[THREE:stage_3_.*]] = #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own, whole_bytes = 0>
 // CHECK-NOT: sbp.group
 sbp.group "h" #sbp.policy<stage = 3>
 sbp.group "h.0" #sbp.policy<strategy = tensor>

@@ -20,10 +20,10 @@ sbp.variable @m.w.wide : tensor<32xf32, #B> state_of @m.w role "wide"
 // Split by the user, in other pieces than its parameter's.
 // ALL: @m.w.rows : tensor<16xf32, #S0_> state_of
 sbp.variable @m.w.rows : tensor<16xf32, #sbp.nd<#p, [S(0)]>> state_of @m.w role "rows"
-// BUCKET: @m.v : tensor<16xf32, #B> update #S_m_16_ slot #sbp.slot<@m, 16 of 32>
+// BUCKET: @m.v : tensor<16xf32, #B> update #S_m_1_0_ slot #sbp.slot<@m_1, 0 of 32>
 sbp.variable @m.v : tensor<16xf32, #B>
-// The bucket's range for this role has elements of the first one's type.
-// BUCKET: @m.v.master : tensor<16xf32, #B> state_of
+// Of another type than that of the first, which therefore is in another bucket.
+// BUCKET: @m.v.master : tensor<16xf32, #B> storage #S_m_1_0_ slot #sbp.slot<@m_1, 0 of 32> state_of
 // ROWS: @m.v.master : tensor<16xf32, #B> storage #S0_ state_of
 sbp.variable @m.v.master : tensor<16xf32, #B> state_of @m.v role "master"
 // In a bucket already, whose name is not given to another; neither is what is state of it moved.
