@@ -165,8 +165,9 @@ private:
   /// of its own, is a variable of its own.
   static bool liesAs(sbp::VariableOp parameter, sbp::VariableOp state) {
     RankedTensorType type = state.getTensorType(), like = parameter.getTensorType();
-    const bool isSaid = static_cast<bool>(state.getStorage()); // by a user
-    return type.getShape() == like.getShape() && type.getEncoding() == like.getEncoding() && !isSaid;
+    if (type.getShape() != like.getShape() || type.getEncoding() != like.getEncoding())
+      return false;
+    return !state.getStorage(); // else a user said how it lies
   }
 
   Roles statesOf(sbp::VariableOp parameter) {

@@ -194,6 +194,29 @@ TEST_F(OptimizersTest, LionStepsByTheSignAlsoOfInfinitiesAndHidesNoNaN) {
   EXPECT_EQ(std::vector<double>(found.begin() + 1, found.end()), (std::vector<double>{-0.5, 0.5, -0.5, 0}));
 }
 
+// You and others 2020 divide norms; where one is 0, the step is Adam's.
+TEST_F(OptimizersTest, LambStepsAsAdamWhereANormIsZero) {
+  const std::string lamb = "#nn.lamb<lr = 0.5, weight_decay = 0.0>";
+  const std::vector<double> ofNothing = after(lamb, "", {train({1, 0, 0, 0, -2})});
+  EXPECT_NEAR(ofNothing[0], -0.5, 1e-6);
+  EXPECT_NEAR(ofNothing[4], 0.5, 1e-6);
+  EXPECT_EQ(std::vector<double>(ofNothing.begin() + 1, ofNothing.end() - 1), (std::vector<double>{0, 0, 0}));
+  const Call start = calls(vectors()).front();
+  EXPECT_EQ(after(lamb, "", {start, train({})}), start.inputs[0].floats);
+}
+
+TEST_F(OptimizersTest, MuonLeavesMatricesWithoutSlopes) {
+  const Call start = calls(matrices()).front();
+  mlir::OwningOpRef<mlir::ModuleOp> source = module(matrices(), 1, "#nn.muon<lr = 0.5, weight_decay = 0.0>", "");
+  ASSERT_TRUE(source);
+  const Call train = {"train", {tensor({6, 4, 3}), tensor({6, 2, 5})}};
+  absl::StatusOr<SessionOutcome> run =
+      runSessions(*source, {start, train}, Configuration(), testing::TempDir() + "/objects");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->outcome.variables.at("w.a").floats, start.inputs[0].floats);
+  EXPECT_EQ(run->outcome.variables.at("w.b").floats, start.inputs[1].floats);
+}
+
 // An epsilon of 1e-8 is 0 in f16: where the gradient is 0, too, the quotient would be none.
 TEST_F(OptimizersTest, F16StaysANumberWhereTheGradientIsZero) {
   auto source = mlir::parseSourceString<mlir::ModuleOp>(R"(#p = #sbp.placement<"cpu", [dp = 2]>
