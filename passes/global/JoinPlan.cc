@@ -90,6 +90,14 @@ SingleStep singleStepOf(sbp::BoxingOp op) {
   return {};
 }
 
+std::string fenceText(sbp::BoxingOp op) {
+  auto fence = op.getInput().getDefiningOp<sbp::FenceOp>();
+  auto scope = fence ? fence.getScope().getDefiningOp<sbp::ScopeOp>() : sbp::ScopeOp();
+  if (!scope)
+    return "";
+  return ("|" + nameOf(scope.getPhase().getValue()) + "|" + scope.getGroup().value_or("")).str();
+}
+
 bool isSlot(Value value) {
   sbp::NdAttr signature = sbp::signatureOf(value);
   return signature && signature.getFlatSlot();
@@ -159,10 +167,7 @@ std::optional<JoinPlan::Kind> JoinPlan::kindOf(Operation *op) const {
      << static_cast<int>(step.to.kind) << "|" << boxing.getType().getElementType();
   for (const sbp::Sbp &entry : sbp::signatureOf(boxing.getInput()).toAlgebra())
     os << (entry.isPartial() ? "|P" : "|");
-  if (auto fence = boxing.getInput().getDefiningOp<sbp::FenceOp>())
-    if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-      os << "|" << nameOf(scope.getPhase().getValue()) << "|" << scope.getGroup().value_or("");
-  return Kind{nullptr, text};
+  return Kind{nullptr, text + fenceText(boxing)};
 }
 
 int64_t JoinPlan::slotOffset(Operation *op) const {

@@ -55,6 +55,9 @@ struct SingleStep {
 };
 SingleStep singleStepOf(sbp::BoxingOp op);
 
+/// "|backward|h.0": phase and group of the fence that the boxing stands behind, if it does.
+std::string fenceText(sbp::BoxingOp op);
+
 /// Whether the value's type is S(@bucket) on an axis.
 bool isSlot(mlir::Value value);
 

@@ -28,10 +28,7 @@ std::string stepText(sbp::BoxingOp op, const sbp::Slot &slot) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << slot.bucket << '|' << slot.total << '|' << singleStepOf(op).axis << '|' << op.getType().getElementType();
-  if (auto fence = op.getInput().getDefiningOp<sbp::FenceOp>())
-    if (auto scope = fence.getScope().getDefiningOp<sbp::ScopeOp>())
-      os << '|' << nameOf(scope.getPhase().getValue()) << '|' << scope.getGroup().value_or("");
-  return text;
+  return text + fenceText(op);
 }
 
 /// The slot that a boxing gathers, if it does.
