@@ -155,7 +155,7 @@ sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shap
   }
   entries.resize(axes, sbp::Sbp::broadcast());
   for (const sbp::Sbp &entry : entries)
-    if (entry.isPartial() || entry.isFlat() || entry.unit != 1 ||
+    if (entry.isPartial() || entry.isFlat() || (entry.isSplit() && !entry.isPlain()) ||
         (entry.isSplit() && (entry.dim < 0 || entry.dim >= static_cast<int64_t>(shape.size())))) {
       fail(absl::StrCat("lays ", shapeText(shape), " out as ", sbp::toString(entries),
                         "; entries are B, or S(d) with d a dimension of the tensor"));

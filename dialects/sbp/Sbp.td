@@ -199,12 +199,14 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     ```
     Member i's elements start at element `offsets[i]` of the range. The type is that of the *whole* range. Its last dimension
     is the bucket's elements, padding included; along the bucket's axis the range is B when it is whole, S of that dimension
-    when each rank holds a chunk, and P when it holds addends. Chunks are equal: the elements are a multiple of the axis's size.
+    when each rank holds a chunk, and P when it holds addends. The elements are a multiple of the axis's size, and chunks are equal, unless
+    `ends` says where each rank's ends: so a bucket may hold members that are not divided.
     Where another axis splits a member, ranges of ranks along that axis differ: the type has one leading dimension for each
     such axis, in the order of the axes, which that axis splits. States of the members lie in ranges of the same layout, one
     for each role.
     - C1: The type has a signature, in which each other axis is B or splits its own leading dimension, and the axis is B.
-    - C2: The elements are a multiple of the axis's size.
+    - C2: The elements are a multiple of the axis's size. Ends are one per rank of it and ascend from 0 on to the elements; they are not
+      those of equal chunks.
     - C3: As many offsets as members, of which there is one at least; members ascend and do not overlap. (That they lie
       within, their slots say.)
     - C4: Each member is a variable with a signature, whose slot is its place here, and its element type the bucket's.
@@ -212,8 +214,10 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
                    StrAttr:$axis, TypedArrayAttrBase<FlatSymbolRefAttr, "variables">:$members,
-                   DenseI64ArrayAttr:$offsets, OptionalAttr<StrAttr>:$group);
-  let assemblyFormat = "$sym_name `:` $type `along` $axis `holds` $members `at` $offsets (`group` $group^)? attr-dict";
+                   DenseI64ArrayAttr:$offsets, OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<StrAttr>:$group);
+  let assemblyFormat = [{
+    $sym_name `:` $type `along` $axis `holds` $members `at` $offsets (`to` $ends^)? (`group` $group^)? attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
@@ -221,6 +225,10 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     int64_t getElements() { return getTensorType().getShape().back(); }
     /// The index of the bucket's axis in its placement.
     int64_t getAxisIndex();
+    /// The slot of what begins at element `offset`.
+    Slot getSlotAt(int64_t offset);
+    /// Of a range, the last dimension split as the ranks' chunks.
+    Sbp getChunks();
     /// The range in which a tensor with elements of `element` and the signature `member` is a member: along the bucket's
     /// axis B, P, or for a slot S of the last dimension; along each other axis P if `member` is, else as in getType(). Null
     /// when no range has such a member: another axis splits it for which the range has no dimension, or the axis itself.

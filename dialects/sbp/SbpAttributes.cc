@@ -124,24 +124,48 @@ PlacementAttr PlacementAttr::fromAlgebra(MLIRContext *context, const Placement &
 // Slot: <@bucket, 128 of 4096>
 //===----------------------------------------------------------------------===//
 
-/// The part that a slot and an entry S(@bucket, 128 of 4096) share.
-static ParseResult parseSlotBody(AsmParser &parser, StringAttr &bucket, int64_t &offset, int64_t &total) {
-  return failure(parser.parseSymbolName(bucket) || parser.parseComma() || parser.parseInteger(offset) ||
-                 parser.parseKeyword("of") || parser.parseInteger(total));
+/// "to [2, 5]", if it is there.
+static ParseResult parseEnds(AsmParser &parser, SmallVectorImpl<int64_t> &ends) {
+  if (failed(parser.parseOptionalKeyword("to")))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  auto end = [&]() -> ParseResult { return parser.parseInteger(ends.emplace_back()); };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, end))
+    return failure();
+  return ends.empty() ? parser.emitError(loc) << "lists no ends; give one per rank of the axis" : success();
+}
+
+static void printEnds(AsmPrinter &printer, ArrayRef<int64_t> ends) {
+  if (ends.empty())
+    return;
+  printer << " to [";
+  llvm::interleaveComma(ends, printer);
+  printer << "]";
+}
+
+/// The part that a slot and an entry S(@bucket, 128 of 4096) share; null after an error.
+static SlotAttr parseSlotBody(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringAttr bucket;
+  int64_t offset, total;
+  SmallVector<int64_t> ends;
+  if (parser.parseSymbolName(bucket) || parser.parseComma() || parser.parseInteger(offset) ||
+      parser.parseKeyword("of") || parser.parseInteger(total) || parseEnds(parser, ends))
+    return {};
+  return parser.getChecked<SlotAttr>(loc, parser.getContext(), bucket, offset, total, ends);
 }
 
 static void printSlotBody(AsmPrinter &printer, SlotAttr slot) {
   printer.printSymbolName(slot.getBucket());
   printer << ", " << slot.getOffset() << " of " << slot.getTotal();
+  printEnds(printer, slot.getEnds());
 }
 
 Attribute SlotAttr::parse(AsmParser &parser, Type) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringAttr bucket;
-  int64_t offset, total;
-  if (parser.parseLess() || parseSlotBody(parser, bucket, offset, total) || parser.parseGreater())
+  if (parser.parseLess())
     return {};
-  return parser.getChecked<SlotAttr>(loc, parser.getContext(), bucket, offset, total);
+  SlotAttr slot = parseSlotBody(parser);
+  return slot && succeeded(parser.parseGreater()) ? slot : SlotAttr();
 }
 
 void SlotAttr::print(AsmPrinter &printer) const {
@@ -150,8 +174,14 @@ void SlotAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+Slot SlotAttr::toAlgebra() const { return {getBucket().str(), getOffset(), getTotal(), getEnds().vec()}; }
+
+SlotAttr SlotAttr::fromAlgebra(MLIRContext *context, const Slot &slot) {
+  return get(context, StringAttr::get(context, slot.bucket), slot.offset, slot.total, slot.ends);
+}
+
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr bucket, int64_t offset,
-                               int64_t total) {
+                               int64_t total, ArrayRef<int64_t>) {
   if (offset < 0 || offset > total)
     return emitError() << "slot of bucket '" << bucket.getValue() << "' starts at element " << offset << " of " << total
                        << "; it must lie within the bucket";
@@ -163,17 +193,22 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 //===----------------------------------------------------------------------===//
 
 Sbp EntryAttr::toAlgebra() const {
-  Sbp sbp{getKind(), getDim(), {}, getUnit()};
-  if (getSlot())
-    sbp.slot = {getSlot().getBucket().str(), getSlot().getOffset(), getSlot().getTotal()};
+  Sbp sbp;
+  sbp.kind = getKind();
+  sbp.dim = getDim();
+  sbp.unit = getUnit();
+  if (SlotAttr slot = getSlot())
+    sbp.slot = slot.toAlgebra();
+  if (!getEnds().empty())
+    sbp.ends = getEnds().vec();
   return sbp;
 }
 
 EntryAttr EntryAttr::fromAlgebra(MLIRContext *context, const Sbp &sbp) {
   SlotAttr slot;
   if (sbp.isFlat())
-    slot = SlotAttr::get(context, StringAttr::get(context, sbp.slot.bucket), sbp.slot.offset, sbp.slot.total);
-  return get(context, sbp.kind, sbp.dim, sbp.unit, slot);
+    slot = SlotAttr::fromAlgebra(context, sbp.slot);
+  return get(context, sbp.kind, sbp.dim, sbp.unit, slot, sbp.ends);
 }
 
 void EntryAttr::print(AsmPrinter &printer) const {
@@ -186,8 +221,8 @@ void EntryAttr::print(AsmPrinter &printer) const {
   printer << ")";
 }
 
-/// What follows the dimension in S(0) and S(0 by 6).
-static EntryAttr parseUnit(AsmParser &parser, SMLoc loc, int64_t dim) {
+/// What follows the dimension in S(0), S(0 by 6) and S(0 to [2, 5]).
+static EntryAttr parseDivision(AsmParser &parser, SMLoc loc, int64_t dim) {
   int64_t unit = 1;
   if (succeeded(parser.parseOptionalKeyword("by"))) {
     if (parser.parseInteger(unit))
@@ -198,29 +233,31 @@ static EntryAttr parseUnit(AsmParser &parser, SMLoc loc, int64_t dim) {
       return {};
     }
   }
+  SmallVector<int64_t> ends;
+  if (unit == 1 && parseEnds(parser, ends))
+    return {};
   if (parser.parseRParen())
     return {};
   if (dim < 0) {
     parser.emitError(loc) << "S(" << dim << "): a split dimension is at least 0";
     return {};
   }
-  return EntryAttr::fromAlgebra(parser.getContext(), Sbp::split(dim, unit));
+  return EntryAttr::get(parser.getContext(), Sbp::Kind::Split, dim, unit, SlotAttr(), ends);
 }
 
 static EntryAttr parseSplit(AsmParser &parser) {
   MLIRContext *context = parser.getContext();
   SMLoc loc = parser.getCurrentLocation();
-  int64_t dim = -1, offset, total;
-  StringAttr bucket;
+  int64_t dim = -1;
   if (parser.parseLParen())
     return {};
   OptionalParseResult hasDim = parser.parseOptionalInteger(dim);
   if (hasDim.has_value())
-    return failed(*hasDim) ? EntryAttr() : parseUnit(parser, loc, dim);
-  if (parseSlotBody(parser, bucket, offset, total) || parser.parseRParen())
+    return failed(*hasDim) ? EntryAttr() : parseDivision(parser, loc, dim);
+  SlotAttr slot = parseSlotBody(parser);
+  if (!slot || parser.parseRParen())
     return {};
-  SlotAttr slot = parser.getChecked<SlotAttr>(loc, context, bucket, offset, total);
-  return slot ? EntryAttr::get(context, Sbp::Kind::FlatSplit, -1, 1, slot) : EntryAttr();
+  return EntryAttr::get(context, Sbp::Kind::FlatSplit, -1, 1, slot, {});
 }
 
 Attribute EntryAttr::parse(AsmParser &parser, Type) {
@@ -236,7 +273,8 @@ Attribute EntryAttr::parse(AsmParser &parser, Type) {
     return parseSplit(parser);
   parser.emitError(loc)
       << "'" << keyword
-      << "' is no signature; write B, P, S(dimension), S(dimension by unit) or S(@bucket, offset of total)";
+      << "' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]) or S(@bucket, "
+         "offset of total)";
   return {};
 }
 
@@ -279,6 +317,32 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
   return success();
 }
 
+static LogicalResult verifyEnds(EntryAttr entry, int64_t length, int64_t ranks,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  const Sbp sbp = entry.toAlgebra();
+  const Ends &ends = sbp.isFlat() ? sbp.slot.ends : sbp.ends;
+  std::string fault = ends.empty() ? "" : faultOfEnds(ends, length, ranks);
+  return fault.empty() ? success() : emitError() << "signature " << splitcast::sbp::toString(sbp) << " " << fault;
+}
+
+/// Ends fit the length that they divide, and nothing else divides it.
+static LogicalResult verifyAllEnds(NdAttr signature, ArrayRef<int64_t> shape,
+                                   function_ref<InFlightDiagnostic()> emitError) {
+  const NdSbp sbp = signature.toAlgebra();
+  for (auto [axis, entry] : llvm::enumerate(signature.getEntries())) {
+    if (sbp[axis].ends.empty() && sbp[axis].slot.ends.empty())
+      continue;
+    const int64_t length = sbp[axis].isFlat() ? sbp[axis].slot.total : shape[sbp[axis].dim];
+    if (failed(verifyEnds(entry, length, signature.getPlacement().getAxisSizes()[axis], emitError)))
+      return failure();
+    if (llvm::count_if(sbp, [&, axis = axis](const Sbp &other) { return other.splitsSameDimAs(sbp[axis]); }) > 1)
+      return emitError() << "signature " << toString(sbp) << " splits dimension " << sbp[axis].dim
+                         << " to ends on axis '" << signature.getPlacement().getAxisNames()[axis].getValue()
+                         << "', and along another one, too; split it along one of these";
+  }
+  return success();
+}
+
 /// A unit divides what it splits and makes a difference, so that signatures that mean the same are the same.
 static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Placement &placement,
                                  function_ref<InFlightDiagnostic()> emitError) {
@@ -314,6 +378,11 @@ LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   if (llvm::any_of(getEntries(), [](EntryAttr entry) { return entry.getUnit() != 1; }) &&
       failed(verifyUnits(toAlgebra(), shape.vec(), getPlacement().toAlgebra(), emitError)))
     return failure();
+  auto hasEnds = [](EntryAttr entry) {
+    return !entry.getEnds().empty() || (entry.getSlot() && !entry.getSlot().getEnds().empty());
+  };
+  if (llvm::any_of(getEntries(), hasEnds) && failed(verifyAllEnds(*this, shape, emitError)))
+    return failure();
   for (EntryAttr entry : getEntries())
     if (SlotAttr slot = entry.getSlot())
       return verifyRoom(slot, shape, elementType, *this, emitError);
@@ -338,7 +407,10 @@ NdSbp NdAttr::toAlgebra() const {
   NdSbp sbp;
   sbp.reserve(getEntries().size());
   for (EntryAttr entry : getEntries())
-    sbp.push_back(entry.toAlgebra());
+    if (entry.getKind() == Sbp::Kind::Broadcast)
+      sbp.emplace_back();
+    else
+      sbp.push_back(entry.toAlgebra());
   return sbp;
 }
 

@@ -49,18 +49,24 @@ def Sbp_PlacementAttr : Sbp_Attr<"Placement", "placement"> {
 def Sbp_SlotAttr : Sbp_Attr<"Slot", "slot"> {
   let summary = "A variable's place in a bucket";
   let description = [{
-    `#sbp.slot<@layer0, 128 of 4096>`: the variable's elements start at element 128 of the 4096 of bucket `layer0`.
+    `#sbp.slot<@layer0, 128 of 4096>`: the variable's elements start at element 128 of the 4096 of bucket `layer0`. Where the
+    bucket is not split evenly, `#sbp.slot<@layer0, 128 of 4096 to [128, 4096]>` says where the chunk of each rank ends.
     - C1: 0 <= offset <= total.
   }];
-  let parameters = (ins "::mlir::StringAttr":$bucket, "int64_t":$offset, "int64_t":$total);
+  let parameters = (ins "::mlir::StringAttr":$bucket, "int64_t":$offset, "int64_t":$total,
+                    OptionalArrayRefParameter<"int64_t">:$ends);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    Slot toAlgebra() const;
+    static SlotAttr fromAlgebra(::mlir::MLIRContext *context, const Slot &slot);
+  }];
 }
 
 def Sbp_EntryAttr : Sbp_Attr<"Entry", "entry"> {
   let summary = "How a tensor lies along one axis; printed as part of #sbp.nd only";
   let parameters = (ins "::splitcast::sbp::Sbp::Kind":$kind, "int64_t":$dim, "int64_t":$unit,
-                    OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot);
+                    OptionalParameter<"::splitcast::sbp::SlotAttr">:$slot, OptionalArrayRefParameter<"int64_t">:$ends);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     Sbp toAlgebra() const;
@@ -73,7 +79,8 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
   let description = [{
     `#sbp.nd<#placement, [S(0), B]>`. B: every rank of the axis holds the same; S(d): cut along dimension d into nearly
     equal pieces (ragged and empty ones included); S(d by u): the same of d's blocks of u elements, which stay together, as
-    the positions of a sample do where a batch lies as rows; S(@bucket, offset of total): cut as a slot of a flat bucket; P: every
+    the positions of a sample do where a batch lies as rows; S(d to [e0, e1, ...]): cut so that rank r's piece ends at element er of d;
+    S(@bucket, offset of total): cut as a slot of a flat bucket, which may say where its chunks end, too; P: every
     rank holds an addend. Entries apply in the order of the axes, flat ones last.
     - C1: One entry per axis.
     - C2: A split dimension exists in the tensor.
@@ -82,6 +89,8 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     - C5: The tensor has a static shape and at most 2^63 - 1 bytes, and so has the bucket of a flat split.
     - C6: A unit is at least 2 and divides the length that the earlier axes leave of the dimension, on every rank.
     - C7: A unit makes a difference: where all pieces are equal without it, the entry is S(d).
+    - C8: Ends are one per rank of the axis and ascend from 0 on to the length; they are not those of even pieces, and no other axis
+      splits the dimension.
   }];
   let parameters = (ins "::splitcast::sbp::PlacementAttr":$placement,
                     ArrayRefParameter<"::splitcast::sbp::EntryAttr">:$entries);
@@ -143,7 +152,7 @@ def Sbp_PolicyAttr : Sbp_Attr<"Policy", "policy"> {
     ```mlir
     sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
     ```
-    - C1: Decisions are `stage` (0, 1, 2 or 3), `strategy` (`bucket` or `tensor`), `keep` (`never`, `last`, `always` or `step`),
+    - C1: Decisions are `stage` (0, 1, 2 or 3), `strategy` (`bucket`, `tensor` or `whole`), `keep` (`never`, `last`, `always` or `step`),
       `prefetch` (`auto` or a number), `prefetch_bytes`, `bucket_bytes` and `whole_bytes` (numbers), `recompute` (`no` or `yes`), `update` (`last` or
       `reduced`) and `compute_type` (`own`, `bf16` or `f16`), each at most once. No number is negative.
   }];

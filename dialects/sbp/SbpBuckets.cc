@@ -8,6 +8,12 @@ int64_t BucketOp::getAxisIndex() {
   return signatureOf(getType()).getPlacement().toAlgebra().axisIndex(getAxis().str());
 }
 
+Slot BucketOp::getSlotAt(int64_t offset) {
+  return {getSymName().str(), offset, getElements(), getEnds() ? getEnds()->vec() : Ends()};
+}
+
+Sbp BucketOp::getChunks() { return Sbp::splitTo(getTensorType().getRank() - 1, getEnds() ? getEnds()->vec() : Ends()); }
+
 RankedTensorType BucketOp::getRangeType(Type element, NdAttr member) {
   NdAttr whole = signatureOf(getType());
   if (member.getPlacement() != whole.getPlacement())
@@ -30,7 +36,7 @@ RankedTensorType BucketOp::getRangeType(Type element, NdAttr member) {
   }
   if (ofMember[axis].isSplit())
     return {};
-  entries[axis] = ofMember[axis].isFlat() ? Sbp::split(shape.size()) : ofMember[axis];
+  entries[axis] = ofMember[axis].isFlat() ? getChunks() : ofMember[axis];
   shape.push_back(getElements());
   return RankedTensorType::get(shape, element, NdAttr::get(whole.getPlacement(), entries));
 }
@@ -63,6 +69,9 @@ LogicalResult BucketOp::verify() {
   if (getElements() % ranks != 0)
     return emitOpError() << "has " << getElements() << " elements, which axis \"" << getAxis() << "\" of size " << ranks
                          << " does not divide; pad it";
+  if (getEnds())
+    if (std::string fault = faultOfEnds(getEnds()->vec(), getElements(), ranks); !fault.empty())
+      return emitOpError() << "@" << getSymName() << " " << fault;
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
                          << " offsets; give one for each";
@@ -75,10 +84,10 @@ LogicalResult BucketOp::verify() {
 /// What each member says of its own place.
 static LogicalResult verifyMember(BucketOp bucket, VariableOp variable, int64_t offset, int64_t end) {
   SlotAttr slot = variable.getSlotAttr();
-  if (!slot || slot.getBucket() != bucket.getSymName() || slot.getOffset() != offset ||
-      slot.getTotal() != bucket.getElements())
-    return bucket.emitOpError() << "holds @" << variable.getSymName() << " at " << offset << " of "
-                                << bucket.getElements() << ", but that variable's slot is another; make them agree";
+  if (!slot || !(slot.toAlgebra() == bucket.getSlotAt(offset)))
+    return bucket.emitOpError() << "holds @" << variable.getSymName() << " at "
+                                << SlotAttr::fromAlgebra(bucket.getContext(), bucket.getSlotAt(offset))
+                                << ", but that variable's slot is another; make them agree";
   Type element = bucket.getTensorType().getElementType();
   if (variable.getTensorType().getElementType() != element)
     return bucket.emitOpError() << "has elements of " << element << ", but its member @" << variable.getSymName()
@@ -140,7 +149,7 @@ static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, Ranke
                             << element << "; read and assign these, and cast behind or before";
   auto whole = bucket.getTensorType();
   NdSbp chunks = signatureOf(whole).toAlgebra();
-  chunks[bucket.getAxisIndex()] = Sbp::split(whole.getRank() - 1);
+  chunks[bucket.getAxisIndex()] = bucket.getChunks();
   auto split = RankedTensorType::get(whole.getShape(), type.getElementType(),
                                      NdAttr::get(signatureOf(whole).getPlacement(), chunks));
   if (type == split || type == withSignature(whole.clone(type.getElementType()), signatureOf(whole)))
@@ -182,7 +191,7 @@ static FailureOr<int64_t> verifyLiesIn(Operation *op, BucketOp bucket, RankedTen
 /// A member that is a slot is the one at this offset.
 static LogicalResult verifySlotAt(Operation *op, BucketOp bucket, RankedTensorType member, int64_t offset) {
   std::optional<Slot> slot = signatureOf(member).getFlatSlot();
-  if (!slot || *slot == Slot{bucket.getSymName().str(), offset, bucket.getElements()})
+  if (!slot || *slot == bucket.getSlotAt(offset))
     return success();
   return op->emitOpError() << "is at " << offset << " of @" << bucket.getSymName() << ", but its member is the slot at "
                            << slot->offset << " of '" << slot->bucket << "'; they are the same";

@@ -48,7 +48,8 @@ struct AliasInterface : OpAsmDialectInterface {
 
   static void printAlias(const Sbp &sbp, raw_ostream &os) {
     if (sbp.isSplit())
-      os << 'S' << sbp.dim << (sbp.unit == 1 ? "" : "by" + std::to_string(sbp.unit)) << '_';
+      os << 'S' << sbp.dim << (sbp.unit == 1 ? "" : "by" + std::to_string(sbp.unit))
+         << (sbp.ends.empty() ? "_" : "to_");
     else if (sbp.isFlat())
       os << "S_" << sbp.slot.bucket << '_' << sbp.slot.offset << '_';
     else

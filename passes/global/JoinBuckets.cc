@@ -155,7 +155,7 @@ private:
     if (range.getType() == to)
       return range;
     OperationState state(loc, sbp::BoxingOp::getOperationName());
-    auto all = sbp::SlotAttr::get(builder.getContext(), bucket.getSymNameAttr(), 0, bucket.getElements());
+    auto all = sbp::SlotAttr::fromAlgebra(builder.getContext(), bucket.getSlotAt(0));
     sbp::BoxingOp::build(builder, state, to, range, all);
     return makeOnce(state)->getResult(0);
   }
@@ -212,7 +212,7 @@ private:
     if (isSlot(value))
       return ranges.lookup(value);
     sbp::SlotAttr slot = table.variable(assign.getVariableAttr()).getSlotAttr();
-    bool isThere = plan.liesAt(value, {slot.getBucket().str(), slot.getOffset(), slot.getTotal()});
+    bool isThere = plan.liesAt(value, slot.toAlgebra());
     return isThere ? homes.lookup(value).range : Value();
   }
 

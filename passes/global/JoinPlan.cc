@@ -64,8 +64,6 @@ RangeStorage *BucketTable::storageOf(FlatSymbolRefAttr variable) const {
   return place == places.end() ? nullptr : &storages[place->second];
 }
 
-static sbp::Slot toSlot(sbp::SlotAttr slot) { return {slot.getBucket().str(), slot.getOffset(), slot.getTotal()}; }
-
 std::optional<sbp::Slot> BucketTable::targetSlot(sbp::BoxingOp op) const {
   SingleStep step = singleStepOf(op);
   if (step.to.isFlat())
@@ -75,7 +73,7 @@ std::optional<sbp::Slot> BucketTable::targetSlot(sbp::BoxingOp op) const {
   sbp::BucketOp into = bucket(op.getBucketAttr().getBucket());
   if (!into || into.getAxisIndex() != step.axis)
     return std::nullopt;
-  return toSlot(op.getBucketAttr());
+  return op.getBucketAttr().toAlgebra();
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,7 +190,7 @@ void JoinPlan::joinBundle(Operation *op, const Kind &kind, int64_t depth) {
 void JoinPlan::rememberHome(Operation *op) {
   if (auto read = dyn_cast<sbp::ReadOp>(op)) {
     if (table.storageOf(read.getVariableAttr()) && !isSlot(read.getResult()))
-      homes[read.getResult()] = toSlot(table.variable(read.getVariableAttr()).getSlotAttr());
+      homes[read.getResult()] = table.variable(read.getVariableAttr()).getSlotAttr().toAlgebra();
   } else if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
     if (auto home = homes.find(fence.getInput()); home != homes.end())
       homes[fence.getOutput()] = sbp::Slot(home->second);

@@ -204,8 +204,9 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     is written on the variable, and its groups are gone. Stage 1 and 2 split optimizer state and updates, stage 3 parameters too; what tells 1 from 2 is
     when gradients are reduced (see 'sbp-propagate'). Master weights, variables that are read in a smaller type (compute-type), count as optimizer
     state: from stage 1 on they are split, and what is read of them is gathered, at stages 1 and 2 once in a step. With strategy `bucket`, the variables of a group lie in one flat range,
-    each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `tensor`, each is split by rows,
-    ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
+    each from a multiple of 64 bytes on, padded so that all ranks hold equally much; with `whole`, they do so without being divided: each belongs to one
+    rank of the axis, and the range is cut between ranks' variables. The largest go first, each to the rank with the fewest bytes of parameters and their
+    state so far, over all groups. With `tensor`, each is split by rows, ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
     signature, else as it is declared. Variables of one bucket have one policy. Scalars, variables that the user split along the axis already, and variables that
     have a slot stay as they are.
     Before and after, `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):

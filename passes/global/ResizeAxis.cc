@@ -2,8 +2,8 @@
 //
 // Global types say nothing of a rank's piece, so a placement that has another size is all there is to do; but for
 // units: one must divide what it splits on the new number of ranks, too (an error), and one that has become idle
-// there, since the pieces are equal without it, is left out. Storages of variables are attributes, not types, and are
-// set one by one.
+// there, since the pieces are equal without it, is left out. Ends of pieces are of one number of ranks (an error).
+// Storages of variables are attributes, not types, and are set one by one.
 //
 //   before   #p = #sbp.placement<"cpu", [dp = 4]>       sbp.variable @w : tensor<10x4xf32, #B> storage #S0
 //   after    #p = #sbp.placement<"cpu", [dp = 1024]>    sbp.variable @w : tensor<10x4xf32, #B> storage #S0
@@ -119,7 +119,7 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
       if (!misfit)
         return WalkResult::advance();
       op->emitError() << "'sbp-resize-axis' found " << misfit
-                      << ", whose units do not divide the pieces of the new size; give another size";
+                      << ", whose units or ends do not fit the pieces of the new size; give another size";
       return WalkResult::interrupt();
     });
     return failure(walk.wasInterrupted());

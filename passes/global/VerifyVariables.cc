@@ -81,6 +81,10 @@ LogicalResult verifyBuckets(ModuleOp module) {
                     "lies in bucket '" + bucketOf(variable) + "' of " + Twine(slot.getTotal()) +
                         " elements, which has " + Twine(first.getSlotAttr().getTotal()) + " for @" +
                         first.getSymName() + "; a bucket has one size");
+    if (first.getSlotAttr().getEnds() != slot.getEnds())
+      return differ(variable, first,
+                    "lies in bucket '" + bucketOf(variable) + "', whose chunks end elsewhere than for @" +
+                        first.getSymName() + "; give all its slots the same ends");
     SmallVector<sbp::VariableOp> &members = storages[{slot.getBucket(), variable.getRoleAttr()}];
     members.push_back(variable);
     if (failed(verifyAlike(members.front(), variable)))

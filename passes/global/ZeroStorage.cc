@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
+#include <queue>
 
 using namespace mlir;
 using namespace splitcast;
@@ -170,6 +171,39 @@ private:
     return !state.getStorage(); // else a user said how it lies
   }
 
+  /// Of the parameter and of the state that lies as it does.
+  int64_t bytesOf(sbp::VariableOp parameter) {
+    auto bytes = [](sbp::VariableOp variable) {
+      const RankedTensorType type = variable.getTensorType();
+      return *sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type.getElementType()));
+    };
+    int64_t sum = bytes(parameter);
+    for (sbp::VariableOp state : states[parameter.getSymName()])
+      if (liesAs(parameter, state))
+        sum += bytes(state);
+    return sum;
+  }
+
+  /// Gives each parameter of strategy `whole` a rank of the axis: the largest first, to the rank with the least so far.
+  void chooseOwners(ArrayRef<sbp::VariableOp> parameters) {
+    owners.clear();
+    SmallVector<std::pair<int64_t, sbp::VariableOp>> bySize;
+    for (sbp::VariableOp parameter : parameters)
+      if (parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Whole)
+        bySize.push_back({bytesOf(parameter), parameter});
+    llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
+    using Load = std::pair<int64_t, int64_t>; // bytes, rank
+    std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+    for (int64_t rank = 0; rank < algebra.axes[zeroAxis].size; ++rank)
+      loads.push({0, rank});
+    for (auto [bytes, parameter] : bySize) {
+      const auto [load, rank] = loads.top();
+      loads.pop();
+      owners[parameter] = rank;
+      loads.push({load + bytes, rank});
+    }
+  }
+
   Roles statesOf(sbp::VariableOp parameter) {
     Roles roles;
     for (sbp::VariableOp state : states[parameter.getSymName()])
@@ -179,6 +213,7 @@ private:
   }
 
   LogicalResult split(ArrayRef<sbp::VariableOp> parameters) {
+    chooseOwners(parameters);
     std::vector<Bucket> open; // one per element type, frozenness, policy and roles of state
     for (sbp::VariableOp parameter : parameters) {
       bool byRows = parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Tensor;
@@ -252,13 +287,16 @@ private:
                                              << "; put it into another group, or give fewer bucket-bytes";
   }
 
+  /// What the other axes leave of it, on the rank that has the most.
+  int64_t boxElements(sbp::VariableOp parameter) const {
+    return sbp::maxBoxElements(sbp::shapeOf(parameter.getType()), parameter.getLogical().toAlgebra(), algebra);
+  }
+
   LogicalResult add(Bucket &bucket, sbp::VariableOp parameter) {
     int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
     bucket.offsets.push_back(bucket.elements);
     bucket.members.push_back(parameter);
-    sbp::Shape shape = sbp::shapeOf(parameter.getType());
-    std::optional<int64_t> elements =
-        sbp::checkedAlignUp(sbp::maxBoxElements(shape, parameter.getLogical().toAlgebra(), algebra), unit);
+    std::optional<int64_t> elements = sbp::checkedAlignUp(boxElements(parameter), unit);
     if (elements)
       elements = sbp::checkedSum(bucket.elements, *elements);
     if (!elements || !sbp::checkedProduct(*elements, sbp::elementBytes(bucket.element)))
@@ -274,16 +312,37 @@ private:
     if (!padded || !sbp::checkedProduct(*padded, sbp::elementBytes(bucket.element)))
       return emitTooLarge(bucket);
     int64_t total = *padded;
+    OpBuilder builder(bucket.members.front());
+    const sbp::Ends ends =
+        bucket.policy.strategy() == sbp::Strategy::Whole ? sortByOwners(bucket, unit, total) : sbp::Ends();
     for (auto [parameter, offset] : llvm::zip(bucket.members, bucket.offsets)) {
-      sbp::Slot slot{bucket.name, offset, total};
-      auto attr = sbp::SlotAttr::get(&getContext(), StringAttr::get(&getContext(), bucket.name), offset, total);
-      store(parameter, split(parameter, sbp::Sbp::flat(slot)), attr);
+      sbp::Slot slot{bucket.name, offset, total, ends};
+      store(parameter, split(parameter, sbp::Sbp::flat(slot)), sbp::SlotAttr::fromAlgebra(&getContext(), slot));
     }
-    declare(bucket, total);
+    declare(bucket, total, ends, builder);
     return success();
   }
 
-  void declare(Bucket &bucket, int64_t total) {
+  /// Lays the members out by the ranks that own them, and says where the chunk of each rank ends: behind its last
+  /// member. The last rank's has the padding.
+  sbp::Ends sortByOwners(Bucket &bucket, int64_t unit, int64_t total) {
+    llvm::stable_sort(bucket.members,
+                      [&](sbp::VariableOp a, sbp::VariableOp b) { return owners.lookup(a) < owners.lookup(b); });
+    sbp::Ends ends(algebra.axes[zeroAxis].size, 0);
+    bucket.offsets.clear();
+    int64_t end = 0;
+    for (sbp::VariableOp member : bucket.members) {
+      bucket.offsets.push_back(end);
+      end += sbp::alignUp(boxElements(member), unit);
+      ends[owners.lookup(member)] = end;
+    }
+    ends.back() = total;
+    for (size_t rank = 1; rank < ends.size(); ++rank)
+      ends[rank] = std::max(ends[rank], ends[rank - 1]);
+    return sbp::areEven(ends, total) ? sbp::Ends() : ends;
+  }
+
+  void declare(Bucket &bucket, int64_t total, const sbp::Ends &ends, OpBuilder &builder) {
     sbp::NdSbp signature(algebra.axes.size(), sbp::Sbp::broadcast());
     SmallVector<int64_t> shape, offsets(bucket.offsets);
     for (auto [index, axis] : llvm::enumerate(algebra.axes)) {
@@ -297,7 +356,6 @@ private:
     }
     shape.push_back(total);
     auto type = RankedTensorType::get(shape, bucket.element, sbp::NdAttr::get(placement, signature));
-    OpBuilder builder(bucket.members.front());
     SmallVector<Attribute> members;
     for (sbp::VariableOp member : bucket.members)
       members.push_back(FlatSymbolRefAttr::get(member.getSymNameAttr()));
@@ -305,6 +363,7 @@ private:
     builder.create<sbp::BucketOp>(bucket.members.front().getLoc(), builder.getStringAttr(bucket.name), nullptr,
                                   TypeAttr::get(type), builder.getStringAttr(algebra.axes[zeroAxis].name),
                                   builder.getArrayAttr(members), builder.getDenseI64ArrayAttr(offsets),
+                                  ends.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(ends),
                                   group.empty() ? StringAttr() : builder.getStringAttr(group));
   }
 
@@ -314,9 +373,10 @@ private:
   sbp::Placement algebra;
   int64_t zeroAxis = 0;
   llvm::StringMap<SmallVector<sbp::VariableOp>> states;
-  llvm::StringMap<int> copiesOf;  ///< of a bucket's name, each with a number of its own
-  llvm::StringSet<> names;        ///< of buckets, and of all that has a name already
-  llvm::StringSet<> storageNames; ///< of symbols, up to the last dot
+  DenseMap<Operation *, int64_t> owners; ///< coordinates along the axis, of parameters of strategy `whole`
+  llvm::StringMap<int> copiesOf;         ///< of a bucket's name, each with a number of its own
+  llvm::StringSet<> names;               ///< of buckets, and of all that has a name already
+  llvm::StringSet<> storageNames;        ///< of symbols, up to the last dot
 };
 
 } // namespace

@@ -86,7 +86,9 @@ void Storages::define(sbp::VariableOp variable, const RankView &rank) {
     sbp::NdSbp storage = variable.getStorageOrLogical().toAlgebra();
     for (size_t axis = 0; axis < storage.size(); ++axis)
       if (storage[axis].isFlat())
-        elements /= rank.placement.axes[axis].size;
+        elements =
+            sbp::pieceTo(storage[axis].slot.ends, elements, rank.placement.axes[axis].size, rank.coordinates[axis])
+                .count;
     type = RankedTensorType::get({elements}, type.getElementType());
   }
   types[name] = type;

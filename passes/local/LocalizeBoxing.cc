@@ -169,7 +169,7 @@ public:
 
 private:
   sbp::Interval piece(const sbp::Sbp &entry, int64_t r) const {
-    return sbp::pieceOf(whole[entry.dim], group.size(), r, entry.unit);
+    return sbp::pieceOf(whole[entry.dim], group.size(), r, entry);
   }
 
   sbp::Shape shapeAt(const sbp::Sbp &entry, int64_t r) const {

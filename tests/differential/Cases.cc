@@ -300,7 +300,9 @@ Variables randomVariables(ModuleOp module) {
 std::vector<Configuration> allConfigurations() {
   std::vector<Configuration> all;
   for (int stage : {0, 1, 2, 3})
-    for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor}) {
+    for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor, sbp::Strategy::Whole}) {
+      if (stage == 0 && strategy == sbp::Strategy::Whole)
+        continue; // nothing is split
       Configuration configuration;
       configuration.stage = stage;
       configuration.strategy = strategy;

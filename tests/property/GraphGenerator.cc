@@ -176,6 +176,10 @@ bool groupVariables(Random &random, ModuleOp module) {
 
 bool isAdam(Attribute optimizer) { return cast<nn::OptimizerAttr>(optimizer).model()->countsUpdates(); }
 
+sbp::Strategy strategyOf(int64_t percent) {
+  return percent < 60 ? sbp::Strategy::Bucket : percent < 80 ? sbp::Strategy::Tensor : sbp::Strategy::Whole;
+}
+
 std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
   differential::Configuration common;
   if (model.placement.getNumAxes() > 1 && random.chance(50))
@@ -185,7 +189,7 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
   for (int64_t i = 0; i < 2; ++i) {
     differential::Configuration next = common;
     next.stage = (stage + i * random.between(1, 3)) % 4;
-    next.strategy = random.chance(60) ? sbp::Strategy::Bucket : sbp::Strategy::Tensor;
+    next.strategy = strategyOf(random.below(100));
     next.bucketBytes = random.pick(std::vector<int64_t>{0, 0, 100, 1 << 20});
     next.keep =
         random.pick(std::vector<sbp::Keep>{sbp::Keep::Last, sbp::Keep::Step, sbp::Keep::Never, sbp::Keep::Always});

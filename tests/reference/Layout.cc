@@ -26,7 +26,13 @@ absl::Status checkSignature(const sbp::Shape &shape, const sbp::NdSbp &sbp, cons
       return invalid(absl::StrCat("there is no dimension ", sbp[axis].dim));
     if (sbp[axis].isSplit() && !sbp::grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit))
       return invalid(absl::StrCat("there are no whole units of ", sbp[axis].unit));
-    if (!sbp[axis].isFlat())
+    const bool isFlat = sbp[axis].isFlat();
+    if (const sbp::Ends &ends = isFlat ? sbp[axis].slot.ends : sbp[axis].ends; !ends.empty())
+      if (std::string fault =
+              sbp::faultOfEnds(ends, isFlat ? sbp[axis].slot.total : shape[sbp[axis].dim], placement.axes[axis].size);
+          !fault.empty())
+        return invalid(absl::StrCat("it ", fault));
+    if (!isFlat)
       continue;
     const sbp::Slot &slot = sbp[axis].slot;
     if (++flat > 1)

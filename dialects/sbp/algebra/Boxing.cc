@@ -62,6 +62,14 @@ bool mayChange(const NdSbp &state, size_t axis, const Sbp &to) {
   return true;
 }
 
+/// Whether another axis splits the dimension, which none may beside ends.
+bool isSplitElsewhere(const NdSbp &state, size_t axis, const Sbp &entry) {
+  for (size_t other = 0; other < state.size(); ++other)
+    if (other != axis && state[other].splitsSameDimAs(entry))
+      return true;
+  return false;
+}
+
 /// Whether addends along a later axis are still to be summed: those come first, so that a sum over two axes has one
 /// order whatever the result's signature is.
 bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
@@ -129,14 +137,15 @@ private:
     BoxingStep step;
   };
 
-  /// The entries an axis may pass through, in the order of their texts. Where a dimension is split by a unit it is not
-  /// split otherwise on the way: to cut it into more equal pieces first would send fewer bytes, in one collective more.
+  /// The entries an axis may pass through, in the order of their texts. Where a dimension is split by a unit or to ends
+  /// it is not split otherwise on the way: to cut it into more equal pieces first would send fewer bytes, in one
+  /// collective more.
   std::vector<Sbp> entriesOf(const Sbp &from, const Sbp &to) const {
     std::map<std::string, Sbp> byText = {{toString(from), from}, {toString(to), to}, {"B", Sbp::broadcast()}};
     for (size_t dim = 0; dim < shape.size(); ++dim) {
       const Sbp entry = Sbp::split(dim);
-      auto hasUnit = [&](const Sbp &end) { return end.splitsSameDimAs(entry) && end.unit > 1; };
-      if (!hasUnit(from) && !hasUnit(to))
+      auto isUneven = [&](const Sbp &end) { return end.splitsSameDimAs(entry) && !end.isPlain(); };
+      if (!isUneven(from) && !isUneven(to))
         byText.emplace(toString(entry), entry);
     }
     std::vector<Sbp> result;
@@ -169,6 +178,8 @@ private:
           continue;
         if (entry.unit > 1 && !grainBefore(axis, entry.dim, shape, state, placement).canSplitBy(entry.unit))
           continue; // once the other axes have changed
+        if (!entry.ends.empty() && isSplitElsewhere(state, axis, entry))
+          continue;
         Key next = key;
         next[axis] = number;
         BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
@@ -291,11 +302,21 @@ int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement
 /// How many of the ranks have the longer of the two pieces that an entry cuts an extent into.
 int64_t numLonger(int64_t extent, const Sbp &entry, int64_t ranks) { return extent / entry.unit % ranks; }
 
+bool hasEnds(const Sbp &entry) { return !entry.ends.empty() || !entry.slot.ends.empty(); }
+
+std::vector<int64_t> allOf(int64_t ranks) {
+  std::vector<int64_t> coordinates(ranks);
+  std::iota(coordinates.begin(), coordinates.end(), 0);
+  return coordinates;
+}
+
 /// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
-/// ones first; those of a slot are whole chunks, but for the first and the last.
+/// ones first, unless ends are given; those of a slot are whole chunks, but for the first and the last.
 std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
   const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
   const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
+  if (hasEnds(from) || hasEnds(to))
+    return allOf(ranks);
   switch (step.collective) {
   case Collective::AllGather: { // the longest piece
     const int64_t chunk = from.isFlat() ? from.slot.total / ranks : 0;
@@ -326,11 +347,14 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
   int64_t most = 0;
   for (int64_t extent : boxExtents(from.dim, shape, whole, placement)) {
     const int64_t longerBefore = numLonger(extent, from, ranks), longerAfter = numLonger(extent, to, ranks);
-    for (int64_t coordinate : {int64_t{0}, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1}) {
+    std::vector<int64_t> turns = {0, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1};
+    if (hasEnds(from) || hasEnds(to))
+      turns = allOf(ranks);
+    for (int64_t coordinate : turns) {
       if (coordinate < 0)
         continue;
-      const Interval held = pieceOf(extent, ranks, coordinate, from.unit);
-      most = std::max(most, held.count - overlap(held, pieceOf(extent, ranks, coordinate, to.unit)).count);
+      const Interval held = pieceOf(extent, ranks, coordinate, from);
+      most = std::max(most, held.count - overlap(held, pieceOf(extent, ranks, coordinate, to)).count);
     }
   }
   return most;
@@ -341,8 +365,12 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
 int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
   if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
     return 0;
-  // Along the other axes coordinate 0 has the longest pieces, and who holds more sends no less.
+  // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
+  // less.
   std::vector<int64_t> at(placement.axes.size(), 0);
+  for (size_t axis = 0; axis < at.size(); ++axis)
+    if (!step.from[axis].ends.empty())
+      at[axis] = longestPiece(step.from[axis].ends);
   if (step.from[step.axis].splitsSameDimAs(step.to[step.axis])) {
     Shape rows = localShape(shape, step.from, placement, at);
     rows[step.from[step.axis].dim] = mostRecut(step, shape, placement);

@@ -79,19 +79,53 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
   return row;
 }
 
-/// Factors, each with a unit that it is to be split by.
-using FactorUnits = std::set<std::pair<int, int64_t>>;
+/// The row in which the pieces of a factor end so; nothing when there is none.
+std::optional<OpSignature> splitFactorTo(const LoopSpec &spec, int factor, const Ends &ends) {
+  const Factor &split = spec.factors[factor];
+  if (split.kind == FactorKind::Whole || split.grain.elements != split.extent || split.extent != ends.back())
+    return std::nullopt;
+  OpSignature row{broadcasts(spec.operands.size()),
+                  broadcasts(spec.results.size()),
+                  OpSignature::Reason::FactorSplit,
+                  factor,
+                  1,
+                  ends};
+  bool legal = true;
+  auto place = [&](const TensorFactors &tensor, Sbp &entry) {
+    const Carry carry = carryOf(spec, tensor, factor);
+    if (carry.kind == Carry::Kind::No)
+      return false;
+    legal &= carry.kind == Carry::Kind::Leading && carry.inner == 1;
+    entry = Sbp::splitTo(carry.dim, ends);
+    return true;
+  };
+  for (size_t i = 0; i < spec.operands.size(); ++i)
+    place(spec.operands[i], row.operands[i]);
+  for (size_t i = 0; i < spec.results.size(); ++i)
+    if (!place(spec.results[i], row.results[i])) {
+      legal &= split.kind == FactorKind::Sum;
+      row.results[i] = Sbp::partial();
+    }
+  return legal ? std::optional(row) : std::nullopt;
+}
 
-/// What the tensors' entries split factors by, where that is more than 1. Some entries may be missing.
+/// Factors, each with a unit that it is to be split by, or with ends.
+using FactorUnits = std::set<std::pair<int, int64_t>>;
+using FactorEnds = std::set<std::pair<int, Ends>>;
+
+/// What the tensors' entries split factors by, where that is not evenly. Some entries may be missing.
 void addUnits(const LoopSpec &spec, const std::vector<TensorFactors> &tensors, const std::vector<Sbp> &entries,
-              FactorUnits &units) {
+              FactorUnits &units, FactorEnds &ends) {
   for (size_t i = 0; i < std::min(tensors.size(), entries.size()); ++i) {
-    if (!entries[i].isSplit() || entries[i].unit == 1 || entries[i].dim >= static_cast<int64_t>(tensors[i].size()))
+    const Sbp &entry = entries[i];
+    if (!entry.isSplit() || entry.isPlain() || entry.dim >= static_cast<int64_t>(tensors[i].size()))
       continue;
-    for (int factor : tensors[i][entries[i].dim]) {
-      Carry carry = carryOf(spec, tensors[i], factor);
-      if (carry.kind == Carry::Kind::Leading && carry.inner > 0 && entries[i].unit % carry.inner == 0)
-        units.insert({factor, entries[i].unit / carry.inner});
+    for (int factor : tensors[i][entry.dim]) {
+      const Carry carry = carryOf(spec, tensors[i], factor);
+      if (!entry.ends.empty())
+        ends.insert({factor, entry.ends});
+      else if (carry.kind == Carry::Kind::Leading && carry.inner > 0 && entry.unit % carry.inner == 0)
+        units.insert({factor, entry.unit / carry.inner});
     }
   }
 }
@@ -109,12 +143,16 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
     if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, 1))
       rows.push_back(*std::move(row));
   FactorUnits units;
-  addUnits(spec, spec.operands, operands, units);
-  addUnits(spec, spec.results, results, units);
+  FactorEnds ends;
+  addUnits(spec, spec.operands, operands, units, ends);
+  addUnits(spec, spec.results, results, units, ends);
   for (auto [factor, unit] : units)
     if (unit != 1)
       if (std::optional<OpSignature> row = splitFactor(spec, factor, axisSize, unit))
         rows.push_back(*std::move(row));
+  for (const auto &[factor, to] : ends)
+    if (std::optional<OpSignature> row = splitFactorTo(spec, factor, to))
+      rows.push_back(*std::move(row));
   for (const LinearSet &set : spec.linear) {
     OpSignature row = replicated;
     row.reason = OpSignature::Reason::Linear;
@@ -132,8 +170,11 @@ void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize) {
   if (row.factor < 0)
     return;
   Factor &factor = spec.factors[row.factor];
-  factor.extent = pieceOf(factor.extent, axisSize, 0, row.unit).count;
-  factor.grain = factor.grain.afterSplit(row.unit, axisSize);
+  const Sbp entry = row.ends.empty() ? Sbp::split(0, row.unit) : Sbp::splitTo(0, row.ends);
+  factor.grain = factor.grain.afterSplit(entry, axisSize);
+  factor.extent = pieceOf(factor.extent, axisSize, longestPiece(entry.ends), entry).count;
+  if (!row.ends.empty())
+    factor.kind = FactorKind::Whole; // ends are of the whole length, and of one axis
 }
 
 /// Whether each element of the one operand is an addend of all results.

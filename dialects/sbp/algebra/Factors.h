@@ -26,6 +26,7 @@
 //   S(0)           S(0 by 256)      the samples, 11, 11 and 10 of them
 //
 // Rows that keep a unit together exist for every unit; only those are listed that an operand or result brings along.
+// So do rows that split a loop to given ends (S(0 to [2, 5])), where no tensor has another loop in that dimension.
 //
 // On several axes the rule holds axis by axis, on the shapes that the earlier axes leave.
 //
@@ -83,10 +84,11 @@ struct OpSignature {
   Reason reason = Reason::Replicated;
   int factor = -1;  ///< of FactorSplit
   int64_t unit = 1; ///< of the factor, when it is split
+  Ends ends = {};   ///< of the factor's pieces, of unit 1
 };
 
 /// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out. Of the rows that split a
-/// factor by a unit, those whose unit the entries bring along, as far as these are given.
+/// factor by a unit or to ends, those whose unit or ends the entries bring along, as far as these are given.
 std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands = {},
                                           const std::vector<Sbp> &results = {});
 

@@ -19,8 +19,9 @@ const std::vector<DecisionInfo> &decisionInfos() {
        2},
       {Decision::Strategy,
        "strategy",
-       "how it lies: in one flat range per group, or by rows of each tensor",
-       {"bucket", "tensor"},
+       "how it lies: in one flat range per group, by rows of each tensor, or in such a range that is cut between "
+       "variables, each of which belongs to one rank",
+       {"bucket", "tensor", "whole"},
        static_cast<int64_t>(Strategy::Bucket)},
       {Decision::Keep,
        "keep",
@@ -319,8 +320,8 @@ std::optional<std::string> parseEnableZero(std::string_view text, ZeroOptions *o
   ZeroOptions parsed;
   if (std::optional<std::string> error = parseZeroOptions(text, &parsed))
     return error;
-  if (parsed.policy.bucketBytes() > 0 && parsed.policy.strategy() != Strategy::Bucket)
-    return "bucket-bytes is of strategy=bucket only; leave one of the two out";
+  if (parsed.policy.bucketBytes() > 0 && parsed.policy.strategy() == Strategy::Tensor)
+    return "bucket-bytes is of buckets, which strategy=tensor has none of; leave one of the two out";
   *options = parsed;
   return std::nullopt;
 }

@@ -44,7 +44,7 @@ inline constexpr int kNumDecisions = 10;
 /// Of Prefetch: as many groups as a gather takes time, by what is computed meanwhile.
 inline constexpr int64_t kAutomatic = -1;
 
-enum class Strategy { Bucket, Tensor };
+enum class Strategy { Bucket, Tensor, Whole };
 enum class Keep { Never, Last, Always, Step };
 enum class Update { Last, Reduced };
 enum class ComputeType { Own, BF16, F16 };
@@ -159,7 +159,7 @@ std::optional<AccumulateOrder> parseAccumulateOrder(std::string_view text);
 struct OptionInfo {
   std::string name;
   std::string help;    ///< with the default
-  std::string allowed; ///< "bucket or tensor"
+  std::string allowed; ///< "bucket, tensor or whole"
   std::string standard;
   bool isOfStorage; ///< read by 'sbp-zero-storage'
   /// What a tool that runs calls the value of a flag of the same name; empty: the flag takes none, and says yes.

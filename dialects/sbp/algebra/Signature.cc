@@ -50,13 +50,24 @@ bool Placement::operator==(const Placement &other) const {
   return deviceKind == other.deviceKind && axes == other.axes && ranks == other.ranks;
 }
 
+/// " to [2, 5]"; empty without ends.
+static std::string endsText(const Ends &ends) {
+  if (ends.empty())
+    return "";
+  std::string text;
+  for (int64_t end : ends)
+    text += (text.empty() ? " to [" : ", ") + std::to_string(end);
+  return text + "]";
+}
+
 std::string toString(const Sbp &sbp) {
   switch (sbp.kind) {
   case Sbp::Kind::Split:
-    return "S(" + std::to_string(sbp.dim) + (sbp.unit == 1 ? "" : " by " + std::to_string(sbp.unit)) + ")";
+    return "S(" + std::to_string(sbp.dim) + (sbp.unit == 1 ? "" : " by " + std::to_string(sbp.unit)) +
+           endsText(sbp.ends) + ")";
   case Sbp::Kind::FlatSplit:
     return "S(@" + sbp.slot.bucket + ", " + std::to_string(sbp.slot.offset) + " of " + std::to_string(sbp.slot.total) +
-           ")";
+           endsText(sbp.slot.ends) + ")";
   case Sbp::Kind::Broadcast:
     return "B";
   case Sbp::Kind::Partial:
@@ -77,48 +88,100 @@ Interval pieceOf(int64_t extent, int64_t parts, int64_t index, int64_t unit) {
   return {(index * base + std::min(index, longer)) * unit, (base + (index < longer ? 1 : 0)) * unit};
 }
 
+Interval pieceTo(const Ends &ends, int64_t extent, int64_t parts, int64_t index) {
+  if (ends.empty())
+    return pieceOf(extent, parts, index);
+  const int64_t begin = index == 0 ? 0 : ends[index - 1];
+  return {begin, ends[index] - begin};
+}
+
+Interval pieceOf(int64_t extent, int64_t parts, int64_t index, const Sbp &entry) {
+  return entry.ends.empty() ? pieceOf(extent, parts, index, entry.unit) : pieceTo(entry.ends, extent, parts, index);
+}
+
+int64_t longestPiece(const Ends &ends) {
+  int64_t longest = 0;
+  for (int64_t index = 1; index < static_cast<int64_t>(ends.size()); ++index)
+    if (pieceTo(ends, 0, 0, index).count > pieceTo(ends, 0, 0, longest).count)
+      longest = index;
+  return longest;
+}
+
+bool areEven(const Ends &ends, int64_t length) {
+  const auto parts = static_cast<int64_t>(ends.size());
+  for (int64_t index = 0; index < parts; ++index)
+    if (!(pieceTo(ends, length, parts, index) == pieceOf(length, parts, index)))
+      return false;
+  return true;
+}
+
+std::string faultOfEnds(const Ends &ends, int64_t length, int64_t parts) {
+  if (static_cast<int64_t>(ends.size()) != parts)
+    return "has " + std::to_string(ends.size()) + " ends on " + std::to_string(parts) + " ranks; give one per rank";
+  if (ends.front() < 0 || !std::is_sorted(ends.begin(), ends.end()))
+    return "has ends" + endsText(ends).substr(3) + ", which begin below 0 or descend; give them in ascending order";
+  if (ends.back() != length)
+    return "ends at " + std::to_string(ends.back()) + " on the last rank, of a length of " + std::to_string(length) +
+           "; it ends there";
+  return areEven(ends, length) ? "has the ends of even pieces; leave them out" : "";
+}
+
 Interval overlap(const Interval &a, const Interval &b) {
   int64_t begin = std::max(a.begin, b.begin), end = std::min(a.begin + a.count, b.begin + b.count);
   return {begin, std::max<int64_t>(end - begin, 0)};
+}
+
+Grain Grain::afterSplit(const Sbp &entry, int64_t parts) const {
+  if (entry.ends.empty())
+    return afterSplit(entry.unit, parts);
+  int64_t common = 0, begin = 0;
+  for (int64_t end : entry.ends) {
+    common = std::gcd(common, end - begin);
+    begin = end;
+  }
+  return {common};
 }
 
 Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
   Grain grain{shape[dim]};
   for (int64_t earlier = 0; earlier < axis; ++earlier)
     if (sbp[earlier].isSplit() && sbp[earlier].dim == dim)
-      grain = grain.afterSplit(sbp[earlier].unit, placement.axes[earlier].size);
+      grain = grain.afterSplit(sbp[earlier], placement.axes[earlier].size);
   return grain;
 }
 
 bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
-    if (sbp[axis].isSplit() && !grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit))
+    if ((!sbp[axis].ends.empty() && static_cast<int64_t>(sbp[axis].ends.size()) != placement.axes[axis].size) ||
+        (sbp[axis].isSplit() && !grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit)))
       return false;
   return true;
 }
 
 NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
-    if (sbp[axis].isSplit() &&
+    if (sbp[axis].isSplit() && sbp[axis].unit > 1 &&
         grainBefore(axis, sbp[axis].dim, shape, sbp, placement).splitsEvenly(sbp[axis].unit, placement.axes[axis].size))
       sbp[axis].unit = 1;
   return sbp;
 }
 
 NdSbp withUnitsFitted(const Shape &shape, NdSbp sbp, const Placement &placement) {
-  for (size_t axis = 0; axis < sbp.size(); ++axis)
-    if (sbp[axis].isSplit())
+  for (size_t axis = 0; axis < sbp.size(); ++axis) {
+    if (sbp[axis].isSplit() && sbp[axis].unit > 1)
       sbp[axis].unit = std::gcd(sbp[axis].unit, grainBefore(axis, sbp[axis].dim, shape, sbp, placement).elements);
+    if (!sbp[axis].ends.empty() && sbp[axis].ends.back() != shape[sbp[axis].dim])
+      sbp[axis].ends.clear();
+  }
   return withoutIdleUnits(shape, std::move(sbp), placement);
 }
 
 SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index) {
-  int64_t chunk = slot.total / parts;
-  int64_t begin = std::max(slot.offset, index * chunk);
-  int64_t end = std::min(slot.offset + elements, (index + 1) * chunk);
-  if (begin >= end)
+  const Interval chunk = pieceTo(slot.ends, slot.total, parts, index);
+  const Interval held = overlap(chunk, {slot.offset, elements});
+  if (held.count == 0)
     return {};
-  return {begin - slot.offset, begin - index * chunk, end - begin};
+  return {held.begin - slot.offset, held.begin - chunk.begin, held.count};
 }
 
 std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement,
@@ -130,7 +193,7 @@ std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Place
     if (!sbp[axis].isSplit())
       continue;
     Interval &interval = box[sbp[axis].dim];
-    Interval piece = pieceOf(interval.count, placement.axes[axis].size, coordinates[axis], sbp[axis].unit);
+    Interval piece = pieceOf(interval.count, placement.axes[axis].size, coordinates[axis], sbp[axis]);
     interval = {interval.begin + piece.begin, piece.count};
   }
   return box;
@@ -202,8 +265,12 @@ Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placemen
 }
 
 int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
-  // Coordinate 0 holds the longest piece of every dimension.
-  return numElements(extents(localBox(shape, sbp, placement, std::vector<int64_t>(placement.axes.size(), 0))));
+  // Coordinate 0 holds the longest piece of every dimension, but where ends are given.
+  std::vector<int64_t> at(placement.axes.size(), 0);
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (sbp[axis].isSplit() && !sbp[axis].ends.empty())
+      at[axis] = longestPiece(sbp[axis].ends);
+  return numElements(extents(localBox(shape, sbp, placement, at)));
 }
 
 // Each axis that splits the dimension cuts each extent that the earlier ones left into two. Without units these are two
@@ -215,9 +282,13 @@ std::set<int64_t> boxExtents(int64_t dim, const Shape &shape, const NdSbp &sbp, 
       continue;
     const int64_t ranks = placement.axes[axis].size;
     std::set<int64_t> pieces;
-    for (int64_t length : lengths)
-      for (int64_t coordinate : {int64_t{0}, ranks - 1})
-        pieces.insert(pieceOf(length, ranks, coordinate, sbp[axis].unit).count);
+    if (sbp[axis].ends.empty())
+      for (int64_t length : lengths)
+        for (int64_t coordinate : {int64_t{0}, ranks - 1})
+          pieces.insert(pieceOf(length, ranks, coordinate, sbp[axis].unit).count);
+    else
+      for (int64_t coordinate = 0; coordinate < ranks; ++coordinate)
+        pieces.insert(pieceTo(sbp[axis].ends, shape[dim], ranks, coordinate).count);
     lengths = std::move(pieces);
   }
   return lengths;

@@ -19,6 +19,11 @@
 //
 // A unit that makes no difference is 1: two entries of an axis lie alike only when they are equal.
 //
+// Or a split says where the pieces end, as that of a bucket does whose members are not to be divided:
+//
+//   S(0 to [2, 2, 9, 10])  rank 0 holds rows 0 and 1, rank 1 none, rank 2 rows 2..8, rank 3 row 9
+//   S(@g, 8 of 64 to [8, 48, 64, 64])  all 40 elements lie on rank 1, from element 0 of its chunk on
+//
 // With several axes the entries apply in the order of the axes, each to the piece that the earlier ones left; an entry
 // S(@bucket) applies last, whatever its axis.
 //
@@ -63,14 +68,19 @@ struct Placement {
   bool operator==(const Placement &other) const;
 };
 
+/// Where the pieces of a length end, by rank: none before the one in front of it, the last at the end of the length.
+/// Empty: pieces are as even as can be. Ends that say what even pieces do are left out.
+using Ends = std::vector<int64_t>;
+
 /// A variable's place in a bucket: its elements (of the piece that the other axes leave on a rank) start at element
-/// `offset` of a flat range of `total` elements, which is split evenly over the axis.
+/// `offset` of a flat range of `total` elements, which is split over the axis, evenly or to `ends`.
 struct Slot {
   std::string bucket;
   int64_t offset = 0;
   int64_t total = 0;
+  Ends ends = {};
   bool operator==(const Slot &other) const {
-    return bucket == other.bucket && offset == other.offset && total == other.total;
+    return bucket == other.bucket && offset == other.offset && total == other.total && ends == other.ends;
   }
 };
 
@@ -81,8 +91,10 @@ struct Sbp {
   int64_t dim = -1; ///< of Split
   Slot slot;        ///< of FlatSplit
   int64_t unit = 1; ///< of Split: so many elements of the dimension stay together
+  Ends ends = {};   ///< of Split, of unit 1
 
   static Sbp split(int64_t dim, int64_t unit = 1) { return {Kind::Split, dim, {}, unit}; }
+  static Sbp splitTo(int64_t dim, Ends ends) { return {Kind::Split, dim, {}, 1, std::move(ends)}; }
   static Sbp flat(Slot slot) { return {Kind::FlatSplit, -1, std::move(slot)}; }
   static Sbp broadcast() { return {}; }
   static Sbp partial() { return {Kind::Partial, -1, {}}; }
@@ -91,9 +103,11 @@ struct Sbp {
   bool isFlat() const { return kind == Kind::FlatSplit; }
   bool isBroadcast() const { return kind == Kind::Broadcast; }
   bool isPartial() const { return kind == Kind::Partial; }
+  /// Whether it is S(dim), without a unit or ends.
+  bool isPlain() const { return isSplit() && unit == 1 && ends.empty(); }
   bool splitsSameDimAs(const Sbp &other) const { return isSplit() && other.isSplit() && dim == other.dim; }
   bool operator==(const Sbp &other) const {
-    return kind == other.kind && dim == other.dim && slot == other.slot && unit == other.unit;
+    return kind == other.kind && dim == other.dim && slot == other.slot && unit == other.unit && ends == other.ends;
   }
   bool operator!=(const Sbp &other) const { return !(*this == other); }
 };
@@ -101,7 +115,7 @@ struct Sbp {
 /// One entry per axis of the placement.
 using NdSbp = std::vector<Sbp>;
 
-/// As in the IR: "B", "P", "S(0)", "S(0 by 6)", "S(@g, 8 of 64)".
+/// As in the IR: "B", "P", "S(0)", "S(0 by 6)", "S(0 to [2, 5])", "S(@g, 8 of 64)".
 std::string toString(const Sbp &sbp);
 /// As in the IR: "[S(0), B]".
 std::string toString(const NdSbp &sbp);
@@ -123,6 +137,19 @@ struct Interval {
 ///
 /// With a unit, which divides the extent, the same of whole units.
 Interval pieceOf(int64_t extent, int64_t parts, int64_t index, int64_t unit = 1);
+/// The piece of rank `index` that ends say; without ends the even one.
+Interval pieceTo(const Ends &ends, int64_t extent, int64_t parts, int64_t index);
+/// As a Split entry says.
+Interval pieceOf(int64_t extent, int64_t parts, int64_t index, const Sbp &entry);
+
+/// The first rank with the longest of the pieces that end so; 0 without ends.
+int64_t longestPiece(const Ends &ends);
+
+/// Whether they are those of even pieces.
+bool areEven(const Ends &ends, int64_t length);
+
+/// What is wrong with the ends of a length on `parts` ranks, as the predicate of a sentence; empty: nothing.
+std::string faultOfEnds(const Ends &ends, int64_t length, int64_t parts);
 
 /// Elements of a tensor: an interval of each dimension.
 using Box = std::vector<Interval>;
@@ -140,22 +167,23 @@ struct Grain {
   bool splitsEvenly(int64_t unit, int64_t parts) const { return elements / unit % parts == 0; }
   /// That of the pieces. Unequal ones differ by one unit, so that nothing larger divides both.
   Grain afterSplit(int64_t unit, int64_t parts) const { return {splitsEvenly(unit, parts) ? elements / parts : unit}; }
+  Grain afterSplit(const Sbp &entry, int64_t parts) const;
 };
 
 /// The grain of dimension `dim` when the entries of the axes before `axis` have cut it.
 Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement);
 
-/// Whether every unit divides what it splits, on every rank.
+/// Whether every unit divides what it splits, on every rank, and ends are one per rank.
 bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement);
 
 /// The same layout with each unit that makes no difference as 1.
 NdSbp withoutIdleUnits(const Shape &shape, NdSbp sbp, const Placement &placement);
 
 /// As of a tensor of another shape, where a unit may no longer divide what it splits: the most of it that does stays
-/// together.
+/// together. Ends of another length are left out.
 NdSbp withUnitsFitted(const Shape &shape, NdSbp sbp, const Placement &placement);
 
-/// The part of a slot's `elements` that lies in chunk `index` of `parts` equal chunks of the bucket.
+/// The part of a slot's `elements` that lies in chunk `index` of the `parts` of the bucket.
 struct SlotPiece {
   int64_t elementBegin = 0; ///< first element of the variable's own flat order
   int64_t chunkBegin = 0;   ///< where it lies in the chunk

@@ -108,6 +108,7 @@ struct AxisReason {
   OpSignature::Reason reason = OpSignature::Reason::Replicated;
   int factor = -1;  ///< of FactorSplit
   int64_t unit = 1; ///< of the factor, when it is split
+  Ends ends = {};   ///< of the factor's pieces
 };
 
 struct OpChoice {

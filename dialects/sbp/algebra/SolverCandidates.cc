@@ -58,13 +58,14 @@ private:
     int unsplit; ///< entries of results
   };
 
-  /// Per operand or result, entries with units: every one that is brought along is in one of the lists.
+  /// Per operand or result, entries with units or ends: every one that is brought along is in one of the lists.
   std::vector<std::vector<Sbp>> unitLists(size_t axis) const {
     std::vector<std::vector<Sbp>> lists(1, std::vector<Sbp>(possible.size(), Sbp::broadcast()));
     for (size_t i = 0; i < possible.size(); ++i) {
       std::vector<Sbp> units;
       for (const NdSbp *sbp : possible[i])
-        if ((*sbp)[axis].unit > 1 && std::find(units.begin(), units.end(), (*sbp)[axis]) == units.end())
+        if ((*sbp)[axis].isSplit() && !(*sbp)[axis].isPlain() &&
+            std::find(units.begin(), units.end(), (*sbp)[axis]) == units.end())
           units.push_back((*sbp)[axis]);
       for (size_t n = 0; n < units.size(); ++n) {
         if (n == lists.size())
@@ -130,7 +131,7 @@ private:
       result.unsplit += !row.results[i].isSplit() && !row.results[i].isFlat();
       result.results[i].push_back(row.results[i]);
     }
-    result.axes.push_back({row.reason, row.factor, row.unit});
+    result.axes.push_back({row.reason, row.factor, row.unit, row.ends});
     splitLoops(result.spec, row, placement.axes[axis].size);
     return result;
   }

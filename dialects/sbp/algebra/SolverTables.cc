@@ -44,7 +44,11 @@ Sbp operandOfElementwise(const LoopSpec &spec, size_t index, const Sbp &result) 
   if (!result.isSplit())
     return result;
   const auto at = std::find(operand.begin(), operand.end(), loops[result.dim]);
-  return at == operand.end() ? Sbp::broadcast() : Sbp::split(at - operand.begin(), result.unit);
+  if (at == operand.end())
+    return Sbp::broadcast();
+  Sbp entry = result;
+  entry.dim = at - operand.begin();
+  return entry;
 }
 
 int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const Placement &placement) {
@@ -52,7 +56,8 @@ int64_t iterationsOf(LoopSpec spec, const std::vector<AxisReason> &axes, const P
   for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (axes[axis].reason == OpSignature::Reason::FlatElementwise)
       slotRanks *= placement.axes[axis].size;
-    splitLoops(spec, {{}, {}, axes[axis].reason, axes[axis].factor, axes[axis].unit}, placement.axes[axis].size);
+    splitLoops(spec, {{}, {}, axes[axis].reason, axes[axis].factor, axes[axis].unit, axes[axis].ends},
+               placement.axes[axis].size);
   }
   int64_t iterations = 1;
   for (const Factor &factor : spec.factors)
@@ -87,16 +92,27 @@ std::pair<int, bool> KeyNumbers::numberOf(Key key) {
   return {at->second, isNew};
 }
 
+/// Few entries have ends: a kind of its own tells them.
+static void addEnds(const Ends &ends, size_t kindAt, Key &key) {
+  if (ends.empty())
+    return;
+  key[kindAt] = ~key[kindAt];
+  key.push_back(static_cast<int64_t>(ends.size()));
+  key.insert(key.end(), ends.begin(), ends.end());
+}
+
 int Signatures::idOf(const NdSbp &sbp) {
   Key key;
   key.reserve(4 * sbp.size());
   for (const Sbp &entry : sbp) {
+    const size_t kindAt = key.size();
     key.push_back(static_cast<int64_t>(entry.kind));
     if (entry.isSplit())
       key.insert(key.end(), {entry.dim, entry.unit});
     if (entry.isFlat())
       key.insert(key.end(), {buckets.try_emplace(entry.slot.bucket, buckets.size()).first->second, entry.slot.offset,
                              entry.slot.total});
+    addEnds(entry.isFlat() ? entry.slot.ends : entry.ends, kindAt, key);
   }
   auto [id, isNew] = numbers.numberOf(std::move(key));
   if (isNew)

@@ -44,7 +44,7 @@ public:
         wanted[i][axis] = row->operands[i];
       for (size_t i = 0; i < results.size(); ++i)
         results[i].push_back(row->results[i]);
-      chosen.axes.push_back({row->reason, row->factor, row->unit});
+      chosen.axes.push_back({row->reason, row->factor, row->unit, row->ends});
       splitLoops(spec, *row, placement.axes[axis].size);
     }
     for (const NdSbp &sbp : wanted)

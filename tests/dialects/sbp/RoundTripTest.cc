@@ -45,8 +45,14 @@ protected:
   NdAttr signature(PlacementAttr placement) {
     NdSbp entries(placement.getNumAxes(), Sbp::broadcast());
     int64_t axis = below(placement.getNumAxes());
-    Slot slot{"b" + name(), 0, 8 * placement.getAxisSizes()[axis]};
-    entries[axis] = below(2) ? Sbp::flat(slot) : Sbp::split(below(2), 1 + below(3));
+    const int64_t ranks = placement.getAxisSizes()[axis];
+    Ends ends;
+    for (int64_t i = 0; below(2) && i < ranks; ++i)
+      ends.push_back(i + 3);
+    Slot slot{"b" + name(), 0, 8 * ranks, ends};
+    entries[axis] = below(2)       ? Sbp::flat(slot)
+                    : ends.empty() ? Sbp::split(below(2), 1 + below(3))
+                                   : Sbp::splitTo(below(2), ends);
     return NdAttr::get(placement, entries);
   }
 

@@ -12,6 +12,8 @@
 // CHECK-DAG: #S_layer0_64__S1_ = #sbp.nd<#cpu_dp4_tp2_, [S(@layer0, 64 of 4096), S(1)]>
 // CHECK-DAG: #B = #sbp.nd<#cuda_dp2_, [B]>
 // CHECK-DAG: #S0by2_ = #sbp.nd<#cpu_dp3_, [S(0 by 2)]>
+// CHECK-DAG: #S0to_ = #sbp.nd<#cpu_dp3_, [S(0 to [0, 7, 8])]>
+// CHECK-DAG: #S_layer0_8_ = #sbp.nd<#cpu_dp3_, [S(@layer0, 8 of 96 to [8, 56, 96])]>
 // CHECK-DAG: #S0by6__S0by2_ = #sbp.nd<#cpu_dp3_tp2_, [S(0 by 6), S(0 by 2)]>
 // Two placements of the same axes differ in more than their names.
 // CHECK-DAG: #cuda_dp2_1 = #sbp.placement<"cuda", [dp = 2]>
@@ -42,6 +44,13 @@ func.func private @signatures(tensor<8x6xf32, #whole>, tensor<8x6xf32, #sbp.nd<#
 func.func private @units(tensor<8x6xf32, #sbp.nd<#three, [S(0 by 2)]>>,
                          tensor<24x6xf32, #sbp.nd<#nested, [S(0 by 6), S(0 by 2)]>>,
                          tensor<24x6xf32, #sbp.nd<#nested, [S(0), S(1 by 2)]>>)
+
+// Pieces that end where it is said.
+// CHECK-LABEL: func.func private @ends(
+// CHECK-SAME: tensor<8x6xf32, #S0to_>
+// CHECK-SAME: tensor<8x6xf32, #S_layer0_8_>
+func.func private @ends(tensor<8x6xf32, #sbp.nd<#three, [S(0 to [0, 7, 8])]>>,
+                        tensor<8x6xf32, #sbp.nd<#three, [S(@layer0, 8 of 96 to [8, 56, 96])]>>)
 
 // A mesh without axes is one rank.
 // CHECK-LABEL: func.func private @no_axes(tensor<4xf32, #{{.*}}>)

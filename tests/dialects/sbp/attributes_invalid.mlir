@@ -149,7 +149,7 @@ func.func private @nd_c4_legal(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 60)]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 4]>
-// expected-error @below {{'Q' is no signature; write B, P, S(dimension), S(dimension by unit) or S(@bucket, offset of total)}}
+// expected-error @below {{'Q' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]) or S(@bucket, offset of total)}}
 func.func private @unknown_entry(tensor<4xf32, #sbp.nd<#p, [Q]>>)
 
 // -----
@@ -249,3 +249,50 @@ func.func private @nd_c7(tensor<0xf32, #sbp.nd<#p, [S(0 by 2)]>>)
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 func.func private @nd_c7_legal(tensor<12xf32, #sbp.nd<#p, [S(0 by 3)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature S(0 to [4, 12]) has 2 ends on 3 ranks; give one per rank}}
+func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [4, 12])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature S(0 to [8, 4, 12]) has ends [8, 4, 12], which begin below 0 or descend; give them in ascending order}}
+func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [8, 4, 12])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature S(0 to [0, 4, 11]) ends at 11 on the last rank, of a length of 12; it ends there}}
+func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [0, 4, 11])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature S(0 to [4, 8, 12]) has the ends of even pieces; leave them out}}
+func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [4, 8, 12])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
+// expected-error @below {{signature [S(0), S(0 to [4, 12])] splits dimension 0 to ends on axis 'tp', and along another one, too; split it along one of these}}
+func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0), S(0 to [4, 12])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{signature S(@b, 4 of 12 to [4, 9, 11]) ends at 11 on the last rank, of a length of 12; it ends there}}
+func.func private @nd_c8(tensor<4xf32, #sbp.nd<#p, [S(@b, 4 of 12 to [4, 9, 11])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+func.func private @nd_c8_legal(tensor<12xf32, #sbp.nd<#p, [S(0 to [0, 0, 12])]>>, tensor<4xf32, #sbp.nd<#p, [S(@b, 4 of 12 to [4, 9, 12])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+// expected-error @below {{lists no ends; give one per rank of the axis}}
+func.func private @no_ends(tensor<12xf32, #sbp.nd<#p, [S(0 to [])]>>)

@@ -51,6 +51,22 @@ sbp.bucket @l : tensor<2x64xf32, #sbp.nd<#m, [B, S(0)]>> along "dp" holds [] at 
 // @bucket_c2
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
+// expected-error @below {{'sbp.bucket' op @l has the ends of even pieces; leave them out}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0] to [32, 64]
+
+// -----
+
+// @bucket_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
+// expected-error @below {{'sbp.bucket' op @l ends at 48 on the last rank, of a length of 64; it ends there}}
+sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0] to [32, 48]
+
+// -----
+
+// @bucket_c2
+#p = #sbp.placement<"cpu", [dp = 2]>
+#B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
 // expected-error @below {{'sbp.bucket' op has 65 elements, which axis "dp" of size 2 does not divide; pad it}}
@@ -118,7 +134,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.v] at [0]
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op holds @l.b at 32 of 64, but that variable's slot is another; make them agree}}
+// expected-error @below {{'sbp.bucket' op holds @l.b at #sbp.slot<@l, 32 of 64>, but that variable's slot is another; make them agree}}
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.b] at [32]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
@@ -130,7 +146,7 @@ sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op holds @l.b at 48 of 128, but that variable's slot is another; make them agree}}
+// expected-error @below {{'sbp.bucket' op holds @l.b at #sbp.slot<@l, 48 of 128>, but that variable's slot is another; make them agree}}
 sbp.bucket @l : tensor<128xf32, #B> along "dp" holds [@l.b] at [48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>

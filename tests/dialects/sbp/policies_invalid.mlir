@@ -21,7 +21,7 @@ sbp.group "h" #sbp.policy<prefetch = true>
 
 // -----
 
-// expected-error @below {{strategy is 'row', which must be bucket or tensor}}
+// expected-error @below {{strategy is 'row', which must be bucket, tensor or whole}}
 sbp.group "h" #sbp.policy<strategy = row>
 
 // -----

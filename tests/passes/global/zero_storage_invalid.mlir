@@ -1,7 +1,7 @@
 // Options that 'sbp-zero-storage' refuses.
 // RUN: not splitcast-opt %s -sbp-zero-storage=stage=4 2>&1 | FileCheck-19 %s --check-prefix=STAGE
 // RUN: not splitcast-opt %s -sbp-zero-storage=stage=-1 2>&1 | FileCheck-19 %s --check-prefix=NEGATIVE
-// RUN: not splitcast-opt %s -sbp-zero-storage=strategy=whole 2>&1 | FileCheck-19 %s --check-prefix=STRATEGY
+// RUN: not splitcast-opt %s -sbp-zero-storage=strategy=rows 2>&1 | FileCheck-19 %s --check-prefix=STRATEGY
 // RUN: not splitcast-opt %s -sbp-zero-storage=bucket-bytes=-1 2>&1 | FileCheck-19 %s --check-prefix=BYTES
 // RUN: not splitcast-opt %s -sbp-zero-storage=axis=pp 2>&1 | FileCheck-19 %s --check-prefix=AXIS
 // RUN: not splitcast-opt %s -sbp-zero-storage=hold-gathers-bytes=5 2>&1 | FileCheck-19 %s --check-prefix=HOLD
@@ -11,7 +11,7 @@
 
 // STAGE: is given 'stage=4': stage is '4', which must be 0, 1, 2 or 3
 // NEGATIVE: is given 'stage=-1': stage is '-1', which must be 0, 1, 2 or 3
-// STRATEGY: is given 'strategy=whole': strategy is 'whole', which must be bucket or tensor
+// STRATEGY: is given 'strategy=rows': strategy is 'rows', which must be bucket, tensor or whole
 // BYTES: is given 'bucket-bytes=-1': bucket-bytes is '-1', which must be a number that is not negative
 // HOLD: it has no option 'hold-gathers-bytes'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes and axis{{$}}
 // UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes, axis, hold-gathers-bytes, accumulate, accumulate-order and reproducible

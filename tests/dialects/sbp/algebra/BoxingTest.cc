@@ -190,6 +190,50 @@ TEST(UnitPlanTest, AlongOneAxisItIsOneStep) {
     }
 }
 
+/// A shape with such signatures on a mesh, beside all others.
+template <typename Check> void forPairsWithEnds(Check check) {
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{2}, {3}, {4}, {2, 3}, {3, 2}})
+    for (const Shape &shape : std::vector<Shape>{{0}, {5}, {3, 2}}) {
+      const Placement placement = meshOf(mesh);
+      std::vector<NdSbp> others = allSignatures(mesh.size(), entriesOf(shape.size(), /*withPartial=*/true));
+      for (size_t axis = 0; axis < mesh.size(); ++axis) {
+        const std::vector<NdSbp> withEnds = signaturesWithEnds(shape, placement, axis, /*withPartial=*/true);
+        if (mesh.size() == 1)
+          others.insert(others.end(), withEnds.begin(), withEnds.end());
+        for (const NdSbp &ends : withEnds)
+          for (const NdSbp &other : others) {
+            check(shape, placement, ends, other);
+            check(shape, placement, other, ends);
+          }
+      }
+    }
+}
+
+TEST(EndsPlanTest, EveryPlanMovesTheTensor) {
+  size_t checked = 0;
+  forPairsWithEnds([&](const Shape &shape, const Placement &placement, const NdSbp &from, const NdSbp &to) {
+    if (testing::Test::HasFatalFailure() || !isLegalBoxing(from, to))
+      return;
+    Simulator simulator(shape, placement);
+    checkPlan(shape, placement, from, to, simulator);
+    for (const BoxingStep &step : planBoxing(shape, from, to, placement))
+      ASSERT_EQ(stepVolume(step, shape, 1, placement), simulator.mostSent(step))
+          << describe(shape, placement, step.from, step.to);
+    ++checked;
+  });
+  EXPECT_GT(checked, 1000u);
+}
+
+/// Though even pieces would be gathered for fewer bytes.
+TEST(EndsPlanTest, AlongOneAxisItIsOneStep) {
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s = Sbp::split(0), e = Sbp::splitTo(0, {0, 144, 144});
+  for (const auto &[from, to] : std::vector<std::pair<Sbp, Sbp>>{{e, b}, {b, e}, {p, e}, {e, s}, {s, e}}) {
+    std::vector<BoxingStep> plan = planBoxing({144}, {from}, {to}, meshOf({3}));
+    ASSERT_EQ(plan.size(), 1u) << toString(from) << " to " << toString(to);
+    EXPECT_EQ(plan[0].collective, singleStep(from, to));
+  }
+}
+
 /// Every 61st pair, a prime.
 TEST(UnitPlanTest, EveryPlanOnThreeAxesMovesTheTensor) {
   size_t checked = 0, pairs = 0;
@@ -504,7 +548,10 @@ TEST(CostTest, StepVolumeOfFlatSplits) {
         for (const Sbp &whole : {Sbp::broadcast(), Sbp::partial()}) {
           NdSbp from(mesh.size(), Sbp::broadcast()), to = from;
           from[axis] = whole;
-          to[axis] = Sbp::flat({"g", offset, alignUp(offset + numElements(shape) + 5, mesh[axis])});
+          const int64_t total = alignUp(offset + numElements(shape) + 5, mesh[axis]);
+          Ends ends(mesh[axis], offset + numElements(shape) / 3);
+          ends.back() = total;
+          to[axis] = Sbp::flat({"g", offset, total, shape.size() == 2 ? ends : Ends()});
           for (bool gather : {false, true}) {
             BoxingStep step{static_cast<int64_t>(axis), Collective::AllGather, to, from};
             if (!gather)

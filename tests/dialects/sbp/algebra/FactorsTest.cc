@@ -228,6 +228,38 @@ TEST(DeriveSignaturesTest, UnitsAreSoundForSmallExtents) {
   EXPECT_GT(legal, 1000u);
 }
 
+/// Rows that one operand's ends bring along are right, and an elementwise op of two operands has one.
+TEST(DeriveSignaturesTest, EndsAreSound) {
+  size_t withEnds = 0;
+  for (int64_t ranks : {2, 3})
+    for (const std::vector<int64_t> &extents :
+         std::vector<std::vector<int64_t>>{{4, 3, 2, 5}, {1, 0, 3, 4}, {3, 3, 3, 3}})
+      for (const NumericOp &op : numericOps(extents)) {
+        Data data(op, ranks);
+        if (!data.isDefined)
+          continue;
+        for (size_t i = 0; i < op.spec.operands.size(); ++i)
+          for (size_t dim = 0; dim < op.operandShape(i).size(); ++dim)
+            for (const Ends &ends : allEnds(op.operandShape(i)[dim], ranks)) {
+              std::vector<Sbp> known(op.spec.operands.size(), Sbp::broadcast());
+              known[i] = Sbp::splitTo(static_cast<int64_t>(dim), ends);
+              for (const OpSignature &signature : deriveSignatures(op.spec, ranks, known)) {
+                ASSERT_TRUE(data.isRight(rowOf(signature))) << "unsound: " << describe(op, ranks, rowOf(signature));
+                withEnds += !signature.ends.empty();
+              }
+            }
+      }
+  EXPECT_GT(withEnds, 500u);
+  LoopSpec add;
+  const int row = add.addFactor(5), column = add.addFactor(2);
+  add.operands = {{{row}, {column}}, {{row}, {column}}};
+  add.results = {{{row}, {column}}};
+  const Sbp to = Sbp::splitTo(0, {0, 5, 5});
+  EXPECT_TRUE(isLegal(add, 3, {to, to}, {to}));
+  EXPECT_FALSE(isLegal(add, 3, {to, Sbp::split(0)}, {to}));
+  EXPECT_FALSE(isLegal(add, 3, {to, Sbp::splitTo(0, {5, 5, 5})}, {to}));
+}
+
 /// The entries of y when axis after axis splits the loops of x[a * b] -> y[a, b] so that x has the entries `merged`;
 /// fewer when an axis has no such row. Expects the units of every row on the way to fit.
 NdSbp splitInTurn(int64_t a, int64_t b, const Placement &placement, const NdSbp &merged) {

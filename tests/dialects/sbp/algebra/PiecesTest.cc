@@ -98,6 +98,34 @@ TEST(PiecesOfUnitsTest, CoverEverything) {
   EXPECT_GT(checked, 500u);
 }
 
+/// Pieces that end anywhere, empty ones included, and slots in chunks that do.
+TEST(PiecesOfEndsTest, CoverEverything) {
+  size_t checked = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{1}, {2}, {3}, {4}, {2, 3}, {3, 2}})
+    for (const Shape &shape : std::vector<Shape>{{0}, {1}, {5}, {4, 3}, {2, 0}})
+      for (size_t axis = 0; axis < mesh.size(); ++axis) {
+        const Placement placement = meshOf(mesh);
+        for (NdSbp sbp : signaturesWithEnds(shape, placement, axis, /*withPartial=*/true)) {
+          checkLayout(shape, sbp, placement);
+          EXPECT_TRUE(faultOfEnds(sbp[axis].ends, shape[0], mesh[axis]).empty());
+          NdSbp whole = sbp;
+          whole[axis] = Sbp::broadcast();
+          const int64_t begin = 2, total = alignUp(begin + maxBoxElements(shape, whole, placement) + 1, mesh[axis]);
+          // Ends within the slot, before and behind it.
+          Ends ends;
+          for (int64_t end : sbp[axis].ends)
+            ends.push_back(std::min(2 * end + 1, total));
+          ends.back() = total;
+          sbp[axis] = Sbp::flat({"g", begin, total, ends});
+          checkLayout(shape, sbp, placement);
+          ++checked;
+          if (HasFailure())
+            return;
+        }
+      }
+  EXPECT_GT(checked, 200u);
+}
+
 /// A flat split on one axis, with everything on the others.
 TEST_P(PiecesTest, FlatSplits) {
   size_t rank = GetParam(), checked = 0;

@@ -63,10 +63,47 @@ std::vector<NdSbp> signaturesWithUnits(const Shape &shape, const Placement &plac
   return signatures;
 }
 
+std::vector<Ends> allEnds(int64_t length, int64_t ranks) {
+  std::vector<Ends> result;
+  for (Ends ends : allTuples(ranks - 1, length + 1)) {
+    ends.push_back(length);
+    if (std::is_sorted(ends.begin(), ends.end()) && !areEven(ends, length))
+      result.push_back(ends);
+  }
+  return result;
+}
+
+std::vector<NdSbp> signaturesWithEnds(const Shape &shape, const Placement &placement, size_t axis, bool withPartial) {
+  std::vector<NdSbp> signatures;
+  for (NdSbp sbp : allSignatures(placement.axes.size(), entriesOf(shape.size(), withPartial))) {
+    const bool isFree = std::none_of(sbp.begin(), sbp.end(), [](const Sbp &entry) { return entry.dim == 0; });
+    if (!isFree || !sbp[axis].isBroadcast())
+      continue;
+    for (const Ends &ends : allEnds(shape[0], placement.axes[axis].size)) {
+      sbp[axis] = Sbp::splitTo(0, ends);
+      signatures.push_back(sbp);
+    }
+  }
+  return signatures;
+}
+
 namespace {
 
-/// Deals the indices out, `unit` at a time: the first pieces get one unit more.
-std::vector<int64_t> pieceOfList(const std::vector<int64_t> &indices, int64_t parts, int64_t piece, int64_t unit) {
+/// Which piece an element of so many belongs to, when pieces end so.
+int64_t pieceWith(int64_t element, const Ends &ends) {
+  return std::count_if(ends.begin(), ends.end(), [&](int64_t end) { return end <= element; });
+}
+
+/// Deals the indices out, to the ends or `unit` at a time: the first pieces get one unit more.
+std::vector<int64_t> pieceOfList(const std::vector<int64_t> &indices, int64_t parts, int64_t piece, const Sbp &entry) {
+  const int64_t unit = entry.unit;
+  if (!entry.ends.empty()) {
+    std::vector<int64_t> mine;
+    for (size_t i = 0; i < indices.size(); ++i)
+      if (pieceWith(static_cast<int64_t>(i), entry.ends) == piece)
+        mine.push_back(indices[i]);
+    return mine;
+  }
   std::vector<int64_t> lengths(parts);
   for (size_t i = 0; i < indices.size(); ++i)
     ++lengths[i / unit % parts];
@@ -84,7 +121,7 @@ std::vector<std::vector<int64_t>> keptIndices(const Shape &shape, const NdSbp &s
   }
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (sbp[axis].isSplit())
-      kept[sbp[axis].dim] = pieceOfList(kept[sbp[axis].dim], placement.axes[axis].size, at[axis], sbp[axis].unit);
+      kept[sbp[axis].dim] = pieceOfList(kept[sbp[axis].dim], placement.axes[axis].size, at[axis], sbp[axis]);
   return kept;
 }
 
@@ -104,10 +141,13 @@ std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placemen
   for (size_t axis = 0; axis < sbp.size(); ++axis) {
     if (!sbp[axis].isFlat())
       continue;
-    int64_t chunkElements = sbp[axis].slot.total / placement.axes[axis].size;
+    const Slot &slot = sbp[axis].slot;
+    auto chunkWith = [&](int64_t element) {
+      return slot.ends.empty() ? element / (slot.total / placement.axes[axis].size) : pieceWith(element, slot.ends);
+    };
     std::vector<int64_t> mine;
     for (size_t i = 0; i < elements.size(); ++i)
-      if ((sbp[axis].slot.offset + static_cast<int64_t>(i)) / chunkElements == at[axis])
+      if (chunkWith(slot.offset + static_cast<int64_t>(i)) == at[axis])
         mine.push_back(elements[i]);
     elements = std::move(mine);
   }

@@ -33,6 +33,12 @@ std::vector<Sbp> entriesWithUnits(const Shape &shape, bool withPartial);
 /// All signatures of such entries whose units fit and make a difference.
 std::vector<NdSbp> signaturesWithUnits(const Shape &shape, const Placement &placement, bool withPartial);
 
+/// All ends of pieces of a length on so many ranks, but those of even pieces.
+std::vector<Ends> allEnds(int64_t length, int64_t ranks);
+
+/// All signatures with an entry of ends of dimension 0 on `axis`, and on other axes B, P or S of another dimension.
+std::vector<NdSbp> signaturesWithEnds(const Shape &shape, const Placement &placement, size_t axis, bool withPartial);
+
 /// The logical indices of the elements that the position holds, in the order in which they lie there.
 std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placement &placement, int64_t position);
 

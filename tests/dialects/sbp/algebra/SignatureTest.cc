@@ -143,6 +143,31 @@ TEST(WorkedExampleTest, Table) {
 }
 
 /// The other: 60 rows, 6 of each sample.
+TEST(WorkedExampleTest, PiecesEndWhereTheEntrySays) {
+  const Placement line{"cpu", {{"dp", 4}}, {}};
+  const NdSbp rows = {Sbp::splitTo(0, {2, 2, 9, 10})}, slot = {Sbp::flat({"g", 8, 64, {8, 48, 64, 64}})};
+  const std::vector<Shape> shapes = {{2, 4}, {0, 4}, {7, 4}, {1, 4}};
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(localShape({10, 4}, rows, line, {rank}), shapes[rank]);
+    EXPECT_EQ(localShape({10, 4}, slot, line, {rank}), Shape{rank == 1 ? 40 : 0});
+  }
+  EXPECT_EQ(slotPiece(slot[0].slot, 40, 4, 1).chunkBegin, 0);
+  EXPECT_EQ(toString(rows), "[S(0 to [2, 2, 9, 10])]");
+  EXPECT_EQ(toString(slot), "[S(@g, 8 of 64 to [8, 48, 64, 64])]");
+}
+
+TEST(EndsTest, Faults) {
+  EXPECT_EQ(faultOfEnds({2, 2, 9, 10}, 10, 4), "");
+  EXPECT_EQ(faultOfEnds({0, 10}, 10, 2), "");
+  EXPECT_EQ(faultOfEnds({4, 10}, 10, 3), "has 2 ends on 3 ranks; give one per rank");
+  EXPECT_EQ(faultOfEnds({5, 4, 10}, 10, 3),
+            "has ends [5, 4, 10], which begin below 0 or descend; give them in ascending order");
+  EXPECT_EQ(faultOfEnds({-1, 4, 10}, 10, 3),
+            "has ends [-1, 4, 10], which begin below 0 or descend; give them in ascending order");
+  EXPECT_EQ(faultOfEnds({1, 2, 9}, 10, 3), "ends at 9 on the last rank, of a length of 10; it ends there");
+  EXPECT_EQ(faultOfEnds({4, 7, 10}, 10, 3), "has the ends of even pieces; leave them out");
+}
+
 TEST(WorkedExampleTest, UnitsStayTogether) {
   const int64_t rows[] = {18, 18, 12, 12};
   for (int64_t rank = 0; rank < 4; ++rank) {
