@@ -171,7 +171,7 @@ private:
     return !state.getStorage(); // else a user said how it lies
   }
 
-  /// Of the parameter and of the state that lies as it does.
+  /// Of the parameter and of the state that lies as it does. What is too large is refused when a bucket is filled.
   int64_t bytesOf(sbp::VariableOp parameter) {
     auto bytes = [](sbp::VariableOp variable) {
       const RankedTensorType type = variable.getTensorType();
@@ -180,7 +180,7 @@ private:
     int64_t sum = bytes(parameter);
     for (sbp::VariableOp state : states[parameter.getSymName()])
       if (liesAs(parameter, state))
-        sum += bytes(state);
+        sum = sbp::cappedSum(sum, bytes(state));
     return sum;
   }
 
@@ -200,7 +200,7 @@ private:
       const auto [load, rank] = loads.top();
       loads.pop();
       owners[parameter] = rank;
-      loads.push({load + bytes, rank});
+      loads.push({sbp::cappedSum(load, bytes), rank});
     }
   }
 
