@@ -3,9 +3,9 @@
 // A GPT on 3 and 4 ranks, its batch of 24 in 1, 2, 3 or 12 micro-batches (of which some give some ranks no row). For
 // one number of ranks and micro-batches, one order of sums, one type and one way of updating, all else is a choice of
 // memory and time: the bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such
-// that each two values of two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all. Where all are, each is
-// compiled here for all its ranks, and one trains of those that give the same programs (stage 0 has no use for most
-// choices).
+// that each two values of two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all of two sets: what concerns
+// the order of a step, and what concerns what is trained. Where all are, each is compiled here for all its ranks, and
+// one trains of those that give the same programs (stage 0 has no use for most choices).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"
@@ -14,6 +14,7 @@
 #include "tests/examples/TrainingRuns.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,35 +29,44 @@
 namespace splitcast {
 namespace {
 
+constexpr const char *kUnsaid = ""; ///< left to the default
+
 /// How a step is computed, and what is chosen besides. A way has the number of a value of each.
 struct Choice {
   const char *name;
   std::vector<const char *> values;
+  size_t ofSteps, ofTraining; ///< how many of the values, from the first, are met in either of the sets of COVER 2
 };
-const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}},
-                                      {"accumulate", {"1", "2", "3", "12"}},
-                                      {"accumulate-order", {"per-micro-batch", "per-step"}},
-                                      {"compute-type", {"own", "bf16", "f16"}},
-                                      {"training", {"plain", "clipped"}},
-                                      {"stage", {"0", "1", "2", "3"}},
-                                      {"strategy", {"bucket", "tensor", "whole"}},
-                                      {"keep", {"never", "last", "always", "step"}},
-                                      {"recompute", {"no", "yes"}},
-                                      {"prefetch", {"0", "2", "auto"}},
-                                      {"update", {"last", "reduced"}}};
-constexpr size_t kTraining = 4;  ///< of the model, and not of how it is compiled
+const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}, 2, 2},
+                                      {"accumulate", {"3", "1", "2", "12"}, 4, 1},
+                                      {"accumulate-order", {"per-micro-batch", "per-step"}, 2, 2},
+                                      {"compute-type", {"own", "bf16", "f16"}, 1, 3},
+                                      {"training", {"plain", "clipped"}, 1, 2},
+                                      {"stage", {"0", "1", "2", "3"}, 4, 4},
+                                      {"strategy", {"bucket", "tensor", "whole"}, 3, 3},
+                                      {"bucket-bytes", {kUnsaid, "2000"}, 1, 2},
+                                      {"keep", {"never", "last", "always", "step"}, 1, 1},
+                                      {"recompute", {"no", "yes"}, 2, 1},
+                                      {"prefetch", {"0", "2", "auto"}, 2, 1},
+                                      {"update", {"last", "reduced"}, 2, 1}};
+constexpr size_t kTraining = 4; ///< of the model, and not of how it is compiled
+constexpr size_t kStrategy = 6, kBucketBytes = 7;
 constexpr size_t kFirstFree = 5; ///< those before it may change bits
 using Way = std::vector<size_t>;
 
-int64_t ranksOf(const Way &way) { return std::atoll(kChoices[0].values[way[0]]); }
+std::string valueOf(const Way &way, size_t choice) { return kChoices[choice].values[way[choice]]; }
 
-/// What --enable-zero says.
+int64_t ranksOf(const Way &way) { return std::atoll(valueOf(way, 0).c_str()); }
+
+/// What --enable-zero says; a strategy without buckets cannot say how large they are.
 std::string zeroOf(const Way &way) {
-  std::string text;
-  for (size_t i = 1; i < way.size(); ++i)
-    if (i != kTraining)
-      absl::StrAppend(&text, i == 1 ? "" : ",", kChoices[i].name, "=", kChoices[i].values[way[i]]);
-  return text;
+  std::vector<std::string> options;
+  for (size_t i = 1; i < way.size(); ++i) {
+    const bool isSaid = i != kTraining && valueOf(way, i) != kUnsaid;
+    if (isSaid && !(i == kBucketBytes && valueOf(way, kStrategy) == "tensor"))
+      options.push_back(absl::StrCat(kChoices[i].name, "=", valueOf(way, i)));
+  }
+  return absl::StrJoin(options, ",");
 }
 
 bool isClipped(const Way &way) { return way[kTraining] == 1; }
@@ -70,15 +80,13 @@ Command trainedBy(bool isClipped, Command command) {
                "--group=no_decay:*.bias:adamw,weight-decay=0"});
 }
 
-std::string textOf(const Way &way) {
-  return absl::StrCat(zeroOf(way), ", training=", kChoices[kTraining].values[way[kTraining]]);
-}
+std::string textOf(const Way &way) { return absl::StrCat(zeroOf(way), ", training=", valueOf(way, kTraining)); }
 
 /// The same sums at stage 0: one micro-batch has no order.
 Way plainOf(const Way &way) {
   Way plain(way.size(), 0);
   std::copy_n(way.begin(), kFirstFree, plain.begin());
-  if (plain[1] == 0)
+  if (valueOf(plain, 1) == "1")
     plain[2] = 0;
   return plain;
 }
@@ -90,18 +98,26 @@ Way randomWay(std::mt19937 &random) {
   return way;
 }
 
-std::vector<Way> all() {
+/// Of each choice so many values, from the first, each with each of the others.
+std::vector<Way> allOf(size_t Choice::*count) {
   std::vector<Way> ways = {{}};
   for (const Choice &choice : kChoices) {
     std::vector<Way> longer;
     for (const Way &way : ways)
-      for (size_t value = 0; value < choice.values.size(); ++value) {
+      for (size_t value = 0; value < choice.*count; ++value) {
         longer.push_back(way);
         longer.back().push_back(value);
       }
     ways = std::move(longer);
   }
   return ways;
+}
+
+std::vector<Way> bothSets() {
+  const std::vector<Way> steps = allOf(&Choice::ofSteps), training = allOf(&Choice::ofTraining);
+  std::set<Way> ways(steps.begin(), steps.end());
+  ways.insert(training.begin(), training.end());
+  return {ways.begin(), ways.end()};
 }
 
 using Pair = std::array<size_t, 4>; ///< two choices, each with a value
@@ -117,8 +133,11 @@ std::set<Pair> pairsOf(const Way &way) {
 /// Of many random ways, always one that has the most pairs that none before it had.
 std::vector<Way> pairwise() {
   std::set<Pair> left;
-  for (const Way &way : all())
-    left.merge(pairsOf(way));
+  for (size_t a = 0; a < kChoices.size(); ++a)
+    for (size_t b = a + 1; b < kChoices.size(); ++b)
+      for (size_t valueOfA = 0; valueOfA < kChoices[a].values.size(); ++valueOfA)
+        for (size_t valueOfB = 0; valueOfB < kChoices[b].values.size(); ++valueOfB)
+          left.insert({a, valueOfA, b, valueOfB});
   std::mt19937 random(12);
   std::vector<Way> ways;
   while (!left.empty()) {
@@ -153,7 +172,7 @@ std::vector<Way> sample(size_t count) {
 
 std::vector<Way> chosen() {
   constexpr size_t kSampled = 200;
-  return COVER == 0 ? pairwise() : COVER == 1 ? sample(kSampled) : all();
+  return COVER == 0 ? pairwise() : COVER == 1 ? sample(kSampled) : bothSets();
 }
 
 Command gptAs(const std::string &zero, bool isClipped, int64_t steps) {
