@@ -1,42 +1,68 @@
 """The loss of examples/gpt in PyTorch, from variables with its names and shapes: weights are [inputs, outputs]."""
+import torch
 from torch.nn import functional
+
+
+def rotated(x):
+    """The first quarter of each head of [samples, heads, positions, width] as GPT-NeoX turns it: number i together
+    with the one that is half of the quarter behind it."""
+    positions, width = x.shape[2:]
+    pairs = width // 8
+    speeds = 10000.0 ** (-torch.arange(pairs, dtype=x.dtype) / pairs)
+    angles = torch.arange(positions, dtype=x.dtype)[:, None] * speeds
+    first, second, rest = x[..., :pairs], x[..., pairs:2 * pairs], x[..., 2 * pairs:]
+    return torch.cat([first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin(), rest],
+                     -1)
 
 
 class Gpt:
     """Without dropout. GPT-2's order: layer norms before attention and before the two layers; the embedding is also the
-    last product's matrix."""
+    last product's matrix. Or GPT-NeoX's, where there is another matrix for that."""
 
     def __init__(self, variables, heads):
         self.variables = variables
         self.heads = heads
         self.layers = sum(name.endswith(".ln1.weight") for name in variables)
+        self.isNeox = "out.weight" in variables
 
     def normalized(self, x, name):
         weight, bias = self.variables[name + ".weight"], self.variables[name + ".bias"]
         return functional.layer_norm(x, weight.shape, weight, bias, eps=1e-5)
 
     def dense(self, x, name):
-        return x @ self.variables[name + ".weight"] + self.variables[name + ".bias"]
+        y = x @ self.variables[name + ".weight"] + self.variables[name + ".bias"]
+        if name + ".adapter.down" not in self.variables:
+            return y
+        return y + x @ self.variables[name + ".adapter.down"] @ self.variables[name + ".adapter.up"]
 
     def attended(self, x, name):
         samples, positions, width = x.shape
         query, key, value = (
             self.dense(x, f"{name}.{part}").view(samples, positions, self.heads, width // self.heads).transpose(1, 2)
             for part in ("query", "key", "value"))
+        if self.isNeox:
+            query, key = rotated(query), rotated(key)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         return self.dense(mixed.transpose(1, 2).reshape(x.shape), name + ".projection")
 
+    def twoLayers(self, x, name):
+        up = functional.gelu(self.dense(x, name + ".up"), approximate="none" if self.isNeox else "tanh")
+        return self.dense(up, name + ".down")
+
     def block(self, x, name):
-        x = x + self.attended(self.normalized(x, name + ".ln1"), name)
-        up = functional.gelu(self.dense(self.normalized(x, name + ".ln2"), name + ".up"), approximate="tanh")
-        return x + self.dense(up, name + ".down")
+        attended = self.attended(self.normalized(x, name + ".ln1"), name)
+        if self.isNeox:
+            return x + attended + self.twoLayers(self.normalized(x, name + ".ln2"), name)
+        x = x + attended
+        return x + self.twoLayers(self.normalized(x, name + ".ln2"), name)
 
     def logits(self, tokens):
-        words, places = self.variables["wte.weight"], self.variables["wpe.weight"]
-        x = functional.embedding(tokens, words) + places[:tokens.shape[1]]
+        x = functional.embedding(tokens, self.variables["wte.weight"])
+        if not self.isNeox:
+            x = x + self.variables["wpe.weight"][:tokens.shape[1]]
         for layer in range(self.layers):
             x = self.block(x, f"h{layer}")
-        return self.normalized(x, "ln") @ words.T
+        return self.normalized(x, "ln") @ (self.variables["out.weight"] if self.isNeox else self.variables["wte.weight"].T)
 
 
 def gptLoss(variables, batch, flags):

@@ -7,6 +7,7 @@
 The flags are those of the example; what the variables and the batches do not tell is read from them.
 """
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -58,6 +59,14 @@ def textModelLoss(variables, batch, _):
     return functional.cross_entropy(linear(variables, "output", hidden), batch["next"])
 
 
+def freeze(flags, variables):
+    """Those that --freeze names, and beside adapters all others, need no gradient."""
+    hasAdapters = any(".adapter." in name for name in variables)
+    for name, variable in variables.items():
+        isNamed = any(fnmatch.fnmatchcase(name, pattern) for pattern in flags.freeze.split(","))
+        variable.requires_grad_(not isNamed and (not hasAdapters or ".adapter." in name))
+
+
 def adamW(flags, parameters):
     """As ours: betas 0.9 and 0.999, the decay beside the gradient."""
     return torch.optim.AdamW(parameters, lr=flags.lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=flags.weight_decay)
@@ -78,6 +87,7 @@ def parseArguments():
     parser.add_argument("directory")
     parser.add_argument("--elements", choices=ELEMENTS, default="f32", help="to compute in; no flag of the examples")
     parser.add_argument("--accumulate", type=int, default=1, help="backwards per step, each of as many rows")
+    parser.add_argument("--freeze", default="", help="patterns of names of variables, with commas between")
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--lr", type=float, default=2e-3)
     parser.add_argument("--weight-decay", type=float, default=0.01)
@@ -90,7 +100,8 @@ def main():
     elements = ELEMENTS[arguments.elements]
     variables = readVariables(os.path.join(arguments.directory, "variables"), elements)
     inputs = {name: readInput(os.path.join(arguments.directory, name + ".npy"), elements) for name in inputNames}
-    optimizer = makeOptimizer(arguments, variables.values())
+    freeze(arguments, variables)
+    optimizer = makeOptimizer(arguments, [variable for variable in variables.values() if variable.requires_grad])
     for step in range(len(inputs[inputNames[0]])):
         parts = zip(*(inputs[name][step].chunk(arguments.accumulate) for name in inputNames))
         total = 0

@@ -30,6 +30,7 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %total_of_parts = nn.total_of_parts %sum_parts : (tensor<24xf64>) -> tensor<f64>
   %dropout = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<8x6xf32>, tensor<i64>) -> tensor<8x6xf32>
   %constant = nn.constant 1.0 : tensor<8x6xf32>
+  %iota = nn.iota {dim = 1 : i64} : () -> tensor<8x6xf32>
   %reshape = nn.reshape %x : (tensor<8x6xf32>) -> tensor<4x2x6xf32>
   %transpose = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<8x6xf32>) -> tensor<6x8xf32>
   %broadcast = nn.broadcast %rows {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<8x6xf32>

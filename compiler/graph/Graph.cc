@@ -333,6 +333,46 @@ Tensor Graph::variable(const std::string &name, const sbp::Shape &shape, const I
   return builder.variable(builder.currentFunction(), name, shape, init, options);
 }
 
+void Graph::freeze(const std::vector<std::string> &patterns, Caller at) {
+  GraphBuilder builder(*state, "freeze", at);
+  if (!builder.isOpen())
+    return;
+  for (const std::string &pattern : patterns) {
+    bool isOfAny = false;
+    for (const std::string &name : state->variableNames)
+      if (nn::matchesPattern(pattern, name)) {
+        state->variables[name].setFrozen(true);
+        isOfAny = true;
+      }
+    if (!isOfAny)
+      builder.fail(absl::StrCat("is told '", pattern, "', which is the name of none of the ",
+                                state->variableNames.size(),
+                                " variables made so far; write a whole name, with stars for any characters"));
+  }
+}
+
+Graph::Parameters Graph::parameters() const {
+  Parameters result;
+  for (const std::string &name : state->variableNames) {
+    sbp::VariableOp variable = state->variables.lookup(name);
+    const sbp::Shape shape = sbp::shapeOf(variable.getType());
+    if (variable.getFrozen() && shape.empty())
+      continue;
+    result.all += sbp::numElements(shape);
+    result.trained += variable.getFrozen() ? 0 : sbp::numElements(shape);
+  }
+  return result;
+}
+
+Tensor Graph::iota(ElementType type, const sbp::Shape &shape, int64_t dim, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("iota(", shapeText(shape), ")"), at);
+  RankedTensorType checked = builder.isOpen() ? builder.tensorType(type, shape, {}) : RankedTensorType();
+  if (!checked)
+    return GraphBuilder::tensor(*state, Value());
+  builder.appendTo(builder.currentFunction());
+  return builder.make<nn::IotaOp>(nn::undecided(checked), dim);
+}
+
 /// Null, after an error, where the group is none.
 static nn::ParametersAttr parametersOf(GraphBuilder &b, const ParameterGroup &group) {
   MLIRContext *context = &b.state.context;

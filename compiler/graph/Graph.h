@@ -208,12 +208,26 @@ public:
   Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options = {}, Caller at = Caller::here());
 
+  /// Each element is its index along dimension `dim`, from 0 on.
+  Tensor iota(ElementType type, const sbp::Shape &shape, int64_t dim, Caller at = Caller::here());
+
+  /// Variables made so far whose whole names match are not trained, whatever their options said: "h0.*", where a star
+  /// stands for any characters. Each pattern is of one variable at least.
+  void freeze(const std::vector<std::string> &patterns, Caller at = Caller::here());
+
   /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once
   /// per function.
   void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {},
                 Caller at = Caller::here());
 
   void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
+
+  /// Elements of the variables so far, and of those that are trained. Frozen scalars (rates and counts) are none, nor
+  /// is the optimizer's state.
+  struct Parameters {
+    int64_t all = 0, trained = 0;
+  };
+  Parameters parameters() const;
 
   /// Names of the variables, in the order in which they were made; the optimizer's state is not among them.
   const std::vector<std::string> &variableNames() const;

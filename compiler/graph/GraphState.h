@@ -77,6 +77,8 @@ public:
   bool verifyOrErase(mlir::Operation *op);
 
   GraphFunction &currentFunction();
+  /// Where make and append put what they make; forOp says it by operands.
+  void appendTo(GraphFunction &function) { block = &function.op.getBody().front(); }
   /// That of the operands, after forOp.
   GraphFunction &operandFunction();
   /// A variable as `function` reads it; see Graph::variable.

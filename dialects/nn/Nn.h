@@ -94,6 +94,9 @@ mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ran
                          llvm::ArrayRef<mlir::utils::IteratorType> iterators, std::optional<double> init,
                          llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
 
+/// Whether `pattern`, of which each star stands for any characters, is of all of `text`.
+bool matchesPattern(llvm::StringRef pattern, llvm::StringRef text);
+
 /// A constant of an element type, float or integer.
 mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
 

@@ -307,6 +307,20 @@ def Nn_ConstantOp : Nn_ComputeOp<"constant"> {
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }
 
+def Nn_IotaOp : Nn_ComputeOp<"iota", [DeclareOpInterfaceMethods<PlacedOpInterface>]> {
+  let summary = "Each element is its index along one dimension of the global tensor, from 0 on";
+  let description = [{
+    For positions, and what is computed of them (the angles of a rotary embedding, say). `offset`, which 'sbp-localize' sets, and
+    `from`, which 'sbp-split-steps' sets, are added: the index at which the piece, or the part of a micro-batch, begins.
+    - C1: `dim` is a dimension of the result.
+    - C2: `from`, if there, is one i64.
+    - C3: `offset` is not negative, and the result's type holds each number, without `from`, exactly.
+  }];
+  let arguments = (ins Optional<Nn_IndexTensor>:$from, I64Attr:$dim, DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Nn_Tensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "int64_t":$dim)>];
+}
+
 def Nn_ReshapeOp : Nn_ComputeOp<"reshape", [Differentiable]> {
   let summary = "The same elements, in row-major order, as another shape";
   let description = [{

@@ -8,8 +8,7 @@ using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
 
-/// Whether `pattern`, of which each star stands for any characters, is of all of `text`.
-static bool matchesPattern(StringRef pattern, StringRef text) {
+bool nn::matchesPattern(StringRef pattern, StringRef text) {
   SmallVector<StringRef> pieces;
   pattern.split(pieces, '*');
   if (pieces.size() == 1)

@@ -70,6 +70,86 @@ SmallVector<Value> ConstantOp::lowerToLinalg(OpBuilder &builder, ValueRange) {
 int64_t ConstantOp::getFlops() { return 0; }
 
 //===----------------------------------------------------------------------===//
+// Iota
+//===----------------------------------------------------------------------===//
+
+void IotaOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, int64_t dim) {
+  build(builder, state, type, /*from=*/Value(), dim);
+}
+
+sbp::LoopSpec IotaOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  if (getFrom())
+    spec.operands = {{}};
+  spec.results = {addLoops(spec, getResult().getType().getShape())};
+  return spec;
+}
+
+/// The largest n such that the type holds all of 0 to n.
+static int64_t largestInteger(Type element) {
+  if (auto floating = dyn_cast<FloatType>(element))
+    return int64_t{1} << floating.getFPMantissaWidth();
+  return element.isInteger(32) ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
+}
+
+LogicalResult IotaOp::inferResultTypes(Types &types) {
+  RankedTensorType type = undecided(getResult().getType());
+  int64_t dim = getDim(), offset = getOffset(), most = largestInteger(type.getElementType());
+  if (dim < 0 || dim >= type.getRank())
+    return emitOpError() << "counts along dimension " << dim << " of " << type << "; it has " << type.getRank();
+  if (RankedTensorType from = getFrom() ? undecided(getFrom().getType()) : RankedTensorType();
+      from && (from.getRank() != 0 || !from.getElementType().isInteger(64)))
+    return emitOpError() << "counts from " << from << "; it is one i64, tensor<i64>";
+  if (offset < 0)
+    return emitOpError() << "begins at offset " << offset << "; it is not negative";
+  if (type.getDimSize(dim) > 0 && offset > most - (type.getDimSize(dim) - 1))
+    return emitOpError() << "counts from " << offset << " over " << type.getDimSize(dim) << " numbers, and "
+                         << type.getElementType() << " holds all integers up to " << most
+                         << " only; count in a larger type, and cast";
+  types.push_back(type);
+  return success();
+}
+
+void IotaOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t>) { setOffset(getOffset() + offsets[getDim()]); }
+
+void IotaOp::setPart(OpBuilder &builder, Value number, int64_t dim) {
+  if (dim != static_cast<int64_t>(getDim()))
+    return;
+  auto extent = static_cast<double>(getResult().getType().getDimSize(dim));
+  Value each = builder.create<ConstantOp>(getLoc(), number.getType(), builder.getF64FloatAttr(extent));
+  Value from = builder.create<MulOp>(getLoc(), number, each);
+  if (Value before = getFrom())
+    from = builder.create<AddOp>(getLoc(), before, from);
+  getFromMutable().assign(from);
+}
+
+SmallVector<Value> IotaOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  RankedTensorType type = undecided(getResult().getType());
+  int64_t rank = type.getRank(), dim = getDim(), offset = getOffset();
+  auto body = [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+    Value index = addIndex(b, loc, b.create<linalg::IndexOp>(loc, dim), offset);
+    Value number = b.create<arith::IndexCastOp>(loc, b.getI64Type(), index);
+    if (getFrom())
+      number = b.create<arith::AddIOp>(loc, number, x[0]);
+    Type element = type.getElementType();
+    if (element.isInteger(64))
+      return number;
+    if (element.isInteger(32))
+      return b.create<arith::TruncIOp>(loc, element, number);
+    if (element.getIntOrFloatBitWidth() >= 32)
+      return b.create<arith::SIToFPOp>(loc, element, number);
+    return b.create<arith::TruncFOp>(loc, element, b.create<arith::SIToFPOp>(loc, b.getF32Type(), number));
+  };
+  SmallVector<AffineMap> maps;
+  if (getFrom())
+    maps.push_back(AffineMap::get(rank, 0, ArrayRef<AffineExpr>(), builder.getContext()));
+  maps.push_back(builder.getMultiDimIdentityMap(rank));
+  return {buildGeneric(builder, getLoc(), type, operands, maps, parallelLoops(rank), std::nullopt, body)};
+}
+
+int64_t IotaOp::getFlops() { return 0; }
+
+//===----------------------------------------------------------------------===//
 // Transpose
 //===----------------------------------------------------------------------===//
 

@@ -29,6 +29,7 @@ struct GptFlags {
   std::vector<ParameterGroup> groups; ///< set by check
   std::string lossScaleText;
   std::optional<LossScale> lossScale; ///< set by check
+  std::string frozenText;             ///< patterns
   double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
   std::string prompt;
   SampleOptions sample;
@@ -68,6 +69,14 @@ void build(Graph &graph, const GptFlags &flags) {
   graph.function("write");
   Tensor written = graph.input("tokens", ElementType::I64, {1, flags.sizes.context});
   graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
+  if (!flags.frozenText.empty())
+    graph.freeze(absl::StrSplit(flags.frozenText, ','));
+}
+
+std::string describe(const Graph::Parameters &parameters) {
+  return parameters.trained == parameters.all
+             ? absl::StrCat(parameters.all, " parameters")
+             : absl::StrCat(parameters.all, " parameters, of which ", parameters.trained, " are trained");
 }
 
 /// Whether "adamw,lr=0.1" says a number; of weight-decay, with either line between.
@@ -152,6 +161,10 @@ absl::Status check(GptFlags &flags) {
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
+  if (flags.sizes.isNeox && flags.sizes.width / flags.sizes.heads % 8 != 0)
+    return absl::InvalidArgumentError(absl::StrCat("--neox turns pairs of a quarter of each head, which has ",
+                                                   flags.sizes.width / flags.sizes.heads,
+                                                   " numbers; let --width / --heads be a multiple of 8"));
   if (absl::Status status = readOptimizer(flags); !status.ok())
     return status;
   if (absl::Status status = readGroups(flags); !status.ok() || flags.lossScaleText.empty())
@@ -217,7 +230,7 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFi
   if (!training.ok())
     return training.status();
   if (launch.rank() == 0)
-    printf("%lld parameters, %lld ranks, ZeRO stage %lld\n", static_cast<long long>(gptParameters(flags.sizes)),
+    printf("%s, %lld ranks, ZeRO stage %lld\n", describe(graph.parameters()).c_str(),
            static_cast<long long>(launch.size()), static_cast<long long>(flags.training.zero.policy.stage()));
   TextProgress progress(flags.training.steps, flags.batch * context, (*training)->session().memoryReport("train"));
   absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
@@ -263,6 +276,12 @@ int main(int argc, char **argv) {
   flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");
   flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
   flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
+  flags.addSwitch("neox", &gpt.sizes.isNeox, "blocks as GPT-NeoX's, with rotary positions, and an output matrix");
+  flags.addInteger("adapters", &gpt.sizes.adapterRank, 0, 100'000,
+                   "rank of the low-rank matrices that are trained beside those of each block, instead of all else; 0: "
+                   "none");
+  flags.addString("freeze", &gpt.frozenText, "PATTERN,...",
+                  "variables that are not trained, by names in which * is any text: wte.weight,h0.*");
   flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "share of what flows that is left out while training");
   flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate");
   flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of an optimizer that has one; adamw without it: 0.01");

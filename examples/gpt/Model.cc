@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kDeviation = 0.02; ///< of initial weights; smaller where a block adds to what flows past it
 
+constexpr double kRotationBase = 10000; ///< the slowest of the rotations makes 1 / (2 pi base) turns a position
+
 class Gpt {
 public:
   Gpt(Graph &graph, const GptSizes &sizes, bool drops) : graph(graph), sizes(sizes), drops(drops) {}
@@ -16,24 +18,43 @@ public:
   Tensor logits(const Tensor &tokens) {
     samples = tokens.shape()[0];
     positions = tokens.shape()[1];
-    VariableOptions ends;
-    ends.group = "embedding";
-    Tensor words = graph.variable("wte.weight", {sizes.vocabulary, sizes.width}, Init::normal(0, kDeviation), ends);
-    Tensor places = graph.variable("wpe.weight", {sizes.context, sizes.width}, Init::normal(0, kDeviation), ends);
-    Tensor here = positions == sizes.context ? places : slice(places, 0, 0, positions);
-    Tensor x = dropped(add(embedding(words, tokens), here));
+    Tensor words = atTheEnds("wte.weight", {sizes.vocabulary, sizes.width});
+    Tensor x = embedding(words, tokens);
+    if (sizes.isNeox)
+      prepareRotations();
+    else
+      x = add(x, places());
+    x = dropped(x);
     for (int64_t layer = 0; layer < sizes.layers; ++layer)
       x = block(x, absl::StrCat("h", layer));
-    Tensor rows = reshape(layerNorm(x, "ln"), {samples * positions, sizes.width});
-    return matmul(rows, words, {false, true});
+    Tensor rows = rowsOf(normalized(x, "ln"));
+    return sizes.isNeox ? matmul(rows, atTheEnds("out.weight", {sizes.width, sizes.vocabulary}))
+                        : matmul(rows, words, {false, true});
   }
 
 private:
+  /// Of what is in no block. The last product's matrix is gathered by itself: it is needed when the table no longer is.
+  Tensor atTheEnds(const std::string &name, const sbp::Shape &shape) {
+    return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding");
+  }
+
+  Tensor places() {
+    Tensor all = atTheEnds("wpe.weight", {sizes.context, sizes.width});
+    return positions == sizes.context ? all : slice(all, 0, 0, positions);
+  }
+
   Tensor block(const Tensor &x, const std::string &name) {
-    Tensor attended = add(x, attend(normalized(x, name + ".ln1"), name));
-    Tensor up = dense(rowsOf(normalized(attended, name + ".ln2")), name + ".up", 4 * sizes.width, kDeviation);
-    Tensor down = dense(gelu(up, /*approximate=*/true), name + ".down", sizes.width, outDeviation());
-    return add(attended, dropped(reshape(down, attended.shape())));
+    Tensor attended = attend(normalized(x, name + ".ln1"), name);
+    if (sizes.isNeox)
+      return add(x, add(attended, layers(normalized(x, name + ".ln2"), name)));
+    Tensor sum = add(x, attended);
+    return add(sum, layers(normalized(sum, name + ".ln2"), name));
+  }
+
+  Tensor layers(const Tensor &x, const std::string &name) {
+    Tensor up = dense(rowsOf(x), name + ".up", 4 * sizes.width, kDeviation);
+    Tensor down = dense(gelu(up, /*approximate=*/!sizes.isNeox), name + ".down", sizes.width, outDeviation());
+    return dropped(reshape(down, x.shape()));
   }
 
   Tensor attend(const Tensor &x, const std::string &name) {
@@ -44,24 +65,60 @@ private:
     };
     AttentionOptions options;
     options.causal = true;
-    Tensor mixed = attention(heads("query"), heads("key"), heads("value"), options);
+    Tensor mixed = attention(rotated(heads("query")), rotated(heads("key")), heads("value"), options);
     return dropped(
         reshape(dense(reshape(mixed, rows.shape()), name + ".projection", sizes.width, outDeviation()), x.shape()));
   }
 
-  // All variables of a block are one group, which is gathered and reduced together.
-  Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init) {
+  /// Pairs of numbers, i and i + rotatedPairs(), are turned by position * base^(-i / pairs).
+  void prepareRotations() {
+    const sbp::Shape shape = {positions, 1, rotatedPairs()};
+    const double perPair = -std::log(kRotationBase) / static_cast<double>(rotatedPairs());
+    Tensor speeds = exp(scale(graph.iota(ElementType::F32, shape, 2), perPair));
+    Tensor angles = mul(graph.iota(ElementType::F32, shape, 0), speeds);
+    cosines = cos(angles);
+    sines = sin(angles);
+  }
+
+  /// [samples, positions, heads, width]
+  Tensor rotated(const Tensor &x) {
+    if (!sizes.isNeox)
+      return x;
+    const int64_t pairs = rotatedPairs(), width = x.shape()[3];
+    Tensor first = slice(x, 3, 0, pairs), second = slice(x, 3, pairs, pairs);
+    return concat({sub(mul(first, cosines), mul(second, sines)), add(mul(second, cosines), mul(first, sines)),
+                   slice(x, 3, 2 * pairs, width - 2 * pairs)},
+                  3);
+  }
+  int64_t rotatedPairs() const { return sizes.width / sizes.heads / 8; }
+
+  /// All variables of a block are one group, which is gathered and reduced together.
+  Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init, const std::string &group) {
     VariableOptions options;
-    options.group = name.substr(0, name.find('.'));
+    options.group = group;
+    options.trainable = sizes.adapterRank == 0;
     return graph.variable(name, shape, init, options);
   }
+  Tensor ofBlock(const std::string &name, const sbp::Shape &shape, const Init &init) {
+    return parameter(name, shape, init, name.substr(0, name.find('.')));
+  }
   Tensor normalized(const Tensor &x, const std::string &name) {
-    return layerNorm(x, parameter(name + ".weight", {sizes.width}, Init::constant(1)),
-                     parameter(name + ".bias", {sizes.width}, Init::zeros()));
+    return layerNorm(x, ofBlock(name + ".weight", {sizes.width}, Init::constant(1)),
+                     ofBlock(name + ".bias", {sizes.width}, Init::zeros()));
   }
   Tensor dense(const Tensor &x, const std::string &name, int64_t outputs, double deviation) {
-    Tensor weight = parameter(name + ".weight", {x.shape()[1], outputs}, Init::normal(0, deviation));
-    return add(matmul(x, weight), parameter(name + ".bias", {outputs}, Init::zeros()));
+    const int64_t inputs = x.shape()[1];
+    Tensor y = matmul(x, ofBlock(name + ".weight", {inputs, outputs}, Init::normal(0, deviation)));
+    y = add(y, ofBlock(name + ".bias", {outputs}, Init::zeros()));
+    return sizes.adapterRank > 0 ? add(y, adapted(x, name + ".adapter", outputs)) : y;
+  }
+  Tensor adapted(const Tensor &x, const std::string &name, int64_t outputs) {
+    VariableOptions options;
+    options.group = name.substr(0, name.find('.'));
+    Tensor down =
+        graph.variable(name + ".down", {x.shape()[1], sizes.adapterRank}, Init::normal(0, kDeviation), options);
+    Tensor up = graph.variable(name + ".up", {sizes.adapterRank, outputs}, Init::zeros(), options);
+    return matmul(matmul(x, down), up);
   }
 
   Tensor rowsOf(const Tensor &x) { return reshape(x, {samples * positions, sizes.width}); }
@@ -72,18 +129,13 @@ private:
   const GptSizes &sizes;
   bool drops;
   int64_t samples = 0, positions = 0;
+  Tensor cosines, sines; ///< [positions, 1, pairs], of rotations
 };
 
 } // namespace
 
 Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops) {
   return Gpt(graph, sizes, drops).logits(tokens);
-}
-
-int64_t gptParameters(const GptSizes &sizes) {
-  const int64_t d = sizes.width;
-  const int64_t block = 12 * d * d + 13 * d; // 4 d x d, two of d x 4d; their biases; two layer norms
-  return (sizes.vocabulary + sizes.context) * d + sizes.layers * block + 2 * d;
 }
 
 } // namespace splitcast

@@ -1,4 +1,4 @@
-//===- Model.h - A GPT-2-shaped language model -------------------------------===//
+//===- Model.h - Language models shaped as GPT-2 and GPT-NeoX ----------------===//
 #ifndef SPLITCAST_EXAMPLES_GPT_MODEL_H
 #define SPLITCAST_EXAMPLES_GPT_MODEL_H
 
@@ -16,14 +16,18 @@ struct GptSizes {
   int64_t heads = 4;
   int64_t width = 128; ///< numbers that stand for a token; a multiple of the heads
   double dropout = 0.0;
+  /// As GPT-NeoX (Black et al. 2022) instead: attention and the two layers of a block beside each other, positions by a
+  /// rotation of the first quarter of each head's queries and keys (so width / heads is a multiple of 8) and no wpe,
+  /// gelu by erf, and a matrix of its own for the last product, out.
+  bool isNeox = false;
+  /// Above 0: of each matrix of a block, the sum of it and of a product of two that are so narrow (Hu et al. 2021), the
+  /// second of zeros at first: NAME.down [inputs, rank] and NAME.up [rank, outputs]. These alone are trained.
+  int64_t adapterRank = 0;
 };
 
 /// Logits [samples * positions, vocabulary] of the token after each position of `tokens` [samples, positions], whose
-/// positions are at most `context`. Variables: wte, wpe, h0.* to hN.*, ln.
+/// positions are at most `context`. Variables: wte, wpe or out, h0.* to hN.*, ln.
 Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops);
-
-/// The number of its parameters.
-int64_t gptParameters(const GptSizes &sizes);
 
 } // namespace splitcast
 

@@ -21,11 +21,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Small, and ragged: 14 samples over 3 or 4 ranks.
-Command gpt() {
+Command gpt(int heads = 2) {
   return {programPath("examples/gpt/gpt"),
           "--text=text",
           "--layers=2",
-          "--heads=2",
+          absl::StrCat("--heads=", heads),
           "--width=24",
           "--context=20",
           "--batch=14",
@@ -34,11 +34,28 @@ Command gpt() {
 
 class GptRanks : public ::testing::TestWithParam<int64_t> {};
 
-TEST_P(GptRanks, IsTheSameAtEveryStage) { compareAll(with(gpt(), {"--sample=0"}), GetParam(), 10); }
+// On 4 ranks GPT-NeoX's blocks, some of its variables frozen.
+TEST_P(GptRanks, IsTheSameAtEveryStage) {
+  const Command neox = with(gpt(/*heads=*/3), {"--neox", "--freeze=wte.weight,h0.*,*.bias"});
+  compareAll(with(GetParam() == 4 ? neox : gpt(), {"--sample=0"}), GetParam(), 10);
+}
 
 INSTANTIATE_TEST_SUITE_P(Gpt, GptRanks, ::testing::Values(3, 4));
 
 TEST(Gpt, RunTrainsItToTheSameBits) { compareWithRun(with(gpt(), {"--sample=0"}), {"tokens", "next"}, 3); }
+
+// What is not trained stays as it is.
+TEST(Gpt, AdaptersAreTheSameAtEveryStage) {
+  const Command command = with(gpt(), {"--adapters=2", "--steps=3", "--sample=0"});
+  const std::string directory = makeWorkDirectory();
+  const Trained expected = train(directory, 3, with(command, {"--enable-zero=stage=0"}));
+  for (const char *zero : {"stage=2,strategy=whole", "stage=3"}) {
+    const Trained found = train(directory, 3, with(command, {std::string("--enable-zero=") + zero}));
+    EXPECT_EQ(found.losses, expected.losses) << zero;
+    EXPECT_TRUE(found.variables == expected.variables) << zero;
+  }
+  EXPECT_NE(expected.losses, train(directory, 3, with(gpt(), {"--steps=3", "--sample=0"})).losses);
+}
 
 /// Of each line that has one: its step, and the loss.
 std::string validationLosses(const std::string &metrics) {
@@ -243,6 +260,65 @@ TEST(Gpt, OptimizersOfMembersShareTheirBucketsCollectives) {
   }
 }
 
+/// Rank 0's costs of a step at dp = 3 of what GPT-NeoX would be with ten blocks, of which the last is trained.
+struct FrozenCosts {
+  int64_t trained = 0; ///< parameters
+  std::map<std::string, std::pair<int64_t, int64_t>> communication;
+  MemoryReport memory;
+};
+
+FrozenCosts costsOfTheLastBlock(int stage, sbp::Strategy strategy) {
+  Graph graph({"cpu", {{"dp", 3}}});
+  graph.function("train");
+  Tensor tokens = graph.input("tokens", ElementType::I64, {13, 12}, split(0));
+  Tensor next = graph.input("next", ElementType::I64, {13, 12}, split(0));
+  GptSizes sizes{50, 12, 10, 4, 32, 0.1};
+  sizes.isNeox = true;
+  Tensor loss = meanCrossEntropy(gptLogits(graph, tokens, sizes, true), reshape(next, {13 * 12}));
+  graph.minimize(loss, AdamW{1e-3});
+  graph.output("loss", loss);
+  graph.freeze(
+      {"wte.weight", "out.weight", "ln.*", "h0.*", "h1.*", "h2.*", "h3.*", "h4.*", "h5.*", "h6.*", "h7.*", "h8.*"});
+  auto module = graph.finish();
+  EXPECT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.zero.policy.setStage(stage);
+  options.zero.policy.setStrategy(strategy);
+  auto global = compileGlobal(*module, options);
+  auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
+  EXPECT_TRUE(plans.ok()) << plans.status();
+  return {graph.parameters().trained, callsAndBytes(reportCommunication(*(*plans)->getOps<exec::PlanOp>().begin())),
+          MemoryReports(**plans).of(exec::entryPointsOf(**plans).front())};
+}
+
+// Gradients, states and reductions are the last block's. What is frozen is gathered where forward uses it, and again in
+// backward only behind the first trained variable: of the last norm and matrix, the former (the latter is kept).
+TEST(Gpt, FrozenVariablesHaveNoGradientStateOrReduction) {
+  for (int stage : {0, 1, 2, 3})
+    for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor}) {
+      SCOPED_TRACE(absl::StrCat("stage ", stage, ", strategy ", static_cast<int>(strategy)));
+      const FrozenCosts costs = costsOfTheLastBlock(stage, strategy);
+      const int64_t bytes = 4 * costs.trained, third = bytes / 3;
+      ASSERT_EQ(costs.trained, 12 * 32 * 32 + 13 * 32);
+      const auto sent = [&](const char *kind) {
+        auto known = costs.communication.find(kind);
+        return known == costs.communication.end() ? std::pair<int64_t, int64_t>() : known->second;
+      };
+      constexpr int64_t kPadding = 1024; // bytes, of 16 variables on 3 ranks, or of a bucket
+      EXPECT_NEAR(costs.memory.optimizerState, 2 * (stage == 0 ? bytes : third), kPadding);
+      EXPECT_LE(costs.memory.gradientBuckets + costs.memory.gradientShards, bytes + kPadding);
+      EXPECT_EQ(sent("all-to-all").first, 0);
+      if (stage > 0)
+        EXPECT_NEAR(sent("reduce-scatter").second, 2 * third, kPadding);
+      if (stage == 1 || stage == 2)
+        EXPECT_NEAR(sent("all-gather").second, 2 * third, kPadding);
+      if (stage == 3 && strategy == sbp::Strategy::Bucket) {
+        EXPECT_EQ(sent("reduce-scatter").first, 1);
+        EXPECT_EQ(sent("all-gather").first, 13 + 2); // embedding, ten blocks, ln and out; the last block and ln again
+      }
+    }
+}
+
 TEST(Gpt, CountsItsParameters) {
   Graph graph({"cpu", {{"dp", 4}}});
   auto module = compiledTraining(graph);
@@ -251,8 +327,11 @@ TEST(Gpt, CountsItsParameters) {
     if (!variable.getFrozen() && !variable.getStateOf())
       parameters += sbp::numElements(sbp::shapeOf(variable.getType()));
   });
-  EXPECT_EQ(parameters, gptParameters(kSizes));
-  EXPECT_EQ(gptParameters({50257, 1024, 12, 12, 768, 0}), 124439808); // GPT-2, as published
+  EXPECT_EQ(parameters, graph.parameters().all);
+  EXPECT_EQ(parameters, graph.parameters().trained);
+  Graph published({"cpu", {{"dp", 1}}}); // GPT-2
+  gptLogits(published, published.input("tokens", ElementType::I64, {1, 1024}), {50257, 1024, 12, 12, 768, 0}, false);
+  EXPECT_EQ(published.parameters().all, 124439808);
 }
 
 TEST(Gpt, CountsKnownWords) {

@@ -283,11 +283,16 @@ void FunctionBuilder::notEqual() {
   know(isa<FloatType>(element) ? differs : make<nn::CastOp>(differs, b.getF32Type()), 1);
 }
 
+/// Or the indices of the second dimension.
 void FunctionBuilder::constant() {
   sbp::Shape shape = {batch, model.extent(1, 6)};
   double number = random.between(-2, 2);
   Type element = model.element();
-  Value value = make<nn::ConstantOp>(RankedTensorType::get(shape, element), b.getF64FloatAttr(number));
+  auto type = RankedTensorType::get(shape, element);
+  Value value = number == 2 ? make<nn::IotaOp>(type, 1) // to 5
+                            : make<nn::ConstantOp>(type, b.getF64FloatAttr(number));
+  if (number == 2)
+    return know(value, 5);
   if (random.chance(50)) // for several users, which may each want it otherwise
     return know(value, 2);
   know(make<nn::MulOp>(value, readVariable(shape, element).value), 4);

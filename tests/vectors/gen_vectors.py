@@ -649,10 +649,18 @@ def halfRows(element, tolerance):
     addAttention((1, 5, 9, 2, 8), 0.3, True, None, None, element, tolerance)
 
 
+def iotas():
+    for element in ["f32", "f64", "bf16", "f16", "i32", "i64"]:
+        for shape, dim in [((5,), 0), ((3, 4, 2), 1), ((2, 0), 1)]:
+            along = np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
+            result = np.broadcast_to(along, shape).astype(NUMPY_TYPES.get(element, np.float32))
+            case("nn.iota", [], [(rounded(result, element), element)], f"dim = {dim} : i64")
+
+
 def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
-                   exactParts, squareParts, clamps, selects, nonfinites]:
+                   exactParts, squareParts, clamps, selects, nonfinites, iotas]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -429,6 +429,22 @@ TEST_P(GraphErrors, AreNotedWithTheCall) {
 INSTANTIATE_TEST_SUITE_P(Graph, GraphErrors, ::testing::ValuesIn(kErrorCases),
                          [](const auto &info) { return info.param.name; });
 
+TEST(Graph, FreezesByNames) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  for (const char *name : {"h0.weight", "h0.bias", "h1.weight", "h10.bias"})
+    graph.variable(name, {8, 3}, Init::zeros());
+  graph.variable("rate", {}, Init::zeros(), {.trainable = false});
+  EXPECT_EQ(graph.parameters().all, 4 * 24);
+  EXPECT_EQ(graph.parameters().trained, 4 * 24);
+  graph.freeze({"h0.*", "h1*.bias"});
+  EXPECT_EQ(graph.parameters().all, 4 * 24);
+  EXPECT_EQ(graph.parameters().trained, 24);
+  graph.freeze({"h1.bias"});
+  EXPECT_THAT(errorsOf(graph),
+              HasSubstr("freeze is told 'h1.bias', which is the name of none of the 5 variables made so "
+                        "far; write a whole name, with stars for any characters"));
+}
+
 TEST(Graph, InvalidTensorsStayInvalid) {
   Graph graph({"cpu", {{"dp", 2}}});
   Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
@@ -497,6 +513,7 @@ void buildRest(Graph &graph) {
   Tensor words = graph.variable("words.bias", {6}, Init::zeros());
   Tensor mixed = attention(x, x, layerNorm(add(x, words), "norm"), {true, {}});
   Tensor parts = concat({slice(mixed, 2, 0, 1), slice(dropout(mixed, 0.5), 2, 1, 1)}, 2);
+  parts = add(parts, graph.iota(ElementType::F32, {8, 4, 2, 6}, 1));
   Tensor logits = sub(reshape(parts, {8, 4, 12}), log(exp(cos(sin(transpose(reshape(parts, {8, 12, 4}), {0, 2, 1}))))));
   Tensor loss = meanCrossEntropy(boxTo(logits, split(0)), labels, 0);
   graph.minimize(add(loss, add(mean(softmax(x)), mean(sum(cast(labels, ElementType::F32), {1}), {0}))), Momentum{0.1});

@@ -85,6 +85,8 @@ func.func @shape(%x: tensor<4x3xf32>) {
   %5 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
   // CHECK-NEXT: nn.transpose %[[X]] {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
   %6 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  // CHECK-NEXT: nn.iota {dim = 1 : i64} : () -> tensor<4x3xi32, #S0_>
+  %7 = nn.iota {dim = 1 : i64} : () -> tensor<4x3xi32, #S0>
   return
 }
 

@@ -114,7 +114,7 @@ func.func @units(%x: tensor<4x5xf32, #T0>, %y: tensor<20xf32, #T0by10>, %z: tens
 }
 
 // CHECK-LABEL: func.func @moves
-// CHECK-COUNT-8: = nn.
+// CHECK-COUNT-9: = nn.
 func.func @moves(%x: tensor<5x3xf32, #S0>, %p: tensor<5x3xf32, #P>, %b: tensor<3xf32, #B>) {
   %0 = nn.broadcast %x {dims = array<i64: 0>} : (tensor<5x3xf32, #S0>) -> tensor<2x5x3xf32, #S1>
   %1 = nn.broadcast %b {dims = array<i64: 0>} : (tensor<3xf32, #B>) -> tensor<2x3xf32, #S0>
@@ -124,6 +124,7 @@ func.func @moves(%x: tensor<5x3xf32, #S0>, %p: tensor<5x3xf32, #P>, %b: tensor<3
   %5 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<5x3xf32, #S0>) -> tensor<3xf32, #P>
   %6 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<5x3xf32, #S0>) -> tensor<5xf32, #S0>
   %7 = nn.constant 0.0 : tensor<5x3xf32, #S1>
+  %8 = nn.iota {dim = 0 : i64} : () -> tensor<5x3xf32, #S1>
   return
 }
 
