@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
@@ -45,7 +46,57 @@ std::string communicationText(const CommunicationReport &communication) {
   return text.empty() ? "no communication\n" : text;
 }
 
-std::string reportText(const Session &session) {
+/// What a rank says of a function to the others.
+struct Costs {
+  int64_t peakBytes = 0, bytesSent = 0;
+};
+
+/// Of all functions, in the order of Session::functions.
+static std::vector<Costs> costsOf(const Session &session) {
+  std::vector<Costs> all;
+  for (const std::string &function : session.functions()) {
+    all.push_back({session.memoryReport(function).peakBytes()});
+    for (const CommunicationReport::Entry &entry : session.communicationReport(function).entries)
+      all.back().bytesSent = sbp::cappedSum(all.back().bytesSent, entry.bytesSent);
+  }
+  return all;
+}
+
+/// By rank.
+static absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &session,
+                                                                  runtime::Communicator &ranks) {
+  std::string mine;
+  for (const Costs &costs : costsOf(session))
+    absl::StrAppend(&mine, costs.peakBytes, " ", costs.bytesSent, " ");
+  absl::StatusOr<std::vector<std::string>> texts = ranks.exchange(mine, {"the report"});
+  if (!texts.ok())
+    return texts.status();
+  std::vector<std::vector<Costs>> all;
+  for (const std::string &text : *texts) {
+    std::istringstream numbers(text);
+    all.emplace_back();
+    for (Costs costs; numbers >> costs.peakBytes >> costs.bytesSent;)
+      all.back().push_back(costs);
+  }
+  return all;
+}
+
+/// "0.089 MB to 0.281 MB (rank 1)", of one of a function's costs; empty where all ranks have the same.
+static std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t function, int64_t Costs::*cost) {
+  auto of = [&](size_t rank) { return all[rank][function].*cost; };
+  size_t least = 0, most = 0;
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    least = of(rank) < of(least) ? rank : least;
+    most = of(rank) > of(most) ? rank : most;
+  }
+  return of(least) == of(most) ? ""
+                               : absl::StrCat(megabytes(of(least)), " to ", megabytes(of(most)), " (rank ", most, ")");
+}
+
+static absl::StatusOr<std::string> reportText(const Session &session, runtime::Communicator &ranks) {
+  absl::StatusOr<std::vector<std::vector<Costs>>> all = costsOfAll(session, ranks);
+  if (!all.ok())
+    return all.status();
   const Session::CompileSeconds seconds = session.compileSeconds();
   std::string text =
       absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
@@ -54,14 +105,27 @@ std::string reportText(const Session &session) {
   if (!session.functions().empty()) // what lies at rest, all functions share
     if (MemoryReport memory = session.memoryReport(session.functions().front()); memory.hasSeveralPolicies())
       absl::StrAppend(&text, groupsText(memory));
-  for (const std::string &function : session.functions()) {
+  const std::vector<std::string> functions = session.functions();
+  for (size_t index = 0; index < functions.size(); ++index) {
+    const std::string &function = functions[index];
     absl::StrAppend(&text, "function '", function,
                     "', on this rank:\n  memory: ", memoryText(session.memoryReport(function)), "\n");
     std::istringstream lines(communicationText(session.communicationReport(function)));
     for (std::string line; std::getline(lines, line);)
       absl::StrAppend(&text, "  communication per run: ", line, "\n");
+    if (const std::string peaks = spreadText(*all, index, &Costs::peakBytes); !peaks.empty())
+      absl::StrAppend(&text, "  of all ranks: predicted peak ", peaks, "\n");
+    if (const std::string sent = spreadText(*all, index, &Costs::bytesSent); !sent.empty())
+      absl::StrAppend(&text, "  of all ranks: sent per run ", sent, "\n");
   }
   return text;
+}
+
+absl::Status printReport(const Session &session, runtime::Communicator &ranks) {
+  absl::StatusOr<std::string> text = reportText(session, ranks);
+  if (text.ok() && ranks.rank() == 0)
+    printf("%s", text->c_str());
+  return text.status();
 }
 
 ProcessMemory processMemory() {

@@ -18,8 +18,9 @@ std::string memoryText(const MemoryReport &memory);
 /// One line per collective, of one run on this rank; "no communication" where there is none.
 std::string communicationText(const CommunicationReport &communication);
 
-/// Memory and communication of every function, before anything runs.
-std::string reportText(const Session &session);
+/// Memory and communication of every function, before anything runs: this rank's, and where ranks differ the least and
+/// the most of all. Every rank calls it, and rank 0 prints its own.
+absl::Status printReport(const Session &session, runtime::Communicator &ranks);
 
 /// Memory of this process that is resident, now and at most so far. 0 where the system does not say.
 struct ProcessMemory {

@@ -81,8 +81,9 @@ public:
       return status;
     if (absl::Status status = launch.agreeAlike(inputsText, "inputs"); !status.ok())
       return status;
-    if (flags.report && launch.rank() == 0)
-      printf("%s", reportText(session).c_str());
+    if (flags.report)
+      if (absl::Status status = printReport(session, launch.communicator()); !status.ok())
+        return status;
     if (absl::Status status = flags.sources.load(session, launch.rank()); !status.ok())
       return status;
     if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())

@@ -199,14 +199,14 @@ def Sbp_BucketOp : Sbp_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     ```
     Member i's elements start at element `offsets[i]` of the range. The type is that of the *whole* range. Its last dimension
     is the bucket's elements, padding included; along the bucket's axis the range is B when it is whole, S of that dimension
-    when each rank holds a chunk, and P when it holds addends. The elements are a multiple of the axis's size, and chunks are equal, unless
+    when each rank holds a chunk, and P when it holds addends. Chunks are equal, unless
     `ends` says where each rank's ends: so a bucket may hold members that are not divided.
     Where another axis splits a member, ranges of ranks along that axis differ: the type has one leading dimension for each
     such axis, in the order of the axes, which that axis splits. States of the members lie in ranges of the same layout, one
     for each role.
     - C1: The type has a signature, in which each other axis is B or splits its own leading dimension, and the axis is B.
-    - C2: The elements are a multiple of the axis's size. Ends are one per rank of it and ascend from 0 on to the elements; they are not
-      those of equal chunks.
+    - C2: Without ends, the elements are a multiple of the axis's size. Ends are one per rank of it and ascend from 0 on to the
+      elements; they are not those of equal chunks.
     - C3: As many offsets as members, of which there is one at least; members ascend and do not overlap. (That they lie
       within, their slots say.)
     - C4: Each member is a variable with a signature, whose slot is its place here, and its element type the bucket's.

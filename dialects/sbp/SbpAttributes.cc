@@ -181,11 +181,14 @@ SlotAttr SlotAttr::fromAlgebra(MLIRContext *context, const Slot &slot) {
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr bucket, int64_t offset,
-                               int64_t total, ArrayRef<int64_t>) {
+                               int64_t total, ArrayRef<int64_t> ends) {
   if (offset < 0 || offset > total)
     return emitError() << "slot of bucket '" << bucket.getValue() << "' starts at element " << offset << " of " << total
                        << "; it must lie within the bucket";
-  return success();
+  if (ends.empty())
+    return success();
+  std::string fault = faultOfEnds(ends.vec(), total, static_cast<int64_t>(ends.size()));
+  return fault.empty() ? success() : emitError() << "slot of bucket '" << bucket.getValue() << "' " << fault;
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,7 +313,7 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
   if (flats > 1)
     return emitError() << "signature splits " << flats << " axes by buckets; at most one may be";
   for (auto [entry, name, size] : llvm::zip(entries, placement.getAxisNames(), placement.getAxisSizes()))
-    if (entry.getSlot() && entry.getSlot().getTotal() % size != 0)
+    if (entry.getSlot() && entry.getSlot().getEnds().empty() && entry.getSlot().getTotal() % size != 0)
       return emitError() << "bucket '" << entry.getSlot().getBucket().getValue() << "' has "
                          << entry.getSlot().getTotal() << " elements, which axis '" << name.getValue() << "' of size "
                          << size << " does not divide; pad it";

@@ -52,6 +52,7 @@ def Sbp_SlotAttr : Sbp_Attr<"Slot", "slot"> {
     `#sbp.slot<@layer0, 128 of 4096>`: the variable's elements start at element 128 of the 4096 of bucket `layer0`. Where the
     bucket is not split evenly, `#sbp.slot<@layer0, 128 of 4096 to [128, 4096]>` says where the chunk of each rank ends.
     - C1: 0 <= offset <= total.
+    - C2: Ends ascend from 0 on to the total; they are not those of even pieces.
   }];
   let parameters = (ins "::mlir::StringAttr":$bucket, "int64_t":$offset, "int64_t":$total,
                     OptionalArrayRefParameter<"int64_t">:$ends);
@@ -85,7 +86,7 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     - C1: One entry per axis.
     - C2: A split dimension exists in the tensor.
     - C3: At most one entry is a flat split, and its slot has room for the piece that the other axes leave.
-    - C4: The total of a flat split is a multiple of the axis's size.
+    - C4: The total of a flat split without ends is a multiple of the axis's size.
     - C5: The tensor has a static shape and at most 2^63 - 1 bytes, and so has the bucket of a flat split.
     - C6: A unit is at least 2 and divides the length that the earlier axes leave of the dimension, on every rank.
     - C7: A unit makes a difference: where all pieces are equal without it, the entry is S(d).

@@ -66,9 +66,9 @@ LogicalResult BucketOp::verify() {
     return emitOpError() << "has " << type.getRank() << " dimensions, of which its signature splits " << dimensions
                          << "; it has one more than that";
   int64_t ranks = signature.getPlacement().getAxisSizes()[getAxisIndex()];
-  if (getElements() % ranks != 0)
+  if (!getEnds() && getElements() % ranks != 0)
     return emitOpError() << "has " << getElements() << " elements, which axis \"" << getAxis() << "\" of size " << ranks
-                         << " does not divide; pad it";
+                         << " does not divide; pad it, or say where each rank's chunk ends";
   if (getEnds())
     if (std::string fault = faultOfEnds(getEnds()->vec(), getElements(), ranks); !fault.empty())
       return emitOpError() << "@" << getSymName() << " " << fault;

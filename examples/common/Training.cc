@@ -45,8 +45,9 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches), std::move(validation)));
   if (absl::Status status = training->compile(graph); !status.ok())
     return status;
-  if (flags.report && launch.rank() == 0)
-    printf("%s", reportText(*training->compiled).c_str());
+  if (flags.report)
+    if (absl::Status status = printReport(*training->compiled, launch.communicator()); !status.ok())
+      return status;
   absl::Status opened = launch.rank() == 0 ? training->openFiles(graph) : absl::OkStatus();
   if (absl::Status status = launch.agree(opened, "opening of the files"); !status.ok())
     return status;

@@ -590,10 +590,12 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
     return llvm::any_of(function.getArguments(), [&](Value argument) { return rows.made(argument)->isSplit(); });
   }
 
-  static LogicalResult emitNoBatch(func::FuncOp function, int64_t count) {
-    return function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << count
-                                  << " micro-batches, but ranks split none of its arguments along the axis; compute it "
-                                     "in one, or let them split the batch";
+  static LogicalResult emitNoBatch(func::FuncOp function, const Steps &steps) {
+    auto placement = sbp::placementOf(function->getParentOfType<ModuleOp>());
+    return function.emitOpError() << "@" << function.getSymName() << " is to be computed in " << steps.count
+                                  << " micro-batches, but ranks split none of its arguments along axis \""
+                                  << placement.getAxisNames()[steps.axis].getValue()
+                                  << "\"; compute it in one, or name the axis that splits the batch";
   }
 
   LogicalResult split(func::FuncOp function, const Steps &steps, SymbolTable &symbols, Accumulators &accumulators) {
@@ -603,7 +605,7 @@ struct SplitSteps : splitcast::impl::SplitStepsPassBase<SplitSteps> {
       return failure();
     const Sums sums(function, *rows, steps, accumulators);
     if (sums.numLoops() == 0) // nothing of it depends on the batch, if there is one
-      return hasBatch(function, *rows) ? success() : emitNoBatch(function, count);
+      return hasBatch(function, *rows) ? success() : emitNoBatch(function, steps);
     OpBuilder b(function);
     b.setInsertionPointAfter(function);
     auto schedule = b.create<sbp::ScheduleOp>(function.getLoc(), function.getSymName(), nullptr, count);

@@ -156,7 +156,7 @@ private:
     const sbp::Policy policy = parameter.getPolicyOrDefault();
     if (policy.splitsUpdates() && !parameter.getFrozen())
       parameter.setUpdateAttr(signature);
-    place(parameter, policy.splitsParameters() || (policy.splitsMasters() && !parameter.getFrozen()));
+    place(parameter, isSplit(parameter));
     for (sbp::VariableOp state : states[parameter.getSymName()])
       if (liesAs(parameter, state))
         place(state, policy.splitsUpdates());
@@ -171,17 +171,30 @@ private:
     return !state.getStorage(); // else a user said how it lies
   }
 
-  /// Of the parameter and of the state that lies as it does. What is too large is refused when a bucket is filled.
-  int64_t bytesOf(sbp::VariableOp parameter) {
-    auto bytes = [](sbp::VariableOp variable) {
-      const RankedTensorType type = variable.getTensorType();
-      return *sbp::checkedBytes(sbp::shapeOf(type), sbp::elementBytes(type.getElementType()));
+  /// What the parameter costs the rank that owns it, in its bucket's units: its gradient, as long as its update takes
+  /// too; itself and the state that lies as it does, where they are split. What is too large is refused when a bucket
+  /// is filled.
+  int64_t loadOf(sbp::VariableOp parameter) {
+    auto bytes = [&](sbp::VariableOp variable) {
+      const int64_t bytesEach = sbp::elementBytes(variable.getTensorType().getElementType());
+      const std::optional<int64_t> elements =
+          sbp::checkedAlignUp(boxElements(parameter), sbp::kAlignmentBytes / bytesEach);
+      return sbp::cappedProduct(elements.value_or(std::numeric_limits<int64_t>::max()), bytesEach);
     };
-    int64_t sum = bytes(parameter);
+    const sbp::Policy policy = parameter.getPolicyOrDefault();
+    const bool isUpdated = policy.splitsUpdates() && !parameter.getFrozen();
+    int64_t sum = isUpdated ? bytes(parameter) : 0;
+    if (isSplit(parameter))
+      sum = sbp::cappedSum(sum, bytes(parameter));
     for (sbp::VariableOp state : states[parameter.getSymName()])
-      if (liesAs(parameter, state))
+      if (policy.splitsUpdates() && liesAs(parameter, state))
         sum = sbp::cappedSum(sum, bytes(state));
     return sum;
+  }
+
+  static bool isSplit(sbp::VariableOp parameter) {
+    const sbp::Policy policy = parameter.getPolicyOrDefault();
+    return policy.splitsParameters() || (policy.splitsMasters() && !parameter.getFrozen());
   }
 
   /// Gives each parameter of strategy `whole` a rank of the axis: the largest first, to the rank with the least so far.
@@ -190,7 +203,7 @@ private:
     SmallVector<std::pair<int64_t, sbp::VariableOp>> bySize;
     for (sbp::VariableOp parameter : parameters)
       if (parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Whole)
-        bySize.push_back({bytesOf(parameter), parameter});
+        bySize.push_back({loadOf(parameter), parameter});
     llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
     using Load = std::pair<int64_t, int64_t>; // bytes, rank
     std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
@@ -307,14 +320,15 @@ private:
   }
 
   LogicalResult finish(Bucket &bucket) {
-    int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
-    std::optional<int64_t> padded = sbp::checkedAlignUp(bucket.elements, unit * algebra.axes[zeroAxis].size);
+    const int64_t unit = sbp::kAlignmentBytes / sbp::elementBytes(bucket.element);
+    OpBuilder builder(bucket.members.front());
+    const sbp::Ends ends = bucket.policy.strategy() == sbp::Strategy::Whole ? sortByOwners(bucket, unit) : sbp::Ends();
+    // Chunks that are equal need padding; what is as long as they are together needs none.
+    std::optional<int64_t> padded =
+        ends.empty() ? sbp::checkedAlignUp(bucket.elements, unit * algebra.axes[zeroAxis].size) : bucket.elements;
     if (!padded || !sbp::checkedProduct(*padded, sbp::elementBytes(bucket.element)))
       return emitTooLarge(bucket);
     int64_t total = *padded;
-    OpBuilder builder(bucket.members.front());
-    const sbp::Ends ends =
-        bucket.policy.strategy() == sbp::Strategy::Whole ? sortByOwners(bucket, unit, total) : sbp::Ends();
     for (auto [parameter, offset] : llvm::zip(bucket.members, bucket.offsets)) {
       sbp::Slot slot{bucket.name, offset, total, ends};
       store(parameter, split(parameter, sbp::Sbp::flat(slot)), sbp::SlotAttr::fromAlgebra(&getContext(), slot));
@@ -324,8 +338,8 @@ private:
   }
 
   /// Lays the members out by the ranks that own them, and says where the chunk of each rank ends: behind its last
-  /// member. The last rank's has the padding.
-  sbp::Ends sortByOwners(Bucket &bucket, int64_t unit, int64_t total) {
+  /// member, in whole units; nowhere where the chunks are equal.
+  sbp::Ends sortByOwners(Bucket &bucket, int64_t unit) {
     llvm::stable_sort(bucket.members,
                       [&](sbp::VariableOp a, sbp::VariableOp b) { return owners.lookup(a) < owners.lookup(b); });
     sbp::Ends ends(algebra.axes[zeroAxis].size, 0);
@@ -336,10 +350,9 @@ private:
       end += sbp::alignUp(boxElements(member), unit);
       ends[owners.lookup(member)] = end;
     }
-    ends.back() = total;
     for (size_t rank = 1; rank < ends.size(); ++rank)
       ends[rank] = std::max(ends[rank], ends[rank - 1]);
-    return sbp::areEven(ends, total) ? sbp::Ends() : ends;
+    return sbp::areEven(ends, end) ? sbp::Ends() : ends;
   }
 
   void declare(Bucket &bucket, int64_t total, const sbp::Ends &ends, OpBuilder &builder) {

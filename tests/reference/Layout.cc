@@ -37,7 +37,7 @@ absl::Status checkSignature(const sbp::Shape &shape, const sbp::NdSbp &sbp, cons
     const sbp::Slot &slot = sbp[axis].slot;
     if (++flat > 1)
       return invalid("it has two flat splits");
-    if (slot.offset < 0 || slot.total % placement.axes[axis].size != 0 ||
+    if (slot.offset < 0 || (slot.ends.empty() && slot.total % placement.axes[axis].size != 0) ||
         sbp::maxBoxElements(shape, sbp, placement) > slot.total - slot.offset)
       return invalid("the bucket has no room for it, or is not a multiple of the axis's size");
   }

@@ -119,7 +119,8 @@ std::string faultOfEnds(const Ends &ends, int64_t length, int64_t parts) {
   if (static_cast<int64_t>(ends.size()) != parts)
     return "has " + std::to_string(ends.size()) + " ends on " + std::to_string(parts) + " ranks; give one per rank";
   if (ends.front() < 0 || !std::is_sorted(ends.begin(), ends.end()))
-    return "has ends" + endsText(ends).substr(3) + ", which begin below 0 or descend; give them in ascending order";
+    return "has ends" + endsText(ends).substr(3) + ", which " + (ends.front() < 0 ? "begin below 0" : "descend") +
+           "; give them in ascending order";
   if (ends.back() != length)
     return "ends at " + std::to_string(ends.back()) + " on the last rank, of a length of " + std::to_string(length) +
            "; it ends there";

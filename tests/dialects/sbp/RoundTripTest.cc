@@ -47,8 +47,10 @@ protected:
     int64_t axis = below(placement.getNumAxes());
     const int64_t ranks = placement.getAxisSizes()[axis];
     Ends ends;
-    for (int64_t i = 0; below(2) && i < ranks; ++i)
+    for (int64_t i = 0; below(2) && i + 1 < ranks; ++i)
       ends.push_back(i + 3);
+    if (!ends.empty())
+      ends.push_back(8 * ranks);
     Slot slot{"b" + name(), 0, 8 * ranks, ends};
     entries[axis] = below(2)       ? Sbp::flat(slot)
                     : ends.empty() ? Sbp::split(below(2), 1 + below(3))

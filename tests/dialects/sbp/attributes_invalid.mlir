@@ -81,6 +81,30 @@ func.func private @slot_c1() attributes {slot = #sbp.slot<@b, -1 of 64>}
 
 // -----
 
+// expected-error @below {{slot of bucket 'b' has ends [-5, 50, 48], which begin below 0; give them in ascending order}}
+func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [-5, 50, 48]>}
+
+// -----
+
+// expected-error @below {{slot of bucket 'b' has ends [40, 32, 48], which descend; give them in ascending order}}
+func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [40, 32, 48]>}
+
+// -----
+
+// expected-error @below {{slot of bucket 'b' ends at 60 on the last rank, of a length of 48; it ends there}}
+func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [40, 50, 60]>}
+
+// -----
+
+// expected-error @below {{slot of bucket 'b' has the ends of even pieces; leave them out}}
+func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [16, 32, 48]>}
+
+// -----
+
+func.func private @slot_c2_legal() attributes {slot = #sbp.slot<@b, 0 of 48 to [0, 0, 48]>, ragged = #sbp.slot<@b, 16 of 40 to [16, 40, 40]>}
+
+// -----
+
 func.func private @slot_c1_legal() attributes {first = #sbp.slot<@b, 0 of 64>, empty = #sbp.slot<@b, 64 of 64>}
 
 // -----
@@ -259,7 +283,7 @@ func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [4, 12])]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 3]>
-// expected-error @below {{signature S(0 to [8, 4, 12]) has ends [8, 4, 12], which begin below 0 or descend; give them in ascending order}}
+// expected-error @below {{signature S(0 to [8, 4, 12]) has ends [8, 4, 12], which descend; give them in ascending order}}
 func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [8, 4, 12])]>>)
 
 // -----
@@ -283,8 +307,8 @@ func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0), S(0 to [4, 12])]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 3]>
-// expected-error @below {{signature S(@b, 4 of 12 to [4, 9, 11]) ends at 11 on the last rank, of a length of 12; it ends there}}
-func.func private @nd_c8(tensor<4xf32, #sbp.nd<#p, [S(@b, 4 of 12 to [4, 9, 11])]>>)
+// expected-error @below {{signature S(@b, 4 of 12 to [4, 12]) has 2 ends on 3 ranks; give one per rank}}
+func.func private @nd_c8(tensor<4xf32, #sbp.nd<#p, [S(@b, 4 of 12 to [4, 12])]>>)
 
 // -----
 

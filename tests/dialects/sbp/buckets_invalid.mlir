@@ -69,7 +69,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0] to [32, 48]
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op has 65 elements, which axis "dp" of size 2 does not divide; pad it}}
+// expected-error @below {{'sbp.bucket' op has 65 elements, which axis "dp" of size 2 does not divide; pad it, or say where each rank's chunk ends}}
 sbp.bucket @l : tensor<65xf32, #B> along "dp" holds [] at []
 
 // -----

@@ -115,7 +115,7 @@ func.func @evaluate(%x: tensor<12x4xf32, #S0>) -> tensor<12x4xf32, #S0> attribut
 // @split_steps_c2: nothing is split.
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4x2xf32>
-// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but ranks split none of its arguments along the axis; compute it in one, or let them split the batch}}
+// expected-error @below {{'func.func' op @train is to be computed in 3 micro-batches, but ranks split none of its arguments along axis "dp"; compute it in one, or name the axis that splits the batch}}
 func.func @train(%x: tensor<12x4xf32, #sbp.nd<#p, [B]>>) -> tensor<f32> {
   %w = sbp.read @w : tensor<4x2xf32>
   %loss = nn.reduce_sum %w {dims = array<i64: 0, 1>} : (tensor<4x2xf32>) -> tensor<f32>
