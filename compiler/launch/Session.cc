@@ -7,6 +7,7 @@
 #include "runtime/executor/StoredType.h"
 #include "runtime/executor/Variables.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -234,11 +235,11 @@ public:
 
   //--- Variables ----------------------------------------------------------------------------------------------------//
 
-  std::vector<Variable> variables() const override {
+  std::vector<Variable> variables() const override { return variablesOf(communicator.rank()); }
+  std::vector<Variable> variablesOf(int64_t rank) const override {
     std::vector<Variable> result;
-    for (const runtime::VariableInfo &info : state->all())
-      if (!info.isCarried)
-        result.push_back({info.name, info.type, info.shape, info.pieces, info.ownsPieces});
+    for (const runtime::VariableInfo &info : state->of(rank))
+      result.push_back({info.name, info.type, info.shape, info.pieces, info.ownsPieces});
     return result;
   }
 
@@ -254,6 +255,15 @@ public:
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     kept.forget();
     return info.ok() ? state->writePieces(**info, data) : info.status();
+  }
+  absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    return info.ok() ? state->stream(**info, to, visit) : info.status();
+  }
+  absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) override {
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    kept.forget();
+    return info.ok() ? state->writeElements(**info, elements, data) : info.status();
   }
   absl::Status readVariable(const std::string &name, void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
@@ -276,6 +286,12 @@ public:
     kept.forget();
     absl::Status status = compareFiles(path, communicator);
     return status.ok() ? state->loadWeights(path, renamings) : absl::StatusOr<std::vector<std::string>>(status);
+  }
+
+  absl::StatusOr<runtime::LoadedVariables> loadKnown(const std::string &path) override {
+    kept.forget();
+    absl::Status status = compareFiles(path, communicator);
+    return status.ok() ? state->loadKnown(path) : absl::StatusOr<runtime::LoadedVariables>(status);
   }
 
   //--- Reports ------------------------------------------------------------------------------------------------------//
@@ -422,6 +438,35 @@ private:
 };
 
 } // namespace
+
+absl::StatusOr<runtime::LoadedVariables> Session::takeVariables(Session &other) {
+  std::map<std::string, Variable> theirs;
+  for (Variable &variable : other.variables())
+    theirs.emplace(variable.name, std::move(variable));
+  runtime::LoadedVariables result;
+  for (const Variable &mine : variables()) {
+    auto found = theirs.find(mine.name);
+    if (found == theirs.end()) {
+      result.kept.push_back(mine.name);
+      continue;
+    }
+    if (found->second.type != mine.type || found->second.shape != mine.shape)
+      return absl::InvalidArgumentError(absl::StrCat("variable @", mine.name,
+                                                     " is taken from a session in which it has "
+                                                     "another shape or type; rename one of them"));
+    theirs.erase(found);
+  }
+  for (const auto &[name, variable] : theirs)
+    result.unused.push_back(name);
+  for (const Variable &mine : variables())
+    if (!absl::c_linear_search(result.kept, mine.name))
+      if (absl::Status status = other.streamVariable(
+              mine.name, std::nullopt,
+              [&](const sbp::Interval &part, const void *data) { return writeElements(mine.name, part, data); });
+          !status.ok())
+        return status;
+  return result;
+}
 
 absl::Status Session::setInput(const std::string &function, size_t index, const void *piece) {
   absl::StatusOr<absl::Span<std::byte>> to = inputPiece(function, index);

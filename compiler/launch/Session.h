@@ -14,8 +14,10 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/executor/LoadedVariables.h"
 #include "runtime/io/Renaming.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -23,6 +25,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +109,17 @@ public:
   ///   Errors  OutOfRange: the pieces have fewer.
   virtual absl::Status readPart(const std::string &name, const sbp::Interval &elements, void *data) = 0;
 
+  /// As rank `rank` of the communicator has them: so all know which part of a variable is whose.
+  virtual std::vector<Variable> variablesOf(int64_t rank) const = 0;
+
+  /// The whole variable in the order of its elements, by parts of at most 1 MiB: `visit` is called for each on rank
+  /// `to`, or on all ranks. No rank holds more than such a part of each rank's. Every rank calls it with the same name
+  /// and `to`; it ends with an error on all of them where it does on one.
+  using PartVisitor = absl::FunctionRef<absl::Status(const sbp::Interval &elements, const void *data)>;
+  virtual absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) = 0;
+  /// Sets elements of the whole variable; every rank gives the same.
+  virtual absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) = 0;
+
   /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it
   /// all.
   virtual absl::Status readVariable(const std::string &name, void *data) = 0;
@@ -121,6 +135,14 @@ public:
   /// have more, whose names are given back. Names of the file count as they are renamed.
   virtual absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path,
                                                                const std::vector<runtime::Renaming> &renamings) = 0;
+
+  /// What the file and the module both have, state of optimizers included; the rest stays as it is. For a model of
+  /// which other variables are trained than when the file was saved.
+  ///   Errors  InvalidArgument: what both have differs in shape or type, or they have nothing in common.
+  virtual absl::StatusOr<runtime::LoadedVariables> loadKnown(const std::string &path) = 0;
+  /// Likewise from a session of the same ranks, which has compiled another module or otherwise: by parts, whatever
+  /// either divides. Every rank calls it.
+  absl::StatusOr<runtime::LoadedVariables> takeVariables(Session &other);
 
   //--- What is known before anything runs ---------------------------------------------------------------------------//
 

@@ -11,6 +11,9 @@ void VariableSources::addTo(Flags &flags) {
   flags.addString("load-variables", &variables, "FILE", "safetensors with all variables, before the first step");
   flags.addString("load-weights", &weights, "FILE",
                   "likewise, without state of optimizers and counts, which begin anew; further tensors are left out");
+  flags.addString("load-known", &known, "FILE",
+                  "what it and the model have in common, state of optimizers included; the rest begins anew: for a "
+                  "model of which more or less is trained than when it was saved");
   flags.addParsed("rename", "FROM=TO", "what the file of --load-weights calls FROM is TO; * is any text, in both", true,
                   [this](const std::string &text) {
                     absl::StatusOr<runtime::Renaming> renaming = runtime::Renaming::parse(text);
@@ -22,8 +25,10 @@ void VariableSources::addTo(Flags &flags) {
 
 absl::Status VariableSources::check(const std::string &resume) const {
   std::vector<std::string> said;
-  for (const auto &[flag, path] :
-       {std::pair("--load-variables=", &variables), std::pair("--load-weights=", &weights), {"--resume=", &resume}})
+  for (const auto &[flag, path] : {std::pair("--load-variables=", &variables),
+                                   std::pair("--load-weights=", &weights),
+                                   {"--load-known=", &known},
+                                   {"--resume=", &resume}})
     if (!path->empty())
       said.push_back(flag + *path);
   if (said.size() > 1)
@@ -34,15 +39,36 @@ absl::Status VariableSources::check(const std::string &resume) const {
   return absl::OkStatus();
 }
 
+namespace {
+
+/// "3 variables begin anew: a, b, c"; nothing where there are none.
+void say(const std::string &path, const std::vector<std::string> &names, const char *one, const char *several) {
+  if (!names.empty())
+    fprintf(stderr, "'%s': %zu %s: %s\n", path.c_str(), names.size(), names.size() == 1 ? one : several,
+            absl::StrJoin(names, ", ").c_str());
+}
+
+} // namespace
+
+absl::Status VariableSources::loadKnown(Session &session, int64_t rank) const {
+  absl::StatusOr<runtime::LoadedVariables> loaded = session.loadKnown(known);
+  if (loaded.ok() && rank == 0) {
+    say(known, loaded->kept, "variable is not in it and begins anew", "variables are not in it and begin anew");
+    say(known, loaded->unused, "tensor is not used", "tensors are not used");
+  }
+  return loaded.status();
+}
+
 absl::Status VariableSources::load(Session &session, int64_t rank) const {
+  if (!known.empty())
+    return loadKnown(session, rank);
   if (!variables.empty())
     return session.loadVariables(variables);
   if (weights.empty())
     return absl::OkStatus();
   absl::StatusOr<std::vector<std::string>> unused = session.loadWeights(weights, renamings);
-  if (unused.ok() && !unused->empty() && rank == 0)
-    fprintf(stderr, "'%s': %zu tensors are not used: %s\n", weights.c_str(), unused->size(),
-            absl::StrJoin(*unused, ", ").c_str());
+  if (unused.ok() && rank == 0)
+    say(weights, *unused, "tensor is not used", "tensors are not used");
   return unused.status();
 }
 

@@ -11,15 +11,19 @@ namespace splitcast {
 struct VariableSources {
   std::string variables; ///< of all that a job saved
   std::string weights;   ///< without what optimizers keep
+  std::string known;     ///< whatever it has
   std::vector<runtime::Renaming> renamings;
 
-  /// --load-variables, --load-weights and --rename.
+  /// --load-variables, --load-weights, --load-known and --rename.
   void addTo(Flags &flags);
   /// InvalidArgument: more than one thing says where variables come from; `resume` is a directory of checkpoints, or
   /// empty.
   absl::Status check(const std::string &resume) const;
-  /// All ranks call it. Rank 0 says which tensors were not used.
+  /// All ranks call it. Rank 0 says which tensors were not used, and which variables were not loaded.
   absl::Status load(Session &session, int64_t rank) const;
+
+private:
+  absl::Status loadKnown(Session &session, int64_t rank) const;
 };
 
 } // namespace splitcast

@@ -68,7 +68,7 @@ absl::Status checkFiles(const RunFlags &flags) {
   if (absl::Status status = checkDistinctFiles(read, written); !status.ok())
     return status;
   written.front().clear();
-  return checkDistinctFiles({flags.sources.variables, flags.sources.weights}, written);
+  return checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written);
 }
 
 /// A run, from compiled module to saved variables. Each part that may fail on one rank alone ends in an agreement.

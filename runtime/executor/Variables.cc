@@ -27,6 +27,14 @@ int64_t positionOf(const sbp::Placement &placement, int64_t rank) {
   return 0;
 }
 
+/// Which pieces a rank has.
+void place(VariableInfo &info, int64_t rank) {
+  info.position = positionOf(info.placement, rank);
+  std::vector<int64_t> at = info.placement.coordinates(info.position);
+  info.pieces = sbp::pieces(info.shape, info.storage, info.placement, at);
+  info.ownsPieces = sbp::ownsPiece(info.storage, at);
+}
+
 absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t offsetBytes) {
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   if (!type.ok())
@@ -37,10 +45,7 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
   info.shape = sbp::shapeOf(op.getType());
   info.placement = op.getLogical().getPlacement().toAlgebra();
   info.storage = op.getStorageOrLogical().toAlgebra();
-  info.position = positionOf(info.placement, rank);
-  std::vector<int64_t> at = info.placement.coordinates(info.position);
-  info.pieces = sbp::pieces(info.shape, info.storage, info.placement, at);
-  info.ownsPieces = sbp::ownsPiece(info.storage, at);
+  place(info, rank);
   info.offsetBytes = offsetBytes;
   info.init = op.getInitAttr();
   info.isCarried = op.getCarried();
@@ -81,6 +86,15 @@ absl::StatusOr<const VariableInfo *> Variables::find(const std::string &name) co
     if (variable.name == name)
       return &variable;
   return absl::NotFoundError(absl::StrCat("the module has no variable @", name));
+}
+
+std::vector<VariableInfo> Variables::of(int64_t rank) const {
+  std::vector<VariableInfo> result;
+  for (const VariableInfo *variable : stored()) {
+    result.push_back(*variable);
+    place(result.back(), rank);
+  }
+  return result;
 }
 
 Buffer Variables::pieceOf(const VariableInfo &variable) const {
@@ -279,38 +293,6 @@ absl::Status Variables::initialize(const VariableInfo &variable, uint64_t seed) 
 }
 
 //===----------------------------------------------------------------------===//
-// Whole variables
-//===----------------------------------------------------------------------===//
-
-absl::Status Variables::readWhole(const VariableInfo &variable, void *data) {
-  int64_t bytes = bytesOf(variable.type);
-  std::string mine(variable.pieceElements() * bytes, '\0');
-  if (absl::Status status = readPieces(variable, mine.data()); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> all =
-      communicator.exchange(mine, {absl::StrCat("reading @", variable.name)});
-  if (!all.ok())
-    return all.status();
-  for (int64_t position = 0; position < variable.placement.numPositions(); ++position) {
-    int64_t rank = variable.placement.ranks.empty() ? position : variable.placement.ranks[position];
-    const std::string &piece = (*all)[rank];
-    for (const sbp::Run &run :
-         sbp::pieces(variable.shape, variable.storage, variable.placement, variable.placement.coordinates(position)))
-      std::memcpy(static_cast<char *>(data) + run.logical * bytes, piece.data() + run.local * bytes, run.count * bytes);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Variables::writeWhole(const VariableInfo &variable, const void *data) {
-  int64_t bytes = bytesOf(variable.type);
-  std::vector<char> mine(variable.pieceElements() * bytes);
-  for (const sbp::Run &run : variable.pieces)
-    std::memcpy(mine.data() + run.local * bytes, static_cast<const char *>(data) + run.logical * bytes,
-                run.count * bytes);
-  return writePieces(variable, mine.data());
-}
-
-//===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
@@ -444,6 +426,29 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
   for (const auto &[name, tensor] : tensors)
     unused.push_back(tensor);
   return unused;
+}
+
+absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
+  absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
+  LoadedVariables result;
+  std::vector<Stored> known;
+  for (const VariableInfo *variable : stored())
+    if (file.ok() && file->find(variable->name))
+      known.push_back({variable, variable->name});
+    else
+      result.kept.push_back(variable->name);
+  for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
+    if (absl::StatusOr<const VariableInfo *> variable = find(tensor.name); !variable.ok() || (*variable)->isCarried)
+      result.unused.push_back(tensor.name);
+  absl::Status status = file.status();
+  if (status.ok() && known.empty())
+    status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has none of the module's ", stored().size(),
+                                                     " variables; load a file that was saved from a similar model"));
+  if (status.ok())
+    status = checkAll(*file, known);
+  if (status = loadAll(file, status, known); !status.ok())
+    return status;
+  return result;
 }
 
 absl::Status Variables::checkAll(const SafetensorsFile &file, const std::vector<Stored> &all) {

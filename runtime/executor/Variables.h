@@ -11,10 +11,12 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/executor/LoadedVariables.h"
 #include "runtime/io/Renaming.h"
 
 #include "absl/functional/function_ref.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,15 +63,23 @@ public:
   /// Only these elements of the rank's pieces, in their local order.
   absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
   absl::Status writePieces(const VariableInfo &variable, const void *data);
+  /// As another rank has them; see Session.
+  std::vector<VariableInfo> of(int64_t rank) const;
   /// Whole variables; see Session.
+  using Visitor = absl::FunctionRef<absl::Status(const sbp::Interval &elements, const void *data)>;
+  absl::Status stream(const VariableInfo &variable, std::optional<int64_t> to, Visitor visit);
   absl::Status readWhole(const VariableInfo &variable, void *data);
   absl::Status writeWhole(const VariableInfo &variable, const void *data);
+  /// Of the whole variable's; this rank keeps those of its pieces.
+  absl::Status writeElements(const VariableInfo &variable, const sbp::Interval &elements, const void *data);
 
   /// All but what is carried.
   absl::Status save(const std::string &path);
   absl::Status load(const std::string &path);
   /// Weights alone; the names of tensors of the file that are none.
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
+  /// What the file and the module both have.
+  absl::StatusOr<LoadedVariables> loadKnown(const std::string &path);
 
 private:
   Variables(Device &device, Communicator &communicator, Buffer persistent)

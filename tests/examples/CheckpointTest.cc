@@ -211,10 +211,34 @@ TEST(Weights, LoadWithFreshState) {
     }
   }
   const JobResult said = runIn(directory, 2, gptOf(2, "1", 0, {"--load-weights=hub", "--rename=hub.*=*"}));
-  EXPECT_TRUE(absl::StrContains(said.describe(), "1 tensors are not used: mask")) << said.describe();
+  EXPECT_TRUE(absl::StrContains(said.describe(), "1 tensor is not used: mask")) << said.describe();
   const JobResult unnamed = runIn(directory, 2, gptOf(2, "1", 0, {"--load-weights=hub"}));
   EXPECT_FALSE(unnamed.succeeded());
   EXPECT_TRUE(absl::StrContains(unnamed.describe(), "'hub' has no tensor")) << unnamed.describe();
+}
+
+/// More is trained than when the file was saved: its state begins anew, all else goes on, at any stage.
+TEST(Weights, OfAModelThatTrainsMore) {
+  const std::string directory = makeWorkDirectory();
+  writeFile(directory + "/frozen", train(directory, 3, gptOf(3, "2", 3, {"--freeze=h0.up.*"})).variables);
+  std::set<std::string> losses, variables;
+  for (const char *zero : {"0", "3,strategy=whole"}) {
+    const Trained more = train(directory, 3, gptOf(3, zero, 2, {"--load-known=frozen"}));
+    losses.insert(more.losses);
+    variables.insert(more.variables);
+  }
+  EXPECT_EQ(losses.size(), 1U);
+  EXPECT_EQ(variables.size(), 1U);
+  const JobResult said = runIn(directory, 2, gptOf(2, "1", 0, {"--load-known=frozen"}));
+  EXPECT_TRUE(absl::StrContains(said.describe(), "'frozen': 4 variables are not in it and begin anew: "
+                                                 "h0.up.bias.exp_avg, h0.up.bias.exp_avg_sq, "
+                                                 "h0.up.weight.exp_avg, h0.up.weight.exp_avg_sq"))
+      << said.describe();
+  writeFile(directory + "/all", *variables.begin());
+  const JobResult less = runIn(directory, 2, gptOf(2, "1", 0, {"--load-known=all", "--freeze=h0.up.bias"}));
+  EXPECT_TRUE(absl::StrContains(less.describe(), "'all': 2 tensors are not used: h0.up.bias.exp_avg, "
+                                                 "h0.up.bias.exp_avg_sq"))
+      << less.describe();
 }
 
 constexpr char kModule[] = R"(

@@ -1,0 +1,113 @@
+// Whole variables, made of and divided into the pieces of all ranks.
+#include "runtime/executor/Variables.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace splitcast::runtime {
+
+namespace {
+
+/// Calls `visit` for each part of the pieces that lies in `elements`, in order, until an error.
+absl::Status forEachWithin(const std::vector<sbp::Run> &pieces, const sbp::Interval &elements,
+                           absl::FunctionRef<absl::Status(const sbp::Run &)> visit) {
+  const int64_t end = elements.begin + elements.count;
+  auto run = std::partition_point(pieces.begin(), pieces.end(), [&](const sbp::Run &before) {
+    return before.logical + before.count <= elements.begin;
+  });
+  for (; run != pieces.end() && run->logical < end; ++run) {
+    const int64_t begin = std::max(run->logical, elements.begin);
+    const int64_t count = std::min(run->logical + run->count, end) - begin;
+    if (absl::Status status = visit({begin, run->local + begin - run->logical, count}); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+/// A message of pieces: before the elements of each where it begins and how many there are, 16 bytes.
+class PieceMessage {
+public:
+  explicit PieceMessage(int64_t bytesEach) : bytesEach(bytesEach) {}
+
+  /// Where `count` elements from `begin` on are to be written.
+  char *append(int64_t begin, int64_t count) {
+    const int64_t head[2] = {begin, count};
+    text.append(reinterpret_cast<const char *>(head), sizeof(head));
+    text.resize(text.size() + count * bytesEach);
+    return text.data() + text.size() - count * bytesEach;
+  }
+  const std::string &get() const { return text; }
+
+  /// Copies the elements of a message to `part`, which begins with element `first`.
+  static void copy(const std::string &message, int64_t bytesEach, int64_t first, char *part) {
+    for (size_t at = 0; at < message.size();) {
+      int64_t head[2];
+      std::memcpy(head, message.data() + at, sizeof(head));
+      at += sizeof(head);
+      std::memcpy(part + (head[0] - first) * bytesEach, message.data() + at, head[1] * bytesEach);
+      at += head[1] * bytesEach;
+    }
+  }
+
+private:
+  int64_t bytesEach;
+  std::string text;
+};
+
+} // namespace
+
+absl::Status Variables::stream(const VariableInfo &variable, std::optional<int64_t> to, Visitor visit) {
+  const int64_t bytes = bytesOf(variable.type), all = sbp::numElements(variable.shape);
+  const bool isVisiting = !to || *to == communicator.rank();
+  absl::Status status; // a rank with an error goes on with the others, which wait for it
+  if (to && (*to < 0 || *to >= communicator.size()))
+    return absl::InvalidArgumentError(absl::StrCat("variable @", variable.name, " is to be read on rank ", *to, " of ",
+                                                   communicator.size(), "; name one of these, from 0 on"));
+  std::vector<char> whole;
+  for (sbp::Interval part{0, 0}; part.begin < all; part.begin += part.count) {
+    part.count = std::min(all - part.begin, kPartBytes / bytes);
+    PieceMessage mine(bytes);
+    if (variable.ownsPieces)
+      status.Update(forEachWithin(variable.pieces, part, [&](const sbp::Run &run) {
+        return readPart(variable, {run.local, run.count}, mine.append(run.logical, run.count));
+      }));
+    auto messages = communicator.exchange(mine.get(), {absl::StrCat("reading @", variable.name)});
+    if (!messages.ok())
+      return messages.status();
+    if (!isVisiting || !status.ok())
+      continue;
+    whole.resize(part.count * bytes);
+    for (const std::string &message : *messages)
+      PieceMessage::copy(message, bytes, part.begin, whole.data());
+    status.Update(visit(part, whole.data()));
+  }
+  return agree(status, absl::StrCat("reading @", variable.name));
+}
+
+absl::Status Variables::readWhole(const VariableInfo &variable, void *data) {
+  const int64_t bytes = bytesOf(variable.type);
+  return stream(variable, std::nullopt, [&](const sbp::Interval &part, const void *elements) {
+    std::memcpy(static_cast<char *>(data) + part.begin * bytes, elements, part.count * bytes);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Variables::writeWhole(const VariableInfo &variable, const void *data) {
+  return writeElements(variable, {0, sbp::numElements(variable.shape)}, data);
+}
+
+absl::Status Variables::writeElements(const VariableInfo &variable, const sbp::Interval &elements, const void *data) {
+  const int64_t bytes = bytesOf(variable.type);
+  if (const int64_t all = sbp::numElements(variable.shape);
+      elements.begin < 0 || elements.count < 0 || elements.begin > all - elements.count)
+    return absl::OutOfRangeError(absl::StrCat("variable @", variable.name, ": elements ", elements.begin, " to ",
+                                              elements.begin + elements.count, " are given, but it has ", all));
+  return forEachWithin(variable.pieces, elements, [&](const sbp::Run &run) {
+    return device.upload(pieceOf(variable).slice(run.local * bytes, run.count * bytes),
+                         static_cast<const char *>(data) + (run.logical - elements.begin) * bytes);
+  });
+}
+
+} // namespace splitcast::runtime
