@@ -291,6 +291,13 @@ Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here(
 /// The sum, divided by the global number of elements that were added.
 Tensor mean(const Tensor &x, Caller at = Caller::here());
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
+/// `chosen` where `condition` is not 0, else `other`, which has no influence there, whatever it is. Shapes broadcast.
+Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at = Caller::here());
+/// The mean over the rows (along the first dimension) for which the integer of `present` [rows] is not 0; what the
+/// others hold has no influence, and the division is by the global number of those that count, so a NaN where there are
+/// none. An input `present` lets a step take fewer samples than its batch has, as at the end of the data, on some ranks
+/// none: nothing is compiled again.
+Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at = Caller::here());
 /// Along the last dimension.
 Tensor softmax(const Tensor &x, Caller at = Caller::here());
 /// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.

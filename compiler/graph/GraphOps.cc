@@ -167,6 +167,32 @@ Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at) {
   return scale(total, 1.0 / static_cast<double>(count), at);
 }
 
+Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("select", {condition, chosen, other}, at);
+  return builder ? builder->make<nn::SelectOp>(valueOf(condition), valueOf(chosen), valueOf(other))
+                 : invalidOf({condition, chosen, other});
+}
+
+Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("meanOfPresent", {x, present}, at);
+  if (!builder)
+    return invalidOf({x, present});
+  const sbp::Shape shape = x.shape();
+  if (shape.empty() || present.shape() != sbp::Shape{shape.front()} || shape.front() == 0)
+    return builder->fail("takes an integer for each row of the first operand, of which there is one at least");
+  const int64_t perRow = sbp::numElements(shape) / shape.front();
+  if (perRow == 0)
+    return builder->fail("is a mean of no elements");
+  Tensor counts = notEqual(present, 0, at);
+  sbp::Shape ofRows(shape.size(), 1);
+  ofRows.front() = shape.front();
+  auto element = mlir::getElementTypeOrSelf(valueOf(x).getType());
+  Tensor zero = builder->make<nn::ConstantOp>(mlir::RankedTensorType::get({}, element), builder->number(0.0));
+  Tensor total = sum(select(reshape(counts, ofRows, at), x, zero, at), at);
+  Tensor number = cast(scale(sum(counts, at), static_cast<double>(perRow), at), x.type(), at);
+  return div(total, number, at);
+}
+
 Tensor softmax(const Tensor &x, Caller at) { return unary<nn::SoftmaxOp>("softmax", at, x); }
 
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored, Caller at) {

@@ -54,6 +54,19 @@ private:
   int64_t samples;
 };
 
+/// One behind the other, each token but the first predicted once: windows of `length` tokens begin every `length` - 1.
+class SequentialWindows : public Windows {
+public:
+  SequentialWindows(const runtime::TokenFile &tokens, int64_t length) : Windows(tokens, length), stride(length - 1) {}
+
+  int64_t size() const { return (places() - 1) / stride + 1; }
+
+private:
+  int64_t place(int64_t sample) const override { return sample * stride; }
+
+  int64_t stride;
+};
+
 /// A line at the first and the last step, and in between every second and every tenth of the run.
 class TextProgress {
 public:

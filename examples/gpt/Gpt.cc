@@ -13,6 +13,9 @@ using namespace splitcast;
 
 namespace {
 
+constexpr int64_t kAbsent =
+    -1; ///< what the next token is said to be where there is none, which is left out of the loss
+
 struct GptFlags {
   std::string text, tokens; ///< files; one of them is given
   int64_t tokenBytes = 2;   ///< of those of `tokens`
@@ -20,7 +23,9 @@ struct GptFlags {
   int64_t validateEvery = 100, validationBatches = 10;
   GptSizes sizes;
   int64_t batch = 32;
+  std::string order = "random"; ///< of the windows, or "sequential"
   double lr = 6e-4, weightDecay = 0.01;
+  bool isSequential() const { return order == "sequential"; }
   bool isRateGiven = false, isDecayGiven = false; ///< by flags of their own
   std::string optimizerText = "adamw", scheduleText;
   std::optional<Optimizer> optimizer; ///< set by check
@@ -48,7 +53,8 @@ Tensor lossIn(Graph &graph, const std::string &function, const GptFlags &flags, 
   Tensor tokens = graph.input("tokens", ElementType::I64, window, split(0));
   Tensor next = graph.input("next", ElementType::I64, window, split(0));
   Tensor logits = gptLogits(graph, tokens, flags.sizes, drops);
-  return meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}));
+  return meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}),
+                          flags.isSequential() ? std::optional(kAbsent) : std::nullopt);
 }
 
 void build(Graph &graph, const GptFlags &flags) {
@@ -217,16 +223,30 @@ BatchMaker batchesOf(const Windows &windows, const GptFlags &flags) {
   };
 }
 
+/// The same windows in each epoch, whose last step has fewer than `batch`: what is behind them is absent.
+BatchMaker epochsOf(const SequentialWindows &windows, const GptFlags &flags) {
+  return [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+    const int64_t batches = (windows.size() + flags.batch - 1) / flags.batch, context = flags.sizes.context;
+    const int64_t first = step % batches * flags.batch + rows.begin;
+    const int64_t present = std::clamp<int64_t>(windows.size() - first, 0, rows.count);
+    auto *tokens = static_cast<int64_t *>(to);
+    std::fill_n(tokens + present * context, (rows.count - present) * context, input == "next" ? kAbsent : 0);
+    return windows.readRows(first, present, input == "next" ? 1 : 0, context, tokens);
+  };
+}
+
 absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFile &data,
                    const std::optional<runtime::TokenFile> &held) {
   const int64_t context = flags.sizes.context;
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
   const RandomWindows windows(data, context + 1, flags.training.seed);
+  const SequentialWindows epochs(data, context + 1);
   const EvenWindows heldWindows(held ? *held : data, context + 1, flags.validationBatches * flags.batch);
   Validation validation{held ? flags.validateEvery : 0, flags.validationBatches, batchesOf(heldWindows, flags)};
-  absl::StatusOr<std::unique_ptr<Training>> training =
-      Training::create(flags.training, launch, graph, batchesOf(windows, flags), std::move(validation));
+  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
+      flags.training, launch, graph, flags.isSequential() ? epochsOf(epochs, flags) : batchesOf(windows, flags),
+      std::move(validation));
   if (!training.ok())
     return training.status();
   if (launch.rank() == 0)
@@ -271,6 +291,9 @@ int main(int argc, char **argv) {
   flags.addInteger("validation-batches", &gpt.validationBatches, 1, 1'000'000,
                    "that it is the mean of, all over the file");
   flags.addInteger("batch", &gpt.batch, 1, 1'000'000, "windows per step, over all ranks");
+  flags.addChoice("order", &gpt.order, {"random", "sequential"},
+                  "of windows: at random places, or one behind the other, again and again; the last step of each "
+                  "round has what is left");
   flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000, "tokens that are told apart; a byte is one");
   flags.addInteger("context", &gpt.sizes.context, 1, 100'000, "bytes in a window");
   flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");

@@ -90,6 +90,26 @@ TEST(Gpt, TokensOfAFileAndValidation) {
   EXPECT_THAT(*losses.begin(), ::testing::MatchesRegex("\\{\"step\":2 [0-9.]+\n\\{\"step\":4 [0-9.]+\n"));
 }
 
+/// 17 windows are a batch of 14 and one of 3, of which at 4 ranks one has none.
+TEST(Gpt, EpochsEndWithWhatIsLeft) {
+  const std::string directory = makeWorkDirectory();
+  writeFile(directory + "/short", readFile(directory + "/text").substr(0, 17 * 20 + 1));
+  Command command = with(gpt(), {"--order=sequential", "--tokens=short", "--token-bytes=1", "--steps=4", "--sample=0"});
+  command.erase(std::find(command.begin(), command.end(), "--text=text"));
+  const Trained expected = train(directory, 4, with(command, {"--enable-zero=stage=0"}));
+  EXPECT_FALSE(expected.losses.empty());
+  EXPECT_EQ(expected.losses.find("nan"), std::string::npos) << expected.losses;
+  for (const char *zero : {"stage=2,accumulate=2", "stage=3"}) {
+    const Trained found = train(directory, 4, with(command, {std::string("--enable-zero=") + zero}));
+    if (std::string(zero) == "stage=3") {
+      EXPECT_EQ(found.losses, expected.losses);
+      EXPECT_EQ(found.variables, expected.variables);
+    }
+    for (size_t step = 0; step < 4; ++step) // of micro-batches, of which one has no window, to rounding
+      EXPECT_NEAR(exactLosses(found.losses)[step], exactLosses(expected.losses)[step], 2e-6) << zero;
+  }
+}
+
 // Each group at a stage, in a way and kept as it says: the bits of stage 0, and a report that tells the groups apart.
 TEST(Gpt, GroupsDecideForThemselves) {
   std::string output = compareWithRun(
