@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -91,7 +92,7 @@ absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, 
                                               Session &session) {
   Checkpoints checkpoints(options, seed, launch, session);
   absl::Status status = options.directory.empty() ? absl::OkStatus() : checkpoints.checkShared();
-  return status.ok() ? absl::StatusOr<Checkpoints>(checkpoints) : status;
+  return status.ok() ? absl::StatusOr<Checkpoints>(std::move(checkpoints)) : status;
 }
 
 /// Of rank 0; what it wrote there.
@@ -218,22 +219,68 @@ absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
 
 absl::Status Checkpoints::afterStep(int64_t done, std::optional<double> validationLoss) {
   const bool isTime = !options->directory.empty() && done % options->every == 0;
-  return isTime ? write(done, validationLoss) : absl::OkStatus();
+  if (absl::Status status = goOn(/*waits=*/isTime); !status.ok() || !isTime)
+    return status;
+  return begin(done, validationLoss);
 }
 
-/// What the manifest says of a file that is complete: each rank reads blocks of its own.
-absl::StatusOr<CheckpointManifest> Checkpoints::digested(int64_t step, const std::string &path) {
+absl::Status Checkpoints::finish() { return goOn(/*waits=*/true); }
+
+absl::Status Checkpoints::begin(int64_t step, std::optional<double> validationLoss) {
+  auto save = session->beginSave(variablesPath(options->directory, step));
+  if (!save.ok())
+    return save.status();
+  pending.emplace();
+  pending->step = step;
+  pending->validationLoss = validationLoss;
+  pending->save = *std::move(save);
+  return absl::OkStatus();
+}
+
+/// Whether all ranks are, who take the next part of the work together.
+absl::StatusOr<bool> Checkpoints::isReady(bool isMine) {
+  absl::StatusOr<std::vector<std::string>> all =
+      launch->communicator().exchange(isMine ? "1" : "0", {"progress of a checkpoint"});
+  if (!all.ok())
+    return all.status();
+  return std::find(all->begin(), all->end(), "0") == all->end();
+}
+
+/// Takes what is pending as far as it has come; to its end if it is waited for.
+absl::Status Checkpoints::goOn(bool waits) {
+  while (pending) {
+    const bool isMine = pending->save ? pending->save->isWritten()
+                                      : pending->digests.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    absl::StatusOr<bool> ready = waits ? true : isReady(isMine);
+    if (!ready.ok() || !*ready)
+      return ready.status();
+    if (!pending->save) {
+      if (absl::Status status = complete(); !status.ok())
+        return status;
+      continue;
+    }
+    if (absl::Status status = pending->save->finish(); !status.ok())
+      return status;
+    pending->save.reset();
+    const std::string path = variablesPath(options->directory, pending->step);
+    absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
+    absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
+    if (absl::Status status = launch->agree(size.status(), "reading of a checkpoint"); !status.ok())
+      return status;
+    pending->bytes = *size;
+    pending->digests = std::async(std::launch::async, digestsOfBlocks, path, *size, CheckpointManifest().blockBytes,
+                                  launch->rank(), launch->size());
+  }
+  return absl::OkStatus();
+}
+
+/// What the manifest says of the file, of which each rank has read blocks of its own.
+absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
   CheckpointManifest manifest;
-  manifest.step = step;
+  manifest.step = pending->step;
   manifest.seed = seed;
-  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
-  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-  manifest.bytes = size.value_or(0);
-  absl::StatusOr<std::vector<std::string>> mine = std::vector<std::string>();
-  if (!size.ok())
-    mine = size.status();
-  else
-    mine = digestsOfBlocks(path, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size());
+  manifest.bytes = pending->bytes;
+  absl::StatusOr<std::vector<std::string>> mine = pending->digests.get();
   if (absl::Status status = launch->agree(mine.status(), "reading of a checkpoint"); !status.ok())
     return status;
   absl::StatusOr<std::vector<std::string>> all =
@@ -249,18 +296,17 @@ absl::StatusOr<CheckpointManifest> Checkpoints::digested(int64_t step, const std
       block += launch->size();
     }
   }
+  if (pending->validationLoss && std::isfinite(*pending->validationLoss))
+    manifest.validationLoss = pending->validationLoss;
   return manifest;
 }
 
-absl::Status Checkpoints::write(int64_t step, std::optional<double> validationLoss) {
-  const std::string path = variablesPath(options->directory, step);
-  if (absl::Status status = session->saveVariables(path); !status.ok())
-    return status;
-  absl::StatusOr<CheckpointManifest> manifest = digested(step, path);
+absl::Status Checkpoints::complete() {
+  absl::StatusOr<CheckpointManifest> manifest = digested();
   if (!manifest.ok())
     return manifest.status();
-  if (validationLoss && std::isfinite(*validationLoss))
-    manifest->validationLoss = validationLoss;
+  const int64_t step = pending->step;
+  pending.reset();
   absl::Status status;
   if (launch->rank() == 0) {
     status = writeAll(manifestPath(options->directory, step), manifest->text());

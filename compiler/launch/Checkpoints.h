@@ -7,6 +7,8 @@
 #include "compiler/launch/LaunchFlags.h"
 #include "compiler/launch/Session.h"
 
+#include <future>
+#include <memory>
 #include <optional>
 
 namespace splitcast {
@@ -19,6 +21,15 @@ struct CheckpointOptions {
 
   /// --checkpoint, --checkpoint-every, --keep and --resume.
   void addTo(Flags &flags);
+};
+
+/// A checkpoint that is being written: variables, then digests of what is on the disk, by a thread of each rank.
+struct PendingCheckpoint {
+  int64_t step = 0;
+  std::optional<double> validationLoss;
+  std::unique_ptr<runtime::PendingSave> save;                    ///< null once the file has its name
+  int64_t bytes = 0;                                             ///< of that file
+  std::future<absl::StatusOr<std::vector<std::string>>> digests; ///< of this rank's blocks
 };
 
 /// Writes and reads the checkpoints of one job; no other writes to the directory meanwhile. All ranks call the same
@@ -38,9 +49,12 @@ public:
   absl::StatusOr<int64_t> resume(int64_t steps);
 
   /// Called after each step, with how many have been done, and the loss of data that nothing is trained on where that
-  /// was computed: writes a checkpoint when it is time, then removes what is older than those to keep, but for the one
-  /// of the least such loss. Returns when it is on the disk.
+  /// was computed: begins a checkpoint when it is time, which threads write beside the steps that follow, and goes on
+  /// with the one before; once that is complete, removes what is older than those to keep, but for the one of the least
+  /// such loss. Waits only where the next is to begin.
   absl::Status afterStep(int64_t done, std::optional<double> validationLoss = std::nullopt);
+  /// Waits until all that was begun is on the disk. Called behind the last step.
+  absl::Status finish();
 
 private:
   Checkpoints(const CheckpointOptions &options, int64_t seed, Launch &launch, Session &session)
@@ -48,10 +62,13 @@ private:
 
   absl::StatusOr<std::string> makeDirectory() const;
   absl::Status checkShared();
-  absl::StatusOr<CheckpointManifest> digested(int64_t step, const std::string &path);
+  absl::StatusOr<CheckpointManifest> digested();
   absl::Status isWhole(int64_t step, CheckpointManifest &manifest);
   absl::StatusOr<std::vector<int64_t>> stepsToTry();
-  absl::Status write(int64_t step, std::optional<double> validationLoss);
+  absl::Status begin(int64_t step, std::optional<double> validationLoss);
+  absl::Status goOn(bool waits);
+  absl::StatusOr<bool> isReady(bool isMine);
+  absl::Status complete();
   absl::StatusOr<std::vector<int64_t>> stepsToKeep(int64_t step) const;
   absl::Status removeOld(int64_t step) const;
 
@@ -59,6 +76,7 @@ private:
   int64_t seed;
   Launch *launch;
   Session *session;
+  std::optional<PendingCheckpoint> pending;
 };
 
 } // namespace splitcast

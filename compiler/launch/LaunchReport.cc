@@ -24,8 +24,8 @@ std::string memoryText(const MemoryReport &memory) {
       mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState), ", other ", mb(memory.otherState),
       memory.accumulatorsAtRest > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulatorsAtRest)) : "", ") + arena ",
       mb(memory.arenaBytes), " (", arena,
-      memory.deviceIsHost ? ") + inputs and outputs " : "); on the host inputs and outputs ",
-      mb(memory.interfaceBytes));
+      memory.deviceIsHost ? ") + inputs and outputs " : "); on the host inputs and outputs ", mb(memory.interfaceBytes),
+      memory.snapshotBytes > 0 ? absl::StrCat(" + snapshot ", mb(memory.snapshotBytes)) : "");
 }
 
 std::string groupsText(const MemoryReport &memory) {

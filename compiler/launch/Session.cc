@@ -155,6 +155,7 @@ public:
   }
 
   absl::Status bind(const SessionOptions &options) {
+    savesBeside = options.savesBeside;
     absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
         runtime::Executor::bind(*plans, device, communicator, options.observer);
     if (!bound.ok())
@@ -275,6 +276,12 @@ public:
     return info.ok() ? state->writeWhole(**info, data) : info.status();
   }
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
+  absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) override {
+    if (!savesBeside)
+      return absl::FailedPreconditionError("beginSave copies variables, which the session was not told; set "
+                                           "SessionOptions::savesBeside, so that its predicted peak has the copies");
+    return state->beginSave(path);
+  }
   absl::Status loadVariables(const std::string &path) override {
     kept.forget();
     absl::Status status = compareFiles(path, communicator);
@@ -298,7 +305,11 @@ public:
 
   MemoryReport memoryReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
-    return function.ok() ? memory->of((*function)->point) : MemoryReport();
+    if (!function.ok())
+      return {};
+    MemoryReport report = memory->of((*function)->point);
+    report.snapshotBytes = savesBeside ? state->snapshotBytes() : 0;
+    return report;
   }
   CommunicationReport communicationReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
@@ -430,6 +441,7 @@ private:
   OwningOpRef<ModuleOp> plans;
   std::optional<MemoryReports> memory;
   CompileSeconds seconds;
+  bool savesBeside = false;
   absl::Time lastPhase;
   std::map<std::string, Function> byName; // outlives the executor, which may have been given copies of it
   std::unique_ptr<runtime::Executor> executor;

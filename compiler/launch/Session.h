@@ -15,6 +15,7 @@
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 #include "runtime/executor/LoadedVariables.h"
+#include "runtime/executor/SaveVariables.h"
 #include "runtime/io/Renaming.h"
 
 #include "absl/functional/function_ref.h"
@@ -40,6 +41,7 @@ struct SessionOptions {
   uint64_t seed = 0;          ///< of the variables' initializers
   std::string objectCacheDir; ///< compiled kernels; empty: none are kept
   int threads = 1;            ///< per rank; part of what ranks must agree on
+  bool savesBeside = false;   ///< whether Session::beginSave is called, so that the predicted peak has its copies
   /// Borrowed, or null: called for each op of each plan that runs. With one, nothing is captured.
   runtime::ExecutorObserver *observer = nullptr;
 };
@@ -130,6 +132,9 @@ public:
   /// and renames it. Loading fails, with nothing changed, when a variable is missing or differs in shape or type, or
   /// when ranks were given different files, as far as their sizes and a sample tell.
   virtual absl::Status saveVariables(const std::string &path) = 0;
+  /// Saving likewise, of copies that each rank makes of its pieces now and a thread writes while the session goes on.
+  /// Needs SessionOptions::savesBeside; the session outlives what is returned.
+  virtual absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
   /// Likewise, but for state of optimizers and frozen scalars (counts, rates), which stay as they are; the file may
   /// have more, whose names are given back. Names of the file count as they are renamed.

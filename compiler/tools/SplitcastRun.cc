@@ -145,6 +145,8 @@ private:
       if (!status.ok())
         return status;
     }
+    if (absl::Status status = checkpoints->finish(); !status.ok())
+      return status;
     return finish();
   }
 
@@ -197,6 +199,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = launch.options().kernelCache;
   options.threads = launch.threads();
+  options.savesBeside = !flags.checkpoints.directory.empty();
   absl::StatusOr<std::unique_ptr<Session>> session =
       Session::create(**module, options, launch.device(), launch.communicator());
   if (!session.ok())

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
       Checkpoints::open(flags.checkpoints, flags.seed, launch, training->session());
   if (!checkpoints.ok())
     return checkpoints.status();
-  training->checkpoints.emplace(*checkpoints);
+  training->checkpoints.emplace(*std::move(checkpoints));
   absl::StatusOr<int64_t> done = training->checkpoints->resume(flags.steps);
   if (!done.ok())
     return done.status();
@@ -69,6 +69,7 @@ absl::Status Training::compile(Graph &graph) {
     return module.status();
   SessionOptions options;
   options.compile.zero = flags.zero;
+  options.savesBeside = !flags.checkpoints.directory.empty();
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = job.options().kernelCache;
   options.threads = job.threads();
@@ -215,7 +216,7 @@ absl::Status Training::run(const std::function<void(int64_t)> &before,
     if (absl::Status status = checkpoints->afterStep(result->step, result->validationLoss); !status.ok())
       return status;
   }
-  return absl::OkStatus();
+  return checkpoints->finish();
 }
 
 //===----------------------------------------------------------------------===//

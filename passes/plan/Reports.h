@@ -39,14 +39,16 @@ struct MemoryReport {
   /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs, and
   /// the numbers of micro-batches.
   int64_t interfaceBytes = 0;
-  bool deviceIsHost = true; ///< one memory has all of it
+  int64_t snapshotBytes = 0; ///< in the host's memory: copies of variables that are written to a file beside training
+  bool deviceIsHost = true;  ///< one memory has all of it
   /// In the order of the module; together parameters, optimizerState and both kinds of accumulators above.
   std::vector<GroupMemory> groups;
   /// Whether ZeRO does with some variables what it does not with others.
   bool hasSeveralPolicies() const;
   /// Of the memory that the device computes in.
   int64_t peakBytes() const {
-    return sbp::cappedSum(sbp::cappedSum(persistentBytes, arenaBytes), deviceIsHost ? interfaceBytes : 0);
+    const int64_t ofHost = deviceIsHost ? sbp::cappedSum(interfaceBytes, snapshotBytes) : 0;
+    return sbp::cappedSum(sbp::cappedSum(persistentBytes, arenaBytes), ofHost);
   }
 };
 

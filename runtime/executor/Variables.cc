@@ -314,69 +314,12 @@ absl::Status Variables::agree(const absl::Status &mine, const std::string &what)
   return absl::OkStatus();
 }
 
-absl::Status Variables::savePieces(const VariableInfo &variable, SafetensorsWriter &writer) {
-  const int64_t bytes = bytesOf(variable.type);
-  std::vector<char> data;
-  return forEachPart(variable, [&](const Part &part) {
-    data.resize(part.count * bytes);
-    absl::Status status = device.download(data.data(), pieceOf(variable).slice(part.begin * bytes, part.count * bytes));
-    for (const sbp::Run &run : part.runs)
-      if (status.ok())
-        status = writer.write(variable.name, run.logical, data.data() + run.local * bytes, run.count);
-    return status;
-  });
-}
-
 std::vector<const VariableInfo *> Variables::stored() const {
   std::vector<const VariableInfo *> result;
   for (const VariableInfo &variable : variables)
     if (!variable.isCarried)
       result.push_back(&variable);
   return result;
-}
-
-absl::Status Variables::save(const std::string &path) {
-  std::vector<TensorToStore> tensors;
-  for (const VariableInfo *variable : stored())
-    tensors.push_back({variable->name, variable->type, variable->shape});
-  // Rank 0 makes the file under another name; all write; rank 0 gives it its own.
-  std::optional<SafetensorsWriter> writer;
-  absl::Status status = absl::OkStatus();
-  auto take = [&](absl::StatusOr<SafetensorsWriter> made) {
-    status = made.status();
-    if (made.ok())
-      writer.emplace(std::move(*made));
-  };
-  if (communicator.rank() == 0)
-    take(SafetensorsWriter::create(path, tensors));
-  if (status = agree(status, "saving variables"); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> names =
-      communicator.exchange(writer ? writer->temporaryPath() : "", {"saving variables"});
-  if (!names.ok())
-    return names.status();
-  if (!writer)
-    take(SafetensorsWriter::attach((*names)[0], tensors));
-  for (const VariableInfo *variable : stored())
-    if (status.ok() && variable->ownsPieces)
-      status = savePieces(*variable, *writer);
-  if (status.ok())
-    status = writer->flush();
-  if (status = agree(status, "saving variables"); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> written =
-      communicator.exchange(absl::StrCat(writer->writtenBytes()), {"saving variables"});
-  if (!written.ok())
-    return written.status();
-  int64_t others = 0;
-  for (size_t rank = 1; rank < written->size(); ++rank) {
-    int64_t bytes = 0;
-    (void)absl::SimpleAtoi((*written)[rank], &bytes);
-    others += bytes;
-  }
-  if (communicator.rank() == 0)
-    status = writer->commit(others);
-  return agree(status, "saving variables");
 }
 
 absl::Status Variables::load(const std::string &path) {

@@ -12,6 +12,7 @@
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
 #include "runtime/executor/LoadedVariables.h"
+#include "runtime/executor/SaveVariables.h"
 #include "runtime/io/Renaming.h"
 
 #include "absl/functional/function_ref.h"
@@ -21,9 +22,6 @@
 #include <vector>
 
 namespace splitcast::runtime {
-
-class SafetensorsFile;
-class SafetensorsWriter;
 
 struct VariableInfo {
   std::string name;
@@ -75,6 +73,10 @@ public:
 
   /// All but what is carried.
   absl::Status save(const std::string &path);
+  /// Likewise, of copies, while what is called next changes the variables.
+  absl::StatusOr<std::unique_ptr<PendingSave>> beginSave(const std::string &path);
+  /// What these copies take, from the first on.
+  int64_t snapshotBytes() const;
   absl::Status load(const std::string &path);
   /// Weights alone; the names of tensors of the file that are none.
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
@@ -107,6 +109,11 @@ private:
   absl::Status writeParts(const VariableInfo &variable,
                           absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill);
   std::vector<const VariableInfo *> stored() const;
+  friend class PendingSave;
+  /// Rank 0 makes the file under another name, and the others open it.
+  absl::StatusOr<SafetensorsWriter> openWriter(const std::string &path);
+  /// Once all ranks have written, or failed with `mine`, rank 0 gives the file its name.
+  absl::Status commit(SafetensorsWriter &writer, const absl::Status &mine);
   absl::Status savePieces(const VariableInfo &variable, SafetensorsWriter &writer);
 
   absl::Status initialize(const VariableInfo &variable, uint64_t seed);
@@ -118,6 +125,7 @@ private:
   Communicator &communicator;
   Buffer persistent;
   std::vector<VariableInfo> variables;
+  std::vector<char> snapshot; ///< of beginSave
 };
 
 } // namespace splitcast::runtime

@@ -6,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
+#include <sched.h>
+#include <sys/mount.h>
+
 #include <filesystem>
 
 namespace splitcast {
@@ -48,6 +51,24 @@ TEST(Checkpoint, GoesOnAtAnotherStageOnOtherRanks) {
   EXPECT_TRUE(absl::EndsWith(whole.losses, rest.losses)) << rest.losses;
   EXPECT_EQ(std::count(rest.losses.begin(), rest.losses.end(), '\n'), 2);
   EXPECT_TRUE(absl::StartsWith(readFile(directory + "/m.jsonl"), "{\"step\":3,"));
+}
+
+/// A disk of 100 KiB, of which a checkpoint takes 60: the second is an error of all ranks, and the first is there.
+TEST(Checkpoint, AFullDiskLeavesTheOneBefore) {
+  const std::string directory = makeWorkDirectory(), disk = directory + "/disk";
+  std::filesystem::create_directory(disk);
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=100k") != 0)
+    GTEST_SKIP() << "this process may not mount a small disk";
+  const JobResult full = runIn(directory, 3, gptOf(3, "2", 6, {"--checkpoint=disk/c", "--checkpoint-every=2"}));
+  EXPECT_FALSE(full.succeeded());
+  EXPECT_TRUE(absl::StrContains(full.describe(), "No space left on device; free space or take another directory"))
+      << full.describe();
+  EXPECT_EQ(namesIn(disk + "/c"),
+            (std::set<std::string>{"shared.txt", "step-000000002.json", "step-000000002.safetensors"}));
+  const Trained rest = train(directory, 3, gptOf(3, "2", 6, {"--resume=disk/c"}));
+  EXPECT_EQ(rest.variables, train(directory, 3, gptOf(3, "2", 6, {})).variables);
+  EXPECT_EQ(::umount(disk.c_str()), 0);
 }
 
 /// A checkpoint that was damaged is named, and the one before it taken.

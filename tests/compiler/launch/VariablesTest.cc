@@ -37,10 +37,11 @@ using SessionBody = std::function<absl::Status(Session &, runtime::Device &, run
 
 /// On each rank, with the model compiled for it.
 absl::Status withSession(const std::string &text, const char *zero, runtime::Device &device,
-                         runtime::Communicator &communicator, const SessionBody &body) {
+                         runtime::Communicator &communicator, const SessionBody &body, bool savesBeside = false) {
   std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
   auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
   SessionOptions options;
+  options.savesBeside = savesBeside;
   EXPECT_FALSE(sbp::parseEnableZero(zero, &options.compile.zero).has_value()) << zero;
   auto session = Session::create(*source, options, device, communicator);
   return session.ok() ? body(**session, device, communicator) : session.status();
@@ -169,6 +170,46 @@ TEST(Variables, AreTakenFromAnotherSession) {
     });
     EXPECT_TRUE(status.ok()) << status;
   }
+}
+
+/// A file has what variables were when it was begun, though steps have changed them meanwhile; the copies are in the
+/// predicted peak.
+TEST(Variables, AreSavedBesideSteps) {
+  for (const char *zero : {"stage=0", "stage=3", "stage=2,strategy=whole"}) {
+    const std::string path = absl::StrCat(testing::TempDir(), "/beside");
+    std::vector<int64_t> copied(3, 0);
+    absl::Status status = differential::onRanks(3, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
+      auto body = [&](Session &session, auto &, auto &) {
+        absl::Status status = steps(session, 1);
+        const std::map<std::string, std::string> before = valuesOf(session);
+        auto saved = session.beginSave(path);
+        if (!saved.ok())
+          return saved.status();
+        status.Update(steps(session, 2));
+        EXPECT_NE(valuesOf(session), before);
+        status.Update((*saved)->finish());
+        status.Update(session.loadVariables(path));
+        EXPECT_EQ(valuesOf(session), before);
+        const MemoryReport memory = session.memoryReport("train");
+        copied[ranks.rank()] = memory.snapshotBytes;
+        EXPECT_EQ(memory.peakBytes(),
+                  memory.persistentBytes + memory.arenaBytes + memory.interfaceBytes + memory.snapshotBytes);
+        return status;
+      };
+      return withSession(model(3, false), zero, device, ranks, body, /*savesBeside=*/true);
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    // Weights and biases of f32 with two states each, the rate, and two powers of betas in f64.
+    EXPECT_EQ(copied[0] + copied[1] + copied[2], (13 * 7 + 7 + 7 * 5 + 5) * 3 * 4 + 4 + 2 * 8) << zero;
+  }
+}
+
+TEST(Variables, AreSavedBesideStepsOfASessionThatWasToldSo) {
+  absl::Status status = differential::onRanks(2, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
+    return withSession(model(2, false), "stage=1", device, ranks,
+                       [&](Session &session, auto &, auto &) { return session.beginSave("never").status(); });
+  });
+  EXPECT_THAT(std::string(status.message()), HasSubstr("set SessionOptions::savesBeside"));
 }
 
 TEST(Variables, OfAnotherShapeAreNotTaken) {

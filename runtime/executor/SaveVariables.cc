@@ -1,0 +1,145 @@
+// Variables to one file that all ranks write: at once, or beside what goes on, from a copy.
+#include "runtime/executor/SaveVariables.h"
+
+#include "runtime/executor/Variables.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include <chrono>
+#include <optional>
+
+namespace splitcast::runtime {
+
+namespace {
+
+constexpr char kWhat[] = "saving variables";
+
+std::vector<TensorToStore> tensorsOf(const std::vector<const VariableInfo *> &variables) {
+  std::vector<TensorToStore> tensors;
+  for (const VariableInfo *variable : variables)
+    tensors.push_back({variable->name, variable->type, variable->shape});
+  return tensors;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+absl::StatusOr<SafetensorsWriter> Variables::openWriter(const std::string &path) {
+  const std::vector<TensorToStore> tensors = tensorsOf(stored());
+  std::optional<SafetensorsWriter> writer;
+  absl::Status status;
+  auto take = [&](absl::StatusOr<SafetensorsWriter> made) {
+    status = made.status();
+    if (made.ok())
+      writer.emplace(*std::move(made));
+  };
+  if (communicator.rank() == 0)
+    take(SafetensorsWriter::create(path, tensors));
+  if (status = agree(status, kWhat); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> names =
+      communicator.exchange(writer ? writer->temporaryPath() : "", {kWhat});
+  if (!names.ok())
+    return names.status();
+  if (!writer)
+    take(SafetensorsWriter::attach((*names)[0], tensors));
+  if (status = agree(status, kWhat); !status.ok())
+    return status;
+  return *std::move(writer);
+}
+
+absl::Status Variables::commit(SafetensorsWriter &writer, const absl::Status &mine) {
+  if (absl::Status status = agree(mine, kWhat); !status.ok())
+    return status;
+  absl::StatusOr<std::vector<std::string>> written =
+      communicator.exchange(absl::StrCat(writer.writtenBytes()), {kWhat});
+  if (!written.ok())
+    return written.status();
+  int64_t others = 0;
+  for (size_t rank = 1; rank < written->size(); ++rank) {
+    int64_t bytes = 0;
+    (void)absl::SimpleAtoi((*written)[rank], &bytes);
+    others += bytes;
+  }
+  return agree(communicator.rank() == 0 ? writer.commit(others) : absl::OkStatus(), kWhat);
+}
+
+absl::Status Variables::savePieces(const VariableInfo &variable, SafetensorsWriter &writer) {
+  const int64_t bytes = bytesOf(variable.type);
+  std::vector<char> data;
+  return forEachPart(variable, [&](const Part &part) {
+    data.resize(part.count * bytes);
+    absl::Status status = device.download(data.data(), pieceOf(variable).slice(part.begin * bytes, part.count * bytes));
+    for (const sbp::Run &run : part.runs)
+      if (status.ok())
+        status = writer.write(variable.name, run.logical, data.data() + run.local * bytes, run.count);
+    return status;
+  });
+}
+
+absl::Status Variables::save(const std::string &path) {
+  absl::StatusOr<SafetensorsWriter> writer = openWriter(path);
+  if (!writer.ok())
+    return writer.status();
+  absl::Status status;
+  for (const VariableInfo *variable : stored())
+    if (status.ok() && variable->ownsPieces)
+      status = savePieces(*variable, *writer);
+  if (status.ok())
+    status = writer->flush();
+  return commit(*writer, status);
+}
+
+//===----------------------------------------------------------------------===//
+// Beside what goes on
+//===----------------------------------------------------------------------===//
+
+int64_t Variables::snapshotBytes() const {
+  int64_t bytes = 0;
+  for (const VariableInfo *variable : stored())
+    bytes += variable->ownsPieces ? variable->pieceElements() * bytesOf(variable->type) : 0;
+  return bytes;
+}
+
+absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::string &path) {
+  absl::StatusOr<SafetensorsWriter> writer = openWriter(path);
+  if (!writer.ok())
+    return writer.status();
+  snapshot.resize(snapshotBytes());
+  absl::Status status;
+  std::vector<PendingSave::Piece> pieces;
+  int64_t at = 0;
+  for (const VariableInfo *variable : stored()) {
+    if (!variable->ownsPieces)
+      continue;
+    pieces.push_back({variable, snapshot.data() + at});
+    status.Update(readPieces(*variable, snapshot.data() + at));
+    at += variable->pieceElements() * bytesOf(variable->type);
+  }
+  if (status = agree(status, kWhat); !status.ok())
+    return status;
+  return std::unique_ptr<PendingSave>(new PendingSave(*this, *std::move(writer), std::move(pieces)));
+}
+
+PendingSave::PendingSave(Variables &variables, SafetensorsWriter opened, std::vector<Piece> pieces)
+    : variables(variables), writer(std::move(opened)) {
+  writing = std::async(std::launch::async, [this, pieces = std::move(pieces)] {
+    absl::Status status;
+    for (const Piece &piece : pieces)
+      for (const sbp::Run &run : piece.variable->pieces)
+        if (status.ok())
+          status = writer.write(piece.variable->name, run.logical,
+                                piece.data + run.local * bytesOf(piece.variable->type), run.count);
+    return status.ok() ? writer.flush() : status;
+  });
+}
+
+bool PendingSave::isWritten() const { return writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+
+absl::Status PendingSave::finish() { return variables.commit(writer, writing.get()); }
+
+} // namespace splitcast::runtime
