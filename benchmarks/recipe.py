@@ -1,8 +1,9 @@
 """Runs the recipe in Splitcast and in PyTorch, in turns, and prints step times, their ratios, and peak memory.
 
     python3 benchmarks/recipe.py --python=PYTHON [--ranks=2] [--rounds=3] [--steps=12] [--stage=1] [--mode=zero1]
+                                 [--compute-type=own|bf16]
 
-PYTHON is one that has PyTorch. Run from the root of the project, after `bazel build //examples/recipe`.
+PYTHON is one that has PyTorch. Both sides compute in f32, or in bf16 with weights, state and sums over ranks in f32. Run from the root of the project, after `bazel build //examples/recipe`.
 """
 import argparse
 import json
@@ -22,6 +23,7 @@ def parseArguments():
     parser.add_argument("--steps", type=int, default=12, help="counted steps per round")
     parser.add_argument("--stage", type=int, default=1)
     parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1")
+    parser.add_argument("--compute-type", choices=["own", "bf16"], default="own")
     parser.add_argument("--recipe", default="bazel-bin/examples/recipe/recipe")
     parser.add_argument("--peer", default=beside("torch_recipe.py"))
     return parser.parse_args()
@@ -30,7 +32,8 @@ def parseArguments():
 def runSplitcast(arguments):
     """(seconds of each counted step, high-water mark in MB)"""
     steps = WARMUP + arguments.steps
-    text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}", f"--enable-zero=stage={arguments.stage}"])
+    text = run(mpirun(arguments.ranks) + [arguments.recipe, f"--steps={steps}",
+                                          f"--enable-zero=stage={arguments.stage},compute-type={arguments.compute_type}"])
     seconds = [float(value) for value in re.findall(r"^step \d+: loss \S+, (\S+) s,", text, re.MULTILINE)]
     peaks = [float(value) for value in re.findall(r", after (\S+) MB", text)]
     if len(seconds) != steps or not peaks:
@@ -41,7 +44,7 @@ def runSplitcast(arguments):
 def runTorch(arguments):
     text = run(torchrun(arguments.python, arguments.ranks) +
                [arguments.python, arguments.peer, f"--mode={arguments.mode}", f"--steps={arguments.steps}",
-                f"--warmup={WARMUP}"])
+                f"--warmup={WARMUP}", f"--dtype={'bf16' if arguments.compute_type == 'bf16' else 'f32'}"])
     result = json.loads(text.strip().split("\n")[-1])
     return result["seconds"], result["peak_mb"]
 

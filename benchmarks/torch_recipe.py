@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 def parseArguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=["ddp", "zero1"], default="zero1", help="zero1: with ZeroRedundancyOptimizer")
+    parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32", help="bf16: by autocasting")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--warmup", type=int, default=3, help="steps before those that are counted")
     parser.add_argument("--layers", type=int, default=20)
@@ -33,11 +34,12 @@ def makeOptimizer(mode, parameters):
     return torch.optim.Adam(parameters, lr=0.01)
 
 
-def trainStep(net, optimizer, x, target):
+def trainStep(net, optimizer, x, target, dtype):
     """Seconds from all ranks ready to all ranks done, and the loss."""
     dist.barrier()
     begin = time.perf_counter()
-    loss = torch.nn.functional.mse_loss(net(x), target)
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bf16"):
+        loss = torch.nn.functional.mse_loss(net(x), target)
     loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -56,7 +58,8 @@ def main():
     generator = torch.Generator().manual_seed(1 + dist.get_rank())
     x = torch.randn(arguments.batch, arguments.width, generator=generator)
     target = torch.randn(arguments.batch, arguments.width, generator=generator)
-    steps = [trainStep(net, optimizer, x, target) for _ in range(arguments.warmup + arguments.steps)]
+    steps = [trainStep(net, optimizer, x, target, arguments.dtype)
+             for _ in range(arguments.warmup + arguments.steps)]
     if dist.get_rank() == 0:
         # ru_maxrss is in units of 1024 bytes.
         peakMb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
