@@ -183,14 +183,18 @@ Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {
   const int64_t perRow = sbp::numElements(shape) / shape.front();
   if (perRow == 0)
     return builder->fail("is a mean of no elements");
-  Tensor counts = notEqual(present, 0, at);
+  // Wide, since a small float holds no large number of elements, nor their sum.
+  const ElementType wide = x.type() == ElementType::F64 ? ElementType::F64 : ElementType::F32;
+  auto as = [&](const Tensor &value, ElementType type) { return value.type() == type ? value : cast(value, type, at); };
+  Tensor counts = as(notEqual(present, 0, at), wide);
+  if (!counts.isValid())
+    return counts;
   sbp::Shape ofRows(shape.size(), 1);
   ofRows.front() = shape.front();
-  auto element = mlir::getElementTypeOrSelf(valueOf(x).getType());
-  Tensor zero = builder->make<nn::ConstantOp>(mlir::RankedTensorType::get({}, element), builder->number(0.0));
-  Tensor total = sum(select(reshape(counts, ofRows, at), x, zero, at), at);
-  Tensor number = cast(scale(sum(counts, at), static_cast<double>(perRow), at), x.type(), at);
-  return div(total, number, at);
+  Tensor zero = builder->make<nn::ConstantOp>(mlir::RankedTensorType::get({}, toMlir(&builder->state.context, wide)),
+                                              builder->number(0.0));
+  Tensor total = sum(select(reshape(counts, ofRows, at), as(x, wide), zero, at), at);
+  return as(div(total, scale(sum(counts, at), static_cast<double>(perRow), at), at), x.type());
 }
 
 Tensor softmax(const Tensor &x, Caller at) { return unary<nn::SoftmaxOp>("softmax", at, x); }

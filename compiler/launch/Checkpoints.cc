@@ -310,8 +310,11 @@ absl::Status Checkpoints::complete() {
   absl::Status status;
   if (launch->rank() == 0) {
     status = writeAll(manifestPath(options->directory, step), manifest->text());
+    std::error_code ignored; // of a file that nothing says is whole, and that fills the disk
     if (status.ok())
       status = removeOld(step);
+    else
+      std::filesystem::remove(variablesPath(options->directory, step), ignored);
   }
   return launch->agree(status, "writing of a checkpoint");
 }

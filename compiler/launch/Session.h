@@ -142,7 +142,8 @@ public:
                                                                const std::vector<runtime::Renaming> &renamings) = 0;
 
   /// What the file and the module both have, state of optimizers included; the rest stays as it is. For a model of
-  /// which other variables are trained than when the file was saved.
+  /// which other variables are trained than when the file was saved. Counts and rates are the file's where any state
+  /// is; where none is, they begin anew, too.
   ///   Errors  InvalidArgument: what both have differs in shape or type, or they have nothing in common.
   virtual absl::StatusOr<runtime::LoadedVariables> loadKnown(const std::string &path) = 0;
   /// Likewise from a session of the same ranks, which has compiled another module or otherwise: by parts, whatever

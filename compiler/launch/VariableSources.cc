@@ -55,6 +55,10 @@ absl::Status VariableSources::loadKnown(Session &session, int64_t rank) const {
   if (loaded.ok() && rank == 0) {
     say(known, loaded->kept, "variable is not in it and begins anew", "variables are not in it and begin anew");
     say(known, loaded->unused, "tensor is not used", "tensors are not used");
+    if (!loaded->kept.empty())
+      fprintf(stderr,
+              "what is trained anew beside what goes on is best a group of its own, whose counts and rate begin "
+              "anew, too\n");
   }
   return loaded.status();
 }

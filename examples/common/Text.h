@@ -54,7 +54,8 @@ private:
   int64_t samples;
 };
 
-/// One behind the other, each token but the first predicted once: windows of `length` tokens begin every `length` - 1.
+/// One behind the other: windows of `length` tokens begin every `length` - 1, so that none is predicted twice. What is
+/// left at the end and makes no window is left out.
 class SequentialWindows : public Windows {
 public:
   SequentialWindows(const runtime::TokenFile &tokens, int64_t length) : Windows(tokens, length), stride(length - 1) {}

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <chrono>
+#include <new>
 #include <optional>
 
 namespace splitcast::runtime {
@@ -106,18 +107,26 @@ int64_t Variables::snapshotBytes() const {
 }
 
 absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::string &path) {
+  absl::Status status;
+  if (isSaving)
+    status = absl::FailedPreconditionError("variables are being saved; finish that first");
+  else if (!snapshot)
+    snapshot.reset(new (std::nothrow) char[snapshotBytes()]);
+  if (status.ok() && !snapshot)
+    status = absl::ResourceExhaustedError(absl::StrCat("has no memory for copies of its variables, ", snapshotBytes(),
+                                                       " bytes; save them without, or give more ranks"));
+  if (status = agree(status, kWhat); !status.ok())
+    return status;
   absl::StatusOr<SafetensorsWriter> writer = openWriter(path);
   if (!writer.ok())
     return writer.status();
-  snapshot.resize(snapshotBytes());
-  absl::Status status;
   std::vector<PendingSave::Piece> pieces;
   int64_t at = 0;
   for (const VariableInfo *variable : stored()) {
     if (!variable->ownsPieces)
       continue;
-    pieces.push_back({variable, snapshot.data() + at});
-    status.Update(readPieces(*variable, snapshot.data() + at));
+    pieces.push_back({variable, snapshot.get() + at});
+    status.Update(readPieces(*variable, snapshot.get() + at));
     at += variable->pieceElements() * bytesOf(variable->type);
   }
   if (status = agree(status, kWhat); !status.ok())
@@ -127,6 +136,7 @@ absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::str
 
 PendingSave::PendingSave(Variables &variables, SafetensorsWriter opened, std::vector<Piece> pieces)
     : variables(variables), writer(std::move(opened)) {
+  variables.isSaving = true;
   writing = std::async(std::launch::async, [this, pieces = std::move(pieces)] {
     absl::Status status;
     for (const Piece &piece : pieces)
@@ -136,6 +146,12 @@ PendingSave::PendingSave(Variables &variables, SafetensorsWriter opened, std::ve
                                 piece.data + run.local * bytesOf(piece.variable->type), run.count);
     return status.ok() ? writer.flush() : status;
   });
+}
+
+PendingSave::~PendingSave() {
+  if (writing.valid())
+    writing.wait();
+  variables.isSaving = false;
 }
 
 bool PendingSave::isWritten() const { return writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }

@@ -15,6 +15,7 @@ struct VariableInfo;
 /// at a time; the variables outlive it. Destroying it waits for the thread; without finish() there is no file.
 class PendingSave {
 public:
+  ~PendingSave();
   /// Whether this rank's pieces are on the disk, or cannot be written.
   bool isWritten() const;
   /// Waits for that, on all ranks, and gives the file its name. Every rank calls it, once.

@@ -49,6 +49,7 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
   info.offsetBytes = offsetBytes;
   info.init = op.getInitAttr();
   info.isCarried = op.getCarried();
+  info.isState = op.getStateOf().has_value();
   info.isWeight = !op.getStateOf() && !(op.getFrozen() && info.shape.empty());
   return info;
 }
@@ -375,8 +376,12 @@ absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
   LoadedVariables result;
   std::vector<Stored> known;
-  for (const VariableInfo *variable : stored())
-    if (file.ok() && file->find(variable->name))
+  const auto isThere = [&](const VariableInfo *variable) { return file.ok() && file->find(variable->name); };
+  const auto isKnownState = [&](const VariableInfo *variable) { return variable->isState && isThere(variable); };
+  const std::vector<const VariableInfo *> all = stored();
+  const bool hasState = std::any_of(all.begin(), all.end(), isKnownState);
+  for (const VariableInfo *variable : all)
+    if (isThere(variable) && (hasState || variable->isWeight))
       known.push_back({variable, variable->name});
     else
       result.kept.push_back(variable->name);
@@ -385,7 +390,7 @@ absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
       result.unused.push_back(tensor.name);
   absl::Status status = file.status();
   if (status.ok() && known.empty())
-    status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has none of the module's ", stored().size(),
+    status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has none of the module's ", all.size(),
                                                      " variables; load a file that was saved from a similar model"));
   if (status.ok())
     status = checkAll(*file, known);

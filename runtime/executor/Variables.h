@@ -17,6 +17,7 @@
 
 #include "absl/functional/function_ref.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,8 @@ struct VariableInfo {
   int64_t offsetBytes = 0; ///< of the piece in the persistent space
   mlir::Attribute init;
   bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
-  bool isWeight = true;   ///< no state of an optimizer, and no count or rate (a frozen scalar)
+  bool isState = false;   ///< of an optimizer, for one variable
+  bool isWeight = true;   ///< no such state, and no count or rate (a frozen scalar)
 
   int64_t pieceElements() const;
 };
@@ -80,7 +82,7 @@ public:
   absl::Status load(const std::string &path);
   /// Weights alone; the names of tensors of the file that are none.
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
-  /// What the file and the module both have.
+  /// What the file and the module both have; counts and rates only together with state that they belong to.
   absl::StatusOr<LoadedVariables> loadKnown(const std::string &path);
 
 private:
@@ -125,7 +127,8 @@ private:
   Communicator &communicator;
   Buffer persistent;
   std::vector<VariableInfo> variables;
-  std::vector<char> snapshot; ///< of beginSave
+  std::unique_ptr<char[]> snapshot; ///< of beginSave; null before the first
+  bool isSaving = false;            ///< a PendingSave is there
 };
 
 } // namespace splitcast::runtime

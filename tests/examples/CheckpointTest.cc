@@ -256,6 +256,10 @@ TEST(Weights, OfAModelThatTrainsMore) {
                                                  "h0.up.weight.exp_avg, h0.up.weight.exp_avg_sq"))
       << said.describe();
   writeFile(directory + "/all", *variables.begin());
+  // With no state in common, counts and rates begin anew: the first update is that of fresh adapters.
+  const std::vector<std::string> fresh = {"--adapters=1", "--load-known=all", "--save-variables=fresh"};
+  const JobResult adapted = runIn(directory, 2, gptOf(2, "1", 0, fresh));
+  EXPECT_TRUE(absl::StrContains(adapted.describe(), "optimizer.beta1_power, ")) << adapted.describe();
   const JobResult less = runIn(directory, 2, gptOf(2, "1", 0, {"--load-known=all", "--freeze=h0.up.bias"}));
   EXPECT_TRUE(absl::StrContains(less.describe(), "'all': 2 tensors are not used: h0.up.bias.exp_avg, "
                                                  "h0.up.bias.exp_avg_sq"))

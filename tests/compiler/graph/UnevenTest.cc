@@ -133,6 +133,32 @@ TEST(Uneven, StepsHaveTheBitsOfStageZeroAndTheValuesOfTheirSize) {
     }
 }
 
+/// f16 holds no number of elements above 65504.
+TEST(Uneven, MeansOfManySmallFloatsAreNoNumberOfThem) {
+  Graph graph({"cpu", {{"dp", 1}}});
+  graph.function("mean");
+  Tensor x = cast(graph.input("x", ElementType::F32, {2, 40000}), ElementType::F16);
+  graph.output("mean", cast(meanOfPresent(x, graph.input("present", ElementType::I64, {2})), ElementType::F32));
+  const std::string text = *graph.text();
+  absl::Status status = differential::onRanks(1, "", [&](runtime::Device &device, runtime::Communicator &job) {
+    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    auto session = Session::create(*source, {}, device, job);
+    if (!session.ok())
+      return session.status();
+    const std::vector<float> x(80000, 0.0625F);
+    const std::vector<int64_t> present(2, 1);
+    absl::Status status = (*session)->setInput("mean", 0, x.data());
+    status.Update((*session)->setInput("mean", 1, present.data()));
+    status.Update((*session)->run("mean"));
+    float mean = 0;
+    status.Update((*session)->getOutput("mean", 0, &mean));
+    EXPECT_EQ(mean, 0.0625F);
+    return status;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(Uneven, PresentIsAnIntegerForEachRow) {
   for (const auto &[shape, type] : {std::pair<sbp::Shape, ElementType>{{5}, ElementType::I32},
                                     {{4, 1}, ElementType::I64},
