@@ -135,6 +135,23 @@ TEST(Variables, EveryRankKnowsWhoseTheyAre) {
                 }).ok());
 }
 
+/// What both have is the other's, and the first layer's state, which only this one has, as it was made.
+absl::Status take(Session &session, Session &frozen) {
+  const std::map<std::string, std::string> before = valuesOf(frozen);
+  auto taken = session.takeVariables(frozen);
+  if (!taken.ok())
+    return taken.status();
+  EXPECT_THAT(taken->kept, ElementsAre("first.bias.exp_avg", "first.bias.exp_avg_sq", "first.weight.exp_avg",
+                                       "first.weight.exp_avg_sq"));
+  EXPECT_THAT(taken->unused, ElementsAre());
+  std::map<std::string, std::string> after = valuesOf(session);
+  for (const auto &[name, value] : before)
+    EXPECT_EQ(after[name], value) << name;
+  EXPECT_NE(after["second.weight.exp_avg"], std::string(7 * 5 * 4, '\0'));
+  EXPECT_EQ(after["first.weight.exp_avg"], std::string(13 * 7 * 4, '\0'));
+  return absl::OkStatus();
+}
+
 /// A layer is trained from the second session on: what both have goes on, its own state begins anew, and the values do
 /// not depend on how either divides them.
 TEST(Variables, AreTakenFromAnotherSession) {
@@ -143,22 +160,11 @@ TEST(Variables, AreTakenFromAnotherSession) {
     absl::Status status = differential::onRanks(3, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
       return withSession(model(3, true), zero, device, ranks, [&](Session &frozen, auto &, auto &) {
         absl::Status status = steps(frozen, 3);
-        const std::map<std::string, std::string> before = valuesOf(frozen);
         status.Update(withSession(model(3, false), "stage=3", device, ranks, [&](Session &session, auto &, auto &) {
-          auto taken = session.takeVariables(frozen);
-          if (!taken.ok())
-            return taken.status();
-          EXPECT_THAT(taken->kept, ElementsAre("first.bias.exp_avg", "first.bias.exp_avg_sq", "first.weight.exp_avg",
-                                               "first.weight.exp_avg_sq"));
-          EXPECT_THAT(taken->unused, ElementsAre());
-          std::map<std::string, std::string> after = valuesOf(session);
-          for (const auto &[name, value] : before)
-            EXPECT_EQ(after[name], value) << name;
-          EXPECT_NE(after["second.weight.exp_avg"], std::string(7 * 5 * 4, '\0'));
-          EXPECT_EQ(after["first.weight.exp_avg"], std::string(13 * 7 * 4, '\0'));
-          absl::Status status = steps(session, 2);
-          after = valuesOf(session);
-          EXPECT_NE(after["first.weight"], before.at("first.weight"));
+          absl::Status status = take(session, frozen);
+          status.Update(steps(session, 2));
+          const std::map<std::string, std::string> after = valuesOf(session);
+          EXPECT_NE(after.at("first.weight"), valuesOf(frozen).at("first.weight"));
           if (ranks.rank() == 0) {
             first = first.empty() ? after : first;
             EXPECT_TRUE(after == first) << zero;
