@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace splitcast {
 
@@ -182,6 +183,19 @@ absl::StatusOr<double> Training::validate() {
   return sum / static_cast<double>(validation.batches);
 }
 
+/// A step whose gradients are not finite has spoilt all variables, but where it is left out, as with a scaled loss.
+absl::Status Training::checkFinite(double loss) const {
+  const std::vector<Session::Variable> variables = compiled->variables();
+  const bool isLeftOut = std::any_of(variables.begin(), variables.end(), [](const Session::Variable &variable) {
+    return variable.name == "optimizer.loss_scale";
+  });
+  if (std::isfinite(loss) || isLeftOut)
+    return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat("the loss is ", loss,
+                                            ", which no step goes on from; lower the learning "
+                                            "rate, or clip gradients, and begin at the last checkpoint"));
+}
+
 absl::StatusOr<StepResult> Training::runStep(int64_t step) {
   const absl::Time begin = absl::Now();
   absl::StatusOr<double> loss = lossOf("train", batches, step);
@@ -190,7 +204,8 @@ absl::StatusOr<StepResult> Training::runStep(int64_t step) {
   const bool isTime = validation.every > 0 && (step + 1) % validation.every == 0;
   if (loss.ok() && isTime)
     validated = validate();
-  for (const absl::Status &status : {loss.status(), validated.status()})
+  const absl::Status finite = loss.ok() ? checkFinite(*loss) : absl::OkStatus();
+  for (const absl::Status &status : {loss.status(), finite, validated.status()})
     if (!status.ok())
       return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
   return StepResult{step + 1, seconds, *loss, isTime ? std::optional<double>(*validated) : std::nullopt};

@@ -81,6 +81,7 @@ private:
   absl::Status writeInputs();
   absl::StatusOr<double> lossOf(const std::string &function, const BatchMaker &maker, int64_t batch);
   absl::Status feed(const std::string &function, const BatchMaker &maker, int64_t batch);
+  absl::Status checkFinite(double loss) const;
   absl::StatusOr<StepResult> runStep(int64_t step);
   absl::StatusOr<double> validate();
   absl::Status writeLosses();
