@@ -46,13 +46,15 @@ std::string communicationText(const CommunicationReport &communication) {
   return text.empty() ? "no communication\n" : text;
 }
 
+namespace {
+
 /// What a rank says of a function to the others.
 struct Costs {
   int64_t peakBytes = 0, bytesSent = 0;
 };
 
 /// Of all functions, in the order of Session::functions.
-static std::vector<Costs> costsOf(const Session &session) {
+std::vector<Costs> costsOf(const Session &session) {
   std::vector<Costs> all;
   for (const std::string &function : session.functions()) {
     all.push_back({session.memoryReport(function).peakBytes()});
@@ -63,8 +65,7 @@ static std::vector<Costs> costsOf(const Session &session) {
 }
 
 /// By rank.
-static absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &session,
-                                                                  runtime::Communicator &ranks) {
+absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &session, runtime::Communicator &ranks) {
   std::string mine;
   for (const Costs &costs : costsOf(session))
     absl::StrAppend(&mine, costs.peakBytes, " ", costs.bytesSent, " ");
@@ -82,7 +83,7 @@ static absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session 
 }
 
 /// "0.089 MB to 0.281 MB (rank 1)", of one of a function's costs; empty where all ranks have the same.
-static std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t function, int64_t Costs::*cost) {
+std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t function, int64_t Costs::*cost) {
   auto of = [&](size_t rank) { return all[rank][function].*cost; };
   size_t least = 0, most = 0;
   for (size_t rank = 1; rank < all.size(); ++rank) {
@@ -93,7 +94,7 @@ static std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t
                                : absl::StrCat(megabytes(of(least)), " to ", megabytes(of(most)), " (rank ", most, ")");
 }
 
-static absl::StatusOr<std::string> reportText(const Session &session, runtime::Communicator &ranks) {
+absl::StatusOr<std::string> reportText(const Session &session, runtime::Communicator &ranks) {
   absl::StatusOr<std::vector<std::vector<Costs>>> all = costsOfAll(session, ranks);
   if (!all.ok())
     return all.status();
@@ -120,6 +121,8 @@ static absl::StatusOr<std::string> reportText(const Session &session, runtime::C
   }
   return text;
 }
+
+} // namespace
 
 absl::Status printReport(const Session &session, runtime::Communicator &ranks) {
   absl::StatusOr<std::string> text = reportText(session, ranks);

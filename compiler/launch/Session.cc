@@ -7,7 +7,6 @@
 #include "runtime/executor/StoredType.h"
 #include "runtime/executor/Variables.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -301,6 +300,32 @@ public:
     return status.ok() ? state->loadKnown(path) : absl::StatusOr<runtime::LoadedVariables>(status);
   }
 
+  absl::StatusOr<runtime::LoadedVariables> takeVariables(Session &other) override {
+    std::map<std::string, Variable> theirs;
+    for (Variable &variable : other.variables())
+      theirs.emplace(variable.name, std::move(variable));
+    runtime::LoadedVariables result;
+    const std::vector<const runtime::VariableInfo *> known =
+        state->known([&](const std::string &name) { return theirs.count(name) > 0; }, result.kept);
+    for (const runtime::VariableInfo *mine : known)
+      if (const Variable &their = theirs.at(mine->name); their.type != mine->type || their.shape != mine->shape)
+        return absl::InvalidArgumentError(absl::StrCat("variable @", mine->name,
+                                                       " is taken from a session in which it "
+                                                       "has another shape or type; rename one of them"));
+    kept.forget();
+    for (const runtime::VariableInfo *mine : known)
+      if (absl::Status status = other.streamVariable(
+              mine->name, std::nullopt,
+              [&](const sbp::Interval &part, const void *data) { return state->writeElements(*mine, part, data); });
+          !status.ok())
+        return status;
+    for (const runtime::VariableInfo &mine : state->all())
+      theirs.erase(mine.name);
+    for (const auto &[name, variable] : theirs)
+      result.unused.push_back(name);
+    return result;
+  }
+
   //--- Reports ------------------------------------------------------------------------------------------------------//
 
   MemoryReport memoryReport(const std::string &name) const override {
@@ -450,35 +475,6 @@ private:
 };
 
 } // namespace
-
-absl::StatusOr<runtime::LoadedVariables> Session::takeVariables(Session &other) {
-  std::map<std::string, Variable> theirs;
-  for (Variable &variable : other.variables())
-    theirs.emplace(variable.name, std::move(variable));
-  runtime::LoadedVariables result;
-  for (const Variable &mine : variables()) {
-    auto found = theirs.find(mine.name);
-    if (found == theirs.end()) {
-      result.kept.push_back(mine.name);
-      continue;
-    }
-    if (found->second.type != mine.type || found->second.shape != mine.shape)
-      return absl::InvalidArgumentError(absl::StrCat("variable @", mine.name,
-                                                     " is taken from a session in which it has "
-                                                     "another shape or type; rename one of them"));
-    theirs.erase(found);
-  }
-  for (const auto &[name, variable] : theirs)
-    result.unused.push_back(name);
-  for (const Variable &mine : variables())
-    if (!absl::c_linear_search(result.kept, mine.name))
-      if (absl::Status status = other.streamVariable(
-              mine.name, std::nullopt,
-              [&](const sbp::Interval &part, const void *data) { return writeElements(mine.name, part, data); });
-          !status.ok())
-        return status;
-  return result;
-}
 
 absl::Status Session::setInput(const std::string &function, size_t index, const void *piece) {
   absl::StatusOr<absl::Span<std::byte>> to = inputPiece(function, index);

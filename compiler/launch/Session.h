@@ -148,7 +148,7 @@ public:
   virtual absl::StatusOr<runtime::LoadedVariables> loadKnown(const std::string &path) = 0;
   /// Likewise from a session of the same ranks, which has compiled another module or otherwise: by parts, whatever
   /// either divides. Every rank calls it.
-  absl::StatusOr<runtime::LoadedVariables> takeVariables(Session &other);
+  virtual absl::StatusOr<runtime::LoadedVariables> takeVariables(Session &other) = 0;
 
   //--- What is known before anything runs ---------------------------------------------------------------------------//
 

@@ -53,7 +53,7 @@ void say(const std::string &path, const std::vector<std::string> &names, const c
 absl::Status VariableSources::loadKnown(Session &session, int64_t rank) const {
   absl::StatusOr<runtime::LoadedVariables> loaded = session.loadKnown(known);
   if (loaded.ok() && rank == 0) {
-    say(known, loaded->kept, "variable is not in it and begins anew", "variables are not in it and begin anew");
+    say(known, loaded->kept, "variable begins anew", "variables begin anew");
     say(known, loaded->unused, "tensor is not used", "tensors are not used");
     if (!loaded->kept.empty())
       fprintf(stderr,

@@ -100,12 +100,7 @@ void DropoutOp::setPart(OpBuilder &builder, Value number, int64_t dim) {
   int64_t elements = type.getDimSize(dim);
   for (int64_t extent : getGlobalShape().value_or(type.getShape()).drop_front(dim + 1))
     elements *= extent;
-  Value each =
-      builder.create<ConstantOp>(getLoc(), number.getType(), builder.getF64FloatAttr(static_cast<double>(elements)));
-  Value from = builder.create<MulOp>(getLoc(), number, each);
-  if (Value before = getFrom())
-    from = builder.create<AddOp>(getLoc(), before, from);
-  getFromMutable().assign(from);
+  getFromMutable().assign(partBegin(builder, getLoc(), number, elements, getFrom()));
 }
 
 SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {

@@ -97,6 +97,10 @@ mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ran
 /// Whether `pattern`, of which each star stands for any characters, is of all of `text`.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef text);
 
+/// Where part `number` of parts of `each` numbers begins, an i64; `before` is added, if there.
+mlir::Value partBegin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number, int64_t each,
+                      mlir::Value before);
+
 /// A constant of an element type, float or integer.
 mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
 

@@ -69,6 +69,11 @@ Value splitcast::nn::splat(OpBuilder &builder, Location loc, Type type, double v
   return builder.create<ConstantOp>(loc, undecided(type), builder.getF64FloatAttr(value));
 }
 
+Value splitcast::nn::partBegin(OpBuilder &builder, Location loc, Value number, int64_t each, Value before) {
+  Value begin = builder.create<MulOp>(loc, number, splat(builder, loc, number.getType(), static_cast<double>(each)));
+  return before ? builder.create<AddOp>(loc, before, begin).getResult() : begin;
+}
+
 Value splitcast::nn::sumToShape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t missing = type.getRank() - shape.size();

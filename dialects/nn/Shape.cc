@@ -115,12 +115,7 @@ void IotaOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t>) { setOffset(
 void IotaOp::setPart(OpBuilder &builder, Value number, int64_t dim) {
   if (dim != static_cast<int64_t>(getDim()))
     return;
-  auto extent = static_cast<double>(getResult().getType().getDimSize(dim));
-  Value each = builder.create<ConstantOp>(getLoc(), number.getType(), builder.getF64FloatAttr(extent));
-  Value from = builder.create<MulOp>(getLoc(), number, each);
-  if (Value before = getFrom())
-    from = builder.create<AddOp>(getLoc(), before, from);
-  getFromMutable().assign(from);
+  getFromMutable().assign(partBegin(builder, getLoc(), number, getResult().getType().getDimSize(dim), getFrom()));
 }
 
 SmallVector<Value> IotaOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {

@@ -185,11 +185,13 @@ absl::StatusOr<double> Training::validate() {
 
 /// A step whose gradients are not finite has spoilt all variables, but where it is left out, as with a scaled loss.
 absl::Status Training::checkFinite(double loss) const {
+  if (std::isfinite(loss))
+    return absl::OkStatus();
   const std::vector<Session::Variable> variables = compiled->variables();
   const bool isLeftOut = std::any_of(variables.begin(), variables.end(), [](const Session::Variable &variable) {
     return variable.name == "optimizer.loss_scale";
   });
-  if (std::isfinite(loss) || isLeftOut)
+  if (isLeftOut)
     return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("the loss is ", loss,
                                             ", which no step goes on from; lower the learning "

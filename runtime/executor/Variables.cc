@@ -89,6 +89,21 @@ absl::StatusOr<const VariableInfo *> Variables::find(const std::string &name) co
   return absl::NotFoundError(absl::StrCat("the module has no variable @", name));
 }
 
+std::vector<const VariableInfo *> Variables::known(absl::FunctionRef<bool(const std::string &)> isThere,
+                                                   std::vector<std::string> &kept) const {
+  const std::vector<const VariableInfo *> all = stored();
+  const bool hasState = std::any_of(all.begin(), all.end(), [&](const VariableInfo *variable) {
+    return variable->isState && isThere(variable->name);
+  });
+  std::vector<const VariableInfo *> result;
+  for (const VariableInfo *variable : all)
+    if (isThere(variable->name) && (hasState || variable->isWeight))
+      result.push_back(variable);
+    else
+      kept.push_back(variable->name);
+  return result;
+}
+
 std::vector<VariableInfo> Variables::of(int64_t rank) const {
   std::vector<VariableInfo> result;
   for (const VariableInfo *variable : stored()) {
@@ -376,21 +391,15 @@ absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
   LoadedVariables result;
   std::vector<Stored> known;
-  const auto isThere = [&](const VariableInfo *variable) { return file.ok() && file->find(variable->name); };
-  const auto isKnownState = [&](const VariableInfo *variable) { return variable->isState && isThere(variable); };
-  const std::vector<const VariableInfo *> all = stored();
-  const bool hasState = std::any_of(all.begin(), all.end(), isKnownState);
-  for (const VariableInfo *variable : all)
-    if (isThere(variable) && (hasState || variable->isWeight))
-      known.push_back({variable, variable->name});
-    else
-      result.kept.push_back(variable->name);
+  const auto isThere = [&](const std::string &name) { return file.ok() && file->find(name) != nullptr; };
+  for (const VariableInfo *variable : this->known(isThere, result.kept))
+    known.push_back({variable, variable->name});
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (absl::StatusOr<const VariableInfo *> variable = find(tensor.name); !variable.ok() || (*variable)->isCarried)
       result.unused.push_back(tensor.name);
   absl::Status status = file.status();
   if (status.ok() && known.empty())
-    status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has none of the module's ", all.size(),
+    status = absl::InvalidArgumentError(absl::StrCat("file '", path, "' has none of the module's ", stored().size(),
                                                      " variables; load a file that was saved from a similar model"));
   if (status.ok())
     status = checkAll(*file, known);

@@ -63,6 +63,10 @@ public:
   /// Only these elements of the rank's pieces, in their local order.
   absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
   absl::Status writePieces(const VariableInfo &variable, const void *data);
+  /// Those that are there, by name, where others come from; but counts and rates only if some state is there that they
+  /// belong to. The names of all others are `kept`.
+  std::vector<const VariableInfo *> known(absl::FunctionRef<bool(const std::string &)> isThere,
+                                          std::vector<std::string> &kept) const;
   /// As another rank has them; see Session.
   std::vector<VariableInfo> of(int64_t rank) const;
   /// Whole variables; see Session.
@@ -82,7 +86,7 @@ public:
   absl::Status load(const std::string &path);
   /// Weights alone; the names of tensors of the file that are none.
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
-  /// What the file and the module both have; counts and rates only together with state that they belong to.
+  /// What the file and the module both have, as `known` says.
   absl::StatusOr<LoadedVariables> loadKnown(const std::string &path);
 
 private:

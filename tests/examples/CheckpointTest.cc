@@ -251,7 +251,7 @@ TEST(Weights, OfAModelThatTrainsMore) {
   EXPECT_EQ(losses.size(), 1U);
   EXPECT_EQ(variables.size(), 1U);
   const JobResult said = runIn(directory, 2, gptOf(2, "1", 0, {"--load-known=frozen"}));
-  EXPECT_TRUE(absl::StrContains(said.describe(), "'frozen': 4 variables are not in it and begin anew: "
+  EXPECT_TRUE(absl::StrContains(said.describe(), "'frozen': 4 variables begin anew: "
                                                  "h0.up.bias.exp_avg, h0.up.bias.exp_avg_sq, "
                                                  "h0.up.weight.exp_avg, h0.up.weight.exp_avg_sq"))
       << said.describe();

@@ -193,6 +193,19 @@ TEST(Gpt, CommunicatesEachGradientOnceAndTheLoss) {
   EXPECT_EQ(fromPartial, boxings);
 }
 
+/// Finishes the graph, and compiles it for rank 0.
+mlir::OwningOpRef<mlir::ModuleOp> rankZeroOf(Graph &graph, int stage, sbp::Strategy strategy) {
+  auto module = graph.finish();
+  EXPECT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.zero.policy.setStage(stage);
+  options.zero.policy.setStrategy(strategy);
+  auto global = compileGlobal(*module, options);
+  auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
+  EXPECT_TRUE(plans.ok()) << plans.status();
+  return *std::move(plans);
+}
+
 /// Rank 0's plan for a step at dp = 3.
 CommunicationReport communicationOf(int64_t batch, int stage, sbp::Strategy strategy,
                                     const Optimizer &optimizer = AdamW{1e-3}, const StepOptions &step = {}) {
@@ -204,15 +217,8 @@ CommunicationReport communicationOf(int64_t batch, int stage, sbp::Strategy stra
   Tensor loss = meanCrossEntropy(logits, reshape(next, {batch * 12}));
   graph.minimize(loss, optimizer, step);
   graph.output("loss", loss);
-  auto module = graph.finish();
-  EXPECT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.zero.policy.setStage(stage);
-  options.zero.policy.setStrategy(strategy);
-  auto global = compileGlobal(*module, options);
-  auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
-  EXPECT_TRUE(plans.ok()) << plans.status();
-  return reportCommunication(*(*plans)->getOps<exec::PlanOp>().begin());
+  auto plans = rankZeroOf(graph, stage, strategy);
+  return reportCommunication(*plans->getOps<exec::PlanOp>().begin());
 }
 
 std::string textOf(const CommunicationReport &report) {
@@ -299,16 +305,9 @@ FrozenCosts costsOfTheLastBlock(int stage, sbp::Strategy strategy) {
   graph.output("loss", loss);
   graph.freeze(
       {"wte.weight", "out.weight", "ln.*", "h0.*", "h1.*", "h2.*", "h3.*", "h4.*", "h5.*", "h6.*", "h7.*", "h8.*"});
-  auto module = graph.finish();
-  EXPECT_TRUE(module.ok()) << module.status();
-  CompileOptions options;
-  options.zero.policy.setStage(stage);
-  options.zero.policy.setStrategy(strategy);
-  auto global = compileGlobal(*module, options);
-  auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
-  EXPECT_TRUE(plans.ok()) << plans.status();
-  return {graph.parameters().trained, callsAndBytes(reportCommunication(*(*plans)->getOps<exec::PlanOp>().begin())),
-          MemoryReports(**plans).of(exec::entryPointsOf(**plans).front())};
+  auto plans = rankZeroOf(graph, stage, strategy);
+  return {graph.parameters().trained, callsAndBytes(reportCommunication(*plans->getOps<exec::PlanOp>().begin())),
+          MemoryReports(*plans).of(exec::entryPointsOf(*plans).front())};
 }
 
 // Gradients, states and reductions are the last block's. What is frozen is gathered where forward uses it, and again in
