@@ -56,9 +56,10 @@ TEST(Iota, CountsTheWholeTensor) {
     for (int64_t accumulate : {1, 3})
       for (const char *zero : {"stage=0", "stage=3"}) {
         const std::vector<float> rows = rowsOf(ranks, accumulate, zero);
-        for (size_t i = 0; i < rows.size(); ++i)
-          ASSERT_EQ(rows[i], static_cast<float>(i / 2))
-              << ranks << " ranks, " << accumulate << " micro-batches, " << zero;
+        for (size_t row = 0; row < rows.size() / 2; ++row)
+          for (size_t column : {0, 1})
+            ASSERT_EQ(rows[row * 2 + column], static_cast<float>(row))
+                << ranks << " ranks, " << accumulate << " micro-batches, " << zero;
       }
 }
 
