@@ -136,6 +136,41 @@ private:
   }
 };
 
+/// f32 to bf16: to nearest, ties to even, and NaN to 0x7fc0. What is no number is chosen before it is rounded, among
+/// i32: behind it, among bf16, LLVM takes vectors apart on CPUs that have no vectors of bf16.
+struct RoundToBFloat16 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
+    const Type from = op.getIn().getType();
+    if (!getElementTypeOrSelf(from).isF32() || !getElementTypeOrSelf(op.getType()).isBF16())
+      return failure();
+    const Location loc = op.getLoc();
+    const Type i32 = like(from, b.getI32Type()), i16 = like(from, b.getI16Type());
+    auto constant = [&](int64_t value) -> Value {
+      TypedAttr number = b.getI32IntegerAttr(static_cast<int32_t>(value));
+      if (auto vector = dyn_cast<VectorType>(i32))
+        number = DenseElementsAttr::get(vector, cast<IntegerAttr>(number).getValue());
+      return b.create<arith::ConstantOp>(loc, number);
+    };
+    const Value isNumber = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ORD, op.getIn(), op.getIn());
+    const Value bits = b.create<arith::SelectOp>(loc, isNumber, b.create<arith::BitcastOp>(loc, i32, op.getIn()),
+                                                 constant(0x7fc00000));
+    const Value half = constant(16);
+    const Value odd = b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, half), constant(1));
+    const Value bias = b.create<arith::AddIOp>(loc, odd, constant(0x7fff));
+    const Value rounded = b.create<arith::ShRUIOp>(loc, b.create<arith::AddIOp>(loc, bits, bias), half);
+    b.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), b.create<arith::TruncIOp>(loc, i16, rounded));
+    return success();
+  }
+
+private:
+  static Type like(Type type, Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+};
+
 /// bf16 conversions as integer arithmetic: round to nearest even on every CPU (the instruction of AVX512_BF16 flushes
 /// denormals).
 struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
@@ -148,6 +183,7 @@ struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
+    patterns.add<RoundToBFloat16>(&getContext(), /*benefit=*/2); // before upstream's
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
