@@ -16,6 +16,8 @@ struct Gemm {
   int64_t lda = 0, ldb = 0, ldc = 0;
   double alpha = 1.0, beta = 0.0; ///< rounded to the elements' type
 
+  bool isEmpty() const { return m == 0 || n == 0 || k == 0; }
+
   /// By oneDNN, on `threads` threads. Sums are in an order fixed by sizes, flags, CPU and threads; the buffers'
   /// addresses do not matter. With k = 0 or no element in C, nothing but `beta` happens.
   ///   Errors  ResourceExhausted, Internal: oneDNN's, naming `what`.

@@ -8,15 +8,23 @@
 //   Sums      in an order fixed by sizes, flags, CPU and threads; the buffers' addresses do not matter. Of bf16 and f16
 //             in f32, rounded once.
 //
-// f32 goes to oneDNN's sgemm, which copies both operands into its own layout tile by tile. On one thread of a CPU with
-// AVX-512 it is up to twice as fast as oneDNN's matmul primitive on plain layouts (256 x 3072 x 768: 181 against 88
-// Gflop/s), and in few shapes slower (2000 x 2000 x 64 with A transposed: 117 against 132).
+// f32 goes to oneDNN's matmul primitive where there are few rows, and else to its sgemm, which copies both operands
+// into its own layout tile by tile: that takes longer than to multiply where a copy serves few rows. One thread, both
+// times in ms, of a Zen with AVX-512 (2026-11-25):
+//     m x n x k                          sgemm  primitive
+//     20 x 2000 x 2000                    0.98       0.79
+//     20 x 2000 x 2000, B transposed      2.94       0.99
+//     64 x 3072 x 768, B transposed       1.80       1.38
+//     128 x 768 x 3072                    2.40       2.41
+//     1024 x 3072 x 768                  18.46      20.85
+// On a Xeon with AMX the primitive took twice as long as sgemm for 256 x 3072 x 768.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
+#include "runtime/host/calls/OneDnnProduct.h"
 #include "runtime/host/calls/SmallGemm.h"
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +56,30 @@ private:
   const int threads;
 };
 
+/// Of f32, as oneDNN prepares it.
+class PreparedMatmul : public Launchable {
+public:
+  PreparedMatmul(int64_t products, const Gemm &gemm, std::unique_ptr<OneDnnProduct> one,
+                 std::vector<int64_t> argumentBytes)
+      : products(products), gemm(gemm), one(std::move(one)), argumentBytes(std::move(argumentBytes)) {}
+
+  absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
+    absl::Status status = checkBuffers(what, argumentBytes, buffers);
+    for (int64_t i = 0; i < products && status.ok(); ++i)
+      status = one->multiply(reinterpret_cast<const float *>(buffers[0].data) + i * gemm.m * gemm.k,
+                             reinterpret_cast<const float *>(buffers[1].data) + i * gemm.k * gemm.n,
+                             reinterpret_cast<float *>(buffers[2].data) + i * gemm.m * gemm.n);
+    return status;
+  }
+
+private:
+  const std::string what = std::string("library call '") + kName + "'";
+  const int64_t products;
+  const Gemm gemm;
+  const std::unique_ptr<OneDnnProduct> one;
+  const std::vector<int64_t> argumentBytes;
+};
+
 class SmallMatmul : public Launchable {
 public:
   SmallMatmul(int64_t products, const Gemm &gemm, std::unique_ptr<SmallGemm> one, std::vector<int64_t> argumentBytes)
@@ -70,6 +102,21 @@ private:
   const std::vector<int64_t> argumentBytes;
 };
 
+/// Products of at most so many rows are prepared.
+constexpr int64_t kMostPreparedRows = 128;
+
+absl::StatusOr<std::unique_ptr<Launchable>> createOfFloats(int64_t products, const Gemm &gemm,
+                                                           const std::vector<int64_t> &argumentBytes, int threads) {
+  if (gemm.m <= kMostPreparedRows && !gemm.isEmpty()) {
+    absl::StatusOr<std::unique_ptr<OneDnnProduct>> one = OneDnnProduct::create(kName, gemm, ElementType::F32, threads);
+    if (!one.ok() && !absl::IsUnimplemented(one.status()))
+      return one.status();
+    if (one.ok() && (*one)->isBlocked())
+      return std::make_unique<PreparedMatmul>(products, gemm, *std::move(one), argumentBytes);
+  }
+  return std::make_unique<Matmul<float>>(products, gemm, argumentBytes, threads);
+}
+
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
                                                    const LibraryCallOptions &options) {
   auto call = callAs<exec::MatmulAttr>(any);
@@ -86,7 +133,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   const ElementType type = *elementTypeOf(call.getType());
   const std::vector<int64_t> argumentBytes = call.getOperandBytes();
   if (type == ElementType::F32)
-    return std::make_unique<Matmul<float>>(products, gemm, argumentBytes, options.threads);
+    return createOfFloats(products, gemm, argumentBytes, options.threads);
   if (type == ElementType::F64)
     return std::make_unique<Matmul<double>>(products, gemm, argumentBytes, options.threads);
   absl::StatusOr<std::unique_ptr<SmallGemm>> one = SmallGemm::create(kName, gemm, type, options.threads);
