@@ -3,10 +3,12 @@
 #include "compiler/launch/Alike.h"
 
 #include "compiler/launch/LaunchBackend.h"
+#include "compiler/launch/Profile.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/io/File.h"
 #include "runtime/job/Jobs.h"
 #include "runtime/process/ProcessHealth.h"
+#include "runtime/pull/PullTransport.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -132,7 +134,13 @@ void LaunchOptions::addTo(Flags &flags) {
                   "seconds that a rank waits for another before that is an error");
   flags.addInteger("threads", &threads, 0, 4096, "threads per rank; 0: the machine's processors, shared by its ranks");
   flags.addChoice("device", &deviceKind, launchBackends(), "what the ranks compute on");
+  flags.addChoice("transport", &transport, {"memory", "messages"},
+                  "how ranks of one machine exchange tensors: each reads the others' memory, if the system lets it; or "
+                  "as with ranks of other machines");
   flags.addString("kernel-cache", &kernelCache, "DIRECTORY", "where compiled kernels are kept; empty: nowhere");
+  flags.addString("profile", &profile, "FILE.json",
+                  "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
+                  "printed");
   for (const char *name : {"timeout", "kernel-cache"})
     flags.letDiffer(name);
 }
@@ -153,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &opti
   if (absl::Status status = launch->shareProcessors(); !status.ok())
     return status;
   launch->readiness = launch->createDevice();
+  launch->readiness.Update(launch->prepareProfile());
   return launch;
 }
 
@@ -171,6 +180,24 @@ absl::Status Launch::createDevice() {
   return absl::OkStatus();
 }
 
+absl::Status Launch::prepareProfile() {
+  if (chosen.profile.empty())
+    return absl::OkStatus();
+  if (chosen.deviceKind != "cpu")
+    return absl::InvalidArgumentError(absl::StrCat("--profile is given with --device=", chosen.deviceKind,
+                                                   ", whose calls return before the work is done; profile with "
+                                                   "--device=cpu, or with the device's own profiler"));
+  profiler = std::make_unique<runtime::Profiler>();
+  peaks = runtime::measurePeaks();
+  return absl::OkStatus();
+}
+
+absl::Status Launch::writeProfile() {
+  if (!profiler)
+    return absl::OkStatus();
+  return agree(splitcast::writeProfile(chosen.profile, *profiler, peaks, rankThreads, *control), "writing the profile");
+}
+
 absl::Status Launch::connect() {
   std::unique_ptr<runtime::Transport> transports[3];
   for (auto &transport : transports) {
@@ -181,8 +208,26 @@ absl::Status Launch::connect() {
   }
   farewell = std::move(transports[0]);
   control = makeCommunicator(std::move(transports[1]), chosen.timeoutSeconds);
-  ranks = makeCommunicator(std::move(transports[2]), chosen.timeoutSeconds);
+  absl::StatusOr<std::unique_ptr<runtime::Transport>> tensors = connectMemory(std::move(transports[2]));
+  if (!tensors.ok())
+    return tensors.status();
+  ranks = makeCommunicator(*std::move(tensors), chosen.timeoutSeconds);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<runtime::Transport>>
+Launch::connectMemory(std::unique_ptr<runtime::Transport> messages) {
+  auto answers = job->createTransport();
+  if (!answers.ok())
+    return answers.status();
+  // Whatever the flag says, which may not be the same on all ranks yet.
+  auto memory = runtime::PeerMemory::connect(*control, chosen.transport == "memory");
+  if (!memory.ok())
+    return memory.status();
+  if (const std::string &why = (*memory)->whatFailed(); !why.empty())
+    note = absl::StrCat(why, "; such ranks exchange messages, which is slower. Let processes of this user use "
+                             "process_vm_readv, or say --transport=messages");
+  return runtime::createPullTransport(std::move(messages), *std::move(answers), *std::move(memory));
 }
 
 absl::Status Launch::shareProcessors() {
@@ -244,8 +289,13 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
     printf("%s", flags.help().c_str());
   if (status.ok() && !flags.isHelpWanted())
     status = (*launch)->agree((*launch)->ready(), "choice of devices");
-  if (status.ok() && !flags.isHelpWanted())
+  if (status.ok() && !flags.isHelpWanted()) {
+    if (const std::string &note = (*launch)->transportNote(); !note.empty() && (*launch)->rank() == 0)
+      fprintf(stderr, "note: %s\n", note.c_str());
     status = body(**launch);
+    if (status.ok())
+      status = (*launch)->writeProfile();
+  }
   return (*launch)->end(status);
 }
 

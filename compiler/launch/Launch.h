@@ -28,6 +28,8 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/Job.h"
+#include "runtime/executor/Profiler.h"
+#include "runtime/host/Peaks.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -42,9 +44,11 @@ struct LaunchOptions {
   double timeoutSeconds = 300; ///< how long a rank waits for another before that is an error
   int64_t threads = 0;         ///< per rank; 0: the processors of the machine, shared by its ranks
   std::string deviceKind = "cpu";
+  std::string transport = "memory";               ///< how ranks of one machine exchange tensors; "memory" or "messages"
+  std::string profile;                            ///< a file; empty: no profile
   std::string kernelCache = defaultKernelCache(); ///< where compiled kernels are kept; empty: nowhere
 
-  /// --timeout, --threads, --device and --kernel-cache.
+  /// --timeout, --threads, --device, --transport, --profile and --kernel-cache.
   void addTo(Flags &flags);
   /// ~/.cache/splitcast/kernels, under XDG_CACHE_HOME where that is set; empty without a home.
   static std::string defaultKernelCache();
@@ -63,12 +67,19 @@ public:
   /// Per rank, the same on all.
   int threads() const { return rankThreads; }
   const LaunchOptions &options() const { return chosen; }
+  /// Why ranks of one machine use messages, though --transport=memory, for a person; empty: they do not.
+  const std::string &transportNote() const { return note; }
 
   /// Whether this rank has its device. What is wrong with it is found before the flags are agreed about, and said
   /// after.
   const absl::Status &ready() const { return readiness; }
   runtime::Device &device() { return *rankDevice; }
   runtime::Communicator &communicator() { return *ranks; }
+
+  /// What sessions are observed by, for --profile; null without it.
+  runtime::ExecutorObserver *observer() { return profiler.get(); }
+  /// All ranks call it at the same point, when no session will run any more: what --profile asks for.
+  absl::Status writeProfile();
 
   /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
   /// gets its own status back, another one gets that of the first rank that failed, which it names.
@@ -83,13 +94,18 @@ public:
 private:
   Launch() = default;
   absl::Status connect();
+  absl::StatusOr<std::unique_ptr<runtime::Transport>> connectMemory(std::unique_ptr<runtime::Transport> messages);
   absl::Status shareProcessors();
   absl::Status createDevice();
+  absl::Status prepareProfile();
 
   LaunchOptions chosen;
   int rankThreads = 1;
   int64_t localRank = 0, localRanks = 1; ///< on this machine
   absl::Status readiness;
+  std::string note;
+  std::unique_ptr<runtime::Profiler> profiler;
+  runtime::Peaks peaks; ///< of the profile
   std::unique_ptr<runtime::Job> job;
   std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
   std::unique_ptr<runtime::Device> rankDevice;

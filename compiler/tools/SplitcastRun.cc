@@ -199,6 +199,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = launch.options().kernelCache;
   options.threads = launch.threads();
+  options.observer = launch.observer();
   options.savesBeside = !flags.checkpoints.directory.empty();
   absl::StatusOr<std::unique_ptr<Session>> session =
       Session::create(**module, options, launch.device(), launch.communicator());

@@ -81,6 +81,7 @@ class Exec_CallAttr<string name, string mnem> : AttrDef<Exec_Dialect, name, [Lib
   code common = [{
     ::llvm::StringRef getCallName() const;
     ::std::vector<int64_t> getOperandBytes() const;
+    double getFlops() const;
   }];
   code noWorkspace = "::std::optional<int64_t> getWorkspace() const { return 0; }";
   let extraClassDeclaration = common;

@@ -128,6 +128,11 @@ std::vector<int64_t> MatmulAttr::getOperandBytes() const {
   return bytesOf(operandsOfMatmul(getProducts(), getM(), getN(), getK(), getType()));
 }
 
+double MatmulAttr::getFlops() const {
+  return 2.0 * static_cast<double>(getProducts()) * static_cast<double>(getM()) * static_cast<double>(getN()) *
+         static_cast<double>(getK());
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
@@ -176,6 +181,15 @@ AttentionAttr AttentionAttr::withType(Type type) const {
              getCausal(), type, getMaskType(), std::nullopt);
 }
 
+/// Of its products: scores and output; for the gradient scores again, and the gradients of scores, query, key and
+/// value. Causal scores of as many positions as keys are half of all.
+double AttentionAttr::getFlops() const {
+  const double scores = static_cast<double>(getSamples()) * static_cast<double>(getHeads()) *
+                        static_cast<double>(getPositions()) * static_cast<double>(getKeys());
+  const double share = getCausal() && getPositions() == getKeys() ? 0.5 : 1.0;
+  return (getGradient() ? 5 : 2) * 2.0 * share * scores * static_cast<double>(getWidth());
+}
+
 //===----------------------------------------------------------------------===//
 // Embeddings
 //===----------------------------------------------------------------------===//
@@ -194,6 +208,8 @@ StringRef EmbeddingGradAttr::getCallName() const { return "embedding_grad"; }
 std::vector<int64_t> EmbeddingGradAttr::getOperandBytes() const {
   return bytesOf(operandsOfEmbeddingGrad(getRows(), getVocabulary(), getWidth(), getType(), getIndexType()));
 }
+
+double EmbeddingGradAttr::getFlops() const { return static_cast<double>(getRows()) * static_cast<double>(getWidth()); }
 
 EmbeddingGradAttr EmbeddingGradAttr::withWorkspace(int64_t bytes) const {
   return get(getContext(), getRows(), getVocabulary(), getWidth(), getType(), getIndexType(), bytes);
@@ -214,3 +230,5 @@ LogicalResult CheckIndicesAttr::verify(function_ref<InFlightDiagnostic()> emitEr
 StringRef CheckIndicesAttr::getCallName() const { return "check_indices"; }
 
 std::vector<int64_t> CheckIndicesAttr::getOperandBytes() const { return bytesOf({{{getCount()}, getType()}}); }
+
+double CheckIndicesAttr::getFlops() const { return 0; }

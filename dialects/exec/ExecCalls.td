@@ -21,6 +21,8 @@ def LibraryCallAttrInterface : AttrInterface<"LibraryCallAttrInterface"> {
                     "getOperandBytes">,
     InterfaceMethod<"Bytes of the workspace behind these, 0: none; nothing: what does the call on the host knows.",
                     "::std::optional<int64_t>", "getWorkspace">,
+    InterfaceMethod<"Multiplications and additions of floats, each counted as one, in f64: sizes may multiply to more than an integer has.",
+                    "double", "getFlops">,
   ];
 }
 

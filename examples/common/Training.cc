@@ -74,6 +74,7 @@ absl::Status Training::compile(Graph &graph) {
   options.seed = static_cast<uint64_t>(flags.seed);
   options.objectCacheDir = job.options().kernelCache;
   options.threads = job.threads();
+  options.observer = job.observer();
   absl::StatusOr<std::unique_ptr<Session>> session =
       Session::create(*module, options, job.device(), job.communicator());
   if (!session.ok())

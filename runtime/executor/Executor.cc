@@ -96,6 +96,8 @@ absl::Status Executor::bindPlan(exec::PlanOp plan) {
     absl::StatusOr<Run> run = bindOp(&op);
     if (!run.ok())
       return run.status();
+    if (observer)
+      observer->bound(&op, static_cast<int64_t>(to.steps.size()));
     to.steps.push_back({std::move(*run), &op});
   }
   return absl::OkStatus();

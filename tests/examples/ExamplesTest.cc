@@ -142,6 +142,45 @@ void roundVariables(const std::string &path) {
 }
 
 // Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
+/// What --profile wrote: of each rank, the microseconds of all ops in one step, by kind; ops of a step do not overlap.
+std::map<int64_t, std::map<std::string, double>> profiledKinds(const std::string &path, int64_t steps) {
+  std::map<int64_t, std::map<std::string, double>> kinds;
+  std::map<int64_t, double> ends;
+  const nlohmann::json trace = nlohmann::json::parse(readFile(path));
+  for (const nlohmann::json &event : trace["traceEvents"]) {
+    if (event["ph"] != "X")
+      continue;
+    const int64_t rank = event["pid"];
+    EXPECT_GE(event["ts"].get<double>(), ends[rank]);
+    ends[rank] = event["ts"].get<double>() + event["dur"].get<double>() - 0.002; // rounded
+    kinds[rank][event["cat"]] += event["dur"].get<double>() / static_cast<double>(steps);
+  }
+  return kinds;
+}
+
+// And nothing else changes: losses are those without.
+TEST(Examples, ProfilesSayWhereTheTimeGoes) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(recipe(), {"--steps=4", "--enable-zero=stage=3", "--metrics=metrics"});
+  const Trained plain = train(directory, 3, command);
+  const JobResult result =
+      runIn(directory, 3, with(command, {"--profile=profile.json", "--losses=others", "--report"}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  EXPECT_EQ(readFile(directory + "/others"), plain.losses);
+  const auto kinds = profiledKinds(directory + "/profile.json", 3); // the first step is left out
+  ASSERT_EQ(kinds.size(), 3u);
+  for (const auto &[rank, ofRank] : kinds)
+    for (const char *kind : {"kernel", "matmul", "all_gather", "wait for all_gather", "reduce_scatter"})
+      EXPECT_GT(ofRank.count(kind), 0u) << kind << " of rank " << rank;
+  for (const char *text : {"rank 0's ops, without the first run of each", "Gflop/s of f32", "matmul m = 5, n = 33"})
+    EXPECT_THAT(result.rankOutputs[0], HasSubstr(text));
+  const JobResult refused = runIn(directory, 2, with(command, {"--profile=none/profile.json"}));
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    EXPECT_NE(refused.rankStatuses[rank], 0);
+    EXPECT_THAT(refused.rankOutputs[rank], HasSubstr("none/profile.json"));
+  }
+}
+
 TEST(Examples, RunWritesSplitOutputsWhole) {
   std::string directory = makeWorkDirectory(), first;
   for (int64_t ranks : {1, 3}) {

@@ -6,8 +6,11 @@
 //   test <name> checks <number>
 //     <a failure, indented, on as many lines as it takes>
 //
+// Once over MPI's messages alone, and once with ranks that read each other's memory.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/mpi/MpiRuntime.h"
+#include "runtime/pull/PullTransport.h"
 #include "tests/runtime/conformance/Registry.h"
 #include "tests/runtime/mpi/CountingMpi.h"
 #include "tests/runtime/mpi/Mpirun.h"
@@ -21,11 +24,12 @@
 namespace splitcast::runtime::conformance {
 namespace {
 
-/// Set in the processes that are ranks: where they write what they found.
+/// Set in the processes that are ranks: where they write what they found, and whether they read each other's memory.
 constexpr const char *kDirectoryVariable = "SPLITCAST_CONFORMANCE_DIRECTORY";
+constexpr const char *kPullsVariable = "SPLITCAST_CONFORMANCE_PULLS";
 constexpr double kLimitSeconds = 100;
 
-class MpiRank final : public RankContext {
+class MpiRank : public RankContext {
 public:
   explicit MpiRank(MpiRuntime &runtime) : runtime(runtime) {}
   int64_t rank() const override { return runtime.rank(); }
@@ -35,6 +39,21 @@ public:
 
 private:
   MpiRuntime &runtime;
+};
+
+/// What is read of memory, MPI does not see.
+class PullingRank final : public MpiRank {
+public:
+  PullingRank(MpiRuntime &runtime, std::shared_ptr<const PeerMemory> memory)
+      : MpiRank(runtime), memory(std::move(memory)) {}
+  std::unique_ptr<Transport> createTransport() override {
+    std::unique_ptr<Transport> messages = MpiRank::createTransport();
+    return createPullTransport(std::move(messages), MpiRank::createTransport(), memory);
+  }
+  std::optional<ccl::Traffic> sent() const override { return std::nullopt; }
+
+private:
+  std::shared_ptr<const PeerMemory> memory;
 };
 
 std::string fileOf(const std::string &directory, int64_t rank) { return directory + "/rank" + std::to_string(rank); }
@@ -62,7 +81,8 @@ std::map<std::string, Finding> readFindings(const std::string &path) {
 
 class MpiBackend final : public Backend {
 public:
-  std::string name() const override { return "Mpi"; }
+  explicit MpiBackend(bool pulls) : pulls(pulls) {}
+  std::string name() const override { return pulls ? "MpiPull" : "Mpi"; }
 
   std::map<std::string, std::string> never() const override {
     return {{"LostRank", "MPI tells no rank that another has died; mpirun ends the job (see tests/runtime/mpi)"}};
@@ -83,24 +103,38 @@ public:
 
   std::optional<int> runAsRank() override {
     const char *directory = std::getenv(kDirectoryVariable);
-    if (!directory)
+    if (!directory || (std::getenv(kPullsVariable) != nullptr) != pulls)
       return std::nullopt;
     auto runtime = MpiRuntime::create();
     if (!runtime.ok())
+      return 1;
+    std::shared_ptr<const PeerMemory> memory;
+    if (pulls && !connect(**runtime, memory))
       return 1;
     std::ofstream file(fileOf(directory, (*runtime)->rank()));
     auto excluded = never();
     for (const SuiteTest &test : suiteTests())
       if (excluded.count(test.name) == 0)
-        runTest(test, **runtime, file);
+        runTest(test, **runtime, memory, file);
     return file.good() ? 0 : 1;
   }
 
 private:
   using Findings = std::vector<std::map<std::string, Finding>>; ///< by rank
 
-  static void runTest(const SuiteTest &test, MpiRuntime &runtime, std::ostream &file) {
-    MpiRank context(runtime);
+  static bool connect(MpiRuntime &runtime, std::shared_ptr<const PeerMemory> &memory) {
+    auto connected = PeerMemory::connect(*createHostCommunicator(*runtime.createTransport(), {}), true);
+    if (!connected.ok() || !(*connected)->whatFailed().empty())
+      return false; // who forbids it to tests has none of this backend
+    memory = *std::move(connected);
+    return true;
+  }
+
+  static void runTest(const SuiteTest &test, MpiRuntime &runtime, const std::shared_ptr<const PeerMemory> &memory,
+                      std::ostream &file) {
+    MpiRank messages(runtime);
+    PullingRank pulling(runtime, memory);
+    RankContext &context = memory ? static_cast<RankContext &>(pulling) : messages;
     ::testing::TestPartResultArray failures;
     {
       using Reporter = ::testing::ScopedFakeTestPartResultReporter;
@@ -118,11 +152,14 @@ private:
     file.flush();
   }
 
-  static Findings runAll(int64_t ranks) {
+  Findings runAll(int64_t ranks) const {
     std::string directory = makeTestDirectory();
     setenv(kDirectoryVariable, directory.c_str(), 1);
+    if (pulls)
+      setenv(kPullsVariable, "1", 1);
     MpirunResult result = runUnderMpirun(ranks, {}, kLimitSeconds);
     unsetenv(kDirectoryVariable);
+    unsetenv(kPullsVariable);
     EXPECT_EQ(result.exitCode, 0) << result.output;
     Findings findings;
     for (int64_t rank = 0; rank < ranks; ++rank)
@@ -130,10 +167,12 @@ private:
     return findings;
   }
 
+  const bool pulls;
   std::map<int64_t, Findings> found;
 };
 
-RegisterBackend registerMpi(std::make_unique<MpiBackend>());
+RegisterBackend registerMessages(std::make_unique<MpiBackend>(false));
+RegisterBackend registerPulls(std::make_unique<MpiBackend>(true));
 
 } // namespace
 } // namespace splitcast::runtime::conformance

@@ -6,9 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/mpi/MpiRuntime.h"
+#include "runtime/pull/PullTransport.h"
 #include "tests/runtime/conformance/NullStream.h"
 #include "tests/runtime/mpi/CountingMpi.h"
 #include "tests/runtime/mpi/Mpirun.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 #include <cerrno>
 #include <csignal>
@@ -92,13 +96,46 @@ int runTraffic(MpiRuntime &runtime, const std::string &directory) {
   return 0;
 }
 
+/// One whose ranks read each other's memory.
+std::unique_ptr<Communicator> createPullCommunicator(MpiRuntime &runtime, const HostCommunicatorOptions &options) {
+  auto memory = PeerMemory::connect(*createHostCommunicator(*runtime.createTransport(), {}), true);
+  if (!memory.ok() || !(*memory)->whatFailed().empty())
+    return nullptr;
+  auto messages = *runtime.createTransport();
+  return createHostCommunicator(
+      createPullTransport(std::move(messages), *runtime.createTransport(), *std::move(memory)), options);
+}
+
+/// MPI is given some bytes for each message of a chunk, and answers, of none; what it carries arrives.
+int runPulls(MpiRuntime &runtime, const std::string &directory) {
+  auto communicator = createPullCommunicator(runtime, {absl::Seconds(10)});
+  if (!communicator)
+    return 1;
+  const int64_t block = 5 << 20, rank = communicator->rank(), size = communicator->size();
+  std::vector<std::byte> data(block * size, std::byte(7 + rank));
+  const ccl::Traffic was = sentOverMpi();
+  absl::Status status = waitFor(communicator->allGather({data.data(), block * size}, std::vector<int64_t>(size, block),
+                                                        stream, {"all-gather of blocks"}));
+  const ccl::Traffic now = sentOverMpi();
+  bool isRight = status.ok();
+  for (int64_t i = 0; i < block * size; ++i)
+    isRight = isRight && data[i] == std::byte(7 + i / block);
+  const int64_t chunks = block / ccl::kChunkBytes * (size - 1);
+  const bool isFew = now.bytes - was.bytes < 100 * chunks && now.messages - was.messages == 2 * chunks;
+  report(directory, "pulls", rank, isRight && isFew ? "read" : absl::StrCat(now.bytes - was.bytes, " bytes given"));
+  return 0;
+}
+
 /// All-gathers until rank 1 gets `signal` before the third. The others report what they are told, and abort.
-int runFault(MpiRuntime &runtime, const std::string &directory, int signal, absl::Duration timeout) {
+int runFault(MpiRuntime &runtime, const std::string &directory, bool pulls, int signal, absl::Duration timeout) {
   report(directory, "pid", runtime.rank(), std::to_string(getpid()));
   auto transport = runtime.createTransport();
   if (!transport.ok())
     return 1;
-  auto communicator = createHostCommunicator(*std::move(transport), {timeout});
+  auto communicator =
+      pulls ? createPullCommunicator(runtime, {timeout}) : createHostCommunicator(*std::move(transport), {timeout});
+  if (!communicator)
+    return 1;
   std::vector<std::byte> data(3 << 21);
   for (int64_t step = 0; step < 5; ++step) {
     if (step == 2 && runtime.rank() == 1)
@@ -123,10 +160,13 @@ int runRole(const std::string &role, const std::string &directory) {
     return 1;
   if (role == "traffic")
     return runTraffic(**runtime, directory);
-  if (role == "killed")
-    return runFault(**runtime, directory, SIGKILL, absl::Seconds(30));
-  if (role == "stopped")
-    return runFault(**runtime, directory, SIGSTOP, absl::Seconds(1));
+  if (role == "pulls")
+    return runPulls(**runtime, directory);
+  const bool pulls = absl::StartsWith(role, "pulls, ");
+  if (absl::EndsWith(role, "killed"))
+    return runFault(**runtime, directory, pulls, SIGKILL, absl::Seconds(30));
+  if (absl::EndsWith(role, "stopped"))
+    return runFault(**runtime, directory, pulls, SIGSTOP, absl::Seconds(1));
   return 2;
 }
 
@@ -144,6 +184,14 @@ TEST(Mpi, TrafficIsTheAlgebras) {
       EXPECT_EQ(readText(reportPath(directory, "traffic", rank)),
                 "compared on " + std::to_string(rank) + " of " + std::to_string(ranks));
   }
+}
+
+TEST(Mpi, LongMessagesAreReadWhereTheyLie) {
+  std::string directory = makeTestDirectory();
+  MpirunResult result = runUnderMpirun(3, {"pulls", directory}, 30);
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  for (int64_t rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(readText(reportPath(directory, "pulls", rank)), "read");
 }
 
 /// Whether the process is gone, or is so within a second.
@@ -174,13 +222,15 @@ void expectFault(const std::string &role, const std::vector<std::string> &expect
 
 // mpirun ends the job when a rank is killed; the others still say for whom they waited, and in which collective.
 TEST(Mpi, KilledRankIsNamed) {
-  expectFault("killed", {"UNAVAILABLE", "all-gather of bucket 'w' (collective 2)", "told to end by SIGTERM",
-                         "while it waited for rank 1"});
+  for (const char *role : {"killed", "pulls, killed"})
+    expectFault(role, {"UNAVAILABLE", "all-gather of bucket 'w' (collective 2)", "told to end by SIGTERM",
+                       "while it waited for rank 1"});
 }
 
 // Nobody but the communicator notices a rank that is stopped.
 TEST(Mpi, StoppedRankIsNamed) {
-  expectFault("stopped", {"DEADLINE_EXCEEDED", "all-gather of bucket 'w' (collective 2)", "has waited 1s for rank 1 "});
+  for (const char *role : {"stopped", "pulls, stopped"})
+    expectFault(role, {"DEADLINE_EXCEEDED", "all-gather of bucket 'w' (collective 2)", "has waited 1s for rank 1 "});
 }
 
 // Without a launcher there is one rank, which works, and MPI is not even started.

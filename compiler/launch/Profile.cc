@@ -1,0 +1,147 @@
+#include "compiler/launch/Profile.h"
+
+#include "runtime/io/File.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace splitcast {
+namespace {
+
+using runtime::ProfiledOp;
+using runtime::Profiler;
+
+/// Rows of the table of single ops.
+constexpr size_t kMostRows = 40;
+
+/// Ops that are the same, or of one kind, added up.
+struct Row {
+  std::string kind, name;
+  int64_t runs = 0;
+  double seconds = 0, bytes = 0, flops = 0, boundSeconds = 0;
+  bool hasBound = true; ///< whether the machine's peaks say how long it takes at least
+};
+
+/// Of one run, at the machine's peaks; a collective is started, and waited for, and is neither.
+double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks, int threads) {
+  const double copying = static_cast<double>(op.bytes) / peaks.copyBytesPerSecond;
+  return std::max(copying, op.flops / (peaks.flopsPerSecond * threads));
+}
+
+void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks, int threads) {
+  const auto runs = static_cast<double>(op.runs - 1); // but for the first
+  row.runs += op.runs - 1;
+  row.seconds += op.seconds;
+  row.bytes += runs * static_cast<double>(op.bytes);
+  row.flops += runs * op.flops;
+  row.boundSeconds += runs * boundOf(op, peaks, threads);
+  row.hasBound &= !op.isSmall && !op.isOfRanks;
+}
+
+std::string textOf(const Row &row, double total) {
+  std::string text = absl::StrFormat("%9.3f %5.1f%% %8d ", row.seconds * 1e3, 100 * row.seconds / total, row.runs);
+  const bool hasRate = row.seconds > 0;
+  absl::StrAppend(&text, hasRate && row.bytes > 0 ? absl::StrFormat("%8.1f ", row.bytes / row.seconds * 1e-9)
+                                                  : std::string(9, ' '));
+  absl::StrAppend(&text, hasRate && row.flops > 0 ? absl::StrFormat("%8.1f ", row.flops / row.seconds * 1e-9)
+                                                  : std::string(9, ' '));
+  absl::StrAppend(&text, hasRate && row.hasBound ? absl::StrFormat("%5.0f%%", 100 * row.boundSeconds / row.seconds)
+                                                 : std::string(6, ' '));
+  return absl::StrCat(text, "  ", row.kind, row.name.empty() ? "" : " ", row.name, "\n");
+}
+
+std::vector<Row> sorted(std::map<std::string, Row> rows) {
+  std::vector<Row> list;
+  for (auto &[key, row] : rows)
+    list.push_back(std::move(row));
+  std::stable_sort(list.begin(), list.end(), [](const Row &a, const Row &b) { return a.seconds > b.seconds; });
+  return list;
+}
+
+std::string quoted(const std::string &text) { return nlohmann::json(text).dump(); }
+
+} // namespace
+
+std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks, int threads) {
+  std::map<std::string, Row> byKind, byName;
+  double total = 0;
+  for (const ProfiledOp &op : profiler.ops()) {
+    if (op.runs < 2)
+      continue;
+    total += op.seconds;
+    const std::string type = op.isSmall ? " of small floats" : "";
+    Row &kind = byKind[op.kind + type];
+    kind.kind = op.kind + type;
+    add(kind, op, peaks, threads);
+    Row &name = byName[op.kind + type + " " + op.name];
+    name.kind = op.kind + type;
+    name.name = op.name;
+    add(name, op, peaks, threads);
+  }
+  std::string text = absl::StrFormat(
+      "rank 0's ops, without the first run of each: %.3f ms. The machine, a thread: %.1f GB/s copied (read and "
+      "written), %.1f Gflop/s of f32; %d threads\n       ms            runs     GB/s  Gflop/s  of peak\n",
+      total * 1e3, peaks.copyBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9, threads);
+  for (const Row &row : sorted(std::move(byKind)))
+    absl::StrAppend(&text, textOf(row, total));
+  absl::StrAppend(&text, "by op:\n");
+  const std::vector<Row> names = sorted(std::move(byName));
+  for (size_t i = 0; i < std::min(names.size(), kMostRows); ++i)
+    absl::StrAppend(&text, textOf(names[i], total));
+  if (names.size() > kMostRows)
+    absl::StrAppend(&text, "and ", names.size() - kMostRows, " more, which the trace has\n");
+  return text;
+}
+
+std::string traceEvents(const Profiler &profiler, int64_t rank) {
+  std::string text =
+      absl::StrCat(R"({"ph":"M","name":"process_name","pid":)", rank, R"(,"args":{"name":"rank )", rank, "\"}},\n");
+  std::map<std::pair<std::string, int64_t>, const std::map<std::string, int64_t> *> live;
+  for (const runtime::LiveBytes &bytes : profiler.liveBytes())
+    live[{bytes.plan, bytes.index}] = &bytes.byRole;
+  for (const runtime::ProfiledRun &run : profiler.runs()) {
+    const ProfiledOp &op = profiler.ops()[run.op];
+    absl::StrAppendFormat(&text,
+                          R"({"ph":"X","pid":%d,"tid":0,"ts":%.3f,"dur":%.3f,"cat":%s,"name":%s,"args":{"plan":%s,)"
+                          R"("op":%d,"bytes":%d,"flops":%.0f}},)"
+                          "\n",
+                          rank, static_cast<double>(run.begin) * 1e-3, static_cast<double>(run.end - run.begin) * 1e-3,
+                          quoted(op.kind), quoted(op.kind == "kernel" ? op.name : absl::StrCat(op.kind, " ", op.name)),
+                          quoted(op.plan), op.index, op.bytes, op.flops);
+    const auto found = live.find({op.plan, op.index});
+    if (found == live.end())
+      continue;
+    absl::StrAppendFormat(&text,
+                          R"({"ph":"C","pid":%d,"ts":%.3f,"name":"arena","args":%s},)"
+                          "\n",
+                          rank, static_cast<double>(run.begin) * 1e-3, nlohmann::json(*found->second).dump());
+  }
+  return text;
+}
+
+absl::Status writeProfile(const std::string &path, const Profiler &profiler, const runtime::Peaks &peaks, int threads,
+                          runtime::Communicator &ranks) {
+  absl::StatusOr<std::vector<std::string>> events =
+      ranks.exchange(traceEvents(profiler, ranks.rank()), {"gathering of the profile"});
+  if (!events.ok() || ranks.rank() != 0)
+    return events.status();
+  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
+  if (!file.ok())
+    return file.status();
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  for (const std::string &ofRank : *events)
+    absl::StrAppend(&text, ofRank);
+  text.resize(text.size() - 2); // the last comma
+  absl::StrAppend(&text, "\n]}\n");
+  absl::Status status = file->file().append(text);
+  if (status.ok())
+    status = file->commit();
+  if (status.ok())
+    printf("%s", profileTable(profiler, peaks, threads).c_str());
+  return status;
+}
+
+} // namespace splitcast

@@ -1,0 +1,129 @@
+#include "runtime/executor/Profiler.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <chrono>
+
+namespace splitcast::runtime {
+namespace {
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+int64_t bytesOf(mlir::ArrayAttr ranges) {
+  int64_t bytes = 0;
+  for (auto range : ranges.getAsRange<exec::RangeAttr>())
+    bytes += range.getBytes();
+  return bytes;
+}
+
+/// "m = 2, n = 6": what a call's attribute says between its brackets.
+std::string sizesOf(exec::LibraryCallAttrInterface call) {
+  std::string text;
+  llvm::raw_string_ostream(text) << mlir::Attribute(call);
+  const size_t begin = text.find('<'), end = text.rfind('>');
+  return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
+}
+
+ProfiledOp describe(exec::LaunchOp launch) {
+  ProfiledOp profiled;
+  profiled.kind = "kernel";
+  profiled.name = launch.getKernel().getLeafReference().str();
+  profiled.bytes = bytesOf(launch.getReads()) + bytesOf(launch.getWrites());
+  for (int64_t place : launch.getInPlace())
+    profiled.bytes += mlir::cast<exec::RangeAttr>(launch.getWrites()[place]).getBytes();
+  return profiled;
+}
+
+ProfiledOp describe(exec::LibraryOp library) {
+  const exec::LibraryCallAttrInterface call = library.getCall();
+  ProfiledOp profiled;
+  profiled.kind = call.getCallName().str();
+  profiled.name = sizesOf(call);
+  for (int64_t bytes : call.getOperandBytes()) // without the workspace
+    profiled.bytes += bytes;
+  profiled.flops = call.getFlops();
+  profiled.isSmall = call.getType().isBF16() || call.getType().isF16();
+  return profiled;
+}
+
+ProfiledOp describe(exec::CollectiveOp collective) {
+  ProfiledOp profiled;
+  profiled.kind = collective.getRule().name;
+  profiled.name = collective.getWhat().str();
+  profiled.bytes = collective.getData().getBytes();
+  profiled.isOfRanks = true;
+  return profiled;
+}
+
+} // namespace
+
+void Profiler::bound(mlir::Operation *op, int64_t index) {
+  if (index == 0) {
+    startedBy.clear();
+    addLiveBytes(op->getParentOfType<exec::PlanOp>());
+  }
+  ProfiledOp profiled =
+      llvm::TypeSwitch<mlir::Operation *, ProfiledOp>(op)
+          .Case<exec::LaunchOp, exec::LibraryOp>([](auto of) { return describe(of); })
+          .Case([&](exec::CollectiveOp collective) { return startedBy[collective.getTicket()] = describe(collective); })
+          .Case([&](exec::WaitOp wait) {
+            ProfiledOp of = startedBy[wait.getTicket()];
+            of.kind = absl::StrCat("wait for ", of.kind);
+            return of;
+          })
+          .Default([](mlir::Operation *other) {
+            ProfiledOp of;
+            of.kind = other->getName().stripDialect().str();
+            if (auto copy = mlir::dyn_cast<exec::CopyOp>(other))
+              of.bytes = 2 * copy.getFrom().getBytes();
+            if (auto clear = mlir::dyn_cast<exec::ClearOp>(other))
+              of.bytes = clear.getRange().getBytes();
+            return of;
+          });
+  profiled.plan = op->getParentOfType<exec::PlanOp>().getSymName().str();
+  profiled.index = index;
+  places[op] = static_cast<int32_t>(known.size());
+  known.push_back(std::move(profiled));
+}
+
+void Profiler::addLiveBytes(exec::PlanOp plan) {
+  const mlir::ArrayAttr buffers = plan.getBuffersAttr();
+  if (!buffers)
+    return;
+  std::map<int64_t, std::map<std::string, int64_t>> changes; ///< by the op at which they come
+  for (auto buffer : buffers.getAsRange<exec::BufferAttr>()) {
+    const std::string role = exec::nameOf(buffer.getRole()).str();
+    const int64_t bytes = buffer.getRange().getBytes();
+    changes[std::max<int64_t>(0, buffer.getFirst())][role] += bytes;
+    changes[buffer.getLast() + 1][role] -= bytes;
+  }
+  std::map<std::string, int64_t> bytes;
+  for (const auto &[index, ofRoles] : changes) {
+    for (const auto &[role, change] : ofRoles)
+      bytes[role] += change;
+    live.push_back({plan.getSymName().str(), index, bytes});
+  }
+}
+
+void Profiler::before(mlir::Operation *op, int64_t index) { begin = now(); }
+
+void Profiler::after(mlir::Operation *op, int64_t index) {
+  const int64_t end = now();
+  const int32_t place = places.lookup(op);
+  ProfiledOp &profiled = known[place];
+  if (profiled.runs++ == 0)
+    return;
+  const double seconds = static_cast<double>(end - begin) * 1e-9;
+  profiled.seconds += seconds;
+  profiled.leastSeconds = profiled.runs == 2 ? seconds : std::min(profiled.leastSeconds, seconds);
+  if (kept.size() < kMostRuns)
+    kept.push_back({place, begin, end});
+}
+
+} // namespace splitcast::runtime

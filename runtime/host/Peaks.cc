@@ -1,0 +1,83 @@
+#include "runtime/host/Peaks.h"
+
+#include "runtime/host/HostMemory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int64_t kCopiedBytes = 64 << 20;
+constexpr int kCopies = 5;
+constexpr int kMultiplications = 7;
+constexpr int64_t kRounds = 400'000;
+
+double bestSeconds(int tries, const std::function<void()> &run) {
+  double best = 1e9;
+  for (int i = 0; i < tries; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+/// `Lanes` floats; so many sums at a time hide how long one takes, and fit into the registers of every CPU.
+template <int Lanes> struct Sums {
+  typedef float Vector __attribute__((vector_size(Lanes * sizeof(float)))); // NOLINT: no alias takes the attribute
+  static constexpr int kCount = 12;
+  static constexpr double kFlops = 2.0 * kCount * Lanes * kRounds;
+};
+
+// The same loop for each width of vectors: what a target allows is a property of the function.
+#define SPLITCAST_MULTIPLY(lanes)                                                                                      \
+  Sums<lanes>::Vector sums[Sums<lanes>::kCount] = {};                                                                  \
+  const Sums<lanes>::Vector factor = {0.5F}, addend = {1.0F};                                                          \
+  for (int64_t round = 0; round < kRounds; ++round)                                                                    \
+    _Pragma("clang loop unroll(full)") for (auto &sum : sums) {                                                        \
+      sum = sum * factor + addend;                                                                                     \
+      asm volatile("" : "+v"(sum)); /* what it is then, nothing foresees */                                            \
+    }                                                                                                                  \
+  float total = 0;                                                                                                     \
+  for (auto &sum : sums)                                                                                               \
+    total += sum[0];                                                                                                   \
+  return total
+
+__attribute__((target("avx512f"))) float multiply16() {
+#pragma clang fp contract(fast)
+  SPLITCAST_MULTIPLY(16);
+}
+__attribute__((target("avx2,fma"))) float multiply8() {
+#pragma clang fp contract(fast)
+  SPLITCAST_MULTIPLY(8);
+}
+float multiply4() { SPLITCAST_MULTIPLY(4); }
+
+double measureFlops() {
+  volatile float kept = 0;
+  if (__builtin_cpu_supports("avx512f"))
+    return Sums<16>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply16(); });
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return Sums<8>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply8(); });
+  return Sums<4>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply4(); });
+}
+
+double measureCopies() {
+  HostMemory memory(/*guardPages=*/false);
+  const absl::StatusOr<Buffer> from = memory.allocate(kCopiedBytes), to = memory.allocate(kCopiedBytes);
+  if (!from.ok() || !to.ok())
+    return 0;
+  std::memset(from->data, 1, kCopiedBytes);
+  std::memset(to->data, 2, kCopiedBytes);
+  return 2.0 * kCopiedBytes / bestSeconds(kCopies, [&] { std::memcpy(to->data, from->data, kCopiedBytes); });
+}
+
+} // namespace
+
+Peaks measurePeaks() { return {measureCopies(), measureFlops()}; }
+
+} // namespace splitcast::runtime

@@ -1,0 +1,163 @@
+#include "runtime/pull/PullTransport.h"
+
+#include "runtime/api/TransportChecks.h"
+
+#include <cstddef>
+#include <numeric>
+
+namespace splitcast::runtime {
+namespace {
+
+constexpr int kTags = 32768;
+
+/// Where a message lies, and the tag of the answer that it was read.
+struct Offer {
+  uint64_t address = 0;
+  int64_t bytes = 0;
+  int64_t answerTag = 0;
+  char end = 0;
+};
+
+/// Odd, as no tensor is long: who waits for a short tensor, where the sender has a long one, gets an error.
+constexpr int64_t kOfferBytes = offsetof(Offer, end) + 1;
+
+std::byte *bytesOf(Offer &offer) { return reinterpret_cast<std::byte *>(&offer); }
+
+class Offered final : public Message {
+public:
+  static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers, int64_t to, int tag,
+                                                       const Offer &offer) {
+    auto made = std::make_unique<Offered>();
+    made->offer = offer;
+    auto answer = answers.receive(to, static_cast<int>(offer.answerTag), nullptr, 0);
+    if (!answer.ok())
+      return answer.status();
+    made->answer = *std::move(answer);
+    auto sent = messages.send(to, tag, bytesOf(made->offer), kOfferBytes);
+    if (!sent.ok())
+      return sent.status();
+    made->sent = *std::move(sent);
+    return made;
+  }
+
+  absl::StatusOr<bool> test() override {
+    if (!isSent) {
+      absl::StatusOr<bool> done = sent->test();
+      if (!done.ok() || !*done)
+        return done;
+      isSent = true;
+    }
+    return answer->test();
+  }
+
+private:
+  Offer offer;
+  std::unique_ptr<Message> sent, answer;
+  bool isSent = false;
+};
+
+class Pulled final : public Message {
+public:
+  /// `rank` is the sender's number in `memory`, `from` in the transports.
+  static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers,
+                                                       const PeerMemory &memory, int64_t rank, int64_t from, int tag,
+                                                       Buffer to) {
+    auto made = std::make_unique<Pulled>(answers, memory, rank, from, to);
+    auto received = messages.receive(from, tag, bytesOf(made->offer), kOfferBytes);
+    if (!received.ok())
+      return received.status();
+    made->received = *std::move(received);
+    return made;
+  }
+
+  Pulled(Transport &answers, const PeerMemory &memory, int64_t rank, int64_t from, Buffer to)
+      : answers(answers), memory(memory), rank(rank), from(from), to(to) {}
+
+  absl::StatusOr<bool> test() override {
+    if (answer)
+      return answer->test();
+    absl::StatusOr<bool> done = received->test();
+    if (!done.ok() || !*done)
+      return done;
+    if (offer.bytes != to.bytes)
+      return wrongLength(offer.bytes, to.bytes);
+    if (absl::Status status = memory.read(rank, to.data, offer.address, to.bytes); !status.ok())
+      return status;
+    auto sent = answers.send(from, static_cast<int>(offer.answerTag), nullptr, 0);
+    if (!sent.ok())
+      return sent.status();
+    answer = *std::move(sent);
+    return answer->test();
+  }
+
+private:
+  Transport &answers;
+  const PeerMemory &memory;
+  int64_t rank, from;
+  Buffer to;
+  Offer offer;
+  std::unique_ptr<Message> received, answer;
+};
+
+class PullTransport final : public Transport {
+public:
+  /// `members` are the ranks' numbers in `memory`.
+  PullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
+                std::shared_ptr<const PeerMemory> memory, std::vector<int64_t> members)
+      : messages(std::move(messages)), answers(std::move(answers)), memory(std::move(memory)),
+        members(std::move(members)) {}
+
+  int64_t rank() const override { return messages->rank(); }
+  int64_t size() const override { return messages->size(); }
+  absl::Status health() override { return messages->health(); }
+
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+    if (bytes < kPulledBytes || !isPeer(to) || !memory->isReadBy(members[to]))
+      return messages->send(to, tag, data, bytes);
+    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
+      return status;
+    const Offer offer{reinterpret_cast<uintptr_t>(data), bytes, nextAnswer++ % kTags};
+    return Offered::make(*messages, *answers, to, tag, offer);
+  }
+
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+    if (bytes < kPulledBytes || !isPeer(from) || !memory->reads(members[from]))
+      return messages->receive(from, tag, data, bytes);
+    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
+      return status;
+    return Pulled::make(*messages, *answers, *memory, members[from], from, tag, {data, bytes});
+  }
+
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
+    auto ofMessages = messages->split(ranks);
+    if (!ofMessages.ok())
+      return ofMessages.status();
+    auto ofAnswers = answers->split(ranks);
+    if (!ofAnswers.ok())
+      return ofAnswers.status();
+    std::vector<int64_t> numbers;
+    for (int64_t rank : ranks)
+      numbers.push_back(members[rank]);
+    return std::make_unique<PullTransport>(*std::move(ofMessages), *std::move(ofAnswers), memory, std::move(numbers));
+  }
+
+private:
+  bool isPeer(int64_t number) const { return number >= 0 && number < size(); }
+
+  std::unique_ptr<Transport> messages, answers;
+  std::shared_ptr<const PeerMemory> memory;
+  std::vector<int64_t> members;
+  int64_t nextAnswer = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Transport> createPullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
+                                               std::shared_ptr<const PeerMemory> memory) {
+  std::vector<int64_t> members(messages->size());
+  std::iota(members.begin(), members.end(), 0);
+  return std::make_unique<PullTransport>(std::move(messages), std::move(answers), std::move(memory),
+                                         std::move(members));
+}
+
+} // namespace splitcast::runtime
