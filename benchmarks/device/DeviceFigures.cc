@@ -147,7 +147,7 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
       return status;
   exec::LibraryCallAttrInterface product;
   (*session)->plan().walk([&](exec::LibraryOp op) { product = op.getCall(); });
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall(product, {});
+  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall(product);
   if (!call.ok())
     return call.status();
   const int64_t bytes = flags.size * flags.size * static_cast<int64_t>(sizeof(float));

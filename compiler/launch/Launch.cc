@@ -187,15 +187,16 @@ absl::Status Launch::prepareProfile() {
     return absl::InvalidArgumentError(absl::StrCat("--profile is given with --device=", chosen.deviceKind,
                                                    ", whose calls return before the work is done; profile with "
                                                    "--device=cpu, or with the device's own profiler"));
-  profiler = std::make_unique<runtime::Profiler>();
-  peaks = runtime::measurePeaks();
+  constexpr int64_t kTracedRuns = 200'000; // of all ranks: a trace of some 80 MB
+  profiler = std::make_unique<runtime::Profiler>(static_cast<size_t>(kTracedRuns / size()));
+  peaks = runtime::measurePeaks(rankThreads);
   return absl::OkStatus();
 }
 
 absl::Status Launch::writeProfile() {
   if (!profiler)
     return absl::OkStatus();
-  return agree(splitcast::writeProfile(chosen.profile, *profiler, peaks, rankThreads, *control), "writing the profile");
+  return agree(splitcast::writeProfile(chosen.profile, *profiler, peaks, *control), "writing the profile");
 }
 
 absl::Status Launch::connect() {
@@ -293,6 +294,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
     if (const std::string &note = (*launch)->transportNote(); !note.empty() && (*launch)->rank() == 0)
       fprintf(stderr, "note: %s\n", note.c_str());
     status = body(**launch);
+    if ((*launch)->observer())
+      status = (*launch)->agree(status, "end of the run");
     if (status.ok())
       status = (*launch)->writeProfile();
   }

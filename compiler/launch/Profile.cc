@@ -2,6 +2,7 @@
 
 #include "runtime/io/File.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -26,19 +27,18 @@ struct Row {
 };
 
 /// Of one run, at the machine's peaks; a collective is started, and waited for, and is neither.
-double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks, int threads) {
-  const double copying = static_cast<double>(op.bytes) / peaks.copyBytesPerSecond;
-  return std::max(copying, op.flops / (peaks.flopsPerSecond * threads));
+double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks) {
+  return std::max(static_cast<double>(op.bytes) / peaks.copyBytesPerSecond, op.flops / peaks.flopsPerSecond);
 }
 
-void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks, int threads) {
+void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
   const auto runs = static_cast<double>(op.runs - 1); // but for the first
   row.runs += op.runs - 1;
   row.seconds += op.seconds;
   row.bytes += runs * static_cast<double>(op.bytes);
   row.flops += runs * op.flops;
-  row.boundSeconds += runs * boundOf(op, peaks, threads);
-  row.hasBound &= !op.isSmall && !op.isOfRanks;
+  row.boundSeconds += runs * boundOf(op, peaks);
+  row.hasBound &= !op.isSmall && !op.isOfRanks && peaks.copyBytesPerSecond > 0;
 }
 
 std::string textOf(const Row &row, double total) {
@@ -61,11 +61,14 @@ std::vector<Row> sorted(std::map<std::string, Row> rows) {
   return list;
 }
 
-std::string quoted(const std::string &text) { return nlohmann::json(text).dump(); }
+/// Symbols may have any bytes.
+std::string quoted(const std::string &text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 } // namespace
 
-std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks, int threads) {
+std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) {
   std::map<std::string, Row> byKind, byName;
   double total = 0;
   for (const ProfiledOp &op : profiler.ops()) {
@@ -75,16 +78,17 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks, 
     const std::string type = op.isSmall ? " of small floats" : "";
     Row &kind = byKind[op.kind + type];
     kind.kind = op.kind + type;
-    add(kind, op, peaks, threads);
+    add(kind, op, peaks);
     Row &name = byName[op.kind + type + " " + op.name];
     name.kind = op.kind + type;
     name.name = op.name;
-    add(name, op, peaks, threads);
+    add(name, op, peaks);
   }
-  std::string text = absl::StrFormat(
-      "rank 0's ops, without the first run of each: %.3f ms. The machine, a thread: %.1f GB/s copied (read and "
-      "written), %.1f Gflop/s of f32; %d threads\n       ms            runs     GB/s  Gflop/s  of peak\n",
-      total * 1e3, peaks.copyBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9, threads);
+  std::string text =
+      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. At most a rank here copies %.1f GB/s "
+                      "(read and written), and "
+                      "computes %.1f Gflop/s of f32\n       ms            runs     GB/s  Gflop/s  of peak\n",
+                      total * 1e3, peaks.copyBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9);
   for (const Row &row : sorted(std::move(byKind)))
     absl::StrAppend(&text, textOf(row, total));
   absl::StrAppend(&text, "by op:\n");
@@ -96,7 +100,7 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks, 
   return text;
 }
 
-std::string traceEvents(const Profiler &profiler, int64_t rank) {
+std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
   std::string text =
       absl::StrCat(R"({"ph":"M","name":"process_name","pid":)", rank, R"(,"args":{"name":"rank )", rank, "\"}},\n");
   std::map<std::pair<std::string, int64_t>, const std::map<std::string, int64_t> *> live;
@@ -108,24 +112,41 @@ std::string traceEvents(const Profiler &profiler, int64_t rank) {
                           R"({"ph":"X","pid":%d,"tid":0,"ts":%.3f,"dur":%.3f,"cat":%s,"name":%s,"args":{"plan":%s,)"
                           R"("op":%d,"bytes":%d,"flops":%.0f}},)"
                           "\n",
-                          rank, static_cast<double>(run.begin) * 1e-3, static_cast<double>(run.end - run.begin) * 1e-3,
-                          quoted(op.kind), quoted(op.kind == "kernel" ? op.name : absl::StrCat(op.kind, " ", op.name)),
-                          quoted(op.plan), op.index, op.bytes, op.flops);
+                          rank, static_cast<double>(run.begin + shift) * 1e-3,
+                          static_cast<double>(run.end - run.begin) * 1e-3, quoted(op.kind),
+                          quoted(op.kind == "kernel" ? op.name : absl::StrCat(op.kind, " ", op.name)), quoted(op.plan),
+                          op.index, op.bytes, op.flops);
     const auto found = live.find({op.plan, op.index});
     if (found == live.end())
       continue;
     absl::StrAppendFormat(&text,
                           R"({"ph":"C","pid":%d,"ts":%.3f,"name":"arena","args":%s},)"
                           "\n",
-                          rank, static_cast<double>(run.begin) * 1e-3, nlohmann::json(*found->second).dump());
+                          rank, static_cast<double>(run.begin + shift) * 1e-3, nlohmann::json(*found->second).dump());
   }
   return text;
 }
 
-absl::Status writeProfile(const std::string &path, const Profiler &profiler, const runtime::Peaks &peaks, int threads,
+/// What makes this rank's clock rank 0's, but for the microseconds that a barrier takes: machines have begun to count
+/// at other times.
+static absl::StatusOr<int64_t> shiftOf(runtime::Communicator &ranks) {
+  if (absl::Status status = ranks.barrier({"comparison of clocks"}); !status.ok())
+    return status;
+  const int64_t mine = Profiler::now();
+  absl::StatusOr<std::vector<std::string>> all = ranks.exchange(absl::StrCat(mine), {"comparison of clocks"});
+  int64_t first = mine;
+  if (all.ok())
+    (void)absl::SimpleAtoi(all->front(), &first);
+  return all.ok() ? absl::StatusOr<int64_t>(first - mine) : all.status();
+}
+
+absl::Status writeProfile(const std::string &path, const Profiler &profiler, const runtime::Peaks &peaks,
                           runtime::Communicator &ranks) {
+  absl::StatusOr<int64_t> shift = shiftOf(ranks);
+  if (!shift.ok())
+    return shift.status();
   absl::StatusOr<std::vector<std::string>> events =
-      ranks.exchange(traceEvents(profiler, ranks.rank()), {"gathering of the profile"});
+      ranks.exchange(traceEvents(profiler, ranks.rank(), *shift), {"gathering of the profile"});
   if (!events.ok() || ranks.rank() != 0)
     return events.status();
   absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
@@ -140,7 +161,7 @@ absl::Status writeProfile(const std::string &path, const Profiler &profiler, con
   if (status.ok())
     status = file->commit();
   if (status.ok())
-    printf("%s", profileTable(profiler, peaks, threads).c_str());
+    printf("%s", profileTable(profiler, peaks).c_str());
   return status;
 }
 

@@ -14,16 +14,17 @@
 
 namespace splitcast {
 
-/// The table. `threads`: of a rank, each of which has the peaks.
-std::string profileTable(const runtime::Profiler &profiler, const runtime::Peaks &peaks, int threads);
+/// The table, beside the peaks of a rank.
+std::string profileTable(const runtime::Profiler &profiler, const runtime::Peaks &peaks);
 
 /// A rank's events of a Chrome trace, each with a comma behind it: ops, and what is live of the arena, by role.
-std::string traceEvents(const runtime::Profiler &profiler, int64_t rank);
+/// `shift`, in nanoseconds, is added to its clock.
+std::string traceEvents(const runtime::Profiler &profiler, int64_t rank, int64_t shift);
 
 /// Every rank calls it, in the same place; rank 0 writes the trace and prints the table.
 ///   Errors  those of File, on rank 0 alone, for callers to agree about.
 absl::Status writeProfile(const std::string &path, const runtime::Profiler &profiler, const runtime::Peaks &peaks,
-                          int threads, runtime::Communicator &ranks);
+                          runtime::Communicator &ranks);
 
 } // namespace splitcast
 

@@ -41,9 +41,6 @@ inline constexpr llvm::StringLiteral kReproducibleName = "sbp.reproducible";
 /// Attribute of a function whose sums over the batch have been made so ('sbp-exact-sums'): the name of the axis that
 /// splits the batch.
 inline constexpr llvm::StringLiteral kExactSumsName = "sbp.exact_sums";
-/// And of the module that it is in, down to its plans: library calls make sums in an order that no number of threads
-/// changes.
-inline constexpr llvm::StringLiteral kFixedSumsName = "sbp.fixed_sums";
 
 /// What variables' values live in.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {

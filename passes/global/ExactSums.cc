@@ -159,7 +159,6 @@ private:
                                        "micro-batch, or be a sum over them; change that, or leave 'reproducible' out";
     FunctionSums(function, *rows).rewrite();
     function->setAttr(sbp::kExactSumsName, StringAttr::get(&getContext(), placement.axes[axisIndex].name));
-    getOperation()->setAttr(sbp::kFixedSumsName, UnitAttr::get(&getContext()));
     return success();
   }
 

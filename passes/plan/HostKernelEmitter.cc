@@ -8,10 +8,12 @@
 //              memref.store %2, %y[%i] }
 #include "passes/plan/HostKernelEmitter.h"
 
+#include "dialects/exec/Divisible.h"
 #include "passes/plan/ElementEvaluator.h"
 #include "passes/plan/KernelArguments.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -27,7 +29,11 @@ public:
   HostKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                     ArrayRef<int64_t> tied)
       : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, kLanes), fusion(fusion), body(body), form(form),
-        tied(tied) {}
+        tied(tied) {
+    // In place, elements may count on those before them, and not on those of other threads.
+    for (auto [result, operand] : llvm::enumerate(tied))
+      mayDivide &= operand < 0 || form.mayTie(body, result, static_cast<size_t>(operand), /*launchesThreads=*/true);
+  }
 
   FailureOr<func::FuncOp> emit(StringRef name) {
     auto function =
@@ -100,6 +106,13 @@ private:
     });
   }
 
+  /// What was just emitted ends in a loop whose iterations do not need each other: a device may divide it.
+  void noteDivisible() {
+    Block *block = builder.getInsertionBlock();
+    if (auto last = block->empty() ? scf::ForOp() : dyn_cast<scf::ForOp>(&block->back()); last && mayDivide)
+      last->setAttr(exec::kDivisibleName, builder.getUnitAttr());
+  }
+
   /// One loop per dimension; what does not change in the innermost is computed before it.
   void emitElementwise(ArrayRef<size_t> members) {
     ArrayRef<int64_t> shape = shapeOf(body.results[members.front()]);
@@ -115,6 +128,8 @@ private:
         storeAll(members, {}, indices);
       });
     });
+    if (!extents.empty())
+      noteDivisible();
   }
 
   void hoistFor(ArrayRef<size_t> members, ArrayRef<Index> known, size_t rank) {
@@ -167,6 +182,8 @@ private:
       if (!form.elements.empty() || !form.columns.empty())
         forAll(width, indices, [&] { storeAll(form.elements, form.columns, indices); });
     });
+    if (form.columns.empty() && rows.size() > 1)
+      noteDivisible();
     for (const SmallVector<size_t> *members : {&form.elements, &form.perRow, &form.columns})
       for (size_t member : *members)
         memory[body.results[member]] = targets[member];
@@ -204,6 +221,7 @@ private:
         return SmallVector<Value>();
       });
     });
+    noteDivisible();
   }
 
   /// [0, extent) by kLanes; the rest under a mask.
@@ -234,6 +252,7 @@ private:
   const LinalgBody &body;
   const KernelForm &form;
   ArrayRef<int64_t> tied;
+  bool mayDivide = true; ///< loops over elements
   SmallVector<Value> targets;
 };
 

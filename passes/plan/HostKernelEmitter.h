@@ -8,7 +8,8 @@
 //                     its elements, and sums over the rows that are added up in their place
 //   column reduction  where nothing else is made of the rows: kLanes columns side by side, rows in ascending order
 // The lanes and trees depend on nothing but the shape: a kernel gives the same bits on every CPU, and whatever it is
-// fused with.
+// fused with. Loops whose iterations do not need each other say so (dialects/exec/Divisible.h): all outermost ones but
+// those of a row nest that also sums over the rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_HOSTKERNELEMITTER_H

@@ -67,11 +67,6 @@ public:
   virtual absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) = 0;
 };
 
-/// What a plan asks of its library calls.
-struct LibraryCallNeeds {
-  bool fixedSums = false; ///< in an order that the sizes decide alone, and not how many threads the device has
-};
-
 /// The kernels of a plan, loaded.
 class KernelLibrary {
 public:
@@ -107,10 +102,10 @@ public:
   ///   Errors  InvalidArgument: not such a module, with the compiler's diagnostics.
   virtual absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) = 0;
 
-  /// Prepares what a vendor library does better: an attribute of dialects/exec, such as #exec.matmul<...>.
+  /// Prepares what a vendor library does better: an attribute of dialects/exec, such as #exec.matmul<...>. Sums are in
+  /// an order that sizes, flags and the device decide, and not how many threads it has.
   ///   Errors  Unimplemented: this device has no such call, or none of such elements.
-  virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
-                                                                  const LibraryCallNeeds &needs) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) = 0;
 
   /// Either may be memory of allocateHost; the host leaves it alone until the stream has done the copy.
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;

@@ -44,8 +44,7 @@ public:
     return loadCudaKernels(kernels, chip);
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
-                                                          const LibraryCallNeeds &) override {
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
     return createCudaLibraryCall(call, {options.allowsTf32, chip});
   }
 

@@ -36,7 +36,6 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
   if (absl::Status status = checkStorages(plans); !status.ok())
     return status;
   std::unique_ptr<Executor> executor(new Executor(device, observer));
-  executor->needs.fixedSums = plans->hasAttr(sbp::kFixedSumsName);
   // Kernels first: what compiling them takes is free again when the spaces are touched.
   if (absl::Status status = executor->loadKernels(plans); !status.ok())
     return status;
@@ -168,7 +167,7 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
     return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
-    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall(), needs);
+    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall());
     if (!call.ok())
       return call.status();
     return bindLaunch(std::move(*call), library.getReads(), library.getWrites());

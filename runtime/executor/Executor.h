@@ -28,8 +28,8 @@ namespace splitcast::runtime {
 /// captured.
 struct ExecutorObserver {
   virtual ~ExecutorObserver() = default;
-  /// Once for each op of a plan, in order, before any of it runs. An op's address may have been that of an op of another
-  /// executor, which is gone.
+  /// Once for each op of a plan, in order, before any of it runs. An op's address may have been that of an op of
+  /// another executor, which is gone.
   virtual void bound(mlir::Operation *op, int64_t index) {}
   virtual void before(mlir::Operation *op, int64_t index) {}
   virtual void after(mlir::Operation *op, int64_t index) {}
@@ -97,7 +97,6 @@ private:
   };
   absl::Status enqueueOps(const Bound &plan);
 
-  LibraryCallNeeds needs;
   std::map<std::string, Bound> bound; ///< plans by name
 };
 

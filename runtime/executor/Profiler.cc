@@ -10,11 +10,6 @@
 namespace splitcast::runtime {
 namespace {
 
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 int64_t bytesOf(mlir::ArrayAttr ranges) {
   int64_t bytes = 0;
   for (auto range : ranges.getAsRange<exec::RangeAttr>())
@@ -63,6 +58,11 @@ ProfiledOp describe(exec::CollectiveOp collective) {
 
 } // namespace
 
+int64_t Profiler::now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 void Profiler::bound(mlir::Operation *op, int64_t index) {
   if (index == 0) {
     startedBy.clear();
@@ -75,6 +75,7 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
           .Case([&](exec::WaitOp wait) {
             ProfiledOp of = startedBy[wait.getTicket()];
             of.kind = absl::StrCat("wait for ", of.kind);
+            of.bytes = 0;
             return of;
           })
           .Default([](mlir::Operation *other) {
@@ -122,7 +123,7 @@ void Profiler::after(mlir::Operation *op, int64_t index) {
   const double seconds = static_cast<double>(end - begin) * 1e-9;
   profiled.seconds += seconds;
   profiled.leastSeconds = profiled.runs == 2 ? seconds : std::min(profiled.leastSeconds, seconds);
-  if (kept.size() < kMostRuns)
+  if (kept.size() < mostRuns)
     kept.push_back({place, begin, end});
 }
 

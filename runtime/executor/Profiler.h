@@ -31,7 +31,7 @@ struct ProfiledOp {
   double seconds = 0, leastSeconds = 0; ///< of all runs together, and of the shortest
 };
 
-/// From an op's begin to its end, in nanoseconds of the system's steady clock, which all processes share.
+/// From an op's begin to its end, in nanoseconds of the machine's steady clock, which all its processes share.
 struct ProfiledRun {
   int32_t op = 0; ///< its place among ops()
   int64_t begin = 0, end = 0;
@@ -46,8 +46,8 @@ struct LiveBytes {
 
 class Profiler final : public ExecutorObserver {
 public:
-  /// Runs that are kept one by one: some steps of any model, in few MB.
-  static constexpr size_t kMostRuns = 200'000;
+  /// Keeps so many runs one by one.
+  explicit Profiler(size_t mostRuns) : mostRuns(mostRuns) {}
 
   void bound(mlir::Operation *op, int64_t index) override;
   void before(mlir::Operation *op, int64_t index) override;
@@ -58,10 +58,13 @@ public:
   const std::vector<ProfiledRun> &runs() const { return kept; }
   /// Of the plan that the op belongs to, where what is live changes, ascending.
   const std::vector<LiveBytes> &liveBytes() const { return live; }
+  /// Of the clock of all this.
+  static int64_t now();
 
 private:
   void addLiveBytes(exec::PlanOp plan);
 
+  const size_t mostRuns;
   std::deque<ProfiledOp> known;
   llvm::DenseMap<mlir::Operation *, int32_t> places;
   std::map<int64_t, ProfiledOp> startedBy; ///< of the plan being bound: collectives by ticket

@@ -3,6 +3,7 @@
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/jit/Jit.h"
+#include "runtime/workers/WorkerPool.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -41,8 +42,8 @@ private:
 class HostDevice : public Device {
 public:
   explicit HostDevice(const HostDeviceOptions &options)
-      : threads(std::max(1, options.threads)), memory(options.guardPages),
-        jit(std::make_shared<Jit>(JitOptions{threads, options.objectCacheDir, hostTarget()})) {}
+      : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(options.guardPages),
+        jit(std::make_shared<Jit>(JitOptions{pool->threads(), options.objectCacheDir, hostTarget(), pool})) {}
 
   std::string kind() const override { return "cpu"; }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory.allocate(bytes); }
@@ -58,9 +59,8 @@ public:
     return library;
   }
 
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
-                                                          const LibraryCallNeeds &needs) override {
-    return createLibraryCall(call, LibraryCallOptions{needs.fixedSums ? 1 : threads}); // oneDNN cuts sums for threads
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
+    return createLibraryCall(call, LibraryCallOptions{pool});
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  int threads;
+  std::shared_ptr<WorkerPool> pool;
   HostMemory memory;
   std::shared_ptr<Jit> jit;
 };

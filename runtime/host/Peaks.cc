@@ -1,6 +1,7 @@
 #include "runtime/host/Peaks.h"
 
 #include "runtime/host/HostMemory.h"
+#include "runtime/workers/WorkerPool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -57,27 +58,44 @@ __attribute__((target("avx2,fma"))) float multiply8() {
 }
 float multiply4() { SPLITCAST_MULTIPLY(4); }
 
-double measureFlops() {
-  volatile float kept = 0;
+float multiply() {
   if (__builtin_cpu_supports("avx512f"))
-    return Sums<16>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply16(); });
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return Sums<8>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply8(); });
-  return Sums<4>::kFlops / bestSeconds(kMultiplications, [&] { kept = multiply4(); });
+    return multiply16();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiply8() : multiply4();
 }
 
-double measureCopies() {
+double flopsOfMultiply() {
+  if (__builtin_cpu_supports("avx512f"))
+    return Sums<16>::kFlops;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Sums<8>::kFlops : Sums<4>::kFlops;
+}
+
+double measureFlops(WorkerPool &pool) {
+  const double seconds = bestSeconds(kMultiplications, [&] {
+    pool.run(pool.threads(), [](int64_t) { [[maybe_unused]] volatile float kept = multiply(); });
+  });
+  return flopsOfMultiply() * pool.threads() / seconds;
+}
+
+double measureCopies(WorkerPool &pool) {
   HostMemory memory(/*guardPages=*/false);
   const absl::StatusOr<Buffer> from = memory.allocate(kCopiedBytes), to = memory.allocate(kCopiedBytes);
   if (!from.ok() || !to.ok())
     return 0;
+  const int64_t part = kCopiedBytes / pool.threads();
   std::memset(from->data, 1, kCopiedBytes);
   std::memset(to->data, 2, kCopiedBytes);
-  return 2.0 * kCopiedBytes / bestSeconds(kCopies, [&] { std::memcpy(to->data, from->data, kCopiedBytes); });
+  const double seconds = bestSeconds(kCopies, [&] {
+    pool.run(pool.threads(), [&](int64_t i) { std::memcpy(to->data + i * part, from->data + i * part, part); });
+  });
+  return 2.0 * static_cast<double>(part * pool.threads()) / seconds;
 }
 
 } // namespace
 
-Peaks measurePeaks() { return {measureCopies(), measureFlops()}; }
+Peaks measurePeaks(int threads) {
+  WorkerPool pool(threads);
+  return {measureCopies(pool), measureFlops(pool)};
+}
 
 } // namespace splitcast::runtime

@@ -4,14 +4,14 @@
 
 namespace splitcast::runtime {
 
-/// Of one thread while others of its machine may do the same: the best of several tries.
+/// Of a rank's threads together, while other ranks of its machine may do the same: the best of several tries.
 struct Peaks {
   double copyBytesPerSecond = 0; ///< read and written, of memory that no cache holds
   double flopsPerSecond = 0;     ///< multiplications and additions of f32, from registers
 };
 
-/// Takes 0.2 s and 128 MB for a while.
-Peaks measurePeaks();
+/// On so many threads. Takes 0.3 s and 128 MB for a while.
+Peaks measurePeaks(int threads);
 
 } // namespace splitcast::runtime
 

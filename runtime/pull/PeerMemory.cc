@@ -41,14 +41,6 @@ const void *addressOf(uint64_t address) {
 
 } // namespace
 
-PeerMemory::PeerMemory() : mark(drawMark()) {
-#ifdef PR_SET_PTRACER
-  // Where only a parent may look into a process, this one lets others of its user. Elsewhere the call fails, and
-  // nothing is lost.
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-#endif
-}
-
 absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ranks, bool isWanted) {
   std::shared_ptr<PeerMemory> memory(new PeerMemory);
   absl::Status status = memory->introduce(ranks, isWanted);
@@ -61,6 +53,13 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ra
 
 absl::Status PeerMemory::introduce(Communicator &ranks, bool isWanted) {
   const std::string machine = isWanted ? machineText() : "";
+  mark = drawMark();
+#ifdef PR_SET_PTRACER
+  // Where only a parent may look into a process, this one lets others of its user. Elsewhere the call fails, and
+  // nothing is lost.
+  if (isWanted)
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+#endif
   auto texts =
       ranks.exchange(absl::StrCat(machine, " ", getpid(), " ", reinterpret_cast<uintptr_t>(&mark), " ", mark), {kWhat});
   if (!texts.ok())
@@ -115,7 +114,7 @@ absl::Status PeerMemory::read(int64_t rank, std::byte *to, uint64_t address, int
   if (count < 0)
     return absl::UnavailableError(absl::StrCat("process_vm_readv: ", std::strerror(errno)));
   if (count != bytes + static_cast<ssize_t>(sizeof(found)) || found != peer.mark)
-    return absl::UnavailableError("process_vm_readv: its memory is gone");
+    return absl::UnavailableError("process_vm_readv: it has ended");
   return absl::OkStatus();
 }
 

@@ -40,11 +40,11 @@ private:
     bool isRead = false, isReader = false;
   };
 
-  PeerMemory();
+  PeerMemory() = default;
   absl::Status introduce(Communicator &ranks, bool isWanted);
   absl::Status compareNotes(Communicator &ranks);
 
-  uint64_t mark; ///< drawn at random: a process that has it where the rank's lies is that rank
+  uint64_t mark = 0; ///< drawn at random: a process that has it where the rank's lies is that rank
   std::vector<Peer> peers;
   std::string failure;
 };

@@ -2,6 +2,8 @@
 
 #include "runtime/api/TransportChecks.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <cstddef>
 #include <numeric>
 
@@ -77,15 +79,18 @@ public:
     if (answer)
       return answer->test();
     absl::StatusOr<bool> done = received->test();
+    if (absl::IsInvalidArgument(done.status()))
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of another length arrived where ", to.bytes, " bytes were expected"));
     if (!done.ok() || !*done)
       return done;
-    if (offer.bytes != to.bytes)
-      return wrongLength(offer.bytes, to.bytes);
-    if (absl::Status status = memory.read(rank, to.data, offer.address, to.bytes); !status.ok())
-      return status;
+    absl::Status status = offer.bytes == to.bytes ? memory.read(rank, to.data, offer.address, to.bytes)
+                                                  : wrongLength(offer.bytes, to.bytes);
+    // Also where nothing was read: the sender is done with it, as with a message that nobody wanted.
     auto sent = answers.send(from, static_cast<int>(offer.answerTag), nullptr, 0);
-    if (!sent.ok())
-      return sent.status();
+    status.Update(sent.status());
+    if (!status.ok())
+      return status;
     answer = *std::move(sent);
     return answer->test();
   }
@@ -97,6 +102,24 @@ private:
   Buffer to;
   Offer offer;
   std::unique_ptr<Message> received, answer;
+};
+
+/// A message that may turn out to be an offer, of which the other transport only knows the length.
+class Expected final : public Message {
+public:
+  Expected(std::unique_ptr<Message> received, int64_t bytes) : received(std::move(received)), bytes(bytes) {}
+
+  absl::StatusOr<bool> test() override {
+    absl::StatusOr<bool> done = received->test();
+    if (absl::IsInvalidArgument(done.status()))
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of another length arrived where ", bytes, " bytes were expected"));
+    return done;
+  }
+
+private:
+  std::unique_ptr<Message> received;
+  int64_t bytes;
 };
 
 class PullTransport final : public Transport {
@@ -121,8 +144,14 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    if (bytes < kPulledBytes || !isPeer(from) || !memory->reads(members[from]))
+    if (!isPeer(from) || !memory->reads(members[from]))
       return messages->receive(from, tag, data, bytes);
+    if (bytes < kPulledBytes) {
+      auto received = messages->receive(from, tag, data, bytes);
+      if (!received.ok())
+        return received.status();
+      return std::make_unique<Expected>(*std::move(received), bytes);
+    }
     if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
       return status;
     return Pulled::make(*messages, *answers, *memory, members[from], from, tag, {data, bytes});

@@ -15,7 +15,8 @@
 
 namespace splitcast::runtime {
 
-/// Messages of so many bytes and more are read.
+/// Messages of so many bytes and more are read. Of ranks that do not run the same program, a sender of such a one waits
+/// for its answer where the receiver expects a shorter one, which is told at once.
 inline constexpr int64_t kPulledBytes = 16 << 10;
 
 /// `messages` and `answers` are two transports of the ranks that `memory` has connected, in their order.

@@ -164,7 +164,7 @@ TEST(Examples, ProfilesSayWhereTheTimeGoes) {
   const Command command = with(recipe(), {"--steps=4", "--enable-zero=stage=3", "--metrics=metrics"});
   const Trained plain = train(directory, 3, command);
   const JobResult result =
-      runIn(directory, 3, with(command, {"--profile=profile.json", "--losses=others", "--report"}));
+      runIn(directory, 3, with(command, {"--profile=profile.json", "--losses=others", "--transport=messages"}));
   ASSERT_TRUE(result.succeeded()) << result.describe();
   EXPECT_EQ(readFile(directory + "/others"), plain.losses);
   const auto kinds = profiledKinds(directory + "/profile.json", 3); // the first step is left out

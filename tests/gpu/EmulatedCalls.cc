@@ -107,7 +107,7 @@ private:
     for (int64_t i = 0; i < p.count && status.ok(); ++i)
       status = gemm.multiply("product", reinterpret_cast<const Float *>(a) + i * p.strideA,
                              reinterpret_cast<const Float *>(b) + i * p.strideB,
-                             reinterpret_cast<Float *>(c) + i * p.strideC, /*threads=*/1);
+                             reinterpret_cast<Float *>(c) + i * p.strideC);
     return status;
   }
 
@@ -170,13 +170,13 @@ absl::StatusOr<std::unique_ptr<Launchable>> emulateLibraryCall(runtime::Device &
     return runtime::createDeviceCall(call, services);
   }
   if (!isSmall || !workspace) // as plans for CPUs have it, or for both
-    return host.libraryCall(call, {});
+    return host.libraryCall(call);
   if (!attention)
     return absl::UnimplementedError(
         absl::StrCat("a GPU has no call '", std::string(call.getCallName()), "' of small floats"));
   const exec::AttentionAttr onHost = attention.withType(mlir::Float32Type::get(call.getContext()));
   const size_t inputs = attention.getGradient() ? 4 : 3, outputs = attention.getGradient() ? 3 : 1;
-  absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(onHost, {});
+  absl::StatusOr<std::unique_ptr<Launchable>> inner = host.libraryCall(onHost);
   if (!inner.ok())
     return inner.status();
   return std::make_unique<SmallFloatCall>(host, *std::move(inner), inputs, outputs, type, *workspace,

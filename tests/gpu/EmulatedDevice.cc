@@ -145,8 +145,7 @@ public:
       return threads.status();
     return std::make_unique<EmulatedLibrary>(*std::move(program), std::move(descriptions), *std::move(threads));
   }
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
-                                                          const runtime::LibraryCallNeeds &) override {
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
     return emulateLibraryCall(*host, *this, call);
   }
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override { return host->copy(to, from, stream); }

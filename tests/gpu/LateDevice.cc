@@ -247,11 +247,10 @@ public:
       return library.ok() ? atOnce() : library.status();
     return std::make_unique<LateKernels>(*std::move(library), innerStream);
   }
-  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call,
-                                                          const runtime::LibraryCallNeeds &needs) override {
+  absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
     if (absl::Status status = atOnce(); !status.ok())
       return status;
-    return late(inner.libraryCall(call, needs), innerStream);
+    return late(inner.libraryCall(call), innerStream);
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

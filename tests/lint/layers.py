@@ -38,9 +38,11 @@ MAY_USE = {
     "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP | COLLECTIVES,
     # Who implements the contract. None of them includes another, but for NCCL, which moves what lies on CUDA's devices.
     "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
-    "runtime/host/jit": {"runtime/api", "runtime/codegen"},
-    "runtime/host/calls": {"runtime/api", "dialects/exec"},
-    "runtime/host": {"runtime/api", "runtime/host/calls", "runtime/host/jit"},
+    "runtime/workers": set(),
+    "runtime/pull": {"runtime/api"},
+    "runtime/host/jit": {"runtime/api", "runtime/codegen", "runtime/workers", "dialects/exec"},
+    "runtime/host/calls": {"runtime/api", "runtime/workers", "dialects/exec"},
+    "runtime/host": {"runtime/api", "runtime/workers", "runtime/host/calls", "runtime/host/jit"},
     "runtime/mpi": {"runtime/api", "runtime/process"},
     "runtime/tcp": {"runtime/api", "runtime/process"},
     "runtime/gpu": {"runtime/api", "runtime/codegen", "dialects/exec"} | ALGEBRA,
@@ -66,6 +68,7 @@ MAY_USE = {
         "runtime/job",
         "runtime/nccl",
         "runtime/process",
+        "runtime/pull",
     } | SBP,
     "compiler/tools": {
         "compiler",

@@ -20,15 +20,15 @@ template <typename Float> void scaleRows(const Gemm &gemm, Float *c) {
 
 } // namespace
 
-absl::Status Gemm::multiply(const char *what, const float *a, const float *b, float *c, int threads) const {
+absl::Status Gemm::multiply(const char *what, const float *a, const float *b, float *c) const {
   if (m == 0 || n == 0)
     return absl::OkStatus();
   if (k == 0) {
     scaleRows(*this, c);
     return absl::OkStatus();
   }
-  // The number is a property of the calling thread, which other libraries may have set.
-  omp_set_num_threads(threads);
+  // A property of the calling thread, which other libraries may have set.
+  omp_set_num_threads(1);
   dnnl_status_t status = dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
                                     a, lda, b, ldb, static_cast<float>(beta), c, ldc);
   if (status == dnnl_out_of_memory)
@@ -39,7 +39,7 @@ absl::Status Gemm::multiply(const char *what, const float *a, const float *b, fl
   return absl::OkStatus();
 }
 
-absl::Status Gemm::multiply(const char *, const double *a, const double *b, double *c, int) const {
+absl::Status Gemm::multiply(const char *, const double *a, const double *b, double *c) const {
   scaleRows(*this, c);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t l = 0; l < k; ++l) {

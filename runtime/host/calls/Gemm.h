@@ -18,12 +18,12 @@ struct Gemm {
 
   bool isEmpty() const { return m == 0 || n == 0 || k == 0; }
 
-  /// By oneDNN, on `threads` threads. Sums are in an order fixed by sizes, flags, CPU and threads; the buffers'
-  /// addresses do not matter. With k = 0 or no element in C, nothing but `beta` happens.
+  /// By oneDNN, on the thread that calls. Sums are in an order fixed by sizes, flags and CPU; the buffers' addresses do
+  /// not matter. With k = 0 or no element in C, nothing but `beta` happens.
   ///   Errors  ResourceExhausted, Internal: oneDNN's, naming `what`.
-  absl::Status multiply(const char *what, const float *a, const float *b, float *c, int threads) const;
+  absl::Status multiply(const char *what, const float *a, const float *b, float *c) const;
   /// For comparisons, not for speed: every sum runs over ascending k.
-  absl::Status multiply(const char *what, const double *a, const double *b, double *c, int threads) const;
+  absl::Status multiply(const char *what, const double *a, const double *b, double *c) const;
 };
 
 } // namespace splitcast::runtime

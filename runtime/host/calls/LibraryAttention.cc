@@ -11,7 +11,8 @@
 // Blocks of positions at a time, with products by Gemm: the scores of a block stay in the cache (the idea of Dao et al.
 // 2022, arXiv:2205.14135, with rows whole, so that a row's softmax is the textbook's), and when causal, keys that no
 // position of the block sees are left out. Blocks come in ascending order, so sums have one order. bf16 and f16 are
-// widened head by head, and the results rounded once.
+// widened head by head, and the results rounded once. Threads share the heads; the first share has the plan's
+// workspace, and the others memory of their thread, which is the library's.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
@@ -19,6 +20,7 @@
 #include "runtime/host/calls/AttentionRows.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
+#include "runtime/host/calls/Scratch.h"
 #include "runtime/host/calls/SmallFloats.h"
 
 #include "absl/strings/str_cat.h"
@@ -57,11 +59,30 @@ Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, 
   return {transposeA, transposeB, m, n, k, strides.a, strides.b, strides.c};
 }
 
+/// How many threads share the heads of all samples.
+int64_t sharesOf(const Sizes &sizes, const WorkerPool &pool) {
+  return std::clamp<int64_t>(sizes.samples * sizes.heads, 1, pool.threads());
+}
+
+/// Calls `head(share, sample, head)` for all heads, those of a share on one thread, and returns the first error.
+template <typename Head> absl::Status forHeads(const Sizes &sizes, int64_t shares, WorkerPool &pool, Head head) {
+  std::vector<absl::Status> statuses(shares);
+  pool.run(shares, [&](int64_t share) {
+    for (int64_t i = share; i < sizes.samples * sizes.heads && statuses[share].ok(); i += shares)
+      statuses[share] = head(share, i / sizes.heads, i % sizes.heads);
+  });
+  for (const absl::Status &status : statuses)
+    if (!status.ok())
+      return status;
+  return absl::OkStatus();
+}
+
 template <typename Float> class Attention : public Launchable {
 public:
-  Attention(const char *name, Sizes sizes, bool isGradient, std::vector<int64_t> argumentBytes, int threads)
+  Attention(const char *name, Sizes sizes, bool isGradient, std::vector<int64_t> argumentBytes,
+            std::shared_ptr<WorkerPool> pool)
       : name(name), what(absl::StrCat("library call '", name, "'")), sizes(sizes), isGradient(isGradient),
-        argumentBytes(std::move(argumentBytes)), threads(threads) {}
+        argumentBytes(std::move(argumentBytes)), pool(std::move(pool)), shares(sharesOf(this->sizes, *this->pool)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     absl::Status status = checkBuffers(what, argumentBytes, buffers);
@@ -71,14 +92,20 @@ public:
     if (isGradient)
       for (Float *sum : {keyGrad, valueGrad})
         std::fill(sum, sum + sizes.samples * sizes.keys * sizes.stride(), Float(0));
-    for (int64_t sample = 0; sample < sizes.samples; ++sample)
-      for (int64_t head = 0; head < sizes.heads; ++head)
-        for (int64_t begin = 0; begin < sizes.positions && status.ok(); begin += exec::kAttentionBlock)
-          status = compute(sample, head, begin, std::min(begin + exec::kAttentionBlock, sizes.positions));
-    return status;
+    return forHeads(sizes, shares, *pool, [&](int64_t share, int64_t sample, int64_t head) {
+      Float *weights =
+          share == 0 ? workspace : reinterpret_cast<Float *>(scratchOfThread(scoresOfShare() * sizeof(Float)));
+      absl::Status computed;
+      for (int64_t begin = 0; begin < sizes.positions && computed.ok(); begin += exec::kAttentionBlock)
+        computed = compute(sample, head, begin, std::min(begin + exec::kAttentionBlock, sizes.positions), weights);
+      return computed;
+    });
   }
 
 private:
+  /// Two rows for each position of a block.
+  int64_t scoresOfShare() const { return 2 * exec::kAttentionBlock * sizes.keys; }
+
   void bind(absl::Span<const Buffer> buffers) {
     size_t next = 0;
     auto floats = [&] { return reinterpret_cast<Float *>(buffers[next++].data); };
@@ -90,13 +117,13 @@ private:
     result = floats();
     keyGrad = isGradient ? floats() : nullptr;
     valueGrad = isGradient ? floats() : nullptr;
-    weights = sizes.keys > 0 ? floats() : nullptr;
-    slopes = weights + exec::kAttentionBlock * sizes.keys;
+    workspace = sizes.keys > 0 ? floats() : nullptr;
   }
 
-  absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end) {
+  absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end, Float *weights) const {
     const int64_t rows = end - begin, seen = sizes.seenBefore(end), stride = sizes.stride();
     const int64_t q = sizes.queryAt(sample, begin, head), k = sizes.keyAt(sample, head);
+    Float *slopes = weights + exec::kAttentionBlock * sizes.keys;
     Gemm scores = product(false, true, rows, seen, sizes.width, {stride, stride, seen});
     scores.alpha = sizes.scale;
     absl::Status status = run(scores, query + q, key + k, weights);
@@ -122,8 +149,8 @@ private:
     return status;
   }
 
-  absl::Status run(const Gemm &gemm, const Float *a, const Float *b, Float *c) {
-    return gemm.multiply(name, a, b, c, threads);
+  absl::Status run(const Gemm &gemm, const Float *a, const Float *b, Float *c) const {
+    return gemm.multiply(name, a, b, c);
   }
 
   void hideUnseen(Float *scores, int64_t sample, int64_t position, int64_t count) const {
@@ -148,36 +175,41 @@ private:
   const Sizes sizes;
   const bool isGradient;
   const std::vector<int64_t> argumentBytes;
-  const int threads;
+  const std::shared_ptr<WorkerPool> pool;
+  const int64_t shares;
   const AttentionRows<Float> kernels = AttentionRows<Float>::forThisCpu();
   // Of the launch that runs.
   const Float *gradient = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
   const void *mask = nullptr;
-  Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *weights = nullptr, *slopes = nullptr;
+  Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *workspace = nullptr;
 };
 
 /// Of bf16 or f16: each head of each sample in f32, as a call of its own.
 class SmallAttention : public Launchable {
 public:
   SmallAttention(const char *name, ElementType type, const Sizes &sizes, const exec::HeadInFloats &layout,
-                 std::vector<int64_t> argumentBytes, int threads)
+                 std::vector<int64_t> argumentBytes, std::shared_ptr<WorkerPool> pool)
       : what(absl::StrCat("library call '", name, "'")), sizes(sizes), layout(layout), floats(SmallFloats::of(type)),
-        argumentBytes(std::move(argumentBytes)), all(partsOf(this->sizes, layout)) {
+        argumentBytes(std::move(argumentBytes)), all(partsOf(this->sizes, layout)), pool(std::move(pool)),
+        shares(sharesOf(this->sizes, *this->pool)) {
     Sizes ofOne = sizes;
     ofOne.samples = ofOne.heads = 1;
     for (const Part &part : all)
       bytesOfOne.push_back(part.isMask ? maskBytes() : part.positions * sizes.width * int64_t{sizeof(float)});
     if (sizes.keys > 0)
       bytesOfOne.push_back(exec::hostAttentionWorkspace(layout.one).value_or(0));
-    one = std::make_unique<Attention<float>>(name, ofOne, layout.one.isGradient, bytesOfOne, threads);
+    const auto alone = std::make_shared<WorkerPool>(1);
+    for (int64_t share = 0; share < shares; ++share)
+      ones.push_back(std::make_unique<Attention<float>>(name, ofOne, layout.one.isGradient, bytesOfOne, alone));
   }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    absl::Status status = checkBuffers(what, argumentBytes, buffers);
-    for (int64_t sample = 0; sample < sizes.samples; ++sample)
-      for (int64_t head = 0; head < sizes.heads && status.ok(); ++head)
-        status = computeHead(buffers, sample, head, stream);
-    return status;
+    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
+      return status;
+    return forHeads(sizes, shares, *pool, [&](int64_t share, int64_t sample, int64_t head) {
+      const Buffer workspace = share == 0 ? buffers.back() : Buffer{scratchOfThread(layout.total), layout.total};
+      return computeHead(buffers, sample, head, workspace, *ones[share], stream);
+    });
   }
 
 private:
@@ -202,19 +234,20 @@ private:
 
   int64_t maskBytes() const { return sizes.keys * (*sizes.mask == ElementType::I64 ? 8 : 4); }
 
-  absl::Status computeHead(absl::Span<const Buffer> buffers, int64_t sample, int64_t head, Stream &stream) {
+  absl::Status computeHead(absl::Span<const Buffer> buffers, int64_t sample, int64_t head, const Buffer &workspace,
+                           Launchable &one, Stream &stream) const {
     std::vector<Buffer> ofOne;
     for (size_t i = 0; i < all.size(); ++i) {
       const Part &part = all[i];
       ofOne.push_back(part.isMask ? buffers[i].slice(sample * maskBytes(), maskBytes())
-                                  : buffers.back().slice(part.begin, bytesOfOne[i]));
+                                  : workspace.slice(part.begin, bytesOfOne[i]));
       if (!part.isResult && !part.isMask)
         forRows(buffers[i], part, sample, head, ofOne.back(),
                 [&](uint16_t *small, float *wide) { floats.widen(small, wide, sizes.width); });
     }
     if (bytesOfOne.size() > all.size())
-      ofOne.push_back(buffers.back().slice(layout.workspace, bytesOfOne.back()));
-    absl::Status status = one->launch(ofOne, stream);
+      ofOne.push_back(workspace.slice(layout.workspace, bytesOfOne.back()));
+    absl::Status status = one.launch(ofOne, stream);
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i].isResult)
         forRows(buffers[i], all[i], sample, head, ofOne[i],
@@ -224,7 +257,8 @@ private:
 
   /// Calls `each` with each row of a head, where it lies and in the workspace.
   template <typename Each>
-  void forRows(const Buffer &operand, const Part &part, int64_t sample, int64_t head, const Buffer &wide, Each each) {
+  void forRows(const Buffer &operand, const Part &part, int64_t sample, int64_t head, const Buffer &wide,
+               Each each) const {
     for (int64_t position = 0; position < part.positions; ++position)
       each(reinterpret_cast<uint16_t *>(operand.data) +
                ((sample * part.positions + position) * sizes.heads + head) * sizes.width,
@@ -238,7 +272,10 @@ private:
   const std::vector<int64_t> argumentBytes;
   const std::vector<Part> all; ///< in the order of the operands
   std::vector<int64_t> bytesOfOne;
-  std::unique_ptr<Launchable> one;
+  const std::shared_ptr<WorkerPool> pool;
+  const int64_t shares;
+  std::vector<std::byte> others;                 ///< workspaces of all shares but the first
+  std::vector<std::unique_ptr<Launchable>> ones; ///< by share
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
@@ -255,11 +292,11 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   if (const int64_t workspace = exec::hostAttentionWorkspace(call.getExtents()).value_or(0); workspace > 0)
     bytes.push_back(workspace);
   if (type == ElementType::F32)
-    return std::make_unique<Attention<float>>(name, sizes, call.getGradient(), bytes, options.threads);
+    return std::make_unique<Attention<float>>(name, sizes, call.getGradient(), bytes, options.pool);
   if (type == ElementType::F64)
-    return std::make_unique<Attention<double>>(name, sizes, call.getGradient(), bytes, options.threads);
+    return std::make_unique<Attention<double>>(name, sizes, call.getGradient(), bytes, options.pool);
   return std::make_unique<SmallAttention>(name, type, sizes, *exec::headInFloats(call.getExtents()), bytes,
-                                          options.threads);
+                                          options.pool);
 }
 
 const LibraryCallRegistration forward(kForward, create), backward(kGradient, create);

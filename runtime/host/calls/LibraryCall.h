@@ -8,6 +8,7 @@
 
 #include "runtime/api/CallAs.h"
 #include "runtime/api/Device.h"
+#include "runtime/workers/WorkerPool.h"
 
 #include <memory>
 #include <string>
@@ -15,7 +16,8 @@
 namespace splitcast::runtime {
 
 struct LibraryCallOptions {
-  int threads = 1;
+  /// What calls divide their work by. How it is divided depends on the sizes alone, so that no bit depends on threads.
+  std::shared_ptr<WorkerPool> pool;
 };
 
 using LibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(exec::LibraryCallAttrInterface call,

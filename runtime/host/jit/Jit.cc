@@ -8,6 +8,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -27,27 +28,65 @@ struct LoadedKernel {
   std::string what;
   std::vector<int64_t> argumentBytes;
   int64_t workspaceBytes;
+  int64_t iterations, stride; ///< of the loop that may be divided; 0: none
+
+  /// Waking a thread takes tens of microseconds: as long as a core takes for so many bytes.
+  int64_t partsFor(int threads) const {
+    constexpr int64_t kBytesPerPart = 512 << 10;
+    int64_t bytes = 0;
+    for (int64_t argument : argumentBytes)
+      bytes += argument;
+    const int64_t steps = (iterations + stride - 1) / stride;
+    return std::max<int64_t>(1, std::min({static_cast<int64_t>(threads), bytes / kBytesPerPart, steps}));
+  }
 };
 
 class KernelLaunch : public Launchable {
 public:
   KernelLaunch(std::shared_ptr<Jit> jit, LoadedKernel kernel)
-      : jit(std::move(jit)), kernel(std::move(kernel)), pointers(this->kernel.argumentBytes.size()) {}
+      : jit(std::move(jit)), kernel(std::move(kernel)), numParts(partsOf(*this->jit, this->kernel)),
+        slots(this->kernel.argumentBytes.size() + (this->kernel.iterations > 0 ? 2 : 0)), pointers(numParts * slots) {
+    for (int64_t part = 0; part < numParts && this->kernel.iterations > 0; ++part) {
+      void **bounds = pointers.data() + (part + 1) * slots - 2;
+      bounds[0] = boundOf(part);
+      bounds[1] = boundOf(part + 1);
+    }
+  }
 
   int64_t workspaceBytes() const override { return kernel.workspaceBytes; }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(kernel.what, kernel.argumentBytes, buffers); !status.ok())
       return status;
-    for (size_t i = 0; i < buffers.size(); ++i)
-      pointers[i] = buffers[i].data;
-    kernel.entry(pointers.data());
+    for (int64_t part = 0; part < numParts; ++part)
+      for (size_t i = 0; i < buffers.size(); ++i)
+        pointers[part * slots + i] = buffers[i].data;
+    auto run = [this](int64_t part) { kernel.entry(pointers.data() + part * slots); };
+    if (numParts == 1)
+      run(0);
+    else
+      jit->pool()->run(numParts, run);
     return absl::OkStatus();
   }
 
 private:
+  static int64_t partsOf(const Jit &jit, const LoadedKernel &kernel) {
+    return jit.pool() && kernel.iterations > 0 ? kernel.partsFor(jit.pool()->threads()) : 1;
+  }
+
+  /// Where a part begins, as the entry takes it: of floats that lie side by side, at a multiple of a line of the cache.
+  void *boundOf(int64_t part) const {
+    const int64_t steps = (kernel.iterations + kernel.stride - 1) / kernel.stride;
+    const int64_t unit = steps >= 64 * numParts ? 64 : 1;
+    const int64_t step = part == numParts ? steps : steps / unit * part / numParts * unit;
+    const int64_t bound = std::min(step * kernel.stride, kernel.iterations);
+    return reinterpret_cast<void *>(bound); // NOLINT: a number among pointers
+  }
+
   std::shared_ptr<Jit> jit; // Owns the code.
   LoadedKernel kernel;
+  int64_t numParts;
+  size_t slots;                 // Of a part: pointers, and bounds where it has some.
   std::vector<void *> pointers; // Of the launch under way: one thread at a time.
 };
 
@@ -95,7 +134,7 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> Jit::load(mlir::ModuleOp module) 
   std::map<std::string, LoadedKernel> kernels;
   for (KernelSource &source : *sources)
     kernels[source.name] = {entries.at(keyOf(source)), "kernel @" + source.name, source.argumentBytes,
-                            source.workspaceBytes};
+                            source.workspaceBytes,     source.iterations,        source.stride};
   return std::unique_ptr<KernelLibrary>(new LoadedLibrary(shared_from_this(), std::move(kernels)));
 }
 

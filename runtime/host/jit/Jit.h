@@ -6,6 +6,7 @@
 #include "runtime/host/jit/JitKernelSource.h"
 #include "runtime/host/jit/JitObjectCache.h"
 #include "runtime/host/jit/JitTarget.h"
+#include "runtime/workers/WorkerPool.h"
 
 #include <map>
 #include <memory>
@@ -29,6 +30,8 @@ struct JitOptions {
   std::string objectCacheDir;
   /// A CPU that this one can stand for: to see what others would compute.
   JitTarget target = hostTarget();
+  /// What divides kernels; null: nobody.
+  std::shared_ptr<WorkerPool> pool = nullptr;
 };
 
 /// Of all loads so far; equal kernels count once.
@@ -48,6 +51,8 @@ public:
   absl::StatusOr<std::unique_ptr<KernelLibrary>> load(mlir::ModuleOp module);
 
   JitStatistics statistics() const;
+  /// Null: kernels are not divided.
+  WorkerPool *pool() const { return options.pool.get(); }
 
 private:
   using Entry = void (*)(void **);

@@ -18,7 +18,7 @@ namespace splitcast::runtime {
 namespace {
 
 /// Counts changes of this file that alter objects; the pass list itself is part of the description.
-constexpr int kRevision = 2;
+constexpr int kRevision = 3;
 
 mlir::DialectRegistry loweringDialects() {
   mlir::DialectRegistry registry;
@@ -26,14 +26,15 @@ mlir::DialectRegistry loweringDialects() {
   return registry;
 }
 
-/// `void entryName(void **arguments)`, which hands the kernel its pointers one by one. The kernel is not inlined into
-/// it: only on its own arguments does noalias hold everywhere.
+/// `void entryName(void **arguments)`, which hands the kernel its pointers one by one, and the bounds behind them. The
+/// kernel is not inlined into it: only on its own arguments does noalias hold everywhere.
 void addEntry(llvm::Module &module, const std::string &entryName) {
   llvm::Function *kernel = module.getFunction(kKernelSymbol);
   kernel->setLinkage(llvm::Function::InternalLinkage);
   kernel->addFnAttr(llvm::Attribute::NoInline);
   for (llvm::Argument &argument : kernel->args())
-    argument.addAttr(llvm::Attribute::NoAlias);
+    if (argument.getType()->isPointerTy())
+      argument.addAttr(llvm::Attribute::NoAlias);
 
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, /*isVarArg=*/false);
@@ -42,7 +43,7 @@ void addEntry(llvm::Module &module, const std::string &entryName) {
   llvm::SmallVector<llvm::Value *> pointers;
   for (size_t i = 0; i < kernel->arg_size(); ++i) {
     llvm::Value *slot = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), entry->getArg(0), i);
-    pointers.push_back(builder.CreateLoad(builder.getPtrTy(), slot));
+    pointers.push_back(builder.CreateLoad(kernel->getArg(i)->getType(), slot));
   }
   builder.CreateCall(kernel, pointers);
   builder.CreateRetVoid();

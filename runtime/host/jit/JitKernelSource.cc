@@ -1,14 +1,19 @@
 #include "runtime/host/jit/JitKernelSource.h"
 
+#include "dialects/exec/Divisible.h"
 #include "runtime/api/ElementTypeFromIr.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -105,8 +110,42 @@ absl::StatusOr<int64_t> workspaceBytesOf(mlir::func::FuncOp kernel, const std::v
   return bytes.getInt();
 }
 
+/// The one loop that a kernel is, if it may be divided; what stands beside it only reads.
+mlir::scf::ForOp divisibleLoop(mlir::func::FuncOp kernel) {
+  mlir::scf::ForOp found;
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return found;
+  for (mlir::Operation &op : kernel.getBody().front()) {
+    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op); loop && loop->hasAttr(exec::kDivisibleName) && !found) {
+      found = loop;
+      continue;
+    }
+    if (!mlir::isMemoryEffectFree(&op) && !mlir::isa<mlir::memref::LoadOp, mlir::func::ReturnOp>(op))
+      return {};
+  }
+  return found;
+}
+
+/// Where the loop of a kernel may be divided: the kernel takes its bounds.
+void takeBounds(mlir::func::FuncOp kernel, KernelSource &source) {
+  mlir::scf::ForOp loop = divisibleLoop(kernel);
+  llvm::APInt begin, end, step;
+  if (!loop || !mlir::matchPattern(loop.getLowerBound(), mlir::m_ConstantInt(&begin)) ||
+      !mlir::matchPattern(loop.getUpperBound(), mlir::m_ConstantInt(&end)) ||
+      !mlir::matchPattern(loop.getStep(), mlir::m_ConstantInt(&step)) || !begin.isZero() || end.isZero())
+    return;
+  source.iterations = end.getSExtValue();
+  source.stride = step.getSExtValue();
+  mlir::Type index = mlir::IndexType::get(kernel.getContext());
+  const unsigned count = kernel.getNumArguments();
+  for (unsigned i = 0; i < 2; ++i)
+    kernel.insertArgument(count + i, index, {}, kernel.getLoc());
+  loop.setLowerBound(kernel.getArgument(count));
+  loop.setUpperBound(kernel.getArgument(count + 1));
+}
+
 /// The text of a module of `reached`, with the first one renamed and with no attribute that only other tools know.
-std::string textOf(llvm::ArrayRef<mlir::Operation *> reached) {
+std::string textOf(llvm::ArrayRef<mlir::Operation *> reached, KernelSource &source) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(reached.front()->getLoc());
   for (mlir::Operation *op : reached)
     module->push_back(op->clone());
@@ -114,6 +153,7 @@ std::string textOf(llvm::ArrayRef<mlir::Operation *> reached) {
   auto name = mlir::StringAttr::get(root.getContext(), kKernelSymbol);
   (void)mlir::SymbolTable::replaceAllSymbolUses(root.getSymNameAttr(), name, module->getOperation());
   root.setSymNameAttr(name);
+  takeBounds(root, source);
   module->walk([](mlir::Operation *op) {
     llvm::SmallVector<mlir::NamedAttribute> attributes(op->getDiscardableAttrs());
     for (mlir::NamedAttribute attribute : attributes)
@@ -153,7 +193,7 @@ absl::StatusOr<KernelSource> sourceOf(mlir::func::FuncOp kernel, mlir::ModuleOp 
     op->walk([&](mlir::Operation *inner) { status.Update(checkOp(kernel, inner)); });
   if (!status.ok())
     return status;
-  source.text = textOf(reached->getArrayRef());
+  source.text = textOf(reached->getArrayRef(), source);
   return source;
 }
 

@@ -27,6 +27,9 @@ struct KernelSource {
   std::vector<int64_t> argumentBytes;
   /// The value of `splitcast.workspace`, or 0.
   int64_t workspaceBytes = 0;
+  /// Above 0: the kernel is one divisible loop (dialects/exec/Divisible.h) of so many iterations, and behind its
+  /// arguments takes where to begin and where to end: multiples of `stride`, or the end of all.
+  int64_t iterations = 0, stride = 1;
 };
 
 /// The kernels of a module: its public functions, in order. Private functions are helpers.

@@ -52,8 +52,8 @@ void CountingDevice::releaseHost(runtime::Buffer buffer) {
 }
 
 absl::StatusOr<std::unique_ptr<runtime::Launchable>>
-CountingDevice::libraryCall(splitcast::exec::LibraryCallAttrInterface call, const runtime::LibraryCallNeeds &needs) {
-  return host->libraryCall(call, needs);
+CountingDevice::libraryCall(splitcast::exec::LibraryCallAttrInterface call) {
+  return host->libraryCall(call);
 }
 
 } // namespace splitcast::prediction

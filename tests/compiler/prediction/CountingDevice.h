@@ -30,8 +30,7 @@ public:
     return host->loadKernels(kernels);
   }
   absl::StatusOr<std::unique_ptr<runtime::Launchable>>
-  libraryCall(splitcast::exec::LibraryCallAttrInterface call,
-              const splitcast::runtime::LibraryCallNeeds &needs) override;
+  libraryCall(splitcast::exec::LibraryCallAttrInterface call) override;
   absl::Status copy(runtime::Buffer to, runtime::Buffer from, runtime::Stream &stream) override {
     return host->copy(to, from, stream);
   }

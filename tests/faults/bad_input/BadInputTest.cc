@@ -142,7 +142,8 @@ void expectDisturbed(int signal, const std::vector<std::string> &expected) {
 }
 
 // A rank may wait for several at once: those that wait for rank 1, too.
-constexpr char kRank1[] = "waited.* for ranks? ([02], )?1", kCollective[] = " of '.+' .collective [0-9]+ of @train";
+constexpr char kRank1[] = "waited.* for ranks? ([02], )?1|has lost rank 1",
+               kCollective[] = " of '.+' .collective [0-9]+ of @train";
 
 TEST(Disturbed, KilledRankEndsTheJob) { expectDisturbed(SIGKILL, {kRank1, kCollective}); }
 TEST(Disturbed, StoppedRankEndsTheJob) { expectDisturbed(SIGSTOP, {kRank1, kCollective, "waited 2s"}); }

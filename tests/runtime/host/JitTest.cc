@@ -89,6 +89,68 @@ TEST_F(JitTest, LoadsAKernelOnceOverAllModules) {
   EXPECT_EQ(jit->statistics().compiled, 1);
 }
 
+/// y[i] = x[i] + i, of 400,003 elements, in a loop that may be divided; by a step of which the last is not whole.
+constexpr const char *kDivisible = R"(
+func.func @k(%x: memref<400003xi32>, %y: memref<400003xi32>) {
+  %c0 = arith.constant 0 : index
+  %end = arith.constant 400003 : index
+  %step = arith.constant 16 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %end step %step {
+    %behind = arith.addi %i, %c16 : index
+    %last = arith.minsi %behind, %end : index
+    scf.for %j = %i to %last step %c1 {
+      %0 = memref.load %x[%j] : memref<400003xi32>
+      %1 = arith.index_cast %j : index to i32
+      %2 = arith.addi %0, %1 : i32
+      memref.store %2, %y[%j] : memref<400003xi32>
+    }
+  } {splitcast.divisible}
+  return
+})";
+
+TEST_F(JitTest, ThreadsDoEachIterationOnce) {
+  const auto source = kernelSources(*parse(kDivisible));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(source->front().iterations, 400003);
+  EXPECT_EQ(source->front().stride, 16);
+  for (int threads : {1, 2, 3, 7}) {
+    auto jit = std::make_shared<Jit>(JitOptions{1, "", hostTarget(), std::make_shared<WorkerPool>(threads)});
+    auto library = jit->load(*parse(kDivisible));
+    ASSERT_TRUE(library.ok()) << library.status();
+    auto kernel = *(*library)->kernel("k");
+    std::vector<int32_t> x(400003, 5), y(400003);
+    const auto buffer = [](std::vector<int32_t> &of) {
+      return Buffer{reinterpret_cast<std::byte *>(of.data()), static_cast<int64_t>(of.size() * sizeof(int32_t))};
+    };
+    for (int launch = 0; launch < 3; ++launch) {
+      std::fill(y.begin(), y.end(), 0);
+      ASSERT_TRUE(kernel->launch({buffer(x), buffer(y)}, *stream).ok());
+      for (int32_t i = 0; i < 400003; ++i)
+        ASSERT_EQ(y[i], i + 5) << threads << " threads";
+    }
+  }
+}
+
+// Nor does a loop without iterations take bounds.
+TEST_F(JitTest, DividesOneLoopThatSaysSoAndNothingElse) {
+  const std::string text = kDivisible, mark = " {splitcast.divisible}";
+  const auto replaced = [&](const std::string &from, const std::string &to) {
+    std::string other = text;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  for (const std::string &other : {replaced(mark, ""), replaced("constant 400003 : index", "constant 0 : index"),
+                                   replaced("  return", "  memref.store %twice, %y[%c0] : memref<400003xi32>\n  return")
+                                       .insert(text.find("  %c0"), "  %twice = arith.constant 1 : i32\n")}) {
+    const auto module = parse(other);
+    ASSERT_TRUE(module) << other;
+    const auto source = kernelSources(*module);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ(source->front().iterations, 0) << other;
+  }
+}
+
 // Every byte of the file, and every length, matters.
 TEST_F(JitTest, CompilesAgainWhenTheFileIsDamaged) {
   std::vector<float> out;

@@ -41,7 +41,7 @@ protected:
     const bool isGradient = name == "attention_grad";
     exec::LibraryCallAttrInterface parsed = parseCall("attention", (isGradient ? "gradient = true, " : "") + config);
     EXPECT_TRUE(parsed) << config;
-    return device->libraryCall(parsed, {});
+    return device->libraryCall(parsed);
   }
 
   static std::string config(const Sizes &sizes, const std::string &types) {

@@ -15,7 +15,7 @@ protected:
   absl::StatusOr<std::unique_ptr<Launchable>> call(const std::string &name, const std::string &config) {
     exec::LibraryCallAttrInterface parsed = parseCall(name, config);
     EXPECT_TRUE(parsed) << config;
-    return device->libraryCall(parsed, {});
+    return device->libraryCall(parsed);
   }
 
   static std::string matmulConfig(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const std::string &type) {
@@ -134,6 +134,19 @@ TEST_F(LibraryCallTest, MatmulTakesSeveralProducts) {
   auto none = call("matmul", manyConfig(0, matmulConfig(2, 3, 4, false, false, "f32")));
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_EQ((*none)->launch({bufferOf(nothing), bufferOf(nothing), bufferOf(nothing)}, *stream), absl::OkStatus());
+}
+
+// Products that are done in blocks: of rows, of columns, and of columns whose rows are few.
+TEST_F(LibraryCallTest, MatmulInBlocks) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      expectExactProduct<float>(2100, 1550, 3, ta, tb, "f32");
+      expectExactProduct<float>(1100, 3001, 3, ta, tb, "f32");
+      expectExactProduct<float>(5, 3300, 1000, ta, tb, "f32");
+      expectExactProduct<double>(1100, 2001, 2, ta, tb, "f64");
+      expectExactProduct<float>(1800, 1800, 0, ta, tb, "f32");
+      expectProductsStandAlone<float>(35, ta, tb, "f32");
+    }
 }
 
 // Sums of nothing are written, of every product.

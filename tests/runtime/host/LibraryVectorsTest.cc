@@ -32,7 +32,7 @@ protected:
 
   /// Launches a call on the operands of a case, and judges the results.
   void check(const reference::VectorCase &testCase, const nn::LibraryCall &call) {
-    absl::StatusOr<std::unique_ptr<Launchable>> prepared = device->libraryCall(call.call, {});
+    absl::StatusOr<std::unique_ptr<Launchable>> prepared = device->libraryCall(call.call);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     std::vector<Buffer> arguments;
     for (const Tensor &operand : testCase.operands)

@@ -31,7 +31,7 @@ protected:
   std::unique_ptr<Launchable> call(const std::string &name, const std::string &config) {
     exec::LibraryCallAttrInterface parsed = parseCall(name, config);
     EXPECT_TRUE(parsed) << config;
-    auto made = device->libraryCall(parsed, {});
+    auto made = device->libraryCall(parsed);
     EXPECT_TRUE(made.ok()) << made.status();
     return made.ok() ? *std::move(made) : nullptr;
   }
@@ -104,6 +104,17 @@ protected:
   std::mt19937 generator{11};
   std::normal_distribution<float> normal;
 };
+
+// As LibraryCallTest's.
+TEST_F(SmallCallsTest, MatmulInBlocks) {
+  for (const SmallType &type : kTypes)
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        expectExactProduct(type, {1, 2600, 2500, 2, ta, tb});
+        expectExactProduct(type, {1, 1500, 4300, 2, ta, tb});
+        expectExactProduct(type, {1, 5, 6500, 1000, ta, tb});
+      }
+}
 
 // Sizes below a tile, above one in each direction, and none at all.
 TEST_F(SmallCallsTest, ProductsAreSumsInF32RoundedOnce) {

@@ -1,6 +1,5 @@
-#include "runtime/host/calls/SmallGemm.h"
+#include "runtime/host/calls/TiledGemm.h"
 
-#include "runtime/host/calls/OneDnnProduct.h"
 #include "runtime/host/calls/SmallFloats.h"
 
 #include <algorithm>
@@ -9,18 +8,16 @@
 namespace splitcast::runtime {
 namespace {
 
-//===----------------------------------------------------------------------===//
-// In tiles of f32
-//===----------------------------------------------------------------------===//
-
 /// Whole sums are made in tiles of C, from tiles of A and B that fit into a core's cache beside it. What they take,
 /// 3.5 MiB per thread that calls, is the library's own, as oneDNN's copies are.
-class TiledGemm : public SmallGemm {
+class TiledGemm final : public PreparedGemm {
 public:
-  TiledGemm(const char *what, const Gemm &gemm, ElementType type, int threads)
-      : what(what), gemm(gemm), floats(SmallFloats::of(type)), threads(threads) {}
+  TiledGemm(const char *what, const Gemm &gemm, ElementType type)
+      : what(what), gemm(gemm), floats(SmallFloats::of(type)) {}
 
-  absl::Status multiply(const uint16_t *a, const uint16_t *b, uint16_t *c) override {
+  absl::Status multiply(const void *anyA, const void *anyB, void *anyC) override {
+    const auto *a = static_cast<const uint16_t *>(anyA), *b = static_cast<const uint16_t *>(anyB);
+    auto *c = static_cast<uint16_t *>(anyC);
     static thread_local std::vector<float> scratch(kRows * kDepth + kDepth * kColumns + kRows * kColumns);
     Tile tile;
     tile.a = scratch.data();
@@ -55,7 +52,7 @@ private:
                                  : widen(a, gemm.lda, tile.row, part.m, depth, part.k, tile.a);
       part.ldb = gemm.transposeB ? widen(b, gemm.ldb, tile.column, part.n, depth, part.k, tile.b)
                                  : widen(b, gemm.ldb, depth, part.k, tile.column, part.n, tile.b);
-      status = part.multiply(what, tile.a, tile.b, tile.c, threads);
+      status = part.multiply(what, tile.a, tile.b, tile.c);
     }
     for (int64_t row = 0; row < part.m; ++row)
       floats.round(tile.c + row * part.n, c + (tile.row + row) * gemm.ldc + tile.column, part.n);
@@ -73,38 +70,12 @@ private:
   const char *what;
   const Gemm gemm;
   const SmallFloats floats;
-  const int threads;
 };
-
-//===----------------------------------------------------------------------===//
-// oneDNN's
-//===----------------------------------------------------------------------===//
-
-class OneDnnGemm : public SmallGemm {
-public:
-  explicit OneDnnGemm(std::unique_ptr<OneDnnProduct> product) : product(std::move(product)) {}
-  absl::Status multiply(const uint16_t *a, const uint16_t *b, uint16_t *c) override {
-    return product->multiply(a, b, c);
-  }
-
-private:
-  const std::unique_ptr<OneDnnProduct> product;
-};
-
-bool multipliesBFloat16() { return __builtin_cpu_supports("avx512bf16"); }
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<SmallGemm>> SmallGemm::create(const char *what, const Gemm &gemm, ElementType type,
-                                                             int threads) {
-  if (type != ElementType::BF16 || gemm.isEmpty() || !multipliesBFloat16())
-    return std::make_unique<TiledGemm>(what, gemm, type, threads);
-  absl::StatusOr<std::unique_ptr<OneDnnProduct>> product = OneDnnProduct::create(what, gemm, type, threads);
-  if (absl::IsUnimplemented(product.status()))
-    return std::make_unique<TiledGemm>(what, gemm, type, threads);
-  if (!product.ok())
-    return product.status();
-  return std::make_unique<OneDnnGemm>(*std::move(product));
+std::unique_ptr<PreparedGemm> createTiledGemm(const char *what, const Gemm &gemm, ElementType type) {
+  return std::make_unique<TiledGemm>(what, gemm, type);
 }
 
 } // namespace splitcast::runtime

@@ -1,0 +1,15 @@
+//===- Divisible.h - A loop of a kernel that may be divided ---------------------------===//
+#ifndef SPLITCAST_DIALECTS_EXEC_DIVISIBLE_H
+#define SPLITCAST_DIALECTS_EXEC_DIVISIBLE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace splitcast::exec {
+
+/// A unit attribute of an scf.for on the top level of a kernel's function: its iterations neither read nor write what
+/// another writes. So a device may run parts of them at once, and no bit depends on how many.
+inline constexpr llvm::StringLiteral kDivisibleName = "splitcast.divisible";
+
+} // namespace splitcast::exec
+
+#endif // SPLITCAST_DIALECTS_EXEC_DIVISIBLE_H

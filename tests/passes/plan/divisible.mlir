@@ -1,0 +1,45 @@
+// Which loops of kernels may be divided among threads: those whose iterations do not need each other.
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck-19 %s
+
+#p = #sbp.placement<"cpu", [dp = 1]>
+sbp.variable @w : tensor<48xf32, #sbp.nd<#p, [B]>>
+
+// Elements.
+// CHECK-LABEL: func.func @k0
+// CHECK: scf.for %{{.*}} to %c576
+// CHECK: } {splitcast.divisible}
+// CHECK-NEXT: return
+func.func @elements(%x: tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}) -> (tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}) {
+  %0 = nn.tanh %x : (tensor<12x48xf32>) -> tensor<12x48xf32>
+  return %0 : tensor<12x48xf32>
+}
+
+// Rows, with what is summed along them.
+// CHECK-LABEL: func.func @k1
+// CHECK: scf.for %{{.*}} to %c12{{(_[0-9]+)?}} step
+// CHECK: } {splitcast.divisible}
+// CHECK-NEXT: return
+func.func @rows(%x: tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}) -> (tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}) {
+  %0 = nn.softmax %x : (tensor<12x48xf32>) -> tensor<12x48xf32>
+  return %0 : tensor<12x48xf32>
+}
+
+// Columns, each of which is summed over the rows.
+// CHECK-LABEL: func.func @k2
+// CHECK: scf.for %{{.*}} to %c48{{(_[0-9]+)?}} step %c16
+// CHECK: } {splitcast.divisible}
+// CHECK-NEXT: return
+func.func @columns(%x: tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}) -> (tensor<48xf32> {ccl.global = tensor<48xf32>}) {
+  %0 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<12x48xf32>) -> tensor<48xf32>
+  return %0 : tensor<48xf32>
+}
+
+// Rows that are added up in one place have an order.
+// CHECK-LABEL: func.func @k3
+// CHECK-NOT: splitcast.divisible
+// CHECK: return
+func.func @rows_and_columns(%y: tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}, %x: tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}, %s: tensor<48xf32> {ccl.global = tensor<48xf32>}) -> (tensor<12x48xf32> {ccl.global = tensor<12x48xf32>}, tensor<48xf32> {ccl.global = tensor<48xf32>}) {
+  %0 = nn.layer_norm_grad %y, %x, %s {epsilon = 1.0e-5 : f64} : (tensor<12x48xf32>, tensor<12x48xf32>, tensor<48xf32>) -> tensor<12x48xf32>
+  %1 = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<12x48xf32>) -> tensor<48xf32>
+  return %0, %1 : tensor<12x48xf32>, tensor<48xf32>
+}
