@@ -1,8 +1,6 @@
 #include "runtime/executor/Profiler.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <chrono>
@@ -56,6 +54,20 @@ ProfiledOp describe(exec::CollectiveOp collective) {
   return profiled;
 }
 
+ProfiledOp describe(exec::CopyOp copy) {
+  ProfiledOp profiled;
+  profiled.kind = "copy";
+  profiled.bytes = 2 * copy.getFrom().getBytes();
+  return profiled;
+}
+
+ProfiledOp describe(exec::ClearOp clear) {
+  ProfiledOp profiled;
+  profiled.kind = "clear";
+  profiled.bytes = clear.getRange().getBytes();
+  return profiled;
+}
+
 } // namespace
 
 int64_t Profiler::now() {
@@ -70,7 +82,7 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
   }
   ProfiledOp profiled =
       llvm::TypeSwitch<mlir::Operation *, ProfiledOp>(op)
-          .Case<exec::LaunchOp, exec::LibraryOp>([](auto of) { return describe(of); })
+          .Case<exec::LaunchOp, exec::LibraryOp, exec::CopyOp, exec::ClearOp>([](auto of) { return describe(of); })
           .Case([&](exec::CollectiveOp collective) { return startedBy[collective.getTicket()] = describe(collective); })
           .Case([&](exec::WaitOp wait) {
             ProfiledOp of = startedBy[wait.getTicket()];
@@ -81,10 +93,6 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
           .Default([](mlir::Operation *other) {
             ProfiledOp of;
             of.kind = other->getName().stripDialect().str();
-            if (auto copy = mlir::dyn_cast<exec::CopyOp>(other))
-              of.bytes = 2 * copy.getFrom().getBytes();
-            if (auto clear = mlir::dyn_cast<exec::ClearOp>(other))
-              of.bytes = clear.getRange().getBytes();
             return of;
           });
   profiled.plan = op->getParentOfType<exec::PlanOp>().getSymName().str();

@@ -15,8 +15,7 @@
 namespace splitcast::runtime {
 
 struct HostDeviceOptions {
-  /// Threads that compile kernels and that one library call uses; below 1 means 1. Sums of matrix products may depend
-  /// on it.
+  /// Threads that compile kernels, and share a kernel or a library call; below 1 means 1. No bit depends on it.
   int threads = 1;
   /// Compiled kernels are kept in this directory, which processes may share; it is made when missing. Empty: not kept.
   std::string objectCacheDir;

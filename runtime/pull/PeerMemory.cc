@@ -35,9 +35,8 @@ uint64_t drawMark() {
 
 iovec part(const void *data, uint64_t bytes) { return {const_cast<void *>(data), bytes}; }
 
-const void *addressOf(uint64_t address) {
-  return reinterpret_cast<const void *>(address);
-} // NOLINT: of another process
+/// In another process.
+const void *addressOf(uint64_t address) { return reinterpret_cast<const void *>(address); }
 
 } // namespace
 
