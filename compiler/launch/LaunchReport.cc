@@ -103,6 +103,9 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
       absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
                       "initial values %.3f s\n",
                       seconds.global, seconds.plan, seconds.ranks, seconds.kernels, seconds.variables);
+  if (session.scratchBytes() > 0)
+    absl::StrAppend(&text, "scratch of library calls, as this processor has it, beside the peaks: ",
+                    megabytes(session.scratchBytes()), "\n");
   if (!session.functions().empty()) // what lies at rest, all functions share
     if (MemoryReport memory = session.memoryReport(session.functions().front()); memory.hasSeveralPolicies())
       absl::StrAppend(&text, groupsText(memory));

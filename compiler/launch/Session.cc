@@ -341,6 +341,7 @@ public:
     SymbolTableCollection symbols;
     return function.ok() ? reportCommunication((*function)->point, symbols) : CommunicationReport();
   }
+  int64_t scratchBytes() const override { return device.scratchBytes(); }
   ModuleOp plan() override { return *plans; }
 
 private:

@@ -160,6 +160,8 @@ public:
 
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;
+  /// Beside the predicted peak, of all functions: Device::scratchBytes.
+  virtual int64_t scratchBytes() const = 0;
   /// The plan of this rank.
   virtual mlir::ModuleOp plan() = 0;
 };

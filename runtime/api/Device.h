@@ -63,6 +63,8 @@ public:
   virtual ~Launchable() = default;
   /// Scratch memory that every launch needs, given as the last buffer when it is not 0.
   virtual int64_t workspaceBytes() const { return 0; }
+  /// Memory that each thread of a launch holds beside its buffers, from the first launch on, shared with all others.
+  virtual int64_t scratchBytes() const { return 0; }
   /// Buffers in the order of the plan's operands: inputs, then outputs. Borrowed until the work has been done.
   virtual absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) = 0;
 };
@@ -106,6 +108,10 @@ public:
   /// an order that sizes, flags and the device decide, and not how many threads it has.
   ///   Errors  Unimplemented: this device has no such call, or none of such elements.
   virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) = 0;
+
+  /// What the library calls prepared so far hold beside their buffers once they have run, in bytes. It depends on the
+  /// CPU or GPU: no plan knows it. What a library holds by itself is not in it.
+  virtual int64_t scratchBytes() const { return 0; }
 
   /// Either may be memory of allocateHost; the host leaves it alone until the stream has done the copy.
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;

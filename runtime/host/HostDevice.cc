@@ -60,8 +60,12 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
-    return createLibraryCall(call, LibraryCallOptions{pool});
+    absl::StatusOr<std::unique_ptr<Launchable>> made = createLibraryCall(call, LibraryCallOptions{pool});
+    if (made.ok())
+      scratchOfThread = std::max(scratchOfThread, (*made)->scratchBytes());
+    return made;
   }
+  int64_t scratchBytes() const override { return scratchOfThread * pool->threads(); }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
     if (to.bytes != from.bytes)
@@ -91,6 +95,7 @@ private:
   std::shared_ptr<WorkerPool> pool;
   HostMemory memory;
   std::shared_ptr<Jit> jit;
+  int64_t scratchOfThread = 0; ///< bytes, the most of any call
 };
 
 } // namespace

@@ -102,6 +102,8 @@ public:
     });
   }
 
+  int64_t scratchBytes() const override { return shares > 1 ? scoresOfShare() * int64_t{sizeof(Float)} : 0; }
+
 private:
   /// Two rows for each position of a block.
   int64_t scoresOfShare() const { return 2 * exec::kAttentionBlock * sizes.keys; }
@@ -211,6 +213,8 @@ public:
       return computeHead(buffers, sample, head, workspace, *ones[share], stream);
     });
   }
+
+  int64_t scratchBytes() const override { return shares > 1 ? layout.total : 0; }
 
 private:
   /// An operand or result of one head.

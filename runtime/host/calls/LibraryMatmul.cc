@@ -102,6 +102,13 @@ public:
     return absl::OkStatus();
   }
 
+  int64_t scratchBytes() const override {
+    int64_t most = 0;
+    for (const Part &part : parts)
+      most = std::max(most, part.gemm->scratchBytes());
+    return most;
+  }
+
 private:
   absl::Status addPart(int64_t share, const Range &block, ElementType type) {
     Gemm one = gemm;

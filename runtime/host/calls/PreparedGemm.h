@@ -26,6 +26,9 @@ public:
 
   /// One call at a time, of any thread. Errors as create()'s.
   virtual absl::Status multiply(const void *a, const void *b, void *c) = 0;
+
+  /// As Launchable's.
+  virtual int64_t scratchBytes() const { return 0; }
 };
 
 } // namespace splitcast::runtime

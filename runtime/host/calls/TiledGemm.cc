@@ -1,15 +1,14 @@
 #include "runtime/host/calls/TiledGemm.h"
 
+#include "runtime/host/calls/Scratch.h"
 #include "runtime/host/calls/SmallFloats.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace splitcast::runtime {
 namespace {
 
-/// Whole sums are made in tiles of C, from tiles of A and B that fit into a core's cache beside it. What they take,
-/// 3.5 MiB per thread that calls, is the library's own, as oneDNN's copies are.
+/// Whole sums are made in tiles of C, from tiles of A and B that fit into a core's cache beside it: at most 3.5 MiB.
 class TiledGemm final : public PreparedGemm {
 public:
   TiledGemm(const char *what, const Gemm &gemm, ElementType type)
@@ -18,11 +17,10 @@ public:
   absl::Status multiply(const void *anyA, const void *anyB, void *anyC) override {
     const auto *a = static_cast<const uint16_t *>(anyA), *b = static_cast<const uint16_t *>(anyB);
     auto *c = static_cast<uint16_t *>(anyC);
-    static thread_local std::vector<float> scratch(kRows * kDepth + kDepth * kColumns + kRows * kColumns);
     Tile tile;
-    tile.a = scratch.data();
-    tile.b = tile.a + kRows * kDepth;
-    tile.c = tile.b + kDepth * kColumns;
+    tile.a = reinterpret_cast<float *>(scratchOfThread(scratchBytes()));
+    tile.b = tile.a + rows() * depth();
+    tile.c = tile.b + depth() * columns();
     absl::Status status;
     for (tile.row = 0; tile.row < gemm.m; tile.row += kRows)
       for (tile.column = 0; tile.column < gemm.n && status.ok(); tile.column += kColumns)
@@ -30,8 +28,17 @@ public:
     return status;
   }
 
+  int64_t scratchBytes() const override {
+    return (rows() * depth() + depth() * columns() + rows() * columns()) * int64_t{sizeof(float)};
+  }
+
 private:
   static constexpr int64_t kRows = 256, kColumns = 512, kDepth = 1024;
+
+  // Of the largest tile.
+  int64_t rows() const { return std::min(kRows, gemm.m); }
+  int64_t columns() const { return std::min(kColumns, gemm.n); }
+  int64_t depth() const { return std::min(kDepth, gemm.k); }
 
   struct Tile {
     int64_t row = 0, column = 0;

@@ -116,6 +116,20 @@ TEST_F(SmallCallsTest, MatmulInBlocks) {
       }
 }
 
+// Tiles of A, B and C in f32, of 256 x 1024, 1024 x 512 and 256 x 512 elements at most, for each thread.
+TEST_F(SmallCallsTest, TheDeviceKnowsTheScratchOfTheLargestProduct) {
+  const auto threads = createHostDevice({/*threads=*/2, "", false});
+  auto need = [&](int64_t m, int64_t n, int64_t k) {
+    const Product of{1, m, n, k, false, false};
+    EXPECT_TRUE(threads->libraryCall(parseCall("matmul", of.config("f16"))).ok());
+    return threads->scratchBytes();
+  };
+  EXPECT_EQ(threads->scratchBytes(), 0);
+  EXPECT_EQ(need(2, 3, 5), 2 * 4 * (2 * 5 + 5 * 3 + 2 * 3));
+  EXPECT_EQ(need(300, 600, 2000), 2 * 4 * (256 * 1024 + 1024 * 512 + 256 * 512));
+  EXPECT_EQ(need(2, 3, 5), 2 * 4 * (256 * 1024 + 1024 * 512 + 256 * 512));
+}
+
 // Sizes below a tile, above one in each direction, and none at all.
 TEST_F(SmallCallsTest, ProductsAreSumsInF32RoundedOnce) {
   for (const SmallType &type : kTypes)
