@@ -2,10 +2,12 @@
 
     python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT [--ranks=2] [--rounds=3] [--steps=5] [--stage=2]
                                [--modes=ddp,zero1,fsdp] [--compute-type=own|bf16]
+    python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT --ranks=1 --modes=single,single+compile
 
 PYTHON is one that has PyTorch. SCRIPT is the model in PyTorch: it takes --mode, --layers, --heads, --width, --vocab,
 --tokens, --batch (sequences per rank), --steps and --warmup, and prints as its last line JSON with median_s and min_s,
-seconds of the counted steps, losses, and parameters; with --compute-type=bf16 also --dtype=bf16. Run from the root of the project, after
+seconds of the counted steps, losses, and parameters; with --compute-type=bf16 also --dtype=bf16, and for a mode that ends in
++compile --compile. Run from the root of the project, after
 `bazel build //examples/gpt`.
 
 Both sides compute in f32, or with --compute-type=bf16 in bf16 with weights, state and sums over ranks in f32; without dropout. They need not read the same tokens: ours are the bytes of a text, of which a
@@ -35,7 +37,7 @@ def parseArguments():
     parser.add_argument("--warmup", type=int, default=2, help="steps before those that are counted")
     parser.add_argument("--stage", type=int, default=2)
     parser.add_argument("--compute-type", choices=["own", "bf16"], default="own", help="own: f32")
-    parser.add_argument("--modes", default="ddp,zero1,fsdp", help="of the peer")
+    parser.add_argument("--modes", default="ddp,zero1,fsdp", help="of the peer, +compile: compiled")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--heads", type=int, default=12)
     parser.add_argument("--width", type=int, default=768)
@@ -95,8 +97,9 @@ def resultOf(text):
 def runTorch(arguments, mode):
     sizes = [f"--{name}={getattr(arguments, name)}" for name in ("layers", "heads", "width", "batch")]
     text, peaks = runMeasured(torchrun(arguments.python, arguments.ranks), [
-        arguments.python, arguments.peer, f"--mode={mode}", f"--vocab={arguments.vocabulary}",
+        arguments.python, arguments.peer, f"--mode={mode.removesuffix('+compile')}", f"--vocab={arguments.vocabulary}",
         f"--tokens={arguments.context}", f"--steps={arguments.steps}", f"--warmup={arguments.warmup}",
+        *(["--compile"] if mode.endswith("+compile") else []),
         *(["--dtype=bf16"] if arguments.compute_type == "bf16" else [])] + sizes,
         # With ZeroRedundancyOptimizer over gloo, a rank now and then aborts while it ends: all steps are done by then.
         suffices=lambda text: resultOf(text) is not None)

@@ -1,16 +1,21 @@
 // How close does a compiled step come to what the device does at best? Two things at a time, in turns:
 //
+//   executor  a plan of launches of a kernel that does next to nothing, against the bare launches
 //   adamw     one step of AdamW on one variable, against a copy that moves as many bytes
 //   products  a chain of matrix products, as a plan against the bare library calls
 //
 // Each prints a line of JSON: seconds of both, median and minimum, and their ratios (1: as good as the bare thing).
+#include "compiler/Pipelines.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/Session.h"
 #include "dialects/exec/Exec.h"
+#include "runtime/executor/Executor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "mlir/Parser/Parser.h"
 #include "nlohmann/json.hpp"
 
 #include <algorithm>
@@ -23,7 +28,7 @@ using namespace splitcast;
 namespace {
 
 struct FigureFlags {
-  int64_t elements = 1 << 22, size = 256, products = 32, rounds = 20;
+  int64_t elements = 1 << 22, size = 256, products = 32, launches = 10'000, rounds = 20;
 };
 
 using Work = std::function<absl::Status()>;
@@ -132,6 +137,62 @@ absl::StatusOr<Json> adamw(const FigureFlags &flags, Launch &launch) {
   return result;
 }
 
+constexpr char kEmptyPlan[] = R"(
+exec.space @arena 64 bytes
+exec.plan @launches attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [],
+                                outputs = []} {
+  LAUNCHES
+}
+module @kernels {
+  func.func @one(%to: memref<1xf32>) {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %to[%c0] : memref<1xf32>
+    return
+  }
+}
+)";
+
+absl::StatusOr<Json> executor(const FigureFlags &flags, Launch &launch) {
+  std::string launches;
+  for (int64_t i = 0; i < flags.launches; ++i)
+    launches += "exec.launch @kernels::@one reads [] writes [#exec.range<arena, 0, 4>]\n";
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto plans =
+      mlir::parseSourceString<mlir::ModuleOp>(absl::StrReplaceAll(kEmptyPlan, {{"LAUNCHES", launches}}), &context);
+  if (!plans)
+    return absl::InternalError("the plan of launches does not verify");
+  absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
+      runtime::Executor::bind(*plans, launch.device(), launch.communicator());
+  absl::StatusOr<std::unique_ptr<runtime::KernelLibrary>> library =
+      launch.device().loadKernels(*plans->getOps<mlir::ModuleOp>().begin());
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("launches");
+  for (const absl::Status &status : {bound.status(), library.status(), stream.status()})
+    if (!status.ok())
+      return status;
+  absl::StatusOr<std::unique_ptr<runtime::Launchable>> kernel = (*library)->kernel("one");
+  if (!kernel.ok())
+    return kernel.status();
+  const runtime::Buffer buffers[] = {(*bound)->space("arena").slice(0, 4)};
+  absl::StatusOr<Json> result = compare(
+      "executor", flags.rounds, [&] { return (*bound)->run("launches"); },
+      [&] {
+        absl::Status status;
+        for (int64_t i = 0; i < flags.launches && status.ok(); ++i)
+          status = (*kernel)->launch(buffers, **stream);
+        status.Update((*stream)->synchronize());
+        return status;
+      });
+  if (result.ok()) {
+    (*result)["launches"] = flags.launches;
+    (*result)["microseconds_per_launch"] =
+        (*result)["compiled"]["median_s"].get<double>() * 1e6 / static_cast<double>(flags.launches);
+  }
+  return result;
+}
+
 absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
   Graph graph({launch.options().deviceKind, {{"dp", 1}}});
   graph.function("chain");
@@ -181,7 +242,7 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
 absl::Status run(const FigureFlags &flags, Launch &launch) {
   if (launch.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat("this runs on 1 rank, not on ", launch.size()));
-  for (const auto &figure : {adamw, products}) {
+  for (const auto &figure : {executor, adamw, products}) {
     absl::StatusOr<Json> result = figure(flags, launch);
     if (!result.ok())
       return result.status();
@@ -200,6 +261,7 @@ int main(int argc, char **argv) {
   flags.addInteger("elements", &figures.elements, 1, int64_t{1} << 33, "of the variable that AdamW updates");
   flags.addInteger("size", &figures.size, 1, 1 << 16, "rows and columns of the matrices");
   flags.addInteger("products", &figures.products, 1, 100'000, "in a chain");
+  flags.addInteger("launches", &figures.launches, 1, 1'000'000, "of the kernel that does next to nothing");
   flags.addInteger("rounds", &figures.rounds, 1, 1'000'000, "that count");
   options.addTo(flags);
   return launchMain(flags, argc, argv, options, [&](Launch &launch) { return run(figures, launch); });

@@ -141,6 +141,7 @@ void LaunchOptions::addTo(Flags &flags) {
   flags.addString("profile", &profile, "FILE.json",
                   "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
                   "printed");
+  flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
   for (const char *name : {"timeout", "kernel-cache"})
     flags.letDiffer(name);
 }
@@ -169,6 +170,7 @@ absl::Status Launch::createDevice() {
   LaunchBackendOptions options;
   options.threads = rankThreads;
   options.kernelCache = chosen.kernelCache;
+  options.namesForPerf = chosen.perfMap;
   options.localRank = localRank;
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
@@ -181,6 +183,10 @@ absl::Status Launch::createDevice() {
 }
 
 absl::Status Launch::prepareProfile() {
+  if (chosen.perfMap && chosen.deviceKind != "cpu")
+    return absl::InvalidArgumentError(absl::StrCat("--perf-map is given with --device=", chosen.deviceKind,
+                                                   ", whose kernels are no code of this machine's processor; leave it "
+                                                   "out, or run with --device=cpu"));
   if (chosen.profile.empty())
     return absl::OkStatus();
   if (chosen.deviceKind != "cpu")

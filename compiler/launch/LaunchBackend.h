@@ -22,6 +22,7 @@ namespace splitcast {
 struct LaunchBackendOptions {
   int threads = 1;
   std::string kernelCache;
+  bool namesForPerf = false;             ///< of generated code, for Linux's perf
   int64_t localRank = 0, localRanks = 1; ///< among the ranks of this machine
   absl::Duration timeout = absl::Seconds(300);
 };

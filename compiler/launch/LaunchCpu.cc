@@ -9,6 +9,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::HostDeviceOptions device;
   device.threads = options.threads;
   device.objectCacheDir = options.kernelCache;
+  device.namesForPerf = options.namesForPerf;
   return LaunchBackend{runtime::createHostDevice(device), std::move(host)};
 }
 

@@ -28,7 +28,7 @@ struct Row {
 
 /// Of one run, at the machine's peaks; a collective is started, and waited for, and is neither.
 double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks) {
-  return std::max(static_cast<double>(op.bytes) / peaks.copyBytesPerSecond, op.flops / peaks.flopsPerSecond);
+  return std::max(static_cast<double>(op.bytes) / peaks.movedBytesPerSecond, op.flops / peaks.flopsPerSecond);
 }
 
 void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
@@ -38,7 +38,7 @@ void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
   row.bytes += runs * static_cast<double>(op.bytes);
   row.flops += runs * op.flops;
   row.boundSeconds += runs * boundOf(op, peaks);
-  row.hasBound &= !op.isSmall && !op.isOfRanks && peaks.copyBytesPerSecond > 0;
+  row.hasBound &= !op.isSmall && !op.isOfRanks && peaks.movedBytesPerSecond > 0;
 }
 
 std::string textOf(const Row &row, double total) {
@@ -85,10 +85,10 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
     add(name, op, peaks);
   }
   std::string text =
-      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. At most a rank here copies %.1f GB/s "
+      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. At most a rank here moves %.1f GB/s "
                       "(read and written), and "
                       "computes %.1f Gflop/s of f32\n       ms            runs     GB/s  Gflop/s  of peak\n",
-                      total * 1e3, peaks.copyBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9);
+                      total * 1e3, peaks.movedBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9);
   for (const Row &row : sorted(std::move(byKind)))
     absl::StrAppend(&text, textOf(row, total));
   absl::StrAppend(&text, "by op:\n");

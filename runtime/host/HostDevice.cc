@@ -43,7 +43,11 @@ class HostDevice : public Device {
 public:
   explicit HostDevice(const HostDeviceOptions &options)
       : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(options.guardPages),
-        jit(std::make_shared<Jit>(JitOptions{pool->threads(), options.objectCacheDir, hostTarget(), pool})) {}
+        jit(std::make_shared<Jit>(
+            JitOptions{pool->threads(), options.objectCacheDir, hostTarget(), pool, options.namesForPerf})) {
+    if (options.namesForPerf)
+      nameLibraryCodeForPerf();
+  }
 
   std::string kind() const override { return "cpu"; }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory.allocate(bytes); }

@@ -22,6 +22,8 @@ struct HostDeviceOptions {
   /// An inaccessible page right after each allocation, to find kernels that run past a buffer. Allocations then begin
   /// only at a multiple of what their size is a multiple of.
   bool guardPages = false;
+  /// Names of kernels, as in the plan, and of oneDNN's code in /tmp/perf-PID.map, where Linux's perf looks for them.
+  bool namesForPerf = false;
 };
 
 /// The device outlives its buffers and streams; kernels and library calls may outlive it.

@@ -139,7 +139,8 @@ def compareWithBare(arguments, directory):
     """Lines of device_figures, and a text of them."""
     text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], directory)
     results = [json.loads(line) for line in text.strip().split("\n")]
-    names = {"adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
+    names = {"executor": "launches in a plan: {:.2f} x the speed of bare ones (best {:.2f})",
+             "adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
              "products": "products: {:.2f} x the speed of bare calls (best {:.2f})"}
     return True, "; ".join(names[r["what"]].format(r["ratio_median"], r["ratio_min"]) for r in results), results
 

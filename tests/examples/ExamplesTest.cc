@@ -141,7 +141,6 @@ void roundVariables(const std::string &path) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
 /// What --profile wrote: of each rank, the microseconds of all ops in one step, by kind; ops of a step do not overlap.
 std::map<int64_t, std::map<std::string, double>> profiledKinds(const std::string &path, int64_t steps) {
   std::map<int64_t, std::map<std::string, double>> kinds;
@@ -181,6 +180,7 @@ TEST(Examples, ProfilesSayWhereTheTimeGoes) {
   }
 }
 
+// Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
 TEST(Examples, RunWritesSplitOutputsWhole) {
   std::string directory = makeWorkDirectory(), first;
   for (int64_t ranks : {1, 3}) {

@@ -80,7 +80,15 @@ MAY_USE = {
     } | PASSES,
     # ---- What a user writes ----
     "examples": {"compiler/graph", "compiler/launch", "runtime/io"},
-    "benchmarks": {"compiler/graph", "compiler/launch", "dialects/exec"},
+    # They take a plan apart, and time its ops beside what does the same alone.
+    "benchmarks": {
+        "compiler",
+        "compiler/graph",
+        "compiler/launch",
+        "dialects/exec",
+        "runtime/executor",
+        "runtime/host",
+    },
     # ---- Who judges ----
     # The oracle runs the levels from their dialects; it shares nothing with the passes and the runtime that it judges.
     "tests/reference": DIALECTS,
@@ -100,7 +108,7 @@ MLIR = ("mlir/", "llvm/", "@llvm//")
 ONLY_IN = {
     ("cuda_runtime_api.h", "cublasLt.h", "cudnn.h", "nccl.h", "@cuda//:"): {"runtime/cuda", "runtime/nccl", "tests"},
     ("mpi.h", "@openmpi//"): {"runtime/mpi", "tests"},
-    ("dnnl.h", "//third_party:dnnl"): {"runtime/host/calls"},
+    ("dnnl.h", "//third_party:dnnl"): {"runtime/host/calls", "benchmarks"},
 }
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]')

@@ -28,6 +28,9 @@ struct LibraryCallRegistration {
   LibraryCallRegistration(const char *name, LibraryCallFactory factory);
 };
 
+/// oneDNN writes names of the code that it generates from now on; see HostDeviceOptions.
+void nameLibraryCodeForPerf();
+
 /// As Device::libraryCall.
 absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(exec::LibraryCallAttrInterface call,
                                                               const LibraryCallOptions &options);

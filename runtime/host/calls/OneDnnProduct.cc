@@ -1,5 +1,6 @@
 #include "runtime/host/calls/OneDnnProduct.h"
 
+#include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/Scratch.h"
 
 #include "absl/strings/match.h"
@@ -162,6 +163,8 @@ private:
 };
 
 } // namespace
+
+void nameLibraryCodeForPerf() { dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_LINUX_PERFMAP); }
 
 absl::StatusOr<std::unique_ptr<PreparedGemm>> createOneDnnProduct(const char *what, const Gemm &gemm,
                                                                   ElementType type) {

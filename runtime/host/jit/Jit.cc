@@ -3,6 +3,7 @@
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/SmallFloat.h"
 #include "runtime/host/jit/JitCompiler.h"
+#include "runtime/host/jit/PerfMap.h"
 
 #include "absl/strings/str_cat.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -113,7 +114,8 @@ std::string entryNameOf(const std::string &key) { return "splitcast_kernel_" + k
 } // namespace
 
 Jit::Jit(const JitOptions &options)
-    : options(options), cache(options.objectCacheDir), description(JitCompiler::describe(options.target)) {}
+    : options(options), cache(options.objectCacheDir), description(JitCompiler::describe(options.target)),
+      perfMap(options.namesForPerf ? std::make_unique<PerfMap>() : nullptr) {}
 
 Jit::~Jit() = default;
 
@@ -159,6 +161,8 @@ absl::Status Jit::loadSources(const std::vector<KernelSource> &sources) {
                           absl::StrCat("kernel @", kernel.source->name, ": ", entry.status().message()));
     keep(kernel);
     entries[kernel.key] = *entry;
+    if (perfMap)
+      perfMap->add(kernel.source->name, reinterpret_cast<const void *>(*entry), kernel.object, entryNameOf(kernel.key));
   }
   return absl::OkStatus();
 }

@@ -23,6 +23,8 @@ class LLJIT;
 
 namespace splitcast::runtime {
 
+class PerfMap;
+
 struct JitOptions {
   /// Kernels compiled at a time.
   int threads = 1;
@@ -32,6 +34,8 @@ struct JitOptions {
   JitTarget target = hostTarget();
   /// What divides kernels; null: nobody.
   std::shared_ptr<WorkerPool> pool = nullptr;
+  /// See HostDeviceOptions.
+  bool namesForPerf = false;
 };
 
 /// Of all loads so far; equal kernels count once.
@@ -80,6 +84,7 @@ private:
   std::unique_ptr<llvm::orc::LLJIT> session;
   std::string linkErrors;
   std::map<std::string, Entry> entries;
+  std::unique_ptr<PerfMap> perfMap; ///< null: nobody wants names
   JitStatistics counts;
   bool warned = false;
 };

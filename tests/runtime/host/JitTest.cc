@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <unistd.h>
 
 namespace splitcast::runtime {
 namespace {
@@ -61,6 +63,31 @@ TEST_F(JitTest, ReadsFromTheCacheWhatItCompiledBefore) {
   EXPECT_EQ(second.compiled, 0);
   EXPECT_EQ(second.readFromCache, 1);
   EXPECT_EQ(out, expected);
+}
+
+// All of a kernel's code has its name, not the entry alone.
+TEST_F(JitTest, NamesCodeForPerf) {
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  fs::remove(path);
+  JitOptions options{1, "", hostTarget()};
+  options.namesForPerf = true;
+  {
+    auto jit = std::make_shared<Jit>(options);
+    auto module = parse(addConstant("small", "3.0") + elementwise(5000, "f32", "f32",
+                                                                  "%u = math.exp %x : f32\n%v = math.tanh %u : f32\n"
+                                                                  "%w = math.sin %v : f32\n%y = math.log %w : f32"));
+    ASSERT_TRUE(jit->load(*module).ok());
+  }
+  std::map<std::string, uint64_t> bytes;
+  std::ifstream file(path);
+  file >> std::hex;
+  std::string name;
+  for (uint64_t address = 0, size = 0; file >> address >> size >> name; bytes[name] += size)
+    EXPECT_GT(address, 0u);
+  fs::remove(path);
+  ASSERT_EQ(bytes.size(), 2u);
+  EXPECT_GT(bytes["small"], 20u);
+  EXPECT_GT(bytes["k"], 500u);
 }
 
 TEST_F(JitTest, CompilesOnlyTheKernelThatChanged) {
