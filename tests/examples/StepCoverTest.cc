@@ -48,10 +48,13 @@ const std::vector<Choice> kChoices = {{"ranks", {"3", "4"}, 2, 2},
                                       {"keep", {"never", "last", "always", "step"}, 1, 1},
                                       {"recompute", {"no", "yes"}, 2, 1},
                                       {"prefetch", {"0", "2", "auto"}, 2, 1},
-                                      {"update", {"last", "reduced"}, 2, 1}};
+                                      {"update", {"last", "reduced"}, 2, 1},
+                                      {"threads", {"1", "2", "3"}, 1, 1},
+                                      {"transport", {"memory", "messages"}, 1, 1}};
 constexpr size_t kTraining = 4; ///< of the model, and not of how it is compiled
 constexpr size_t kStrategy = 6, kBucketBytes = 7;
-constexpr size_t kFirstFree = 5; ///< those before it may change bits
+constexpr size_t kFirstFree = 5;                 ///< those before it may change bits
+constexpr size_t kThreads = 12, kTransport = 13; ///< of the run, and of no program
 using Way = std::vector<size_t>;
 
 std::string valueOf(const Way &way, size_t choice) { return kChoices[choice].values[way[choice]]; }
@@ -61,7 +64,7 @@ int64_t ranksOf(const Way &way) { return std::atoll(valueOf(way, 0).c_str()); }
 /// What --enable-zero says; a strategy without buckets cannot say how large they are.
 std::string zeroOf(const Way &way) {
   std::vector<std::string> options;
-  for (size_t i = 1; i < way.size(); ++i) {
+  for (size_t i = 1; i < kThreads; ++i) {
     const bool isSaid = i != kTraining && valueOf(way, i) != kUnsaid;
     if (isSaid && !(i == kBucketBytes && valueOf(way, kStrategy) == "tensor"))
       options.push_back(absl::StrCat(kChoices[i].name, "=", valueOf(way, i)));
@@ -80,7 +83,10 @@ Command trainedBy(bool isClipped, Command command) {
                "--group=no_decay:*.bias:adamw,weight-decay=0"});
 }
 
-std::string textOf(const Way &way) { return absl::StrCat(zeroOf(way), ", training=", valueOf(way, kTraining)); }
+std::string textOf(const Way &way) {
+  return absl::StrCat(zeroOf(way), ", training=", valueOf(way, kTraining), ", threads=", valueOf(way, kThreads),
+                      ", transport=", valueOf(way, kTransport));
+}
 
 /// The same sums at stage 0: one micro-batch has no order.
 Way plainOf(const Way &way) {
@@ -193,7 +199,10 @@ Command gptAs(const std::string &zero, bool isClipped, int64_t steps) {
 }
 
 Trained trainAs(const std::string &directory, const Way &way) {
-  return train(directory, ranksOf(way), gptAs(zeroOf(way), isClipped(way), 2));
+  const Command command = gptAs(zeroOf(way), isClipped(way), 2);
+  return train(directory, ranksOf(way),
+               with(command, {absl::StrCat("--threads=", valueOf(way, kThreads)),
+                              absl::StrCat("--transport=", valueOf(way, kTransport))}));
 }
 
 /// What the ranks run.
