@@ -2,6 +2,7 @@
 
     python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT [--ranks=2] [--rounds=3] [--steps=5] [--stage=2]
                                [--modes=ddp,zero1,fsdp] [--compute-type=own|bf16]
+                               [--recompute=elementwise]
     python3 benchmarks/gpt2.py --python=PYTHON --peer=SCRIPT --ranks=1 --modes=single,single+compile
 
 PYTHON is one that has PyTorch. SCRIPT is the model in PyTorch: it takes --mode, --layers, --heads, --width, --vocab,
@@ -37,6 +38,7 @@ def parseArguments():
     parser.add_argument("--warmup", type=int, default=2, help="steps before those that are counted")
     parser.add_argument("--stage", type=int, default=2)
     parser.add_argument("--compute-type", choices=["own", "bf16"], default="own", help="own: f32")
+    parser.add_argument("--recompute", choices=["no", "yes", "elementwise"], default="elementwise", help="ours")
     parser.add_argument("--modes", default="ddp,zero1,fsdp", help="of the peer, +compile: compiled")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--heads", type=int, default=12)
@@ -75,7 +77,8 @@ def runSplitcast(arguments):
         text, peaks = runMeasured(mpirun(arguments.ranks), [
             arguments.gpt, f"--text={arguments.text}", f"--batch={arguments.ranks * arguments.batch}", "--dropout=0",
             "--lr=3e-4", "--weight-decay=0.1", f"--steps={arguments.warmup + arguments.steps}", "--sample=0",
-            f"--enable-zero=stage={arguments.stage},compute-type={arguments.compute_type}", "--report", f"--metrics={metrics}"] + sizes)
+            f"--enable-zero=stage={arguments.stage},compute-type={arguments.compute_type},recompute={arguments.recompute}",
+            "--report", f"--metrics={metrics}"] + sizes)
         wall = time.perf_counter() - begin
         lines = readMetrics(metrics)
     seconds = [line["seconds"] for line in lines]

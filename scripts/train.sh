@@ -25,7 +25,9 @@ fi
 [ -z "$text" ] || arguments=("$text" "${arguments[@]}")
 
 bash scripts/setup.sh
+echo "train: set up after $SECONDS s"
 runBazel build --jobs="$(jobCount)" //compiler/tools:splitcast-run //examples/gpt
+echo "train: built after $SECONDS s"
 
 mpi=(mpirun -np "$ranks" --oversubscribe --bind-to none)
 [ "$(id -u)" -ne 0 ] || mpi+=(--allow-run-as-root)

@@ -142,6 +142,9 @@ void LaunchOptions::addTo(Flags &flags) {
                   "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
                   "printed");
   flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
+  flags.addSwitch("any-order", &anyOrder,
+                  "kernels may add up in any order, which gives other bits on other machines: to see what a fixed one "
+                  "costs");
   for (const char *name : {"timeout", "kernel-cache"})
     flags.letDiffer(name);
 }
@@ -171,6 +174,7 @@ absl::Status Launch::createDevice() {
   options.threads = rankThreads;
   options.kernelCache = chosen.kernelCache;
   options.namesForPerf = chosen.perfMap;
+  options.anyOrder = chosen.anyOrder;
   options.localRank = localRank;
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
@@ -183,10 +187,11 @@ absl::Status Launch::createDevice() {
 }
 
 absl::Status Launch::prepareProfile() {
-  if (chosen.perfMap && chosen.deviceKind != "cpu")
-    return absl::InvalidArgumentError(absl::StrCat("--perf-map is given with --device=", chosen.deviceKind,
-                                                   ", whose kernels are no code of this machine's processor; leave it "
-                                                   "out, or run with --device=cpu"));
+  for (const auto &[name, isGiven] : {std::pair("perf-map", chosen.perfMap), {"any-order", chosen.anyOrder}})
+    if (isGiven && chosen.deviceKind != "cpu")
+      return absl::InvalidArgumentError(absl::StrCat("--", name, " is given with --device=", chosen.deviceKind,
+                                                     ", whose kernels are no code of this machine's processor; leave "
+                                                     "it out, or run with --device=cpu"));
   if (chosen.profile.empty())
     return absl::OkStatus();
   if (chosen.deviceKind != "cpu")

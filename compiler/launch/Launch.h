@@ -47,9 +47,10 @@ struct LaunchOptions {
   std::string transport = "memory";               ///< how ranks of one machine exchange tensors; "memory" or "messages"
   std::string profile;                            ///< a file; empty: no profile
   bool perfMap = false;                           ///< whether generated code gets names for Linux's perf
+  bool anyOrder = false;                          ///< whether kernels may add up in any order, to see what it saves
   std::string kernelCache = defaultKernelCache(); ///< where compiled kernels are kept; empty: nowhere
 
-  /// --timeout, --threads, --device, --transport, --profile, --perf-map and --kernel-cache.
+  /// --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order and --kernel-cache.
   void addTo(Flags &flags);
   /// ~/.cache/splitcast/kernels, under XDG_CACHE_HOME where that is set; empty without a home.
   static std::string defaultKernelCache();

@@ -23,6 +23,7 @@ struct LaunchBackendOptions {
   int threads = 1;
   std::string kernelCache;
   bool namesForPerf = false;             ///< of generated code, for Linux's perf
+  bool anyOrder = false;                 ///< of sums in kernels
   int64_t localRank = 0, localRanks = 1; ///< among the ranks of this machine
   absl::Duration timeout = absl::Seconds(300);
 };

@@ -10,6 +10,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   device.threads = options.threads;
   device.objectCacheDir = options.kernelCache;
   device.namesForPerf = options.namesForPerf;
+  device.anyOrder = options.anyOrder;
   return LaunchBackend{runtime::createHostDevice(device), std::move(host)};
 }
 

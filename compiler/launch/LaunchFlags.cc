@@ -103,19 +103,23 @@ void Flags::addZero(sbp::ZeroOptions *options) {
 }
 
 void Flags::addRecompute(sbp::ZeroOptions *options) {
-  addParsed("recompute", "all|none|GROUP,...",
-            "groups that make again for backward what forward made, and do not keep it", false,
-            [options](const std::string &text) {
-              options->policy.setRecompute(text == "all");
-              options->recomputedGroups.clear();
-              if (text == "all" || text == "none")
-                return absl::OkStatus();
-              options->recomputedGroups = absl::StrSplit(text, ',');
-              const auto &groups = options->recomputedGroups;
-              return std::count(groups.begin(), groups.end(), "") == 0
-                         ? absl::OkStatus()
-                         : invalid("it must be all, none, or groups with commas between them");
-            });
+  addParsed(
+      "recompute", "all|none|elementwise|GROUP,...",
+      "groups that make again for backward what forward made, and do not keep it; elementwise: of all groups what "
+      "elementwise ops made of what is kept",
+      false, [options](const std::string &text) {
+        options->policy.setRecompute(text == "all"           ? sbp::Recompute::Yes
+                                     : text == "elementwise" ? sbp::Recompute::Elementwise
+                                                             : sbp::Recompute::No);
+        options->recomputedGroups.clear();
+        if (text == "all" || text == "none" || text == "elementwise")
+          return absl::OkStatus();
+        options->recomputedGroups = absl::StrSplit(text, ',');
+        const auto &groups = options->recomputedGroups;
+        return std::count(groups.begin(), groups.end(), "") == 0
+                   ? absl::OkStatus()
+                   : invalid("it must be all, none, elementwise, or groups with commas between them");
+      });
 }
 
 void Flags::addPositional(const std::string &valueName, std::string *value) {

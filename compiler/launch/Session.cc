@@ -12,7 +12,6 @@
 #include "absl/time/clock.h"
 #include "llvm/TargetParser/Host.h"
 
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -102,7 +101,6 @@ struct Staging {
     absl::StatusOr<runtime::Buffer> memory = device.allocateHost(bytes);
     if (!memory.ok())
       return memory.status();
-    std::memset(memory->data, 0, bytes);
     return Staging{{memory->data, [&device, memory = *memory](std::byte *) { device.releaseHost(memory); }}, bytes};
   }
 };

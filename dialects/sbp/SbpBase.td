@@ -154,7 +154,7 @@ def Sbp_PolicyAttr : Sbp_Attr<"Policy", "policy"> {
     sbp.variable @h.1.w : tensor<4xf32, #B> policy #sbp.policy<bucket_bytes = 4096>
     ```
     - C1: Decisions are `stage` (0, 1, 2 or 3), `strategy` (`bucket`, `tensor` or `whole`), `keep` (`never`, `last`, `always` or `step`),
-      `prefetch` (`auto` or a number), `prefetch_bytes`, `bucket_bytes` and `whole_bytes` (numbers), `recompute` (`no` or `yes`), `update` (`last` or
+      `prefetch` (`auto` or a number), `prefetch_bytes`, `bucket_bytes` and `whole_bytes` (numbers), `recompute` (`no`, `yes` or `elementwise`), `update` (`last` or
       `reduced`) and `compute_type` (`own`, `bf16` or `f16`), each at most once. No number is negative.
   }];
   let parameters = (ins Sbp_PolicyParameter:$policy);

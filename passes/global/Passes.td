@@ -111,7 +111,8 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
     An op of forward is of the group whose variable it reads, or else of the latest group that its operands are of, by their first use: a
     transformer's block, say. What only its own group and backward use of its results is then made again where backward first needs it, from
     what other groups, arguments and variables give, which is kept. These are fenced in a scope of backward, so that nothing merges
-    the two. Scalars are kept. After 'nn-differentiate', before 'sbp-zero-storage'. From
+    the two. Scalars are kept. Of a group that says `elementwise`, only results of elementwise ops are made again, of operands that backward
+    uses, too: that costs no product and nothing that is kept for it alone, as a gelu's result, of the sum that its gradient needs. After 'nn-differentiate', before 'sbp-zero-storage'. From
     tests/passes/global/recompute_example.mlir:
     ```mlir
     %1 = nn.matmul %0, %b : ...                       // before
@@ -126,7 +127,11 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
     - C1: Each of `groups` has a variable.
   }];
   let options = [
-    Option<"standard", "recompute", "bool", "false", "Of groups that do not say it">,
+    Option<"standard", "recompute", "::splitcast::sbp::Recompute", "::splitcast::sbp::Recompute::No", "Of groups that do not say it",
+           [{::llvm::cl::values(
+               clEnumValN(::splitcast::sbp::Recompute::No, "no", "everything is kept"),
+               clEnumValN(::splitcast::sbp::Recompute::Yes, "yes", "all that does not leave its group is made again"),
+               clEnumValN(::splitcast::sbp::Recompute::Elementwise, "elementwise", "what elementwise ops make of what is kept"))}]>,
     ListOption<"groups", "groups", "std::string", "Groups that are recomputed whatever they say, and those within them">,
   ];
   let dependentDialects = ["splitcast::sbp::SbpDialect"];

@@ -7,7 +7,11 @@
 //      scalars. All else that backward uses of a recomputed group is cloned, with the ops before it in the group, right
 //      before its first use there. What the clones begin with is fenced in a scope of the group, in backward: so --cse
 //      merges none with what it was cloned from.
+//   3. Of a group of which only what is elementwise is made again, it does not matter what leaves it: a result is
+//   cloned
+//      where all operands of its op are there in backward anyway.
 #include "dialects/sbp/Phases.h"
+#include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
 
@@ -26,7 +30,7 @@ namespace {
 /// Which variables are of a recomputed group.
 class Decisions {
 public:
-  static FailureOr<Decisions> of(ModuleOp module, bool standard, ArrayRef<std::string> groups) {
+  static FailureOr<Decisions> of(ModuleOp module, sbp::Recompute standard, ArrayRef<std::string> groups) {
     Decisions decisions;
     llvm::StringMap<bool> used;
     for (const std::string &group : groups)
@@ -42,11 +46,13 @@ public:
       const bool isNamed = noteUse(variable.getGroupOrPrefix(), used);
       if (isNamed) // it then says so itself, and no pass after this one asks for the option
         variable.setPolicyAttr(sbp::PolicyAttr::get(
-            module.getContext(), sbp::Policy().setRecompute(true).over(
-                                     variable.getPolicyAttr() ? variable.getPolicyAttr().getPolicy() : sbp::Policy())));
+            module.getContext(),
+            sbp::Policy()
+                .setRecompute(sbp::Recompute::Yes)
+                .over(variable.getPolicyAttr() ? variable.getPolicyAttr().getPolicy() : sbp::Policy())));
       const auto said = policies.policyOf(variable).get(sbp::Decision::Recompute);
-      if (said ? *said != 0 : standard)
-        decisions.recomputed.insert(variable.getSymNameAttr());
+      if (const auto chosen = said ? static_cast<sbp::Recompute>(*said) : standard; chosen != sbp::Recompute::No)
+        decisions.recomputed[variable.getSymNameAttr()] = chosen;
     }
     for (const auto &entry : used)
       if (!entry.second)
@@ -58,7 +64,10 @@ public:
   }
 
   bool empty() const { return recomputed.empty(); }
-  bool isRecomputed(sbp::ReadOp read) const { return recomputed.contains(read.getVariableAttr().getAttr()); }
+  sbp::Recompute of(sbp::ReadOp read) const {
+    auto found = recomputed.find(read.getVariableAttr().getAttr());
+    return found == recomputed.end() ? sbp::Recompute::No : found->second;
+  }
   StringAttr groupOf(sbp::ReadOp read) const { return groups.lookup(read.getVariableAttr().getAttr()); }
 
 private:
@@ -74,7 +83,7 @@ private:
     return isNamed;
   }
 
-  DenseSet<StringAttr> recomputed;
+  DenseMap<StringAttr, sbp::Recompute> recomputed;
   DenseMap<StringAttr, StringAttr> groups; ///< by variable
 };
 
@@ -97,7 +106,7 @@ private:
   struct Place {
     int64_t order = -1; ///< of the group, by its first use; -1: of none
     StringAttr group;
-    bool isRecomputed = false;
+    sbp::Recompute recompute = sbp::Recompute::No;
   };
 
   bool isForward(Operation *op) const { return phases.lookup(op) == sbp::Phase::Forward; }
@@ -106,8 +115,10 @@ private:
     std::map<StringRef, int64_t> orders;
     for (Operation &op : block) {
       numbers[&op] = numbers.size();
-      if (phases.lookup(&op) == sbp::Phase::Backward)
+      if (phases.lookup(&op) == sbp::Phase::Backward) {
         backward.push_back(&op);
+        usedInBackward.insert(op.operand_begin(), op.operand_end());
+      }
       if (!isForward(&op) || isa<sbp::ReadOp>(op) || isReadAs(&op))
         continue;
       Place &place = places[&op];
@@ -115,7 +126,7 @@ private:
         Place of = places.lookup(operand.getDefiningOp());
         if (sbp::ReadOp read = readBehind(operand)) {
           const StringAttr group = decisions.groupOf(read);
-          of = {orders.try_emplace(group.getValue(), orders.size()).first->second, group, decisions.isRecomputed(read)};
+          of = {orders.try_emplace(group.getValue(), orders.size()).first->second, group, decisions.of(read)};
         }
         if (of.order > place.order)
           place = of;
@@ -127,11 +138,32 @@ private:
 
   bool isMadeAgain(Value value) const {
     Operation *op = value.getDefiningOp();
-    if (!op || !isForward(op) || isa<sbp::ReadOp>(op) || isReadAs(op) || !isMemoryEffectFree(op) ||
-        !placeOf(value).isRecomputed)
+    if (!op || !isForward(op) || isa<sbp::ReadOp>(op) || isReadAs(op) || !isMemoryEffectFree(op))
       return false;
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && type.getRank() > 0 && !leavesItsGroup(value);
+    if (!type || type.getRank() == 0)
+      return false;
+    switch (placeOf(value).recompute) {
+    case sbp::Recompute::No:
+      return false;
+    case sbp::Recompute::Yes:
+      return !leavesItsGroup(value);
+    case sbp::Recompute::Elementwise:
+      return isElementwiseOfKept(op);
+    }
+    return false;
+  }
+
+  static bool isElementwiseOfKept(Operation *op, const DenseSet<Value> &kept) {
+    auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
+    return sharded && sbp::isElementwise(sharded.getLoopSpec()) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return kept.contains(operand); });
+  }
+  bool isElementwiseOfKept(Operation *op) const {
+    auto [known, isNew] = elementwise.try_emplace(op, false);
+    if (isNew)
+      known->second = isElementwiseOfKept(op, usedInBackward);
+    return known->second;
   }
 
   /// Asked once for each use of a value in backward.
@@ -200,10 +232,12 @@ private:
   const Decisions &decisions;
   OpBuilder builder;
   DenseMap<Operation *, sbp::Phase> phases;
-  SmallVector<Operation *> backward;      ///< ops of it, in their order, as they were
-  DenseMap<Operation *, int64_t> numbers; ///< of the ops, in their order
-  DenseMap<Operation *, Place> places;    ///< of forward
-  mutable DenseMap<Value, bool> leaving;  ///< its group, of values of forward; their users there stay the same
+  SmallVector<Operation *> backward;               ///< ops of it, in their order, as they were
+  DenseMap<Operation *, int64_t> numbers;          ///< of the ops, in their order
+  DenseMap<Operation *, Place> places;             ///< of forward
+  mutable DenseMap<Value, bool> leaving;           ///< its group, of values of forward; their users there stay the same
+  DenseSet<Value> usedInBackward;                  ///< as it was
+  mutable DenseMap<Operation *, bool> elementwise; ///< of operands that backward uses
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;
   DenseMap<StringAttr, Value> scopes;

@@ -122,10 +122,11 @@ public:
   virtual absl::Status download(void *to, Buffer from) = 0;
 
   /// Host memory that copies from and to the device need no other memory between for (page-locked, where that is a
-  /// thing), with unknown contents.
-  virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes) { return Buffer{new std::byte[bytes], bytes}; }
+  /// thing), zeroed. Where it is the system's own, no page is there before it is touched.
+  ///   Errors  ResourceExhausted, with the bytes asked for.
+  virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes);
   /// Of a buffer that allocateHost returned.
-  virtual void releaseHost(Buffer buffer) { delete[] buffer.data; }
+  virtual void releaseHost(Buffer buffer);
 
   /// Keeps, instead of doing it, what `enqueue` gives to `stream` and, once they wait for its events, to other streams:
   /// the same launches on the same addresses. By its end `stream` has waited for all of them. Null, and `enqueue` is

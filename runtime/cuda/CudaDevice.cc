@@ -9,6 +9,7 @@
 #include "nccl.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace splitcast::runtime {
 namespace {
@@ -73,6 +74,7 @@ public:
                                          absl::StrCat("page-locking ", bytes, " bytes of host memory"));
         !status.ok())
       return status;
+    std::memset(data, 0, bytes);
     return Buffer{static_cast<std::byte *>(data), bytes};
   }
   void releaseHost(Buffer buffer) override { cudaFreeHost(buffer.data); }

@@ -39,12 +39,18 @@ private:
   absl::Status firstError;
 };
 
+JitTarget targetOf(const HostDeviceOptions &options) {
+  JitTarget target = hostTarget();
+  target.anyOrder = options.anyOrder;
+  return target;
+}
+
 class HostDevice : public Device {
 public:
   explicit HostDevice(const HostDeviceOptions &options)
       : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(options.guardPages),
         jit(std::make_shared<Jit>(
-            JitOptions{pool->threads(), options.objectCacheDir, hostTarget(), pool, options.namesForPerf})) {
+            JitOptions{pool->threads(), options.objectCacheDir, targetOf(options), pool, options.namesForPerf})) {
     if (options.namesForPerf)
       nameLibraryCodeForPerf();
   }

@@ -24,6 +24,8 @@ struct HostDeviceOptions {
   bool guardPages = false;
   /// Names of kernels, as in the plan, and of oneDNN's code in /tmp/perf-PID.map, where Linux's perf looks for them.
   bool namesForPerf = false;
+  /// See JitTarget.
+  bool anyOrder = false;
 };
 
 /// The device outlives its buffers and streams; kernels and library calls may outlive it.

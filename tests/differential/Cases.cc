@@ -313,8 +313,10 @@ std::vector<Configuration> allConfigurations() {
   oneBucket.bucketBytes = 1 << 20;
   oneBucket.prefetch = 0;
   oneBucket.keep = sbp::Keep::Never;
-  oneBucket.recompute = true;
+  oneBucket.recompute = sbp::Recompute::Yes;
   oneBucket.update = sbp::Update::Last;
+  all.push_back(oneBucket);
+  oneBucket.recompute = sbp::Recompute::Elementwise;
   all.push_back(oneBucket);
   return all;
 }

@@ -25,7 +25,7 @@ struct Configuration {
   int64_t microBatches = 1;
   sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch;
   bool reproducible = false;
-  bool recompute = false;
+  sbp::Recompute recompute = sbp::Recompute::No;
   sbp::Update update = sbp::Update::Reduced;
   bool ownPolicies = true; ///< what the module's variables and groups say holds; else it is dropped before
 

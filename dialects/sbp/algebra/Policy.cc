@@ -47,9 +47,10 @@ const std::vector<DecisionInfo> &decisionInfos() {
        0},
       {Decision::Recompute,
        "recompute",
-       "whether what forward makes of a group's variables is made again for backward, and not kept until then",
-       {"no", "yes"},
-       0},
+       "whether what forward makes of a group's variables is made again for backward, and not kept until then; "
+       "'elementwise' only what elementwise ops make of what is kept",
+       {"no", "yes", "elementwise"},
+       static_cast<int64_t>(Recompute::No)},
       {Decision::Update,
        "update",
        "whether variables are updated when backward has ended, or as soon as their gradient is reduced (stages 2 and "

@@ -35,7 +35,7 @@ enum class Decision {
   Prefetch,      ///< groups ahead of its use at which a gather starts, or kAutomatic
   PrefetchBytes, ///< that gathers ahead of their use take at most; 0: any number
   BucketBytes,   ///< up to which consecutive groups share a bucket
-  Recompute,     ///< whether what forward makes in a group is made again for backward, and not kept
+  Recompute,     ///< what of that which forward makes in a group is made again for backward, and not kept
   Update,        ///< when an update runs
   ComputeType,   ///< what the graph reads of a variable is rounded to it
   WholeBytes,    ///< a variable of at most so many bytes is as at stage 0; 0: none is
@@ -46,6 +46,7 @@ inline constexpr int64_t kAutomatic = -1;
 
 enum class Strategy { Bucket, Tensor, Whole };
 enum class Keep { Never, Last, Always, Step };
+enum class Recompute { No, Yes, Elementwise };
 enum class Update { Last, Reduced };
 enum class ComputeType { Own, BF16, F16 };
 /// When ranks add up the gradients of a step in micro-batches: those of each, or each rank's own sum of all.
@@ -84,7 +85,7 @@ public:
   Policy &setPrefetch(int64_t groups) { return set(Decision::Prefetch, groups); }
   Policy &setPrefetchBytes(int64_t bytes) { return set(Decision::PrefetchBytes, bytes); }
   Policy &setBucketBytes(int64_t bytes) { return set(Decision::BucketBytes, bytes); }
-  Policy &setRecompute(bool recompute) { return set(Decision::Recompute, recompute ? 1 : 0); }
+  Policy &setRecompute(Recompute recompute) { return set(Decision::Recompute, static_cast<int64_t>(recompute)); }
   Policy &setUpdate(Update update) { return set(Decision::Update, static_cast<int64_t>(update)); }
   Policy &setWholeBytes(int64_t bytes) { return set(Decision::WholeBytes, bytes); }
   Policy &setComputeType(ComputeType type) { return set(Decision::ComputeType, static_cast<int64_t>(type)); }
@@ -105,7 +106,7 @@ public:
   int64_t prefetchBytes() const { return valueOf(Decision::PrefetchBytes); }
   int64_t bucketBytes() const { return valueOf(Decision::BucketBytes); }
   int64_t wholeBytes() const { return valueOf(Decision::WholeBytes); }
-  bool recompute() const { return valueOf(Decision::Recompute) != 0; }
+  Recompute recompute() const { return static_cast<Recompute>(valueOf(Decision::Recompute)); }
   Update update() const { return static_cast<Update>(valueOf(Decision::Update)); }
   ComputeType computeType() const { return static_cast<ComputeType>(valueOf(Decision::ComputeType)); }
 

@@ -11,6 +11,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -62,6 +63,16 @@ void setTargetAttributes(llvm::Module &module, const JitTarget &target) {
   }
 }
 
+void allowAnyOrder(llvm::Module &module) {
+  llvm::FastMathFlags flags;
+  flags.setAllowReassoc();
+  flags.setAllowContract();
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (llvm::isa<llvm::FPMathOperator>(instruction))
+        instruction.setFastMathFlags(flags);
+}
+
 } // namespace
 
 JitCompiler::JitCompiler(const JitTarget &target)
@@ -70,8 +81,9 @@ JitCompiler::JitCompiler(const JitTarget &target)
 std::string JitCompiler::describe(const JitTarget &target) {
   mlir::OpPassManager passes(mlir::ModuleOp::getOperationName());
   buildLoweringPipeline(passes);
-  std::string text = absl::StrCat("LLVM ", LLVM_VERSION_STRING, "; revision ", kRevision, "; ", target.triple, "; ",
-                                  target.cpu, "; ", target.features, "; ", target.vectorBits, " bits; ");
+  std::string text =
+      absl::StrCat("LLVM ", LLVM_VERSION_STRING, "; revision ", kRevision, "; ", target.triple, "; ", target.cpu, "; ",
+                   target.features, "; ", target.vectorBits, " bits; ", target.anyOrder ? "any order; " : "");
   llvm::raw_string_ostream stream(text);
   passes.printAsTextualPipeline(stream);
   return text;
@@ -101,6 +113,8 @@ absl::StatusOr<std::string> JitCompiler::compile(const std::string &source, cons
   llvmModule->setTargetTriple(target.triple);
   addEntry(*llvmModule, entryName);
   setTargetAttributes(*llvmModule, target);
+  if (target.anyOrder)
+    allowAnyOrder(*llvmModule);
   optimize(*llvmModule, **machine, /*joinsScalars=*/true);
   absl::StatusOr<std::string> object = emit(*llvmModule, **machine, llvm::CodeGenFileType::ObjectFile);
   if (object.ok() && !errors.empty())

@@ -13,6 +13,9 @@ struct JitTarget {
   std::string features;
   /// 512 where the CPU has AVX-512, else 256.
   int vectorBits;
+  /// Sums may be added up in any order, and products be joined with sums: bits are others then. To see what a fixed
+  /// order costs.
+  bool anyOrder = false;
 };
 
 /// The CPU this process runs on, asked at run time. Makes LLVM's code generator for it ready.

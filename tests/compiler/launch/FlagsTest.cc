@@ -210,17 +210,19 @@ TEST(Flags, RecomputeNamesGroups) {
   };
   sbp::ZeroOptions zero;
   ASSERT_TRUE(parsed({"--recompute=all"}, &zero).ok());
-  EXPECT_TRUE(zero.policy.recompute());
+  EXPECT_EQ(zero.policy.recompute(), sbp::Recompute::Yes);
+  ASSERT_TRUE(parsed({"--recompute=elementwise"}, &zero).ok());
+  EXPECT_EQ(zero.policy.recompute(), sbp::Recompute::Elementwise);
   ASSERT_TRUE(parsed({"--recompute=none", "--enable-zero=recompute=yes"}, &zero).ok());
-  EXPECT_FALSE(zero.policy.recompute());
+  EXPECT_EQ(zero.policy.recompute(), sbp::Recompute::No);
   ASSERT_TRUE(parsed({"--enable-zero=stage=3,recompute=yes"}, &zero).ok());
-  EXPECT_TRUE(zero.policy.recompute());
+  EXPECT_EQ(zero.policy.recompute(), sbp::Recompute::Yes);
   ASSERT_TRUE(parsed({"--recompute=h.0,h.1", "--enable-zero=stage=3"}, &zero).ok());
-  EXPECT_FALSE(zero.policy.recompute());
+  EXPECT_EQ(zero.policy.recompute(), sbp::Recompute::No);
   EXPECT_EQ(zero.policy.stage(), 3);
   EXPECT_EQ(zero.recomputedGroups, (std::vector<std::string>{"h.0", "h.1"}));
   for (const char *wrong : {"--recompute=", "--recompute=h.0,", "--recompute=,h.0"})
-    EXPECT_THAT(std::string(parsed({wrong}, &zero).message()), HasSubstr("all, none, or groups")) << wrong;
+    EXPECT_THAT(std::string(parsed({wrong}, &zero).message()), HasSubstr("all, none, elementwise, or groups")) << wrong;
 }
 
 TEST(RunFlags, NamedFiles) {

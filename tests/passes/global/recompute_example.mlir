@@ -1,5 +1,5 @@
 // The example of 'nn-recompute': the second block makes its product again for the gradient of relu; what the first hands on is kept.
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=true | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=yes | FileCheck-19 %s
 // RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=b | FileCheck-19 %s
 // RUN: splitcast-opt %s -nn-differentiate -nn-recompute | FileCheck-19 %s --check-prefix=NONE
 // RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=a | FileCheck-19 %s --check-prefix=FIRST

@@ -90,6 +90,38 @@ TEST_F(JitTest, NamesCodeForPerf) {
   EXPECT_GT(bytes["k"], 500u);
 }
 
+// A large number swallows small ones that come one by one; another order is another kernel of the cache.
+TEST_F(JitTest, AddsUpInAnyOrderOnlyWhereItIsAllowed) {
+  const std::string text = R"(
+    func.func @k(%in: memref<4096xf32>, %out: memref<1xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant 4096 : index
+      %zero = arith.constant 0.0 : f32
+      %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> f32 {
+        %x = memref.load %in[%i] : memref<4096xf32>
+        %t = arith.addf %s, %x : f32
+        scf.yield %t : f32
+      }
+      memref.store %sum, %out[%c0] : memref<1xf32>
+      return
+    })";
+  std::vector<float> in(4096, 1);
+  in[0] = 16777216; // its neighbours are 2 apart
+  for (bool anyOrder : {false, true}) {
+    JitOptions options{1, directory.string(), hostTarget()};
+    options.target.anyOrder = anyOrder;
+    auto jit = std::make_shared<Jit>(options);
+    auto module = parse(text);
+    auto library = jit->load(*module);
+    ASSERT_TRUE(library.ok()) << library.status();
+    std::vector<float> out = {0};
+    ASSERT_EQ((*(*library)->kernel("k"))->launch({bufferOf(in), bufferOf(out)}, *stream), absl::OkStatus());
+    EXPECT_EQ(out[0] == 16777216, !anyOrder) << out[0];
+  }
+  EXPECT_EQ(files().size(), 2u);
+}
+
 TEST_F(JitTest, CompilesOnlyTheKernelThatChanged) {
   std::vector<float> out;
   loadAnew(addConstant("k", "2.0") + addConstant("other", "3.0"), out);

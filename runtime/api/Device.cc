@@ -1,0 +1,20 @@
+#include "runtime/api/Device.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace splitcast::runtime {
+
+absl::StatusOr<Buffer> Device::allocateHost(int64_t bytes) {
+  // Of many bytes the C library asks the system, whose pages are zero, and leaves them alone.
+  void *memory = std::calloc(std::max<int64_t>(bytes, 1), 1);
+  if (!memory)
+    return absl::ResourceExhaustedError(absl::StrCat("the system gave no ", bytes, " bytes of host memory"));
+  return Buffer{static_cast<std::byte *>(memory), bytes};
+}
+
+void Device::releaseHost(Buffer buffer) { std::free(buffer.data); }
+
+} // namespace splitcast::runtime
