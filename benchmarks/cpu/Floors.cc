@@ -1,4 +1,4 @@
-// floors: below what time no step of a module can come on this machine.
+// floors: what a step of a module would take on this machine, were all of it as fast as the best part of its kind.
 //
 //   mpirun -n 2 floors MODULE.mlir [--enable-zero=stage=N,...] [--rounds=9]
 //
@@ -6,7 +6,8 @@
 // of the plan is timed as the plan calls it and as oneDNN does it alone, in turns, on operands that no cache holds; all
 // ranks measure at once, since they share the machine's memory. Kernels, copies and collectives are bytes to move at
 // the rate of a copy or of an update, whichever is faster here: what a collective reads and writes of this rank's and
-// the others' memory. Prints a line per product, and the sum: the floor of a step of each plan.
+// the others' memory. Prints a line per product, and the sum of all, one after the other: the floor of a step of each
+// plan. What lies in a cache, or is moved while a product is computed, can be faster.
 #include "benchmarks/cpu/RawProduct.h"
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
@@ -50,8 +51,13 @@ struct Times {
 /// Buffers of a product, several times.
 class Operands {
 public:
-  static absl::StatusOr<Operands> create(runtime::Device &device, exec::MatmulAttr call) {
-    Operands result;
+  explicit Operands(runtime::Device &device) : device(device) {}
+  ~Operands() {
+    for (runtime::Buffer buffer : buffers)
+      device.release(buffer);
+  }
+
+  absl::Status allocate(exec::MatmulAttr call) {
     int64_t all = 0;
     for (int64_t bytes : call.getOperandBytes())
       all += bytes;
@@ -61,68 +67,76 @@ public:
         absl::StatusOr<runtime::Buffer> buffer = device.allocate(bytes);
         if (!buffer.ok())
           return buffer.status();
+        buffers.push_back(*buffer);
         std::fill_n(buffer->data, bytes, std::byte{0});
-        result.buffers.push_back(*buffer);
       }
-    return result;
+    return absl::OkStatus();
   }
   absl::Span<const runtime::Buffer> next() {
     turn = (turn + 3) % buffers.size();
     return absl::MakeConstSpan(buffers).subspan(turn, 3);
   }
-  void release(runtime::Device &device) {
-    for (runtime::Buffer buffer : buffers)
-      device.release(buffer);
-  }
 
 private:
+  runtime::Device &device;
   std::vector<runtime::Buffer> buffers;
   size_t turn = 0;
 };
 
+/// Seconds. Of oneDNN alone, the better way; 0: it has none.
 struct Measured {
-  double planMedian = 0, planLeast = 0, rawMedian = 0, rawLeast = 0; ///< seconds; of raw ones the better way
+  double planMedian = 0, planLeast = 0, rawMedian = 0, rawLeast = 0;
+
+  double floorMedian() const { return rawMedian > 0 ? std::min(planMedian, rawMedian) : planMedian; }
+  double floorLeast() const { return rawLeast > 0 ? std::min(planLeast, rawLeast) : planLeast; }
 };
 
-absl::StatusOr<double> secondsOf(const std::function<absl::Status()> &run) {
+using Way = std::function<absl::Status(absl::Span<const runtime::Buffer>)>;
+
+absl::StatusOr<double> secondsOf(const Way &way, absl::Span<const runtime::Buffer> buffers) {
   const absl::Time begin = absl::Now();
-  if (absl::Status status = run(); !status.ok())
+  if (absl::Status status = way(buffers); !status.ok())
     return status;
   return absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
-absl::StatusOr<Measured> measure(exec::MatmulAttr call, int64_t rounds, Launch &launch) {
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> planned = launch.device().libraryCall(call);
-  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("products");
-  absl::StatusOr<Operands> operands = Operands::create(launch.device(), call);
-  for (const absl::Status &status : {planned.status(), stream.status(), operands.status()})
-    if (!status.ok())
-      return status;
-  std::vector<std::function<absl::Status()>> ways = {[&] { return (*planned)->launch(operands->next(), **stream); }};
-  for (const absl::StatusOr<RawProduct> &raw : {rawPrimitive(call, launch.threads()), rawSgemm(call, launch.threads())})
-    if (raw.ok())
-      ways.push_back([raw = *raw, &operands] {
-        const absl::Span<const runtime::Buffer> buffers = operands->next();
-        return raw(buffers[0].data, buffers[1].data, buffers[2].data);
-      });
-  if (ways.size() == 1)
-    return absl::UnimplementedError("oneDNN has no such product alone");
-  if (absl::Status status = launch.communicator().barrier({"floors"}); !status.ok())
-    return status;
+/// Each of the ways in turns.
+absl::StatusOr<std::vector<Times>> timeInTurns(const std::vector<Way> &ways, int64_t rounds, Operands &operands) {
+  constexpr int64_t kWarmup = 2;
   std::vector<Times> times(ways.size());
-  for (int64_t round = -2; round < rounds; ++round)
+  for (int64_t round = -kWarmup; round < rounds; ++round)
     for (size_t way = 0; way < ways.size(); ++way) {
-      absl::StatusOr<double> seconds = secondsOf(ways[way]);
+      absl::StatusOr<double> seconds = secondsOf(ways[way], operands.next());
       if (!seconds.ok())
         return seconds.status();
       if (round >= 0)
         times[way].seconds.push_back(*seconds);
     }
-  operands->release(launch.device());
-  Measured result{times[0].median(), times[0].least(), times[1].median(), times[1].least()};
-  if (times.size() > 2) {
-    result.rawMedian = std::min(result.rawMedian, times[2].median());
-    result.rawLeast = std::min(result.rawLeast, times[2].least());
+  return times;
+}
+
+/// All ranks call it at the same point.
+absl::StatusOr<Measured> measure(exec::MatmulAttr call, int64_t rounds, Launch &launch) {
+  absl::StatusOr<std::unique_ptr<runtime::Launchable>> planned = launch.device().libraryCall(call);
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("products");
+  Operands operands(launch.device());
+  absl::Status ready = operands.allocate(call);
+  ready.Update(planned.status());
+  ready.Update(stream.status());
+  if (absl::Status status = launch.agree(ready, "preparing a product"); !status.ok())
+    return status;
+  std::vector<Way> ways = {[&](auto buffers) { return (*planned)->launch(buffers, **stream); }};
+  for (const absl::StatusOr<RawProduct> &raw : {rawPrimitive(call, launch.threads()), rawSgemm(call, launch.threads())})
+    if (raw.ok())
+      ways.push_back([raw = *raw](auto buffers) { return raw(buffers[0].data, buffers[1].data, buffers[2].data); });
+  absl::StatusOr<std::vector<Times>> times = timeInTurns(ways, rounds, operands);
+  if (absl::Status status = launch.agree(times.status(), "measuring products"); !status.ok())
+    return status;
+  Measured result{times->front().median(), times->front().least()};
+  for (size_t way = 1; way < times->size(); ++way) {
+    const double median = (*times)[way].median(), least = (*times)[way].least();
+    result.rawMedian = way == 1 ? median : std::min(result.rawMedian, median);
+    result.rawLeast = way == 1 ? least : std::min(result.rawLeast, least);
   }
   return result;
 }
@@ -134,21 +148,25 @@ struct Contents {
   int64_t kernelBytes = 0, collectiveBytes = 0;
 };
 
-/// A collective reads what it sends, once, or adds up, and writes what it leaves.
-int64_t bytesMoved(exec::CollectiveOp op, const std::vector<int64_t> &blocks) {
-  int64_t all = 0;
-  for (int64_t block : blocks)
-    all += block;
-  const int64_t own = blocks.empty() ? 0 : blocks.front(), ranks = static_cast<int64_t>(blocks.size());
+/// A collective reads what it sends, once, or adds up, and writes what it leaves. Of blocks of one size.
+int64_t bytesMoved(exec::CollectiveOp op) {
+  auto group = mlir::SymbolTable::lookupNearestSymbolFrom<exec::GroupOp>(op, op.getGroupAttr());
+  const auto ranks = static_cast<int64_t>(group.getRanks().size());
+  const int64_t all = op.getData().getBytes(), own = all / ranks;
+  const int64_t gathered = 2 * (all - own), reduced = (ranks + 1) * own;
   const llvm::StringRef kind = op.getRule().name;
   if (kind == "all_gather")
-    return 2 * (all - own);
+    return gathered;
   if (kind == "reduce_scatter")
-    return (ranks + 1) * own;
-  return kind == "all_reduce" ? 2 * all + 2 * all / std::max<int64_t>(ranks, 1) : 2 * all;
+    return reduced;
+  return kind == "all_reduce" ? gathered + reduced : 2 * all;
 }
 
-Contents contentsOf(exec::PlanOp plan, int64_t ranks) {
+bool isEmpty(exec::MatmulAttr call) {
+  return call.getProducts() == 0 || call.getM() == 0 || call.getN() == 0 || call.getK() == 0;
+}
+
+Contents contentsOf(exec::PlanOp plan) {
   Contents result;
   runtime::Profiler profiler(0); // knows what an op's bytes are
   int64_t index = 0;
@@ -156,53 +174,66 @@ Contents contentsOf(exec::PlanOp plan, int64_t ranks) {
     profiler.bound(&op, index++);
     const runtime::ProfiledOp &known = profiler.ops().back();
     auto library = mlir::dyn_cast<exec::LibraryOp>(op);
-    if (auto product = library ? mlir::dyn_cast<exec::MatmulAttr>(library.getCall()) : exec::MatmulAttr())
-      ++result.products[product];
-    else if (library)
+    if (auto product = library ? mlir::dyn_cast<exec::MatmulAttr>(library.getCall()) : exec::MatmulAttr()) {
+      if (!isEmpty(product))
+        ++result.products[product];
+    } else if (library) {
       result.otherFlops += known.flops;
-    else if (auto collective = mlir::dyn_cast<exec::CollectiveOp>(op)) {
-      const int64_t own = collective.getData().getBytes() / ranks;
-      result.collectiveBytes += bytesMoved(collective, std::vector<int64_t>(ranks, own));
-    } else if (!known.isOfRanks)
+    } else if (auto collective = mlir::dyn_cast<exec::CollectiveOp>(op)) {
+      result.collectiveBytes += bytesMoved(collective);
+    } else if (!known.isOfRanks) {
       result.kernelBytes += known.bytes;
+    }
   }
   return result;
 }
 
+void printProduct(exec::MatmulAttr product, int64_t runs, const Measured &measured) {
+  std::string sizes;
+  llvm::raw_string_ostream(sizes) << product;
+  printf("%6ld %13.3f %9.3f", static_cast<long>(runs), measured.planMedian * 1e3, measured.planLeast * 1e3);
+  if (measured.rawMedian > 0)
+    printf(" %15.3f %9.3f %12.2f", measured.rawMedian * 1e3, measured.rawLeast * 1e3,
+           measured.planMedian / measured.rawMedian);
+  else
+    printf(" %15s %9s %12s", "none", "none", "");
+  printf("   %s\n", sizes.c_str());
+}
+
 absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::Peaks &peaks, Launch &launch) {
-  const Contents contents = contentsOf(plan, launch.size());
+  const Contents contents = contentsOf(plan);
+  // Ranks measure product by product, each its own.
+  if (absl::Status status = launch.agreeAlike(absl::StrCat(contents.products.size(), " products of different sizes"),
+                                              "plans, whose batch the ranks must divide here");
+      !status.ok())
+    return status;
   const bool prints = launch.rank() == 0;
   if (prints)
     printf("plan '%s':\n  runs  plan: median     least  oneDNN: median     least  plan/oneDNN   ms\n",
            plan.getSymName().str().c_str());
-  Measured sum;
+  double planSum = 0, floorMedian = 0, floorLeast = 0;
   for (const auto &[product, runs] : contents.products) {
     absl::StatusOr<Measured> measured = measure(product, flags.rounds, launch);
-    if (absl::Status status = launch.agree(measured.status(), "measuring products"); !status.ok())
-      return status;
-    sum.planMedian += runs * measured->planMedian;
-    sum.planLeast += runs * measured->planLeast;
-    sum.rawMedian += runs * measured->rawMedian;
-    sum.rawLeast += runs * measured->rawLeast;
-    std::string sizes;
-    llvm::raw_string_ostream(sizes) << product;
+    if (!measured.ok())
+      return measured.status();
+    planSum += static_cast<double>(runs) * measured->planMedian;
+    floorMedian += static_cast<double>(runs) * measured->floorMedian();
+    floorLeast += static_cast<double>(runs) * measured->floorLeast();
     if (prints)
-      printf("%6ld %13.3f %9.3f %15.3f %9.3f %12.2f   %s\n", static_cast<long>(runs), measured->planMedian * 1e3,
-             measured->planLeast * 1e3, measured->rawMedian * 1e3, measured->rawLeast * 1e3,
-             measured->planMedian / measured->rawMedian, sizes.c_str());
+      printProduct(product, runs, *measured);
   }
   if (!prints)
     return absl::OkStatus();
   const double kernels = static_cast<double>(contents.kernelBytes) / peaks.movedBytesPerSecond,
                collectives = static_cast<double>(contents.collectiveBytes) / peaks.movedBytesPerSecond,
                others = contents.otherFlops / peaks.flopsPerSecond;
-  printf("  products: the plan's %.2f ms (least %.2f), oneDNN's %.2f ms (least %.2f)\n", sum.planMedian * 1e3,
-         sum.planLeast * 1e3, sum.rawMedian * 1e3, sum.rawLeast * 1e3);
+  printf("  products: the plan's %.2f ms, the faster of both %.2f ms (least %.2f)\n", planSum * 1e3, floorMedian * 1e3,
+         floorLeast * 1e3);
   printf("  kernels and copies: %.1f MB, %.2f ms; collectives: %.1f MB, %.2f ms; other calls: %.1f Gflop, %.2f ms\n",
          contents.kernelBytes / 1e6, kernels * 1e3, contents.collectiveBytes / 1e6, collectives * 1e3,
          contents.otherFlops / 1e9, others * 1e3);
-  printf("  floor: %.2f ms (least %.2f)\n", (sum.rawMedian + kernels + collectives + others) * 1e3,
-         (sum.rawLeast + kernels + collectives + others) * 1e3);
+  printf("  floor: %.2f ms (least %.2f)\n", (floorMedian + kernels + collectives + others) * 1e3,
+         (floorLeast + kernels + collectives + others) * 1e3);
   fflush(stdout);
   return absl::OkStatus();
 }

@@ -142,10 +142,11 @@ void LaunchOptions::addTo(Flags &flags) {
                   "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
                   "printed");
   flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
-  flags.addSwitch("any-order", &anyOrder,
-                  "kernels may add up in any order, which gives other bits on other machines: to see what a fixed one "
-                  "costs");
-  for (const char *name : {"timeout", "kernel-cache"})
+  flags.addSwitch(
+      "any-order", &anyOrder,
+      "kernels may add up in any order, to see what a fixed one costs: bits then change with the stage, the "
+      "ranks and the machine, and no sum is exact");
+  for (const char *name : {"timeout", "kernel-cache", "perf-map"})
     flags.letDiffer(name);
 }
 

@@ -35,7 +35,7 @@ public:
                  std::function<absl::Status(const std::string &)> parse);
   /// --enable-zero=OPTION=VALUE,...: the options of the pipeline of that name. Unlike the others it replaces all of
   /// `options`: what the flag does not say is as by default. And --accumulate=K, --accumulate-order=ORDER and
-  /// --recompute=all|none|GROUP,..., which count more where they say the same.
+  /// --recompute=all|none|elementwise|GROUP,..., which count more where they say the same.
   void addZero(sbp::ZeroOptions *options);
   /// An argument without a name, which must be given.
   void addPositional(const std::string &valueName, std::string *value);

@@ -112,7 +112,7 @@ def RecomputePass : Pass<"nn-recompute", "mlir::ModuleOp"> {
     transformer's block, say. What only its own group and backward use of its results is then made again where backward first needs it, from
     what other groups, arguments and variables give, which is kept. These are fenced in a scope of backward, so that nothing merges
     the two. Scalars are kept. Of a group that says `elementwise`, only results of elementwise ops are made again, of operands that backward
-    uses, too: that costs no product and nothing that is kept for it alone, as a gelu's result, of the sum that its gradient needs. After 'nn-differentiate', before 'sbp-zero-storage'. From
+    uses, too, and that are no parameters: that costs no product, no gather and nothing that is kept for it alone, as a gelu's result, of the sum that its gradient needs. After 'nn-differentiate', before 'sbp-zero-storage'. From
     tests/passes/global/recompute_example.mlir:
     ```mlir
     %1 = nn.matmul %0, %b : ...                       // before

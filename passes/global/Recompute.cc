@@ -7,9 +7,9 @@
 //      scalars. All else that backward uses of a recomputed group is cloned, with the ops before it in the group, right
 //      before its first use there. What the clones begin with is fenced in a scope of the group, in backward: so --cse
 //      merges none with what it was cloned from.
-//   3. Of a group of which only what is elementwise is made again, it does not matter what leaves it: a result is
-//   cloned
-//      where all operands of its op are there in backward anyway.
+//   3. Of a group of which only what is elementwise is made again, what other groups use is no other case: a result is
+//      cloned where all operands of its op, none of them a parameter, are there in backward anyway. Not what is held
+//      for another reason: a result, or what an update needs.
 #include "dialects/sbp/Phases.h"
 #include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/Passes.h"
@@ -149,21 +149,25 @@ private:
     case sbp::Recompute::Yes:
       return !leavesItsGroup(value);
     case sbp::Recompute::Elementwise:
-      return isElementwiseOfKept(op);
+      return isElementwiseOfKept(op) && !isHeldAnyway(value);
     }
     return false;
   }
 
-  static bool isElementwiseOfKept(Operation *op, const DenseSet<Value> &kept) {
-    auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
-    return sharded && sbp::isElementwise(sharded.getLoopSpec()) &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return kept.contains(operand); });
-  }
+  /// A parameter that backward reads may be there as a piece only: to read it as forward did would be a gather.
   bool isElementwiseOfKept(Operation *op) const {
-    auto [known, isNew] = elementwise.try_emplace(op, false);
-    if (isNew)
-      known->second = isElementwiseOfKept(op, usedInBackward);
-    return known->second;
+    auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
+    return sharded && sbp::isElementwise(sharded.getLoopSpec()) && llvm::all_of(op->getOperands(), [&](Value operand) {
+             return usedInBackward.contains(operand) && !readBehind(operand);
+           });
+  }
+
+  /// A result, or what an update or an assignment needs.
+  bool isHeldAnyway(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return phases.lookup(user) == sbp::Phase::Update || !isMemoryEffectFree(user) ||
+             user->hasTrait<OpTrait::IsTerminator>();
+    });
   }
 
   /// Asked once for each use of a value in backward.

@@ -5,7 +5,8 @@
 // memory and time: the bits are those of stage 0. How many of the ways are tried, the BUILD rule says: COVER 0, such
 // that each two values of two choices meet; COVER 1, a sample drawn by a seed; COVER 2, all of two sets: what concerns
 // the order of a step, and what concerns what is trained. Where all are, each is compiled here for all its ranks, and
-// one trains of those that give the same programs (stage 0 has no use for most choices).
+// one trains of those that give the same programs (stage 0 has no use for most choices). Threads, transports and what
+// elementwise ops make again are in COVER 0 and 1 alone.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compile.h"

@@ -32,7 +32,7 @@ constexpr int64_t kRanks = 3;
 constexpr const char *kWays[] = {"stage=0,compute-type=bf16",
                                  "stage=1,strategy=whole,bucket-bytes=3000",
                                  "stage=1,strategy=tensor,compute-type=bf16,accumulate=7",
-                                 "stage=2,update=reduced,whole-bytes=100",
+                                 "stage=2,update=reduced,whole-bytes=100,recompute=elementwise",
                                  "stage=2,strategy=whole,compute-type=f16,accumulate=2,accumulate-order=per-step",
                                  "stage=3,strategy=whole,recompute=yes",
                                  "stage=3,compute-type=bf16,bucket-bytes=3000,prefetch=2,keep=always",

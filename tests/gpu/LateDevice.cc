@@ -235,6 +235,9 @@ public:
   std::string kind() const override { return inner.kind(); }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return inner.allocate(bytes); }
   void release(Buffer buffer) override { inner.release(buffer); }
+  absl::StatusOr<Buffer> allocateHost(int64_t bytes) override { return inner.allocateHost(bytes); }
+  void releaseHost(Buffer buffer) override { inner.releaseHost(buffer); }
+  int64_t scratchBytes() const override { return inner.scratchBytes(); }
 
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
     auto stream = std::make_unique<LateStream>(early == (name == "compute" ? Early::Compute : Early::OtherStreams));

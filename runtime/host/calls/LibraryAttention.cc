@@ -278,7 +278,6 @@ private:
   std::vector<int64_t> bytesOfOne;
   const std::shared_ptr<WorkerPool> pool;
   const int64_t shares;
-  std::vector<std::byte> others;                 ///< workspaces of all shares but the first
   std::vector<std::unique_ptr<Launchable>> ones; ///< by share
 };
 

@@ -37,7 +37,11 @@ std::vector<Code> functionsOf(const std::string &object, const std::string &entr
   return found;
 }
 
+std::string path() { return absl::StrCat("/tmp/perf-", getpid(), ".map"); }
+
 } // namespace
+
+PerfMap::PerfMap() { [[maybe_unused]] static const int removed = unlink(path().c_str()); }
 
 // All functions of a kernel lie in one section: they are as far from its entry as in the file.
 void PerfMap::add(const std::string &name, const void *address, const std::string &object, const std::string &entry) {
@@ -51,11 +55,10 @@ void PerfMap::add(const std::string &name, const void *address, const std::strin
 PerfMap::~PerfMap() {
   if (lines.empty())
     return;
-  const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
-  std::ofstream file(path, std::ios::app);
+  std::ofstream file(path(), std::ios::app);
   file << lines;
   if (!file.flush())
-    llvm::errs() << "warning: the names of kernels cannot be written to '" << path << "' (" << std::strerror(errno)
+    llvm::errs() << "warning: the names of kernels cannot be written to '" << path() << "' (" << std::strerror(errno)
                  << ")\n";
 }
 

@@ -6,10 +6,13 @@
 
 namespace splitcast::runtime {
 
-/// Names of generated code, for /tmp/perf-PID.map, which `perf report` reads. They are appended at the end of the
-/// process's work: oneDNN writes its own names there while it generates, over whatever is in it.
+/// Names of generated code, for /tmp/perf-PID.map, which `perf report` reads. They are appended when this ends: oneDNN
+/// writes its own names there while it generates, over whatever is in it. A process that is killed leaves oneDNN's
+/// alone.
 class PerfMap {
 public:
+  /// The process's first removes what an earlier process of the same number has left.
+  PerfMap();
   ~PerfMap();
   /// The code of an object file that holds one kernel, whose entry was loaded at `address`.
   void add(const std::string &name, const void *address, const std::string &object, const std::string &entry);

@@ -31,6 +31,7 @@ public:
   }
   absl::StatusOr<std::unique_ptr<runtime::Launchable>>
   libraryCall(splitcast::exec::LibraryCallAttrInterface call) override;
+  int64_t scratchBytes() const override { return host->scratchBytes(); }
   absl::Status copy(runtime::Buffer to, runtime::Buffer from, runtime::Stream &stream) override {
     return host->copy(to, from, stream);
   }
