@@ -3,7 +3,9 @@
 #include "runtime/api/TransportChecks.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 
@@ -78,14 +80,19 @@ public:
   absl::StatusOr<bool> test() override {
     if (answer)
       return answer->test();
-    absl::StatusOr<bool> done = received->test();
-    if (absl::IsInvalidArgument(done.status()))
-      return absl::InvalidArgumentError(
-          absl::StrCat("a message of another length arrived where ", to.bytes, " bytes were expected"));
-    if (!done.ok() || !*done)
-      return done;
+    if (!isOffered) {
+      absl::StatusOr<bool> done = received->test();
+      if (absl::IsInvalidArgument(done.status()))
+        return absl::InvalidArgumentError(
+            absl::StrCat("a message of another length arrived where ", to.bytes, " bytes were expected"));
+      if (!done.ok() || !*done)
+        return done;
+      isOffered = true;
+    }
     absl::Status status = offer.bytes == to.bytes ? memory.read(rank, to.data, offer.address, to.bytes)
                                                   : wrongLength(offer.bytes, to.bytes);
+    if (absl::IsUnavailable(status) && !hasWaitedForOthers())
+      return false;
     // Also where nothing was read: the sender is done with it, as with a message that nobody wanted.
     auto sent = answers.send(from, static_cast<int>(offer.answerTag), nullptr, 0);
     status.Update(sent.status());
@@ -96,11 +103,21 @@ public:
   }
 
 private:
+  /// A rank whose memory is gone may have ended since it missed a third, which is then to be named: the launcher, or
+  /// the other transport, knows of that within seconds.
+  bool hasWaitedForOthers() {
+    constexpr absl::Duration kGrace = absl::Seconds(3);
+    failedAt = std::min(failedAt, absl::Now());
+    return absl::Now() - failedAt >= kGrace;
+  }
+
   Transport &answers;
   const PeerMemory &memory;
   int64_t rank, from;
   Buffer to;
   Offer offer;
+  bool isOffered = false;
+  absl::Time failedAt = absl::InfiniteFuture(); ///< the first time
   std::unique_ptr<Message> received, answer;
 };
 
