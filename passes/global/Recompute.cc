@@ -236,12 +236,11 @@ private:
   const Decisions &decisions;
   OpBuilder builder;
   DenseMap<Operation *, sbp::Phase> phases;
-  SmallVector<Operation *> backward;               ///< ops of it, in their order, as they were
-  DenseMap<Operation *, int64_t> numbers;          ///< of the ops, in their order
-  DenseMap<Operation *, Place> places;             ///< of forward
-  mutable DenseMap<Value, bool> leaving;           ///< its group, of values of forward; their users there stay the same
-  DenseSet<Value> usedInBackward;                  ///< as it was
-  mutable DenseMap<Operation *, bool> elementwise; ///< of operands that backward uses
+  SmallVector<Operation *> backward;      ///< ops of it, in their order, as they were
+  DenseMap<Operation *, int64_t> numbers; ///< of the ops, in their order
+  DenseMap<Operation *, Place> places;    ///< of forward
+  mutable DenseMap<Value, bool> leaving;  ///< its group, of values of forward; their users there stay the same
+  DenseSet<Value> usedInBackward;         ///< as it was
   DenseMap<Value, Value> clones;
   DenseMap<std::pair<Value, StringAttr>, Value> fences;
   DenseMap<StringAttr, Value> scopes;
