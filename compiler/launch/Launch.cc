@@ -179,6 +179,7 @@ absl::Status Launch::createDevice() {
   options.localRank = localRank;
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
+  options.memory = peerMemory->memory();
   absl::StatusOr<LaunchBackend> backend = createLaunchBackend(chosen.deviceKind, options, std::move(ranks));
   if (!backend.ok())
     return backend.status();
@@ -238,9 +239,12 @@ Launch::connectMemory(std::unique_ptr<runtime::Transport> messages) {
   if (!memory.ok())
     return memory.status();
   if (const std::string &why = (*memory)->whatFailed(); !why.empty())
-    note = absl::StrCat(why, "; such ranks exchange messages, which is slower. Let processes of this user use "
-                             "process_vm_readv, or say --transport=messages");
-  return runtime::createPullTransport(std::move(messages), *std::move(answers), *std::move(memory));
+    note =
+        absl::StrCat(why, "; such ranks exchange messages, which is slower. To read each other's, "
+                          "processes need one user, one /proc, memfd_create, and no limit of their addresses; or say "
+                          "--transport=messages");
+  peerMemory = *std::move(memory);
+  return runtime::createPullTransport(std::move(messages), *std::move(answers), peerMemory);
 }
 
 absl::Status Launch::shareProcessors() {

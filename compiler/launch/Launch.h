@@ -30,6 +30,7 @@
 #include "runtime/api/Job.h"
 #include "runtime/executor/Profiler.h"
 #include "runtime/host/Peaks.h"
+#include "runtime/pull/PeerMemory.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -110,6 +111,7 @@ private:
   runtime::Peaks peaks; ///< of the profile
   std::unique_ptr<runtime::Job> job;
   std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
+  std::shared_ptr<runtime::PeerMemory> peerMemory;
   std::unique_ptr<runtime::Device> rankDevice;
   std::unique_ptr<runtime::Communicator> control; ///< of agree() alone, so that it never meets a message of a program
   std::unique_ptr<runtime::Communicator> ranks;

@@ -17,6 +17,9 @@
 #include <vector>
 
 namespace splitcast {
+namespace runtime {
+class HostMemory; // runtime/host/HostMemory.h
+} // namespace runtime
 
 /// What a backend is told of this rank.
 struct LaunchBackendOptions {
@@ -26,6 +29,7 @@ struct LaunchBackendOptions {
   bool anyOrder = false;                 ///< of sums in kernels
   int64_t localRank = 0, localRanks = 1; ///< among the ranks of this machine
   absl::Duration timeout = absl::Seconds(300);
+  std::shared_ptr<runtime::HostMemory> memory; ///< which ranks of this machine read, where tensors lie on the host
 };
 
 struct LaunchBackend {

@@ -11,6 +11,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   device.objectCacheDir = options.kernelCache;
   device.namesForPerf = options.namesForPerf;
   device.anyOrder = options.anyOrder;
+  device.memory = options.memory;
   return LaunchBackend{runtime::createHostDevice(device), std::move(host)};
 }
 

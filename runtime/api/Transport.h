@@ -25,6 +25,15 @@ public:
   virtual absl::StatusOr<bool> test() = 0;
 };
 
+/// A receive whose bytes may stay where their sender has them.
+class Reading : public Message {
+public:
+  /// Once test() was true: where the bytes are, until release or the end of this.
+  virtual const std::byte *data() const = 0;
+  /// Says, once test() was true, that the bytes are not needed any more. From then on test() asks whether all is done.
+  virtual void release() = 0;
+};
+
 /// Messages between the same two ranks with the same tag arrive in the order of sending. Tags are 0..32767.
 class Transport {
 public:
@@ -34,6 +43,9 @@ public:
   /// Borrows the memory until the message is done. `bytes` is at most 2^30.
   virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) = 0;
+  /// As receive, save that the bytes may be left where their sender has them, which is then not done before they are
+  /// released. `room` is where they go if not; borrowed until the message is done.
+  virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
   /// Not OK once this process was told to end (SIGTERM, SIGINT) or the transport is lost: waits end with this status.
   virtual absl::Status health() = 0;
   /// A transport of some of these ranks, numbered in this order, whose messages never mix with those of this one. Every

@@ -1,6 +1,5 @@
 #include "runtime/host/HostDevice.h"
 
-#include "runtime/host/HostMemory.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/jit/Jit.h"
 #include "runtime/workers/WorkerPool.h"
@@ -45,10 +44,18 @@ JitTarget targetOf(const HostDeviceOptions &options) {
   return target;
 }
 
+std::shared_ptr<HostMemory> memoryOf(const HostDeviceOptions &options) {
+  if (options.memory)
+    return options.memory;
+  HostMemoryOptions own;
+  own.guardPages = options.guardPages;
+  return std::make_shared<HostMemory>(own);
+}
+
 class HostDevice : public Device {
 public:
   explicit HostDevice(const HostDeviceOptions &options)
-      : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(options.guardPages),
+      : pool(std::make_shared<WorkerPool>(std::max(1, options.threads))), memory(memoryOf(options)),
         jit(std::make_shared<Jit>(
             JitOptions{pool->threads(), options.objectCacheDir, targetOf(options), pool, options.namesForPerf})) {
     if (options.namesForPerf)
@@ -56,8 +63,8 @@ public:
   }
 
   std::string kind() const override { return "cpu"; }
-  absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory.allocate(bytes); }
-  void release(Buffer buffer) override { memory.release(buffer); }
+  absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory->allocate(bytes); }
+  void release(Buffer buffer) override { memory->release(buffer); }
 
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {
     return std::unique_ptr<Stream>(new HostStream);
@@ -103,7 +110,7 @@ public:
 
 private:
   std::shared_ptr<WorkerPool> pool;
-  HostMemory memory;
+  std::shared_ptr<HostMemory> memory;
   std::shared_ptr<Jit> jit;
   int64_t scratchOfThread = 0; ///< bytes, the most of any call
 };

@@ -8,6 +8,7 @@
 #define SPLITCAST_RUNTIME_HOST_HOSTDEVICE_H
 
 #include "runtime/api/Device.h"
+#include "runtime/host/HostMemory.h"
 
 #include <memory>
 #include <string>
@@ -26,6 +27,8 @@ struct HostDeviceOptions {
   bool namesForPerf = false;
   /// See JitTarget.
   bool anyOrder = false;
+  /// Where buffers come from; null: from memory of the device's own, with `guardPages`.
+  std::shared_ptr<HostMemory> memory = nullptr;
 };
 
 /// The device outlives its buffers and streams; kernels and library calls may outlive it.

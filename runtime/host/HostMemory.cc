@@ -2,9 +2,25 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+// In Linux since 5.14, 6.1 and 6.3; headers may be older.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
 
 namespace splitcast::runtime {
 namespace {
@@ -21,21 +37,130 @@ absl::Status exhausted(int64_t bytes, const char *reason) {
       absl::StrCat("the system gave no ", bytes, " bytes of host memory (", reason, ")"));
 }
 
-/// Gives the bytes before and after [begin, end) back, so that the rest begins at a huge page.
-void trim(std::byte *mapped, size_t mappedBytes, std::byte *begin, size_t bytes) {
-  size_t before = begin - mapped;
-  size_t after = mappedBytes - before - bytes;
+/// Addresses for `bytes`, from 2 MiB on at a multiple of 2 MiB; null: none are left.
+std::byte *reserve(size_t bytes, int protection) {
+  const size_t spare = bytes >= kHugePageBytes ? kHugePageBytes : 0;
+  void *address = mmap(nullptr, bytes + spare, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED)
+    return nullptr;
+  std::byte *mapped = static_cast<std::byte *>(address);
+  if (!spare)
+    return mapped;
+  std::byte *begin = reinterpret_cast<std::byte *>(roundUp(reinterpret_cast<uintptr_t>(mapped), kHugePageBytes));
+  const size_t before = begin - mapped, after = spare - before;
   if (before)
     munmap(mapped, before);
   if (after)
     munmap(begin + bytes, after);
+  return begin;
+}
+
+/// A file longer than a process may write ends the process.
+bool mayBeSoLong(size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+/// Gets the pages of shared memory, huge ones for those parts that fill one: systems seldom give these by themselves,
+/// but do when they are asked outright for memory that is there. Where none are, small ones are only slower. False: the
+/// system has not so much memory, which a process would else be told by a signal, once it writes there.
+bool populate(std::byte *data, size_t bytes) {
+  madvise(data, bytes, MADV_HUGEPAGE);
+  auto isGiven = [](std::byte *from, size_t count) {
+    return madvise(from, count, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+  };
+  for (size_t at = 0; at < bytes; at += kHugePageBytes) {
+    const size_t part = std::min(kHugePageBytes, bytes - at);
+    if (!isGiven(data + at, kPageBytes))
+      return false;
+    data[at] = std::byte{0}; // where the system cannot be asked for pages
+    if (part == kHugePageBytes)
+      madvise(data + at, part, MADV_COLLAPSE);
+    if (!isGiven(data + at, part))
+      return false;
+  }
+  return true;
+}
+
+/// What the system has in all, free or not.
+size_t memoryBytes() {
+  struct sysinfo info{};
+  return sysinfo(&info) == 0 ? (info.totalram + info.totalswap) * info.mem_unit : 0;
+}
+
+/// An open file of so many bytes that has no name; -1: the system gives none.
+int createFile(size_t bytes) {
+  if (!mayBeSoLong(bytes) || bytes > memoryBytes())
+    return -1;
+  // A system may insist that no program be run from it; an older one does not know the flag.
+  int file = memfd_create("splitcast", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  if (file < 0 && errno == EINVAL)
+    file = memfd_create("splitcast", MFD_CLOEXEC);
+  if (file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    close(file);
+    return -1;
+  }
+  return file;
 }
 
 } // namespace
 
+void *mapFile(int file, size_t bytes, int protection) {
+  std::byte *address = reserve(bytes, protection);
+  if (!address)
+    return nullptr;
+  if (mmap(address, bytes, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+    return address;
+  munmap(address, bytes);
+  return nullptr;
+}
+
+void HostMemory::unmap(const Mapping &mapping) {
+  munmap(mapping.address, mapping.bytes);
+  if (mapping.file >= 0)
+    close(mapping.file);
+}
+
 HostMemory::~HostMemory() {
   for (const auto &[data, mapping] : mappings)
-    munmap(mapping.address, mapping.bytes);
+    unmap(mapping);
+}
+
+std::optional<HostMemory::Mapping> HostMemory::map(size_t bytes) const {
+  const int file = options.isShared ? createFile(bytes) : -1;
+  if (file >= 0) {
+    struct stat found{};
+    std::byte *data =
+        fstat(file, &found) == 0 ? static_cast<std::byte *>(mapFile(file, bytes, PROT_READ | PROT_WRITE)) : nullptr;
+    if (data && populate(data, bytes))
+      return Mapping{data, bytes, file, found.st_ino};
+    if (data)
+      munmap(data, bytes);
+    close(file);
+  }
+  std::byte *data = reserve(bytes, PROT_READ | PROT_WRITE);
+  if (!data)
+    return std::nullopt;
+  if (bytes >= kHugePageBytes)
+    madvise(data, bytes, MADV_HUGEPAGE); // Only faster, too.
+  return Mapping{data, bytes};
+}
+
+absl::StatusOr<Buffer> HostMemory::allocateGuarded(int64_t bytes) {
+  const size_t usedBytes = roundUp(bytes ? bytes : 1, kPageBytes);
+  void *address = mmap(nullptr, usedBytes + kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED)
+    return exhausted(bytes, std::strerror(errno));
+  const Mapping mapping{static_cast<std::byte *>(address), usedBytes + kPageBytes};
+  if (mprotect(mapping.address + usedBytes, kPageBytes, PROT_NONE) != 0) {
+    const int error = errno;
+    unmap(mapping);
+    return exhausted(bytes, std::strerror(error));
+  }
+  std::byte *data = mapping.address + usedBytes - bytes;
+  std::lock_guard<std::mutex> lock(mutex);
+  mappings[data] = mapping;
+  return Buffer{data, bytes};
 }
 
 absl::StatusOr<Buffer> HostMemory::allocate(int64_t bytes) {
@@ -43,42 +168,39 @@ absl::StatusOr<Buffer> HostMemory::allocate(int64_t bytes) {
     return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes"));
   if (bytes >= kMaxBytes)
     return exhausted(bytes, "more than an address space");
-
-  bool huge = !guardPages && bytes >= static_cast<int64_t>(kHugePageBytes);
-  size_t usedBytes = roundUp(bytes ? bytes : 1, kPageBytes);
-  size_t mappedBytes = usedBytes + (guardPages ? kPageBytes : 0) + (huge ? kHugePageBytes : 0);
-  void *address = mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED)
+  if (options.guardPages)
+    return allocateGuarded(bytes);
+  const std::optional<Mapping> mapping = map(roundUp(bytes ? bytes : 1, kPageBytes));
+  if (!mapping)
     return exhausted(bytes, std::strerror(errno));
-
-  std::byte *data = static_cast<std::byte *>(address);
-  Mapping mapping{address, mappedBytes};
-  if (huge) {
-    data = reinterpret_cast<std::byte *>(roundUp(reinterpret_cast<uintptr_t>(data), kHugePageBytes));
-    trim(static_cast<std::byte *>(address), mappedBytes, data, usedBytes);
-    mapping = {data, usedBytes};
-    madvise(data, usedBytes, MADV_HUGEPAGE); // Only faster: without it every promise still holds.
-  }
-  if (guardPages) {
-    if (mprotect(data + usedBytes, kPageBytes, PROT_NONE) != 0) {
-      int error = errno;
-      munmap(address, mappedBytes);
-      return exhausted(bytes, std::strerror(error));
-    }
-    data += usedBytes - bytes;
-  }
   std::lock_guard<std::mutex> lock(mutex);
-  mappings[data] = mapping;
-  return Buffer{data, bytes};
+  mappings[mapping->address] = *mapping;
+  return Buffer{mapping->address, bytes};
 }
 
 void HostMemory::release(Buffer buffer) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = mappings.find(buffer.data);
+    if (found == mappings.end())
+      return;
+    unmap(found->second);
+    mappings.erase(found);
+  }
+  if (released)
+    released();
+}
+
+std::optional<SharedPlace> HostMemory::find(const std::byte *data, int64_t bytes) const {
   std::lock_guard<std::mutex> lock(mutex);
-  auto found = mappings.find(buffer.data);
-  if (found == mappings.end())
-    return;
-  munmap(found->second.address, found->second.bytes);
-  mappings.erase(found);
+  auto after = mappings.upper_bound(data);
+  if (after == mappings.begin())
+    return std::nullopt;
+  const auto &[begin, mapping] = *std::prev(after);
+  const int64_t offset = data - begin, fileBytes = static_cast<int64_t>(mapping.bytes);
+  if (mapping.file < 0 || offset + bytes > fileBytes)
+    return std::nullopt;
+  return SharedPlace{mapping.file, mapping.identity, fileBytes, offset};
 }
 
 } // namespace splitcast::runtime

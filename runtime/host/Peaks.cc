@@ -92,7 +92,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void update(float *
 constexpr int64_t kUpdateArrays = 4, kUpdatePasses = 7; ///< three of which are read and written
 
 double measureMoves(WorkerPool &pool) {
-  HostMemory memory(/*guardPages=*/false);
+  HostMemory memory{HostMemoryOptions()};
   const absl::StatusOr<Buffer> from = memory.allocate(kCopiedBytes), to = memory.allocate(kCopiedBytes);
   if (!from.ok() || !to.ok())
     return 0;

@@ -5,18 +5,23 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <random>
-#include <sys/prctl.h>
-#include <sys/uio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace splitcast::runtime {
 namespace {
 
 constexpr char kWhat[] = "finding ranks of one machine";
+constexpr int64_t kMarkBytes = sizeof(uint64_t);
+constexpr int64_t kHugePageBytes = 2 << 20;
 
 /// Processes with equal texts have numbers of one kind: one start of one system, one namespace.
 std::string machineText() {
@@ -33,12 +38,75 @@ uint64_t drawMark() {
   return uint64_t{random()} << 32 | random();
 }
 
-iovec part(const void *data, uint64_t bytes) { return {const_cast<void *>(data), bytes}; }
+/// What this process has none left of is no fault of the other's.
+absl::Status systemError(const std::string &what) {
+  const int error = errno;
+  const std::string text = absl::StrCat(what, ": ", std::strerror(error));
+  const bool isOwn = error == ENOMEM || error == EMFILE || error == ENFILE;
+  return isOwn ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
+}
 
-/// In another process.
-const void *addressOf(uint64_t address) { return reinterpret_cast<const void *>(address); }
+/// Whether this process has room to map whatever others have.
+bool hasAddresses() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
 
 } // namespace
+
+struct PeerMemory::MappedFile {
+  MappedFile(const std::byte *data, int64_t bytes) : data(data), bytes(bytes) {}
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile() { munmap(const_cast<std::byte *>(data), bytes); }
+
+  static absl::StatusOr<std::shared_ptr<MappedFile>> open(int64_t process, const SharedPlace &place);
+
+  /// Unmaps the pages, huge ones as a whole, all but the last, in which the next view often begins, and what was left
+  /// of earlier ones. They are mapped again when they are next read: a twentieth of the time of reading them.
+  void leave(int64_t offset, int64_t length) {
+    const int64_t begin = offset / kHugePageBytes * kHugePageBytes;
+    const int64_t last = (offset + length - 1) / kHugePageBytes * kHugePageBytes;
+    unmap(begin, last);
+    if (leftOver >= 0 && leftOver != last)
+      unmap(leftOver, std::min(leftOver + kHugePageBytes, bytes));
+    leftOver = last;
+  }
+
+  void unmap(int64_t begin, int64_t end) const {
+    if (begin < end)
+      madvise(const_cast<std::byte *>(data) + begin, end - begin, MADV_DONTNEED);
+  }
+
+  const std::byte *data;
+  const int64_t bytes;
+  int64_t leftOver = -1; ///< where the page lies that is still mapped
+};
+
+absl::StatusOr<std::shared_ptr<PeerMemory::MappedFile>> PeerMemory::MappedFile::open(int64_t process,
+                                                                                     const SharedPlace &place) {
+  const std::string path = absl::StrCat("/proc/", process, "/fd/", place.file);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0)
+    return systemError(path);
+  // The number of a process that has ended, or of a file that it has closed, may be another's by now.
+  struct stat found{};
+  const bool isSame = fstat(file, &found) == 0 && found.st_ino == place.identity && found.st_size == place.fileBytes;
+  void *data = isSame ? mapFile(file, place.fileBytes, PROT_READ) : nullptr;
+  absl::Status failed = data     ? absl::OkStatus()
+                        : isSame ? systemError(absl::StrCat("mapping ", path))
+                                 : absl::UnavailableError(absl::StrCat(path, ": it is another file by now"));
+  close(file);
+  if (!failed.ok())
+    return failed;
+  return std::make_shared<MappedFile>(static_cast<const std::byte *>(data), place.fileBytes);
+}
+
+PeerMemory::PeerMemory() = default;
+PeerMemory::~PeerMemory() {
+  if (own)
+    own->onRelease(nullptr);
+}
 
 absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ranks, bool isWanted) {
   std::shared_ptr<PeerMemory> memory(new PeerMemory);
@@ -50,28 +118,46 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ra
   return memory;
 }
 
+// What a rank tells of itself: machine, process, and where its mark is and which.
 absl::Status PeerMemory::introduce(Communicator &ranks, bool isWanted) {
-  const std::string machine = isWanted ? machineText() : "";
-  mark = drawMark();
-#ifdef PR_SET_PTRACER
-  // Where only a parent may look into a process, this one lets others of its user. Elsewhere the call fails, and
-  // nothing is lost.
-  if (isWanted)
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-#endif
-  auto texts =
-      ranks.exchange(absl::StrCat(machine, " ", getpid(), " ", reinterpret_cast<uintptr_t>(&mark), " ", mark), {kWhat});
+  HostMemoryOptions options;
+  options.isShared = isWanted && ranks.size() > 1;
+  own = std::make_shared<HostMemory>(options);
+  std::string mine = "not";
+  const std::string machine = options.isShared ? machineText() : "";
+  if (absl::StatusOr<Buffer> place = own->allocate(kMarkBytes); place.ok() && !machine.empty()) {
+    const uint64_t mark = drawMark();
+    std::memcpy(place->data, &mark, kMarkBytes);
+    const SharedPlace where = own->find(place->data, kMarkBytes).value_or(SharedPlace());
+    mine = absl::StrCat(machine, " ", getpid(), " ", mark, " ", where.file, " ", where.identity, " ", where.fileBytes);
+  }
+  auto texts = ranks.exchange(mine, {kWhat});
   if (!texts.ok())
     return texts.status();
   peers.resize(texts->size());
+  marks.resize(texts->size());
   for (size_t rank = 0; rank < peers.size(); ++rank) {
     Peer &peer = peers[rank];
     const std::vector<std::string> fields = absl::StrSplit((*texts)[rank], ' ');
-    peer.isRead = fields.size() == 4 && !machine.empty() && fields[0] == machine &&
+    peer.isRead = fields.size() == 6 && !machine.empty() && fields[0] == machine &&
                   static_cast<int64_t>(rank) != ranks.rank() && absl::SimpleAtoi(fields[1], &peer.process) &&
-                  absl::SimpleAtoi(fields[2], &peer.markAddress) && absl::SimpleAtoi(fields[3], &peer.mark);
+                  absl::SimpleAtoi(fields[2], &marks[rank]) && absl::SimpleAtoi(fields[3], &peer.mark.file) &&
+                  absl::SimpleAtoi(fields[4], &peer.mark.identity) && absl::SimpleAtoi(fields[5], &peer.mark.fileBytes);
   }
   return absl::OkStatus();
+}
+
+absl::Status PeerMemory::recognize(int64_t rank, uint64_t expected) {
+  if (peers[rank].mark.file < 0)
+    return absl::UnavailableError("its system gives no memory that processes share (memfd_create)");
+  if (!hasAddresses())
+    return absl::UnavailableError("ulimit -v leaves no room to map it");
+  auto place = view(rank, peers[rank].mark, kMarkBytes);
+  if (!place.ok())
+    return place.status();
+  uint64_t found = 0;
+  std::memcpy(&found, place->get(), kMarkBytes);
+  return found == expected ? absl::OkStatus() : absl::UnavailableError("another process has its number");
 }
 
 // A text for each rank: those that it reads, and what kept it from reading another.
@@ -81,7 +167,7 @@ absl::Status PeerMemory::compareNotes(Communicator &ranks) {
   for (size_t rank = 0; rank < peers.size(); ++rank) {
     if (!peers[rank].isRead)
       continue;
-    const absl::Status status = this->read(static_cast<int64_t>(rank), nullptr, 0, 0);
+    const absl::Status status = recognize(static_cast<int64_t>(rank), marks[rank]);
     peers[rank].isRead = status.ok();
     if (status.ok())
       read.push_back(static_cast<int64_t>(rank));
@@ -92,29 +178,41 @@ absl::Status PeerMemory::compareNotes(Communicator &ranks) {
   auto texts = ranks.exchange(absl::StrCat(absl::StrJoin(read, ","), ";", reason), {kWhat});
   if (!texts.ok())
     return texts.status();
+  bool isRead = false;
   for (size_t rank = 0; rank < texts->size(); ++rank) {
     const std::vector<std::string> halves = absl::StrSplit((*texts)[rank], absl::MaxSplits(';', 1));
     for (const absl::string_view number : absl::StrSplit(halves[0], ',', absl::SkipEmpty()))
       if (number == absl::StrCat(ranks.rank()))
-        peers[rank].isReader = true;
+        isRead = peers[rank].isReader = true;
     if (failure.empty() && halves.size() > 1)
       failure = halves[1];
   }
+  // The marks have been seen; and what nobody reads is better private.
+  views.clear();
+  HostMemoryOptions options;
+  options.isShared = isRead;
+  own = std::make_shared<HostMemory>(options);
+  own->onRelease([this] {
+    std::lock_guard<std::mutex> lock(mutex);
+    views.clear();
+  });
   return absl::OkStatus();
 }
 
-absl::Status PeerMemory::read(int64_t rank, std::byte *to, uint64_t address, int64_t bytes) const {
-  const Peer &peer = peers[rank];
-  uint64_t found = 0;
-  const iovec here[] = {part(to, bytes), part(&found, sizeof(found))};
-  // The mark in the same call: the number of a process that has ended may be another's by now.
-  const iovec there[] = {part(addressOf(address), bytes), part(addressOf(peer.markAddress), sizeof(found))};
-  const ssize_t count = process_vm_readv(static_cast<pid_t>(peer.process), here, 2, there, 2, 0);
-  if (count < 0)
-    return absl::UnavailableError(absl::StrCat("process_vm_readv: ", std::strerror(errno)));
-  if (count != bytes + static_cast<ssize_t>(sizeof(found)) || found != peer.mark)
-    return absl::UnavailableError("process_vm_readv: it has ended");
-  return absl::OkStatus();
+absl::StatusOr<std::shared_ptr<const std::byte>> PeerMemory::view(int64_t rank, const SharedPlace &place,
+                                                                  int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<MappedFile> &file = views[{rank, place.identity}];
+  if (!file) {
+    auto opened = MappedFile::open(peers[rank].process, place);
+    if (!opened.ok()) {
+      views.erase({rank, place.identity});
+      return opened.status();
+    }
+    file = *std::move(opened);
+  }
+  return std::shared_ptr<const std::byte>(
+      file->data + place.offset, [file = file, place, bytes](const std::byte *) { file->leave(place.offset, bytes); });
 }
 
 } // namespace splitcast::runtime

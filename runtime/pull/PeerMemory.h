@@ -1,15 +1,15 @@
 //===- PeerMemory.h - What ranks of one machine read of each other -----------------===//
 //
-// A rank copies from the memory of another process (process_vm_readv), which need not be in any call for it. So nothing
-// has to lie in memory that processes share: no file, nothing that a killed job leaves behind, huge pages as before,
-// and each page counts once, at its owner. The price: the system must permit it, which containers may not (as for a
-// debugger: one user, and no filter of system calls); so it is tried, and where it fails, messages carry everything.
+// The tensors of a rank lie in memory that others of the machine map (HostMemory.h), and read as their own: nobody need
+// be in any call for it, and nothing is copied in between. The price: the processes must be of one user and see each
+// other (one /proc, one space of process numbers); so it is tried, and where it fails, messages carry everything.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_PULL_PEERMEMORY_H
 #define SPLITCAST_RUNTIME_PULL_PEERMEMORY_H
 
 #include "runtime/api/Communicator.h"
+#include "runtime/host/HostMemory.h"
 
 #include <memory>
 #include <string>
@@ -23,30 +23,43 @@ public:
   ///   Errors  those of Communicator::exchange.
   static absl::StatusOr<std::shared_ptr<PeerMemory>> connect(Communicator &ranks, bool isWanted);
 
+  ~PeerMemory();
+
   /// Whether this rank reads `rank`, and whether it is read by it: both ends know the same.
   bool reads(int64_t rank) const { return peers[rank].isRead; }
   bool isReadBy(int64_t rank) const { return peers[rank].isReader; }
   /// Why ranks of one machine that want to do not read each other, for a person; empty: all do.
   const std::string &whatFailed() const { return failure; }
 
-  /// Copies from `address` of a rank that this one reads.
-  ///   Errors  Unavailable: that process is gone, or is no longer the one that was connected.
-  absl::Status read(int64_t rank, std::byte *to, uint64_t address, int64_t bytes) const;
+  /// Where this rank's tensors are to lie: shared, if any other reads it.
+  const std::shared_ptr<HostMemory> &memory() const { return own; }
+
+  /// `bytes` of a rank that this one reads, for as long as the pointer lives. The file is mapped when it is first asked
+  /// for, and stays so until this rank releases memory itself. Its pages count as this process's while they are viewed,
+  /// and the last 2 MiB that were.
+  ///   Errors  Unavailable: that process is gone, or has released that memory. ResourceExhausted: this one has no room.
+  absl::StatusOr<std::shared_ptr<const std::byte>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
 
 private:
   struct Peer {
     int64_t process = 0;
-    uint64_t markAddress = 0, mark = 0; ///< where its mark lies, and what it is
+    SharedPlace mark; ///< where it keeps a number drawn at random
     bool isRead = false, isReader = false;
   };
+  struct MappedFile;
 
-  PeerMemory() = default;
+  PeerMemory();
   absl::Status introduce(Communicator &ranks, bool isWanted);
   absl::Status compareNotes(Communicator &ranks);
+  absl::Status recognize(int64_t rank, uint64_t expected);
 
-  uint64_t mark = 0; ///< drawn at random: a process that has it where the rank's lies is that rank
+  std::shared_ptr<HostMemory> own;
   std::vector<Peer> peers;
+  std::vector<uint64_t> marks; ///< by rank, as they were exchanged
   std::string failure;
+
+  std::mutex mutex;
+  std::map<std::pair<int64_t, uint64_t>, std::shared_ptr<MappedFile>> views; ///< by rank and file
 };
 
 } // namespace splitcast::runtime

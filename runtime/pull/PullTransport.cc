@@ -1,6 +1,7 @@
 #include "runtime/pull/PullTransport.h"
 
 #include "runtime/api/TransportChecks.h"
+#include "runtime/pull/StreamingCopy.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -12,14 +13,18 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr int kTags = 32768;
+/// Offers whose answers, or whose contents, do not mix: an offer has one tag for either.
+constexpr int64_t kOffers = 16384;
 
-/// Where a message lies, and the tag of the answer that it was read.
+/// Where a message lies, and how its receiver answers.
 struct Offer {
-  uint64_t address = 0;
+  SharedPlace place; ///< of no file: the message itself follows
   int64_t bytes = 0;
-  int64_t answerTag = 0;
+  int64_t number = 0;
   char end = 0;
+
+  int answerTag() const { return static_cast<int>(2 * number); }
+  int contentsTag() const { return static_cast<int>(2 * number + 1); }
 };
 
 /// Odd, as no tensor is long: who waits for a short tensor, where the sender has a long one, gets an error.
@@ -29,14 +34,16 @@ std::byte *bytesOf(Offer &offer) { return reinterpret_cast<std::byte *>(&offer);
 
 class Offered final : public Message {
 public:
+  /// `data` lies at the offer's place, if it has one.
   static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers, int64_t to, int tag,
-                                                       const Offer &offer) {
+                                                       const Offer &offer, const std::byte *data) {
     auto made = std::make_unique<Offered>();
     made->offer = offer;
-    auto answer = answers.receive(to, static_cast<int>(offer.answerTag), nullptr, 0);
-    if (!answer.ok())
-      return answer.status();
-    made->answer = *std::move(answer);
+    auto rest = offer.place.file < 0 ? answers.send(to, offer.contentsTag(), data, offer.bytes)
+                                     : answers.receive(to, offer.answerTag(), nullptr, 0);
+    if (!rest.ok())
+      return rest.status();
+    made->rest = *std::move(rest);
     auto sent = messages.send(to, tag, bytesOf(made->offer), kOfferBytes);
     if (!sent.ok())
       return sent.status();
@@ -51,58 +58,140 @@ public:
         return done;
       isSent = true;
     }
-    return answer->test();
+    return rest->test();
   }
 
 private:
   Offer offer;
-  std::unique_ptr<Message> sent, answer;
+  std::unique_ptr<Message> sent;
+  std::unique_ptr<Message> rest; ///< the contents that are sent, or the answer that they were read
   bool isSent = false;
 };
 
-class Pulled final : public Message {
+/// The receiver's side of an offer: waits for it, then for what it promises, then until it is released and answered.
+class Pulled final : public Reading {
 public:
   /// `rank` is the sender's number in `memory`, `from` in the transports.
-  static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers,
-                                                       const PeerMemory &memory, int64_t rank, int64_t from, int tag,
-                                                       Buffer to) {
-    auto made = std::make_unique<Pulled>(answers, memory, rank, from, to);
+  static absl::StatusOr<std::unique_ptr<Pulled>> make(Transport &messages, Transport &answers, PeerMemory &memory,
+                                                      int64_t rank, int64_t from, int tag, Buffer room) {
+    auto made = std::make_unique<Pulled>(answers, memory, rank, from, room);
     auto received = messages.receive(from, tag, bytesOf(made->offer), kOfferBytes);
     if (!received.ok())
       return received.status();
-    made->received = *std::move(received);
+    made->underWay = *std::move(received);
     return made;
   }
 
-  Pulled(Transport &answers, const PeerMemory &memory, int64_t rank, int64_t from, Buffer to)
-      : answers(answers), memory(memory), rank(rank), from(from), to(to) {}
+  Pulled(Transport &answers, PeerMemory &memory, int64_t rank, int64_t from, Buffer room)
+      : answers(answers), memory(memory), rank(rank), from(from), room(room) {}
 
   absl::StatusOr<bool> test() override {
-    if (answer)
-      return answer->test();
-    if (!isOffered) {
-      absl::StatusOr<bool> done = received->test();
-      if (absl::IsInvalidArgument(done.status()))
-        return absl::InvalidArgumentError(
-            absl::StrCat("a message of another length arrived where ", to.bytes, " bytes were expected"));
+    State was;
+    do {
+      was = state;
+      absl::StatusOr<bool> done = advance();
       if (!done.ok() || !*done)
         return done;
-      isOffered = true;
-    }
-    absl::Status status = offer.bytes == to.bytes ? memory.read(rank, to.data, offer.address, to.bytes)
-                                                  : wrongLength(offer.bytes, to.bytes);
-    if (absl::IsUnavailable(status) && !hasWaitedForOthers())
-      return false;
-    // Also where nothing was read: the sender is done with it, as with a message that nobody wanted.
-    auto sent = answers.send(from, static_cast<int>(offer.answerTag), nullptr, 0);
-    status.Update(sent.status());
-    if (!status.ok())
-      return status;
-    answer = *std::move(sent);
-    return answer->test();
+    } while (state != was);
+    return true;
+  }
+
+  const std::byte *data() const override { return lying ? lying.get() : room.data; }
+
+  void release() override {
+    state = State::Done;
+    if (lying)
+      answer();
+    lying.reset();
   }
 
 private:
+  enum class State {
+    Expected,  ///< the offer
+    Following, ///< the contents are, as a message
+    Lying,     ///< the contents are where the offer says, and not yet looked for
+    Here,      ///< data() has the contents
+    Done
+  };
+
+  /// False: it has to wait. True, in a new state or in one that lasts.
+  absl::StatusOr<bool> advance() {
+    switch (state) {
+    case State::Expected:
+      return expect();
+    case State::Following:
+      return follow();
+    case State::Lying:
+      return look();
+    case State::Here:
+      return true;
+    case State::Done:
+      return underWay ? underWay->test() : answerFailure.ok() ? absl::StatusOr<bool>(true) : answerFailure;
+    }
+    return true;
+  }
+
+  absl::StatusOr<bool> expect() {
+    absl::StatusOr<bool> done = underWay->test();
+    if (absl::IsInvalidArgument(done.status()))
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of another length arrived where ", room.bytes, " bytes were expected"));
+    if (!done.ok() || !*done)
+      return done;
+    underWay.reset();
+    state = State::Lying;
+    if (offer.place.file >= 0)
+      return true;
+    state = State::Following;
+    // What has another length is received, too: its sender is done with it, as with a message that nobody wanted.
+    std::byte *to = room.data;
+    if (offer.bytes != room.bytes) {
+      unwanted.resize(offer.bytes);
+      to = unwanted.data();
+    }
+    auto contents = answers.receive(from, offer.contentsTag(), to, offer.bytes);
+    if (!contents.ok())
+      return contents.status();
+    underWay = *std::move(contents);
+    return true;
+  }
+
+  absl::StatusOr<bool> follow() {
+    absl::StatusOr<bool> done = underWay->test();
+    if (!done.ok() || !*done)
+      return done;
+    underWay.reset();
+    state = State::Here;
+    if (offer.bytes != room.bytes)
+      return wrongLength(offer.bytes, room.bytes);
+    return true;
+  }
+
+  absl::StatusOr<bool> look() {
+    absl::Status status;
+    if (offer.bytes != room.bytes) {
+      status = wrongLength(offer.bytes, room.bytes);
+    } else if (auto view = memory.view(rank, offer.place, offer.bytes); view.ok()) {
+      lying = *std::move(view);
+    } else {
+      status = view.status();
+      if (absl::IsUnavailable(status) && !hasWaitedForOthers())
+        return false;
+    }
+    state = State::Here;
+    if (status.ok())
+      return true;
+    answer();
+    return status;
+  }
+
+  void answer() {
+    auto sent = answers.send(from, offer.answerTag(), nullptr, 0);
+    answerFailure = sent.status();
+    if (sent.ok())
+      underWay = *std::move(sent);
+  }
+
   /// A rank whose memory is gone may have ended since it missed a third, which is then to be named: the launcher, or
   /// the other transport, knows of that within seconds.
   bool hasWaitedForOthers() {
@@ -112,13 +201,38 @@ private:
   }
 
   Transport &answers;
-  const PeerMemory &memory;
+  PeerMemory &memory;
   int64_t rank, from;
-  Buffer to;
+  Buffer room;
   Offer offer;
-  bool isOffered = false;
+  State state = State::Expected;
   absl::Time failedAt = absl::InfiniteFuture(); ///< the first time
-  std::unique_ptr<Message> received, answer;
+  std::unique_ptr<Message> underWay;            ///< the offer, the contents, or the answer
+  std::vector<std::byte> unwanted;
+  std::shared_ptr<const std::byte> lying; ///< the contents, where the sender has them; null: they are in `room`
+  absl::Status answerFailure;
+};
+
+/// What was pulled, where the receiver wants it.
+class Copied final : public Message {
+public:
+  Copied(std::unique_ptr<Pulled> pulled, Buffer to) : pulled(std::move(pulled)), to(to) {}
+
+  absl::StatusOr<bool> test() override {
+    absl::StatusOr<bool> done = pulled->test();
+    if (isCopied || !done.ok() || !*done)
+      return done;
+    if (pulled->data() != to.data)
+      streamingCopy(to.data, pulled->data(), to.bytes);
+    isCopied = true;
+    pulled->release();
+    return pulled->test();
+  }
+
+private:
+  std::unique_ptr<Pulled> pulled;
+  Buffer to;
+  bool isCopied = false;
 };
 
 /// A message that may turn out to be an offer, of which the other transport only knows the length.
@@ -143,7 +257,7 @@ class PullTransport final : public Transport {
 public:
   /// `members` are the ranks' numbers in `memory`.
   PullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
-                std::shared_ptr<const PeerMemory> memory, std::vector<int64_t> members)
+                std::shared_ptr<PeerMemory> memory, std::vector<int64_t> members)
       : messages(std::move(messages)), answers(std::move(answers)), memory(std::move(memory)),
         members(std::move(members)) {}
 
@@ -156,8 +270,8 @@ public:
       return messages->send(to, tag, data, bytes);
     if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
       return status;
-    const Offer offer{reinterpret_cast<uintptr_t>(data), bytes, nextAnswer++ % kTags};
-    return Offered::make(*messages, *answers, to, tag, offer);
+    const Offer offer{memory->memory()->find(data, bytes).value_or(SharedPlace()), bytes, nextOffer++ % kOffers};
+    return Offered::make(*messages, *answers, to, tag, offer, data);
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
@@ -169,9 +283,16 @@ public:
         return received.status();
       return std::make_unique<Expected>(*std::move(received), bytes);
     }
-    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
-      return status;
-    return Pulled::make(*messages, *answers, *memory, members[from], from, tag, {data, bytes});
+    auto pulled = pull(from, tag, {data, bytes});
+    if (!pulled.ok())
+      return pulled.status();
+    return std::make_unique<Copied>(*std::move(pulled), Buffer{data, bytes});
+  }
+
+  absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes) override {
+    if (bytes < kPulledBytes || !isPeer(from) || !memory->reads(members[from]))
+      return Transport::read(from, tag, room, bytes);
+    return pull(from, tag, {room, bytes});
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
@@ -188,18 +309,24 @@ public:
   }
 
 private:
+  absl::StatusOr<std::unique_ptr<Pulled>> pull(int64_t from, int tag, Buffer room) {
+    if (absl::Status status = checkMessage(*this, from, tag, room.bytes); !status.ok())
+      return status;
+    return Pulled::make(*messages, *answers, *memory, members[from], from, tag, room);
+  }
+
   bool isPeer(int64_t number) const { return number >= 0 && number < size(); }
 
   std::unique_ptr<Transport> messages, answers;
-  std::shared_ptr<const PeerMemory> memory;
+  std::shared_ptr<PeerMemory> memory;
   std::vector<int64_t> members;
-  int64_t nextAnswer = 0;
+  int64_t nextOffer = 0;
 };
 
 } // namespace
 
 std::unique_ptr<Transport> createPullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
-                                               std::shared_ptr<const PeerMemory> memory) {
+                                               std::shared_ptr<PeerMemory> memory) {
   std::vector<int64_t> members(messages->size());
   std::iota(members.begin(), members.end(), 0);
   return std::make_unique<PullTransport>(std::move(messages), std::move(answers), std::move(memory),

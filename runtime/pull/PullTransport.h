@@ -1,8 +1,9 @@
 //===- PullTransport.h - Long messages are read where they lie ---------------------===//
 //
 // A transport around another. A long message to a rank that reads this one's memory (PeerMemory.h) is an offer of a few
-// bytes: the receiver reads the message from where it lies to where it shall lie, with no copy between, and then says
-// so. All else, and all messages to ranks of other machines, go as they are.
+// bytes: the receiver reads the message where it lies, into the place where it shall lie or into what it computes, and
+// then says so. What does not lie in shared memory follows its offer as a message; all else, and all messages to ranks
+// of other machines, go as they are.
 //
 // The sender need do nothing while it is read, as a library of messages would want it to.
 //
@@ -21,7 +22,7 @@ inline constexpr int64_t kPulledBytes = 16 << 10;
 
 /// `messages` and `answers` are two transports of the ranks that `memory` has connected, in their order.
 std::unique_ptr<Transport> createPullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
-                                               std::shared_ptr<const PeerMemory> memory);
+                                               std::shared_ptr<PeerMemory> memory);
 
 } // namespace splitcast::runtime
 

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include <cassert>
 #include <cstring>
 
 namespace splitcast::differential {
@@ -20,6 +21,7 @@ template <typename Stored, typename Held> std::string pack(const std::vector<Hel
 }
 
 template <typename Stored, typename Held> void unpack(const std::string &bytes, std::vector<Held> &elements) {
+  assert(bytes.size() == elements.size() * sizeof(Stored) && "bytes of another type, or of another shape");
   for (size_t i = 0; i < elements.size(); ++i) {
     Stored stored;
     std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));

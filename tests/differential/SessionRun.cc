@@ -4,6 +4,7 @@
 #include "tests/differential/Bytes.h"
 #include "tests/differential/Ranks.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "absl/strings/str_cat.h"
@@ -135,10 +136,13 @@ absl::StatusOr<SessionOutcome> runSessions(ModuleOp module, const std::vector<Ca
   SessionOutcome result;
   result.initial = tensorsOf(reports[0].initial, module);
   result.outcome.variables = tensorsOf(reports[0].variables, module);
-  for (const std::vector<std::string> &results : reports[0].results) {
+  for (const auto &[call, results] : llvm::zip_equal(calls, reports[0].results)) {
+    const auto types = module.lookupSymbol<func::FuncOp>(call.function).getResultTypes();
     result.outcome.results.emplace_back();
-    for (const std::string &bytes : results)
-      result.outcome.results.back().push_back(fromBytes({}, Float32Type::get(module.getContext()), bytes));
+    for (const auto &[type, bytes] : llvm::zip_equal(types, results)) {
+      auto tensor = cast<RankedTensorType>(type);
+      result.outcome.results.back().push_back(fromBytes(tensor.getShape(), tensor.getElementType(), bytes));
+    }
   }
   return result;
 }

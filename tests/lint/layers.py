@@ -36,10 +36,11 @@ MAY_USE = {
     "runtime/io": {"runtime/api"},
     # Sees devices and ranks through the contract alone.
     "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP | COLLECTIVES,
-    # Who implements the contract. None of them includes another, but for NCCL, which moves what lies on CUDA's devices.
+    # Who implements the contract. None of them includes another, but for those who move what lies on a device: NCCL that
+    # of CUDA's, and ranks that read each other's memory that of the host's.
     "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
     "runtime/workers": set(),
-    "runtime/pull": {"runtime/api"},
+    "runtime/pull": {"runtime/api", "runtime/host"},
     "runtime/host/jit": {"runtime/api", "runtime/codegen", "runtime/workers", "dialects/exec"},
     "runtime/host/calls": {"runtime/api", "runtime/workers", "dialects/exec"},
     "runtime/host": {"runtime/api", "runtime/workers", "runtime/host/calls", "runtime/host/jit"},

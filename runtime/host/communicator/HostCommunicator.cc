@@ -97,7 +97,7 @@ void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, ab
   int64_t peerBytes = sbp::alignUp(ccl::addendBytes(blockBytes), sbp::kAlignmentBytes);
   for (int64_t distance = 1; distance < size(); ++distance) {
     Buffer slots = workspace.slice((distance - 1) * peerBytes, peerBytes);
-    lanes.push_back(Lane::receiveIntoSlots(peer(distance), tag, slots, blockBytes));
+    lanes.push_back(Lane::readAddends(peer(distance), tag, slots, blockBytes));
   }
 }
 
@@ -126,7 +126,7 @@ std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, Element
     lanes.push_back(Lane::send(peer(distance), tag, data));
   int64_t slotBytes = sbp::alignUp(data.bytes, sbp::kAlignmentBytes);
   for (int64_t distance = 1; distance < size(); ++distance)
-    lanes.push_back(Lane::receive(peer(distance), tag, workspace.slice((distance - 1) * slotBytes, data.bytes)));
+    lanes.push_back(Lane::receiveAddend(peer(distance), tag, workspace.slice((distance - 1) * slotBytes, data.bytes)));
   Reduction reduction{rank(), data, type};
   reduction.sendsBlock = true;
   return std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes));

@@ -12,7 +12,7 @@ namespace {
 
 /// Messages of one lane that may be under way: enough that a peer that computes finds plenty to fetch once it looks,
 /// few enough that a transport's queues stay short.
-constexpr size_t kWindowMessages = 64;
+constexpr int64_t kWindowMessages = 64;
 
 int64_t chunksOf(int64_t bytes) { return (bytes + ccl::kChunkBytes - 1) / ccl::kChunkBytes; }
 
@@ -39,10 +39,16 @@ Lane Lane::send(int64_t peer, int tag, Buffer block) {
   return lane;
 }
 
-Lane Lane::receiveIntoSlots(int64_t peer, int tag, Buffer slots, int64_t bytes) {
-  Lane lane = receive(peer, tag, {slots.data, bytes});
-  lane.usesSlots = true;
+Lane Lane::readAddends(int64_t peer, int tag, Buffer slots, int64_t bytes) {
+  Lane lane = receiveAddend(peer, tag, {slots.data, bytes});
+  lane.leavesThere = lane.usesSlots = true;
   lane.allowed = std::min(lane.chunks, kSlots);
+  return lane;
+}
+
+Lane Lane::receiveAddend(int64_t peer, int tag, Buffer room) {
+  Lane lane = receive(peer, tag, room);
+  lane.reads = true;
   return lane;
 }
 
@@ -59,7 +65,7 @@ Buffer Lane::chunk(int64_t index) const {
   return {data + offset, std::min(bytes - begin, ccl::kChunkBytes)};
 }
 
-absl::StatusOr<bool> Lane::advance(Transport &transport) {
+absl::StatusOr<bool> Lane::testMessages() {
   size_t completed = 0;
   for (; completed < underWay.size(); ++completed) {
     absl::StatusOr<bool> done = underWay[completed]->test();
@@ -70,16 +76,56 @@ absl::StatusOr<bool> Lane::advance(Transport &transport) {
   }
   underWay.erase(underWay.begin(), underWay.begin() + completed);
   doneChunks += completed;
-  for (; postedChunks < std::min(allowed, chunks) && underWay.size() < kWindowMessages; ++postedChunks) {
-    Buffer next = chunk(postedChunks);
-    absl::StatusOr<std::unique_ptr<Message>> message = isReceive
-                                                           ? transport.receive(peerRank, tag, next.data, next.bytes)
-                                                           : transport.send(peerRank, tag, next.data, next.bytes);
-    if (!message.ok())
-      return message.status();
-    underWay.push_back(*std::move(message));
-  }
   return completed > 0;
+}
+
+absl::StatusOr<bool> Lane::testReadings() {
+  const int64_t hadArrived = arrivedChunks, wereDone = doneChunks;
+  while (doneChunks < releasedChunks) {
+    absl::StatusOr<bool> done = readings.front()->test();
+    if (!done.ok())
+      return done.status();
+    if (!*done)
+      break;
+    readings.erase(readings.begin());
+    ++doneChunks;
+  }
+  while (arrivedChunks < postedChunks) {
+    absl::StatusOr<bool> here = readings[arrivedChunks - doneChunks]->test();
+    if (!here.ok())
+      return here.status();
+    if (!*here)
+      break;
+    ++arrivedChunks;
+  }
+  return arrivedChunks > hadArrived || doneChunks > wereDone;
+}
+
+absl::Status Lane::post(Transport &transport) {
+  const Buffer next = chunk(postedChunks);
+  if (reads) {
+    absl::StatusOr<std::unique_ptr<Reading>> reading =
+        leavesThere ? transport.read(peerRank, tag, next.data, next.bytes)
+                    : transport.Transport::read(peerRank, tag, next.data, next.bytes);
+    if (reading.ok())
+      readings.push_back(*std::move(reading));
+    return reading.status();
+  }
+  absl::StatusOr<std::unique_ptr<Message>> message = isReceive ? transport.receive(peerRank, tag, next.data, next.bytes)
+                                                               : transport.send(peerRank, tag, next.data, next.bytes);
+  if (message.ok())
+    underWay.push_back(*std::move(message));
+  return message.status();
+}
+
+absl::StatusOr<bool> Lane::advance(Transport &transport) {
+  absl::StatusOr<bool> moved = reads ? testReadings() : testMessages();
+  if (!moved.ok())
+    return moved;
+  for (; postedChunks < std::min(allowed, chunks) && postedChunks - doneChunks < kWindowMessages; ++postedChunks)
+    if (absl::Status status = post(transport); !status.ok())
+      return status;
+  return moved;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +207,7 @@ bool ReductionOperation::nextChunkIsHere() const {
   if (summed == chunks)
     return false;
   for (int64_t peer = 0; peer < peers; ++peer)
-    if (lane(Addends, peer).done() <= summed || (reduction.sendsBlock && !lane(Sends, peer).finished()))
+    if (lane(Addends, peer).arrived() <= summed || (reduction.sendsBlock && !lane(Sends, peer).finished()))
       return false;
   return true;
 }
@@ -171,8 +217,10 @@ void ReductionOperation::sumNextChunk() {
   Buffer out = reduction.sum.slice(begin, std::min(reduction.block.bytes - begin, ccl::kChunkBytes));
   addends[reduction.rank] = reduction.block.data + begin;
   for (int64_t peer = 0; peer < peers; ++peer)
-    addends[lane(Addends, peer).peer()] = lane(Addends, peer).chunk(summed).data;
+    addends[lane(Addends, peer).peer()] = lane(Addends, peer).addend(summed);
   treeSum(reduction.type, out.data, addends.data(), addends.size(), out.bytes / bytesOf(reduction.type));
+  for (int64_t peer = 0; peer < peers; ++peer)
+    lane(Addends, peer).release();
   ++summed;
 }
 

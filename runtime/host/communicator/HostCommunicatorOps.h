@@ -6,7 +6,7 @@
 // An all-reduce of 3 chunks per block at 3 ranks, seen from rank 0 (each line is one lane):
 //
 //   sends            block 1 -> rank 1, block 2 -> rank 2         all chunks at once: they are not written to before
-//   addends          block 0 <- rank 1, block 0 <- rank 2         chunk k into slot k % 2, once chunk k - 2 is summed
+//   addends          block 0 <- rank 1, block 0 <- rank 2         chunk k, in slot k % 2, once chunk k - 2 is summed
 //   gather sends     block 0 -> rank 1, block 0 -> rank 2         chunk k, once it is summed
 //   gather receives  block 1 <- rank 1, block 2 <- rank 2         chunk k, once it has been sent as an addend
 //
@@ -32,9 +32,12 @@ class Lane {
 public:
   static Lane send(int64_t peer, int tag, Buffer block);
   static Lane receive(int64_t peer, int tag, Buffer block);
-  /// Receives a block of `bytes`, chunk k into slot k % kSlots; slots lie in a row, each of a chunk's size, and have
-  /// ccl::addendBytes(bytes).
-  static Lane receiveIntoSlots(int64_t peer, int tag, Buffer slots, int64_t bytes);
+  /// Reads a block of `bytes` where its sender has it, or else in slots: chunk k in slot k % kSlots; slots lie in a
+  /// row, each of a chunk's size, and have ccl::addendBytes(bytes). A chunk is done once it was released.
+  static Lane readAddends(int64_t peer, int tag, Buffer slots, int64_t bytes);
+  /// The same of a block that has room as a whole, and is brought there: its sender has it for itself again before it
+  /// is released.
+  static Lane receiveAddend(int64_t peer, int tag, Buffer room);
   /// One message with no contents, either way.
   static Lane signal(bool receives, int64_t peer, int tag);
 
@@ -46,28 +49,44 @@ public:
   /// Tests and posts messages. True if a message was completed.
   absl::StatusOr<bool> advance(Transport &transport);
 
+  /// Of a lane that reads: how many chunks may be read, and where chunk `index`, not yet released, is.
+  int64_t arrived() const { return arrivedChunks; }
+  const std::byte *addend(int64_t index) const { return readings[index - doneChunks]->data(); }
+  /// The oldest chunk that was not is needed no more.
+  void release() { readings[releasedChunks++ - doneChunks]->release(); }
+
   /// Gives up the messages under way.
-  void abandon() { underWay.clear(); }
+  void abandon() {
+    underWay.clear();
+    readings.clear();
+  }
 
   int64_t peer() const { return peerRank; }
   bool receives() const { return isReceive; }
   bool finished() const { return doneChunks == chunks; }
-  bool isUnderWay() const { return !underWay.empty(); }
+  /// Whether it waits for its peer.
+  bool isUnderWay() const { return reads ? arrivedChunks < postedChunks : !underWay.empty(); }
   int64_t done() const { return doneChunks; }
-  /// Where chunk `index` lies.
-  Buffer chunk(int64_t index) const;
 
 private:
+  /// Where chunk `index` lies, or has room.
+  Buffer chunk(int64_t index) const;
+  absl::StatusOr<bool> testMessages();
+  absl::StatusOr<bool> testReadings();
+  absl::Status post(Transport &transport);
+
   bool isReceive = false;
   int64_t peerRank = 0;
   int tag = 0;
   std::byte *data = nullptr;
   int64_t bytes = 0;
+  bool reads = false, leavesThere = false;
   bool usesSlots = false; ///< else chunks lie in a row
   int64_t chunks = 0;
   int64_t allowed = 0;
-  int64_t postedChunks = 0, doneChunks = 0;
+  int64_t postedChunks = 0, arrivedChunks = 0, releasedChunks = 0, doneChunks = 0;
   std::vector<std::unique_ptr<Message>> underWay; ///< oldest first
+  std::vector<std::unique_ptr<Reading>> readings; ///< likewise, from chunk doneChunks on
 };
 
 /// A collective under way whose lanes are independent of each other.

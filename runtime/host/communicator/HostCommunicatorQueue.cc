@@ -145,6 +145,10 @@ absl::Status CollectiveQueue::messageError(const Operation &operation, const abs
     return absl::FailedPreconditionError(absl::StrCat(here, " and ", there, " do not run the same collective (",
                                                       status.message(),
                                                       "); start all ranks with the same program, options and files"));
+  if (absl::IsResourceExhausted(status))
+    return absl::ResourceExhaustedError(absl::StrCat(here, " has no room for what ", there, " sends (",
+                                                     status.message(),
+                                                     "); raise this process's limits, or say --transport=messages"));
   return absl::Status(status.code(), absl::StrCat(here, " has lost ", there, " (", status.message(),
                                                   "); look for why that process ended, and restart the job"));
 }

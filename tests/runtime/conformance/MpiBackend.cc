@@ -47,8 +47,7 @@ private:
 /// What is read of memory, MPI does not see.
 class PullingRank final : public MpiRank {
 public:
-  PullingRank(MpiRuntime &runtime, std::shared_ptr<const PeerMemory> memory)
-      : MpiRank(runtime), memory(std::move(memory)) {}
+  PullingRank(MpiRuntime &runtime, std::shared_ptr<PeerMemory> memory) : MpiRank(runtime), memory(std::move(memory)) {}
   std::unique_ptr<Transport> createTransport() override {
     std::unique_ptr<Transport> messages = MpiRank::createTransport();
     return createPullTransport(std::move(messages), MpiRank::createTransport(), memory);
@@ -56,7 +55,7 @@ public:
   std::optional<ccl::Traffic> sent() const override { return std::nullopt; }
 
 private:
-  std::shared_ptr<const PeerMemory> memory;
+  std::shared_ptr<PeerMemory> memory;
 };
 
 std::string fileOf(const std::string &directory, int64_t rank) { return directory + "/rank" + std::to_string(rank); }
@@ -115,7 +114,7 @@ public:
     auto runtime = MpiRuntime::create();
     if (!runtime.ok())
       return 1;
-    std::shared_ptr<const PeerMemory> memory;
+    std::shared_ptr<PeerMemory> memory;
     if (pulls && !connect(**runtime, memory))
       return kForbidden;
     std::ofstream file(fileOf(directory, (*runtime)->rank()));
@@ -129,15 +128,16 @@ public:
 private:
   using Findings = std::vector<std::map<std::string, Finding>>; ///< by rank
 
-  static bool connect(MpiRuntime &runtime, std::shared_ptr<const PeerMemory> &memory) {
+  static bool connect(MpiRuntime &runtime, std::shared_ptr<PeerMemory> &memory) {
     auto connected = PeerMemory::connect(*createHostCommunicator(*runtime.createTransport(), {}), true);
     if (!connected.ok() || !(*connected)->whatFailed().empty())
       return false;
     memory = *std::move(connected);
+    suiteMemory() = memory->memory();
     return true;
   }
 
-  static void runTest(const SuiteTest &test, MpiRuntime &runtime, const std::shared_ptr<const PeerMemory> &memory,
+  static void runTest(const SuiteTest &test, MpiRuntime &runtime, const std::shared_ptr<PeerMemory> &memory,
                       std::ostream &file) {
     MpiRank messages(runtime);
     PullingRank pulling(runtime, memory);

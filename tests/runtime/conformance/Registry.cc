@@ -12,4 +12,9 @@ std::vector<std::unique_ptr<Backend>> &backends() {
   return all;
 }
 
+std::shared_ptr<HostMemory> &suiteMemory() {
+  static std::shared_ptr<HostMemory> memory;
+  return memory;
+}
+
 } // namespace splitcast::runtime::conformance

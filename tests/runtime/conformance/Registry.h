@@ -9,6 +9,7 @@
 #define SPLITCAST_TESTS_RUNTIME_CONFORMANCE_REGISTRY_H
 
 #include "dialects/ccl/algebra/Traffic.h"
+#include "runtime/host/HostMemory.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 
 #include <functional>
@@ -42,6 +43,9 @@ public:
   }
   int64_t checks = 0;
 };
+
+/// Where buffers of the suites lie; null: on the heap. A backend may set it, in a process that is a rank.
+std::shared_ptr<HostMemory> &suiteMemory();
 
 struct SuiteTest {
   std::string name;

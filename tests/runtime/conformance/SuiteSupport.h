@@ -30,24 +30,50 @@ inline bool hasSent(const RankContext &context, const std::optional<ccl::Traffic
 /// Memory of exactly `bytes` bytes between guards that nobody may touch.
 class GuardedBuffer {
 public:
-  explicit GuardedBuffer(int64_t bytes) : bytes(bytes), memory(bytes + 3 * kGuardBytes, kGuard) {
-    uintptr_t address = reinterpret_cast<uintptr_t>(memory.data());
+  explicit GuardedBuffer(int64_t bytes) : bytes(bytes), source(nextSource()), heap(source ? 0 : allBytes()) {
+    memory = source ? *source->allocate(allBytes()) : Buffer{heap.data(), allBytes()};
+    std::fill(memory.data, memory.data + memory.bytes, kGuard);
+    uintptr_t address = reinterpret_cast<uintptr_t>(memory.data);
     begin = sbp::alignUp(address + kGuardBytes, kGuardBytes) - address;
   }
-  Buffer buffer() { return {memory.data() + begin, bytes}; }
-  template <typename T> T *as() { return reinterpret_cast<T *>(memory.data() + begin); }
+  GuardedBuffer(GuardedBuffer &&other) noexcept
+      : bytes(other.bytes), begin(other.begin), source(std::move(other.source)), heap(std::move(other.heap)),
+        memory(other.memory) {}
+  GuardedBuffer &operator=(GuardedBuffer &&other) noexcept {
+    std::swap(bytes, other.bytes);
+    std::swap(begin, other.begin);
+    std::swap(source, other.source);
+    std::swap(heap, other.heap);
+    std::swap(memory, other.memory);
+    return *this;
+  }
+  ~GuardedBuffer() {
+    if (source)
+      source->release(memory);
+  }
+  Buffer buffer() { return memory.slice(begin, bytes); }
+  template <typename T> T *as() { return reinterpret_cast<T *>(memory.data + begin); }
   bool isIntact() const {
     auto untouched = [](std::byte value) { return value == kGuard; };
-    return std::all_of(memory.begin(), memory.begin() + begin, untouched) &&
-           std::all_of(memory.begin() + begin + bytes, memory.end(), untouched);
+    return std::all_of(memory.data, memory.data + begin, untouched) &&
+           std::all_of(memory.data + begin + bytes, memory.data + memory.bytes, untouched);
   }
 
 private:
   static constexpr int64_t kGuardBytes = 64;
   static constexpr std::byte kGuard{0xA5};
+  int64_t allBytes() const { return bytes + 3 * kGuardBytes; }
+  /// Every third buffer lies on the heap, whatever the backend: on other ranks it may be another.
+  static std::shared_ptr<HostMemory> nextSource() {
+    static int made = 0;
+    return ++made % 3 ? suiteMemory() : nullptr;
+  }
+
   int64_t bytes;
   int64_t begin = 0;
-  std::vector<std::byte> memory;
+  std::shared_ptr<HostMemory> source; ///< null: `heap`
+  std::vector<std::byte> heap;
+  Buffer memory;
 };
 
 using Blocks = std::vector<int64_t>;

@@ -18,7 +18,6 @@
 #include <cstdio>
 #include <functional>
 #include <mpi.h>
-#include <sys/mman.h>
 
 using namespace splitcast;
 using namespace splitcast::runtime;
@@ -28,13 +27,11 @@ namespace {
 constexpr int64_t kElements = 25'000'000;
 constexpr int kRepeats = 20;
 
-Buffer allocate(int64_t bytes) {
-  int64_t whole = sbp::alignUp(bytes, 1 << 21);
-  void *data = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(data, whole, MADV_HUGEPAGE);
-  for (int64_t i = 0; i < whole / 4; i += 1024)
-    static_cast<float *>(data)[i] = 1;
-  return {static_cast<std::byte *>(data), bytes};
+/// Touched, so that no collective meets pages that are not there.
+Buffer allocate(HostMemory &memory, int64_t bytes) {
+  Buffer buffer = *memory.allocate(bytes);
+  std::fill_n(reinterpret_cast<float *>(buffer.data), bytes / 4, 1.0f);
+  return buffer;
 }
 
 /// One way to do a collective; false: it failed.
@@ -77,15 +74,12 @@ std::unique_ptr<Communicator> overMessages(MpiRuntime &runtime) {
   return createHostCommunicator(*runtime.createTransport(), {});
 }
 
-std::unique_ptr<Communicator> overMemory(MpiRuntime &runtime, Communicator &others) {
-  auto memory = PeerMemory::connect(others, true);
-  if (!memory.ok() || !(*memory)->whatFailed().empty())
-    return nullptr;
-  return createHostCommunicator(
-      createPullTransport(*runtime.createTransport(), *runtime.createTransport(), *std::move(memory)), {});
+std::unique_ptr<Communicator> overMemory(MpiRuntime &runtime, const std::shared_ptr<PeerMemory> &memory) {
+  return createHostCommunicator(createPullTransport(*runtime.createTransport(), *runtime.createTransport(), memory),
+                                {});
 }
 
-void compareAll(Communicator &messages, Communicator &memory) {
+void compareAll(Communicator &messages, Communicator &memory, HostMemory &space) {
   const int64_t ranks = messages.size(), rank = messages.rank();
   std::vector<int64_t> elements, bytes;
   std::vector<int> counts, places;
@@ -96,8 +90,8 @@ void compareAll(Communicator &messages, Communicator &memory) {
     counts.push_back(static_cast<int>(piece.count));
     places.push_back(static_cast<int>(piece.begin));
   }
-  Buffer data = allocate(kElements * 4), other = allocate(kElements * 4);
-  Buffer workspace = allocate(ccl::allReduceWorkspace(kElements, 4, ranks, rank));
+  Buffer data = allocate(space, kElements * 4), other = allocate(space, kElements * 4);
+  Buffer workspace = allocate(space, ccl::allReduceWorkspace(kElements, 4, ranks, rank));
   NullStream stream;
   auto both = [&](const std::function<absl::StatusOr<Event>(Communicator &)> &start) -> std::vector<Way> {
     return {{"messages", [&, start] { return waitFor(start(messages)); }},
@@ -149,13 +143,14 @@ int main() {
   if (!runtime.ok())
     return 1;
   std::unique_ptr<Communicator> messages = overMessages(**runtime);
-  std::unique_ptr<Communicator> memory = overMemory(**runtime, *messages);
-  if (!memory)
+  auto peers = PeerMemory::connect(*messages, true);
+  if (!peers.ok() || !(*peers)->whatFailed().empty()) {
     std::fprintf(stderr, "ranks cannot read each other's memory here\n");
-  else
-    compareAll(*messages, *memory);
-  const bool found = memory != nullptr;
+    return 1;
+  }
+  std::unique_ptr<Communicator> memory = overMemory(**runtime, *peers);
+  compareAll(*messages, *memory, *(*peers)->memory());
   memory.reset();
   messages.reset();
-  return found ? 0 : 1;
+  return 0;
 }

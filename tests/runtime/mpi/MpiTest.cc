@@ -99,43 +99,84 @@ int runTraffic(MpiRuntime &runtime, const std::string &directory) {
 /// The exit status of ranks that may not read each other's memory.
 constexpr int kForbidden = 77;
 
-/// One whose ranks read each other's memory; null where the system forbids it.
-std::unique_ptr<Communicator> createPullCommunicator(MpiRuntime &runtime, const HostCommunicatorOptions &options) {
+/// Null where the system forbids ranks to read each other's memory.
+std::shared_ptr<PeerMemory> connectPeers(MpiRuntime &runtime) {
   auto memory = PeerMemory::connect(*createHostCommunicator(*runtime.createTransport(), {}), true);
-  if (!memory.ok() || !(*memory)->whatFailed().empty())
-    return nullptr;
-  auto messages = *runtime.createTransport();
-  return createHostCommunicator(
-      createPullTransport(std::move(messages), *runtime.createTransport(), *std::move(memory)), options);
+  return memory.ok() && (*memory)->whatFailed().empty() ? *std::move(memory) : nullptr;
 }
 
-/// MPI is given some bytes for each message of a chunk, and answers, of none; what it carries arrives.
-int runPulls(MpiRuntime &runtime, const std::string &directory) {
-  auto communicator = createPullCommunicator(runtime, {absl::Seconds(10)});
-  auto control = createHostCommunicator(*runtime.createTransport(), {absl::Seconds(30)});
-  if (!communicator)
-    return kForbidden;
-  const int64_t block = 5 << 20, rank = communicator->rank(), size = communicator->size();
-  std::vector<std::byte> data(block * size, std::byte(7 + rank));
+std::unique_ptr<Communicator> createPullCommunicator(MpiRuntime &runtime, const std::shared_ptr<PeerMemory> &memory,
+                                                     const HostCommunicatorOptions &options) {
+  auto messages = *runtime.createTransport();
+  return createHostCommunicator(createPullTransport(std::move(messages), *runtime.createTransport(), memory), options);
+}
+
+/// What is wrong with an all-gather from and to `data`, 5 MiB for each rank; MPI may be given so many bytes and
+/// messages for each chunk.
+std::string gather(Communicator &communicator, std::byte *data, int64_t mostBytes, int64_t messages) {
+  const int64_t block = 5 << 20, rank = communicator.rank(), size = communicator.size();
+  std::fill_n(data, block * size, std::byte(7 + rank));
   const ccl::Traffic was = sentOverMpi();
-  absl::Status status = waitFor(communicator->allGather({data.data(), block * size}, std::vector<int64_t>(size, block),
-                                                        stream, {"all-gather of blocks"}));
+  absl::Status status = waitFor(communicator.allGather({data, block * size}, std::vector<int64_t>(size, block), stream,
+                                                       {"all-gather of blocks"}));
   const ccl::Traffic now = sentOverMpi();
   bool isRight = status.ok();
   for (int64_t i = 0; i < block * size; ++i)
     isRight = isRight && data[i] == std::byte(7 + i / block);
   const int64_t chunks = block / ccl::kChunkBytes * (size - 1);
-  const bool isFew = now.bytes - was.bytes < 100 * chunks && now.messages - was.messages == 2 * chunks;
-  // Of another length than is expected: who expects it is told, and who sent it is done.
+  if (!isRight)
+    return "wrong values; " + status.ToString();
+  if (now.bytes - was.bytes >= mostBytes * chunks || now.messages - was.messages != messages * chunks)
+    return absl::StrCat(now.bytes - was.bytes, " bytes given in ", now.messages - was.messages, " messages; ");
+  return "";
+}
+
+/// What is wrong with one in which rank 0 has another length than the others expect: they are told, and it is done.
+std::string gatherOthers(Communicator &communicator, Communicator &control, std::byte *data) {
+  const int64_t rank = communicator.rank(), size = communicator.size();
   std::vector<int64_t> blocks(size, 1 << 18);
   blocks[0] = rank == 0 ? 1 << 19 : 1 << 18;
-  status = waitFor(communicator->allGather({data.data(), block * size}, blocks, stream, {"all-gather of others"}));
-  (void)control->barrier({"after"}); // until then others read this rank's memory
+  const absl::Status status =
+      waitFor(communicator.allGather({data, size << 19}, blocks, stream, {"all-gather of others"}));
+  (void)control.barrier({"after"}); // until then others read this rank's memory
   const bool isTold = rank == 0 ? status.ok() : absl::IsFailedPrecondition(status);
-  report(directory, "pulls", rank,
-         !isTold            ? status.ToString()
-         : isRight && isFew ? "read"
-                            : absl::StrCat(now.bytes - was.bytes, " bytes given"));
+  return isTold ? "" : status.ToString();
+}
+
+/// Of what lies in shared memory, MPI is given some bytes for each chunk, and answers, of none. What lies elsewhere
+/// follows as a message.
+int runPulls(MpiRuntime &runtime, const std::string &directory) {
+  auto control = createHostCommunicator(*runtime.createTransport(), {absl::Seconds(30)});
+  const std::shared_ptr<PeerMemory> memory = connectPeers(runtime);
+  if (!memory)
+    return kForbidden;
+  const int64_t bytes = (5 << 20) * runtime.size();
+  auto communicator = createPullCommunicator(runtime, memory, {absl::Seconds(10)});
+  std::byte *shared = memory->memory()->allocate(bytes)->data;
+  std::vector<std::byte> own(bytes);
+  std::string wrong = gather(*communicator, shared, 100, 2);
+  wrong += gather(*communicator, own.data(), ccl::kChunkBytes + 100, 2);
+  // Once memory was released, what others had mapped of it is not what they find at its address.
+  (void)control->barrier({"before"});
+  memory->memory()->release({shared, bytes});
+  shared = memory->memory()->allocate(bytes)->data;
+  wrong += gather(*communicator, shared, 100, 2);
+  wrong += gatherOthers(*communicator, *control, shared);
+  report(directory, "pulls", runtime.rank(), wrong.empty() ? "read" : wrong);
+  return 0;
+}
+
+/// Of another length than is expected, and not in shared memory. Ranks that fail give up what they send each other, and
+/// MPI says so as they end.
+int runFollowing(MpiRuntime &runtime, const std::string &directory) {
+  auto control = createHostCommunicator(*runtime.createTransport(), {absl::Seconds(30)});
+  const std::shared_ptr<PeerMemory> memory = connectPeers(runtime);
+  if (!memory)
+    return kForbidden;
+  auto communicator = createPullCommunicator(runtime, memory, {absl::Seconds(10)});
+  std::vector<std::byte> own(runtime.size() << 19);
+  const std::string wrong = gatherOthers(*communicator, *control, own.data());
+  report(directory, "following", runtime.rank(), wrong.empty() ? "told" : wrong);
   return 0;
 }
 
@@ -145,17 +186,19 @@ int runFault(MpiRuntime &runtime, const std::string &directory, bool pulls, int 
   auto transport = runtime.createTransport();
   if (!transport.ok())
     return 1;
-  auto communicator =
-      pulls ? createPullCommunicator(runtime, {timeout}) : createHostCommunicator(*std::move(transport), {timeout});
-  if (!communicator)
+  const std::shared_ptr<PeerMemory> memory = pulls ? connectPeers(runtime) : nullptr;
+  if (pulls && !memory)
     return kForbidden;
-  std::vector<std::byte> data(3 << 21);
+  auto communicator = pulls ? createPullCommunicator(runtime, memory, {timeout})
+                            : createHostCommunicator(*std::move(transport), {timeout});
+  std::vector<std::byte> own(pulls ? 0 : 3 << 21);
+  std::byte *data = pulls ? memory->memory()->allocate(3 << 21)->data : own.data();
   for (int64_t step = 0; step < 5; ++step) {
     if (step == 2 && runtime.rank() == 1)
       raise(signal);
     CallSite site{"all-gather of bucket 'w' (collective " + std::to_string(step) + ")"};
-    absl::Status status = waitFor(communicator->allGather(
-        {data.data(), 3 << 21}, std::vector<int64_t>(communicator->size(), 1 << 21), stream, site));
+    absl::Status status = waitFor(
+        communicator->allGather({data, 3 << 21}, std::vector<int64_t>(communicator->size(), 1 << 21), stream, site));
     if (!status.ok()) {
       report(directory, "status", runtime.rank(), status.ToString());
       // Aborting wakes the stopped rank: the other's time must have run out, too, on a machine that is busy.
@@ -175,6 +218,8 @@ int runRole(const std::string &role, const std::string &directory) {
     return runTraffic(**runtime, directory);
   if (role == "pulls")
     return runPulls(**runtime, directory);
+  if (role == "following")
+    return runFollowing(**runtime, directory);
   const bool pulls = absl::StartsWith(role, "pulls, ");
   if (absl::EndsWith(role, "killed"))
     return runFault(**runtime, directory, pulls, SIGKILL, absl::Seconds(30));
@@ -207,6 +252,9 @@ TEST(Mpi, LongMessagesAreReadWhereTheyLie) {
   EXPECT_EQ(result.exitCode, 0) << result.output;
   for (int64_t rank = 0; rank < 3; ++rank)
     EXPECT_EQ(readText(reportPath(directory, "pulls", rank)), "read");
+  runUnderMpirun(3, {"following", directory}, 30);
+  for (int64_t rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(readText(reportPath(directory, "following", rank)), "told");
 }
 
 /// Whether the process is gone, or is so within a second.

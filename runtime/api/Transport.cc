@@ -1,0 +1,37 @@
+#include "runtime/api/Transport.h"
+
+namespace splitcast::runtime {
+namespace {
+
+class ReceivedReading final : public Reading {
+public:
+  ReceivedReading(std::unique_ptr<Message> received, const std::byte *room)
+      : received(std::move(received)), room(room) {}
+
+  absl::StatusOr<bool> test() override {
+    if (received) {
+      absl::StatusOr<bool> done = received->test();
+      if (!done.ok() || !*done)
+        return done;
+      received.reset();
+    }
+    return true;
+  }
+  const std::byte *data() const override { return room; }
+  void release() override {}
+
+private:
+  std::unique_ptr<Message> received; ///< null: it is here
+  const std::byte *room;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Reading>> Transport::read(int64_t from, int tag, std::byte *room, int64_t bytes) {
+  absl::StatusOr<std::unique_ptr<Message>> received = receive(from, tag, room, bytes);
+  if (!received.ok())
+    return received.status();
+  return std::make_unique<ReceivedReading>(*std::move(received), room);
+}
+
+} // namespace splitcast::runtime
