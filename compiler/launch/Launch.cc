@@ -310,10 +310,12 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
     if (const std::string &note = (*launch)->transportNote(); !note.empty() && (*launch)->rank() == 0)
       fprintf(stderr, "note: %s\n", note.c_str());
     status = body(**launch);
-    if ((*launch)->observer())
+    if ((*launch)->observer() || (*launch)->hasReportAtEnd())
       status = (*launch)->agree(status, "end of the run");
     if (status.ok())
       status = (*launch)->writeProfile();
+    if (status.ok())
+      status = (*launch)->reportAtEnd();
   }
   return (*launch)->end(status);
 }

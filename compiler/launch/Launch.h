@@ -84,6 +84,11 @@ public:
   /// All ranks call it at the same point, when no session will run any more: what --profile asks for.
   absl::Status writeProfile();
 
+  /// What all ranks do last, when everything has gone well on all of them.
+  void atEnd(std::function<absl::Status(runtime::Communicator &)> report) { lastReport = std::move(report); }
+  absl::Status reportAtEnd() { return lastReport ? lastReport(*control) : absl::OkStatus(); }
+  bool hasReportAtEnd() const { return lastReport != nullptr; }
+
   /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
   /// gets its own status back, another one gets that of the first rank that failed, which it names.
   absl::Status agree(const absl::Status &mine, const std::string &what);
@@ -108,6 +113,7 @@ private:
   absl::Status readiness;
   std::string note;
   std::unique_ptr<runtime::Profiler> profiler;
+  std::function<absl::Status(runtime::Communicator &)> lastReport;
   runtime::Peaks peaks; ///< of the profile
   std::unique_ptr<runtime::Job> job;
   std::unique_ptr<runtime::Transport> farewell; ///< of end() alone

@@ -1,8 +1,12 @@
 #include "compiler/launch/LaunchReport.h"
 
+#include "runtime/pull/PeerMemory.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -128,10 +132,18 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
 } // namespace
 
 absl::Status printReport(const Session &session, runtime::Communicator &ranks) {
+  runtime::restartViewedMemory();
   absl::StatusOr<std::string> text = reportText(session, ranks);
   if (text.ok() && ranks.rank() == 0)
     printf("%s", text->c_str());
   return text.status();
+}
+
+absl::Status printViewedMemory(runtime::Communicator &ranks) {
+  auto texts = ranks.exchange(megabytes(runtime::viewedMemory().most), {"report of memory"});
+  if (texts.ok() && ranks.rank() == 0)
+    printf("mapped of other ranks at most, by rank: %s\n", absl::StrJoin(*texts, ", ").c_str());
+  return texts.status();
 }
 
 ProcessMemory processMemory() {
@@ -148,6 +160,9 @@ ProcessMemory processMemory() {
     if (name == "VmHWM:")
       memory.highWaterBytes = kilobytes * 1024;
   }
+  const runtime::ViewedMemory viewed = runtime::viewedMemory();
+  memory.residentBytes = std::max<int64_t>(0, memory.residentBytes - viewed.bytes);
+  memory.highWaterBytes = std::max<int64_t>(0, memory.highWaterBytes - viewed.most);
   return memory;
 }
 

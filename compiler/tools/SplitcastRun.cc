@@ -81,9 +81,11 @@ public:
       return status;
     if (absl::Status status = launch.agreeAlike(inputsText, "inputs"); !status.ok())
       return status;
-    if (flags.report)
+    if (flags.report) {
+      launch.atEnd(printViewedMemory);
       if (absl::Status status = printReport(session, launch.communicator()); !status.ok())
         return status;
+    }
     if (absl::Status status = flags.sources.load(session, launch.rank()); !status.ok())
       return status;
     if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())

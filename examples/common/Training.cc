@@ -46,9 +46,11 @@ absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches), std::move(validation)));
   if (absl::Status status = training->compile(graph); !status.ok())
     return status;
-  if (flags.report)
+  if (flags.report) {
+    launch.atEnd(printViewedMemory);
     if (absl::Status status = printReport(*training->compiled, launch.communicator()); !status.ok())
       return status;
+  }
   absl::Status opened = launch.rank() == 0 ? training->openFiles(graph) : absl::OkStatus();
   if (absl::Status status = launch.agree(opened, "opening of the files"); !status.ok())
     return status;

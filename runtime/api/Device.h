@@ -94,6 +94,9 @@ public:
 
   /// Memory aligned to 4096 bytes with unknown contents, or ResourceExhausted with the bytes asked for.
   virtual absl::StatusOr<Buffer> allocate(int64_t bytes) = 0;
+  /// Says that a buffer that allocate returned is about to be used, where pages may still be missing.
+  ///   Errors  ResourceExhausted, with the bytes asked for.
+  virtual absl::Status populate(Buffer buffer) { return absl::OkStatus(); }
   /// Of a buffer that allocate returned.
   virtual void release(Buffer buffer) = 0;
 

@@ -72,9 +72,15 @@ absl::Status Executor::allocate(mlir::ModuleOp plans) {
     if (!allocated.ok())
       return allocated.status();
     spaces[space.getSymName()] = *allocated;
-    if (space.getKept())
-      if (absl::Status status = device.clear(*allocated, **stream); !status.ok())
-        return status;
+    if (!space.getKept()) {
+      untouched.push_back(*allocated);
+      continue;
+    }
+    absl::Status status = device.populate(*allocated);
+    if (status.ok())
+      status = device.clear(*allocated, **stream);
+    if (!status.ok())
+      return status;
   }
   return (*stream)->synchronize(); // before the host writes there
 }
@@ -273,6 +279,8 @@ absl::Status Executor::enqueue(const std::string &plan) {
   absl::StatusOr<Stream *> stream = streamOf("compute");
   if (!stream.ok())
     return stream.status();
+  if (absl::Status status = populate(); !status.ok())
+    return status;
   Bound &of = found->second;
   if (of.runs++ == 1 && !observer) {
     // What the first run warmed up is there when it has run.
@@ -286,7 +294,16 @@ absl::Status Executor::enqueue(const std::string &plan) {
   return of.captured ? of.captured->replay(**stream) : enqueueOps(of);
 }
 
+absl::Status Executor::populate() {
+  for (; !untouched.empty(); untouched.pop_back())
+    if (absl::Status status = device.populate(untouched.back()); !status.ok())
+      return status;
+  return absl::OkStatus();
+}
+
 absl::Status Executor::enqueueUpload(exec::RangeAttr to, std::byte *from) {
+  if (absl::Status status = populate(); !status.ok())
+    return status;
   absl::StatusOr<Stream *> stream = streamOf("compute");
   return stream.ok() ? device.copy(resolve(to), {from, to.getBytes()}, **stream) : stream.status();
 }

@@ -70,6 +70,7 @@ private:
   Executor(Device &device, ExecutorObserver *observer) : device(device), observer(observer) {}
 
   absl::Status allocate(mlir::ModuleOp plans);
+  absl::Status populate();
   absl::Status loadKernels(mlir::ModuleOp plans);
   absl::Status bindPlan(exec::PlanOp plan);
   absl::StatusOr<std::function<absl::Status()>> bindOp(mlir::Operation *op);
@@ -84,6 +85,8 @@ private:
   Device &device;
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
+  std::vector<Buffer>
+      untouched; ///< spaces that get their pages when a plan first runs: what compiling took is free then
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;

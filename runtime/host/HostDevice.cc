@@ -64,6 +64,7 @@ public:
 
   std::string kind() const override { return "cpu"; }
   absl::StatusOr<Buffer> allocate(int64_t bytes) override { return memory->allocate(bytes); }
+  absl::Status populate(Buffer buffer) override { return memory->populate(buffer); }
   void release(Buffer buffer) override { memory->release(buffer); }
 
   absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) override {

@@ -64,7 +64,7 @@ bool mayBeSoLong(size_t bytes) {
 /// Gets the pages of shared memory, huge ones for those parts that fill one: systems seldom give these by themselves,
 /// but do when they are asked outright for memory that is there. Where none are, small ones are only slower. False: the
 /// system has not so much memory, which a process would else be told by a signal, once it writes there.
-bool populate(std::byte *data, size_t bytes) {
+bool getPages(std::byte *data, size_t bytes) {
   madvise(data, bytes, MADV_HUGEPAGE);
   auto isGiven = [](std::byte *from, size_t count) {
     return madvise(from, count, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
@@ -73,7 +73,8 @@ bool populate(std::byte *data, size_t bytes) {
     const size_t part = std::min(kHugePageBytes, bytes - at);
     if (!isGiven(data + at, kPageBytes))
       return false;
-    data[at] = std::byte{0}; // where the system cannot be asked for pages
+    volatile std::byte &first = data[at]; // where the system cannot be asked for pages
+    first = first;
     if (part == kHugePageBytes)
       madvise(data + at, part, MADV_COLLAPSE);
     if (!isGiven(data + at, part))
@@ -132,10 +133,8 @@ std::optional<HostMemory::Mapping> HostMemory::map(size_t bytes) const {
     struct stat found{};
     std::byte *data =
         fstat(file, &found) == 0 ? static_cast<std::byte *>(mapFile(file, bytes, PROT_READ | PROT_WRITE)) : nullptr;
-    if (data && populate(data, bytes))
-      return Mapping{data, bytes, file, found.st_ino};
     if (data)
-      munmap(data, bytes);
+      return Mapping{data, bytes, file, found.st_ino};
     close(file);
   }
   std::byte *data = reserve(bytes, PROT_READ | PROT_WRITE);
@@ -176,6 +175,18 @@ absl::StatusOr<Buffer> HostMemory::allocate(int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   mappings[mapping->address] = *mapping;
   return Buffer{mapping->address, bytes};
+}
+
+absl::Status HostMemory::populate(Buffer buffer) {
+  size_t bytes = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = mappings.find(buffer.data);
+    if (found == mappings.end() || found->second.file < 0)
+      return absl::OkStatus();
+    bytes = found->second.bytes;
+  }
+  return getPages(buffer.data, bytes) ? absl::OkStatus() : exhausted(buffer.bytes, std::strerror(errno));
 }
 
 void HostMemory::release(Buffer buffer) {

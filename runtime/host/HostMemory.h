@@ -46,6 +46,10 @@ public:
   ///   Ownership  this object's, until release or its own end.
   ///   Errors     InvalidArgument: a negative size. ResourceExhausted: names the bytes asked for.
   absl::StatusOr<Buffer> allocate(int64_t bytes);
+  /// Gets shared memory that allocate returned its pages, huge ones where the system has them: untouched it would get
+  /// small ones. Nothing is done about other memory.
+  ///   Errors  ResourceExhausted: the system has not so much, which would else end the process once it writes there.
+  absl::Status populate(Buffer buffer);
   void release(Buffer buffer);
 
   /// Nothing: not all of the bytes lie in one shared allocation of this object.

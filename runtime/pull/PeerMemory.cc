@@ -1,11 +1,13 @@
 #include "runtime/pull/PeerMemory.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -21,7 +23,7 @@ namespace {
 
 constexpr char kWhat[] = "finding ranks of one machine";
 constexpr int64_t kMarkBytes = sizeof(uint64_t);
-constexpr int64_t kHugePageBytes = 2 << 20;
+constexpr int64_t kHugePageBytes = 2 << 20, kSmallPagesBytes = 64 << 10;
 
 /// Processes with equal texts have numbers of one kind: one start of one system, one namespace.
 std::string machineText() {
@@ -36,6 +38,14 @@ std::string machineText() {
 uint64_t drawMark() {
   std::random_device random;
   return uint64_t{random()} << 32 | random();
+}
+
+std::atomic<int64_t> viewedBytes = 0, mostViewedBytes = 0;
+
+void countViewed(int64_t bytes) {
+  const int64_t now = viewedBytes += bytes;
+  for (int64_t most = mostViewedBytes; now > most && !mostViewedBytes.compare_exchange_weak(most, now);)
+    ;
 }
 
 /// What this process has none left of is no fault of the other's.
@@ -54,33 +64,69 @@ bool hasAddresses() {
 
 } // namespace
 
+ViewedMemory viewedMemory() { return {viewedBytes, mostViewedBytes}; }
+void restartViewedMemory() { mostViewedBytes = viewedBytes.load(); }
+
 struct PeerMemory::MappedFile {
   MappedFile(const std::byte *data, int64_t bytes) : data(data), bytes(bytes) {}
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
-  ~MappedFile() { munmap(const_cast<std::byte *>(data), bytes); }
+  ~MappedFile() {
+    munmap(const_cast<std::byte *>(data), bytes);
+    for (const auto &[page, count] : users)
+      countViewed(-bytesOf(page));
+  }
 
   static absl::StatusOr<std::shared_ptr<MappedFile>> open(int64_t process, const SharedPlace &place);
 
-  /// Unmaps the pages, huge ones as a whole, all but the last, in which the next view often begins, and what was left
-  /// of earlier ones. They are mapped again when they are next read: a twentieth of the time of reading them.
-  void leave(int64_t offset, int64_t length) {
-    const int64_t begin = offset / kHugePageBytes * kHugePageBytes;
-    const int64_t last = (offset + length - 1) / kHugePageBytes * kHugePageBytes;
-    unmap(begin, last);
-    if (leftOver >= 0 && leftOver != last)
-      unmap(leftOver, std::min(leftOver + kHugePageBytes, bytes));
-    leftOver = last;
+  /// From when it is first read to its end a view's pages count, huge ones as a whole. The last one then stays mapped,
+  /// in which the next view often begins; the others are mapped again when they are next read: a twentieth of the time
+  /// of reading them.
+  void enter(int64_t offset, int64_t length) {
+    std::lock_guard<std::mutex> lock(mutex);
+    forEachPage(offset, length, [this](int64_t page) { retain(page); });
   }
-
-  void unmap(int64_t begin, int64_t end) const {
-    if (begin < end)
-      madvise(const_cast<std::byte *>(data) + begin, end - begin, MADV_DONTNEED);
+  void leave(int64_t offset, int64_t length) {
+    std::lock_guard<std::mutex> lock(mutex);
+    const int64_t last = pageOf(offset + length - 1);
+    retain(last);
+    forEachPage(offset, length, [this](int64_t page) { release(page); });
+    if (leftOver >= 0)
+      release(leftOver);
+    leftOver = last;
   }
 
   const std::byte *data;
   const int64_t bytes;
-  int64_t leftOver = -1; ///< where the page lies that is still mapped
+
+private:
+  /// The page of that byte. What fills no huge page at the end of a file has small ones, which are mapped 16 at a time.
+  int64_t pageOf(int64_t offset) const {
+    const bool isHuge = offset < bytes - bytes % kHugePageBytes;
+    return offset - offset % (isHuge ? kHugePageBytes : kSmallPagesBytes);
+  }
+  int64_t bytesOf(int64_t page) const {
+    return page + kHugePageBytes <= bytes ? kHugePageBytes : std::min(kSmallPagesBytes, bytes - page);
+  }
+  void forEachPage(int64_t offset, int64_t length, absl::FunctionRef<void(int64_t)> visit) const {
+    for (int64_t page = pageOf(offset); page < offset + length; page += bytesOf(page))
+      visit(page);
+  }
+  void retain(int64_t page) {
+    if (++users[page] == 1)
+      countViewed(bytesOf(page));
+  }
+  void release(int64_t page) {
+    if (--users[page] > 0)
+      return;
+    users.erase(page);
+    madvise(const_cast<std::byte *>(data) + page, bytesOf(page), MADV_DONTNEED);
+    countViewed(-bytesOf(page));
+  }
+
+  std::mutex mutex;
+  std::map<int64_t, int64_t> users; ///< of pages that count: how many views, and whether it is left over
+  int64_t leftOver = -1;
 };
 
 absl::StatusOr<std::shared_ptr<PeerMemory::MappedFile>> PeerMemory::MappedFile::open(int64_t process,
@@ -156,7 +202,7 @@ absl::Status PeerMemory::recognize(int64_t rank, uint64_t expected) {
   if (!place.ok())
     return place.status();
   uint64_t found = 0;
-  std::memcpy(&found, place->get(), kMarkBytes);
+  std::memcpy(&found, (*place)->data(), kMarkBytes);
   return found == expected ? absl::OkStatus() : absl::UnavailableError("another process has its number");
 }
 
@@ -199,8 +245,8 @@ absl::Status PeerMemory::compareNotes(Communicator &ranks) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const std::byte>> PeerMemory::view(int64_t rank, const SharedPlace &place,
-                                                                  int64_t bytes) {
+absl::StatusOr<std::unique_ptr<PeerMemory::View>> PeerMemory::view(int64_t rank, const SharedPlace &place,
+                                                                   int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<MappedFile> &file = views[{rank, place.identity}];
   if (!file) {
@@ -211,8 +257,22 @@ absl::StatusOr<std::shared_ptr<const std::byte>> PeerMemory::view(int64_t rank, 
     }
     file = *std::move(opened);
   }
-  return std::shared_ptr<const std::byte>(
-      file->data + place.offset, [file = file, place, bytes](const std::byte *) { file->leave(place.offset, bytes); });
+  return std::make_unique<View>(file, place.offset, bytes);
+}
+
+PeerMemory::View::View(std::shared_ptr<MappedFile> file, int64_t offset, int64_t bytes)
+    : file(std::move(file)), offset(offset), bytes(bytes) {}
+
+PeerMemory::View::~View() {
+  if (isRead)
+    file->leave(offset, bytes);
+}
+
+const std::byte *PeerMemory::View::data() {
+  if (!isRead)
+    file->enter(offset, bytes);
+  isRead = true;
+  return file->data + offset;
 }
 
 } // namespace splitcast::runtime

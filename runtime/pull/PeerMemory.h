@@ -17,8 +17,35 @@
 
 namespace splitcast::runtime {
 
+/// Of other ranks, mapped and read by this process, in bytes: now, and at most at a time. The system counts it as
+/// memory of this process, too. Of huge pages that were read in part, all.
+struct ViewedMemory {
+  int64_t bytes = 0, most = 0;
+};
+ViewedMemory viewedMemory();
+/// From now on `most` counts what comes.
+void restartViewedMemory();
+
 class PeerMemory {
+  struct MappedFile;
+
 public:
+  /// Bytes of another rank, which may be read while it lives.
+  class View {
+  public:
+    View(std::shared_ptr<MappedFile> file, int64_t offset, int64_t bytes);
+    ~View();
+    View(const View &) = delete;
+    View &operator=(const View &) = delete;
+    /// From the first call on its pages count as this process's, and the last 2 MiB of a file that were read.
+    const std::byte *data();
+
+  private:
+    std::shared_ptr<MappedFile> file;
+    int64_t offset, bytes;
+    bool isRead = false;
+  };
+
   /// All ranks call it at the same point. Who does not want it neither reads nor is read.
   ///   Errors  those of Communicator::exchange.
   static absl::StatusOr<std::shared_ptr<PeerMemory>> connect(Communicator &ranks, bool isWanted);
@@ -34,11 +61,10 @@ public:
   /// Where this rank's tensors are to lie: shared, if any other reads it.
   const std::shared_ptr<HostMemory> &memory() const { return own; }
 
-  /// `bytes` of a rank that this one reads, for as long as the pointer lives. The file is mapped when it is first asked
-  /// for, and stays so until this rank releases memory itself. Its pages count as this process's while they are viewed,
-  /// and the last 2 MiB that were.
+  /// Of a rank that this one reads. The file is mapped when it is first asked for, and stays so until this rank
+  /// releases memory itself.
   ///   Errors  Unavailable: that process is gone, or has released that memory. ResourceExhausted: this one has no room.
-  absl::StatusOr<std::shared_ptr<const std::byte>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
+  absl::StatusOr<std::unique_ptr<View>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
 
 private:
   struct Peer {
@@ -46,7 +72,6 @@ private:
     SharedPlace mark; ///< where it keeps a number drawn at random
     bool isRead = false, isReader = false;
   };
-  struct MappedFile;
 
   PeerMemory();
   absl::Status introduce(Communicator &ranks, bool isWanted);

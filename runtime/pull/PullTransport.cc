@@ -96,7 +96,7 @@ public:
     return true;
   }
 
-  const std::byte *data() const override { return lying ? lying.get() : room.data; }
+  const std::byte *data() const override { return lying ? lying->data() : room.data; }
 
   void release() override {
     state = State::Done;
@@ -209,7 +209,7 @@ private:
   absl::Time failedAt = absl::InfiniteFuture(); ///< the first time
   std::unique_ptr<Message> underWay;            ///< the offer, the contents, or the answer
   std::vector<std::byte> unwanted;
-  std::shared_ptr<const std::byte> lying; ///< the contents, where the sender has them; null: they are in `room`
+  std::unique_ptr<PeerMemory::View> lying; ///< the contents, where the sender has them; null: they are in `room`
   absl::Status answerFailure;
 };
 

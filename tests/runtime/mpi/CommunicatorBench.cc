@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <mpi.h>
 
@@ -30,6 +31,8 @@ constexpr int kRepeats = 20;
 /// Touched, so that no collective meets pages that are not there.
 Buffer allocate(HostMemory &memory, int64_t bytes) {
   Buffer buffer = *memory.allocate(bytes);
+  if (!memory.populate(buffer).ok())
+    std::abort();
   std::fill_n(reinterpret_cast<float *>(buffer.data), bytes / 4, 1.0f);
   return buffer;
 }

@@ -53,6 +53,18 @@ TEST(HostMemory, IsAlignedAndZeroAtFirst) {
   }
 }
 
+TEST(HostMemory, PopulatingKeepsWhatIsThere) {
+  for (const HostMemoryOptions &options : {HostMemoryOptions(), shared()}) {
+    HostMemory memory(options);
+    const Buffer buffer = *memory.allocate(5 * kMegabyte + 1);
+    for (int64_t at = 0; at < buffer.bytes; at += kMegabyte)
+      buffer.data[at] = std::byte(at / kMegabyte + 1);
+    ASSERT_EQ(memory.populate(buffer), absl::OkStatus());
+    for (int64_t at = 0; at < buffer.bytes; ++at)
+      ASSERT_EQ(buffer.data[at], at % kMegabyte ? std::byte{0} : std::byte(at / kMegabyte + 1)) << at;
+  }
+}
+
 TEST(HostMemory, PrivateMemoryIsNotFound) {
   HostMemoryOptions guarded = shared();
   guarded.guardPages = true;
@@ -136,6 +148,7 @@ protected:
 
 TEST_F(TwoRanks, PagesCountWhileTheyAreViewed) {
   const Buffer buffer = *ranks[1]->memory()->allocate(64 * kMegabyte);
+  ASSERT_EQ(ranks[1]->memory()->populate(buffer), absl::OkStatus());
   std::memset(buffer.data, 3, buffer.bytes);
   const int64_t own = mappedBytes();
   int64_t most = 0;
@@ -143,11 +156,13 @@ TEST_F(TwoRanks, PagesCountWhileTheyAreViewed) {
     auto view = ranks[0]->view(1, *ranks[1]->memory()->find(buffer.data + at, kMegabyte), kMegabyte);
     ASSERT_TRUE(view.ok()) << view.status();
     for (int64_t i = 0; i < kMegabyte; i += 1000)
-      ASSERT_EQ(view->get()[i], std::byte{3});
+      ASSERT_EQ((*view)->data()[i], std::byte{3});
     most = std::max(most, mappedBytes() - own);
+    EXPECT_GE(viewedMemory().bytes, mappedBytes() - own);
   }
   EXPECT_GE(most, kMegabyte);
   EXPECT_LE(most, 4 * kMegabyte);
+  EXPECT_LE(viewedMemory().most, 4 * kMegabyte);
   EXPECT_LE(mappedBytes() - own, 2 * kMegabyte);
 }
 
@@ -160,7 +175,7 @@ TEST_F(TwoRanks, ReleasedMemoryGoes) {
   auto view = *ranks[0]->view(1, place, buffer.bytes);
   theirs.release(buffer);
   ranks[0]->memory()->release(own);
-  EXPECT_EQ(view.get()[8 * kMegabyte - 1], std::byte{5});
+  EXPECT_EQ(view->data()[8 * kMegabyte - 1], std::byte{5});
   view.reset();
   EXPECT_EQ(mappedBytes(), 0);
   const absl::Status status = ranks[0]->view(1, place, buffer.bytes).status();
