@@ -107,15 +107,17 @@ absl::Status Lane::post(Transport &transport) {
     absl::StatusOr<std::unique_ptr<Reading>> reading =
         leavesThere ? transport.read(peerRank, tag, next.data, next.bytes)
                     : transport.Transport::read(peerRank, tag, next.data, next.bytes);
-    if (reading.ok())
-      readings.push_back(*std::move(reading));
-    return reading.status();
+    if (!reading.ok())
+      return reading.status();
+    readings.push_back(*std::move(reading));
+    return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<Message>> message = isReceive ? transport.receive(peerRank, tag, next.data, next.bytes)
                                                                : transport.send(peerRank, tag, next.data, next.bytes);
-  if (message.ok())
-    underWay.push_back(*std::move(message));
-  return message.status();
+  if (!message.ok())
+    return message.status();
+  underWay.push_back(*std::move(message));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Lane::advance(Transport &transport) {
