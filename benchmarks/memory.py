@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the peak memory that is predicted of the examples, and of modules with large inputs, with what the system counts.
 
-    python3 benchmarks/memory.py [--only=MODEL] [--stages=0,1,2,3] [--ranks=2,3]
+    python3 benchmarks/memory.py [--only=MODEL] [--stages=0,1,2,3] [--ranks=2,3] [--transports=messages,memory]
 
 Run from the root of the project, after `bazel build //examples/... //compiler/tools/...`. On 2 ranks tensors are split one by
 one, on other numbers by bucket; batches do not divide by 3. Each model runs as a user runs it, small and large: what the
@@ -9,11 +9,12 @@ high-water mark of each rank's process, without pages of files, rises by from th
 predicted peak of that rank rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The
 prediction is splitcast-opt's, of the module that the program itself wrote, and rank 0's must be what its --report says. To it
 comes what library calls hold on this processor, which no plan knows and rank 0 reports. What a rank maps of others to read it,
-some megabytes, the system counts as its own; ranks report the most they had mapped at a time.
+some megabytes, the system counts as its own; ranks report the most they had mapped at a time. Over messages they map nothing.
 
 Prints a table, and exits 1 when what a rank has less what was predicted is surely below LEAST_MB or above MOST_MB.
 """
 import argparse
+import itertools
 import os
 import re
 import sys
@@ -56,18 +57,19 @@ def parseArguments():
     parser.add_argument("--only", choices=[*EXAMPLES, *INPUTS], help="one model; all without it")
     parser.add_argument("--stages", default="0,1,2,3")
     parser.add_argument("--ranks", default="2,3")
+    parser.add_argument("--transports", default="messages,memory")
     return parser.parse_args()
 
 
 class Setting:
     """Where and how a model runs: programs, ranks, ZeRO."""
 
-    def __init__(self, arguments, directory, ranks, stage):
-        self.bin, self.directory, self.ranks, self.stage = arguments.bin, directory, ranks, stage
+    def __init__(self, arguments, directory, ranks, stage, transport):
+        self.bin, self.directory, self.ranks, self.transport = arguments.bin, directory, ranks, transport
         self.zero = f"stage={stage},strategy={'tensor' if ranks == 2 else 'bucket'}"
 
     def flags(self, steps):
-        return [f"--steps={steps}", f"--enable-zero={self.zero}", "--threads=1", "--report",
+        return [f"--steps={steps}", f"--enable-zero={self.zero}", "--threads=1", "--report", f"--transport={self.transport}",
                 f"--kernel-cache={self.directory}/kernels"]
 
     def predicted(self, module, rank):
@@ -161,22 +163,23 @@ def measureInputs(setting, name):
 def main():
     arguments = parseArguments()
     wrong = []
-    print("| model | ranks | stage | predicted peak with scratch, MB | counted | counted less predicted |\n|---|---|---|---|---|---|")
-    for name in [arguments.only] if arguments.only else [*EXAMPLES, *INPUTS]:
-        for ranks in map(int, arguments.ranks.split(",")):
-            for stage in map(int, arguments.stages.split(",")):
-                with tempfile.TemporaryDirectory() as directory:
-                    setting = Setting(arguments, directory, ranks, stage)
-                    large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
-                most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
-                # The peak itself, and the same with what the small model shows beside its own peak taken off.
-                row = [", ".join(f"{predicted:,.1f}" for predicted, _, _ in large),
-                       ", ".join(f"{predicted + least:,.1f}" for (predicted, _, _), (least, _) in zip(large, rises)),
-                       ", ".join(f"{least:+.1f} to {atMost:+.1f}" for least, atMost in rises)]
-                print(f"| {name} | {ranks} | {stage} | {' | '.join(row)} |", flush=True)
-                wrong += [f"{name} on {ranks} ranks at stage {stage}: rank {rank} has {least:+.1f} to {atMost:+.1f} MB, where "
-                          f"{LEAST_MB} to {most:+} are allowed; look for what is held and not reported, or reported and not "
-                          "held" for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
+    print("| model | ranks | stage | transport | predicted peak with scratch, MB | counted | counted less predicted |\n"
+          "|---|---|---|---|---|---|---|")
+    names = [arguments.only] if arguments.only else [*EXAMPLES, *INPUTS]
+    for name, ranks, stage, transport in itertools.product(names, arguments.ranks.split(","), arguments.stages.split(","),
+                                                           arguments.transports.split(",")):
+        with tempfile.TemporaryDirectory() as directory:
+            setting = Setting(arguments, directory, int(ranks), int(stage), transport)
+            large, rises = (measureExample if name in EXAMPLES else measureInputs)(setting, name)
+        most = MOST_MB_OF_PRODUCTS if name in LARGE_PRODUCTS else MOST_MB
+        # The peak itself, and the same with what the small model shows beside its own peak taken off.
+        row = [", ".join(f"{predicted:,.1f}" for predicted, _, _ in large),
+               ", ".join(f"{predicted + least:,.1f}" for (predicted, _, _), (least, _) in zip(large, rises)),
+               ", ".join(f"{least:+.1f}" if least == atMost else f"{least:+.1f} to {atMost:+.1f}" for least, atMost in rises)]
+        print(f"| {name} | {ranks} | {stage} | {transport} | {' | '.join(row)} |", flush=True)
+        wrong += [f"{name} on {ranks} ranks at stage {stage} over {transport}: rank {rank} has {least:+.1f} to {atMost:+.1f} "
+                  f"MB, where {LEAST_MB} to {most:+} are allowed; look for what is held and not reported, or reported and not "
+                  "held" for rank, (least, atMost) in enumerate(rises) if not (LEAST_MB <= atMost and least <= most)]
     for text in wrong:
         print(f"memory: error: {text}", file=sys.stderr)
     return 1 if wrong else 0

@@ -85,8 +85,7 @@ private:
   Device &device;
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
-  std::vector<Buffer>
-      untouched; ///< spaces that get their pages when a plan first runs: what compiling took is free then
+  std::vector<Buffer> untouched; ///< get their pages when a plan first runs: what compiling took is free then
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;
