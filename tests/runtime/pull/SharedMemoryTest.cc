@@ -180,6 +180,12 @@ TEST_F(TwoRanks, ReleasedMemoryGoes) {
   EXPECT_EQ(mappedBytes(), 0);
   const absl::Status status = ranks[0]->view(1, place, buffer.bytes).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  // Other memory of that length, under the descriptor's number.
+  const Buffer next = *theirs.allocate(buffer.bytes);
+  ASSERT_EQ(theirs.find(next.data, next.bytes)->file, place.file);
+  const absl::Status other = ranks[0]->view(1, place, buffer.bytes).status();
+  EXPECT_TRUE(absl::IsUnavailable(other)) << other;
+  EXPECT_NE(other.message().find("another file by now"), absl::string_view::npos) << other;
 }
 
 /// With a transport for each rank, which one thread drives in turns.
