@@ -1,5 +1,7 @@
 #include "tests/examples/Job.h"
 
+#include "tests/runtime/mpi/SessionDirectory.h"
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -68,7 +70,7 @@ std::vector<std::string> rankCommand(const Job &job, const std::string &notes, s
   return words;
 }
 
-std::vector<std::string> launcherCommand(const Job &job, const std::string &notes) {
+std::vector<std::string> launcherCommand(const Job &job, const std::string &notes, const std::string &session) {
   if (job.ranks == 0)
     return rankCommand(job, notes, 0);
   if (job.byVariables) {
@@ -80,9 +82,11 @@ std::vector<std::string> launcherCommand(const Job &job, const std::string &note
   }
   // Ranks may outnumber the processors, and then have to give way to each other.
   std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
-  auto addOption = [&](const char *name, const char *value) { words.insert(words.end(), {"--mca", name, value}); };
+  auto addOption = [&](const char *name, const std::string &value) {
+    words.insert(words.end(), {"--mca", name, value});
+  };
   addOption("mpi_yield_when_idle", "1");
-  addOption("orte_tmpdir_base", "/tmp");
+  addOption("orte_tmpdir_base", session);
   addOption("btl_base_warn_component_unused", "0");
   const int64_t ranksPerCommand = job.commands.size() == 1 ? job.ranks : 1;
   for (size_t i = 0; i < job.commands.size(); ++i) {
@@ -147,11 +151,12 @@ std::string JobResult::describe() const {
 
 JobResult runJob(const Job &job) {
   std::string notes = makeDirectory();
+  SessionDirectory session;
   JobResult result;
   auto begin = std::chrono::steady_clock::now();
   pid_t child = fork();
   if (child == 0)
-    execute(launcherCommand(job, notes), notes + "/launcher");
+    execute(launcherCommand(job, notes, session.path()), notes + "/launcher");
   if (child > 0)
     result.exitStatus = waitOrKill(child, job, notes);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -1,5 +1,7 @@
 #include "tests/runtime/mpi/Mpirun.h"
 
+#include "tests/runtime/mpi/SessionDirectory.h"
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -53,6 +55,7 @@ int waitOrKill(pid_t child, double limitSeconds) {
 
 MpirunResult runUnderMpirun(int64_t ranks, const std::vector<std::string> &arguments, double limitSeconds) {
   std::string outputPath = makeTestDirectory() + "/output";
+  SessionDirectory session;
   // Ranks may outnumber the processors, and then have to give way to each other.
   std::vector<std::string> command = {"mpirun",
                                       "--allow-run-as-root",
@@ -62,7 +65,7 @@ MpirunResult runUnderMpirun(int64_t ranks, const std::vector<std::string> &argum
                                       "1",
                                       "--mca",
                                       "orte_tmpdir_base",
-                                      "/tmp",
+                                      session.path(),
                                       "--mca",
                                       "btl_base_warn_component_unused",
                                       "0",
