@@ -3,6 +3,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/Places.h"
 #include "passes/local/Passes.h"
+#include "passes/plan/Passes.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/IR/Diagnostics.h"
@@ -76,6 +77,16 @@ absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const Compile
   if (!status.ok())
     return status;
   return std::move(*local);
+}
+
+absl::Status shareStorages(ModuleOp plans, const std::vector<std::string> &storages) {
+  if (storages.empty())
+    return absl::OkStatus();
+  return runPipeline(plans, "the plan cannot be shared", [&](OpPassManager &manager) {
+    ShareGathersPassOptions options;
+    options.storages = storages;
+    manager.addPass(createShareGathersPass(options));
+  });
 }
 
 } // namespace splitcast

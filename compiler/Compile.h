@@ -8,6 +8,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <string>
+#include <vector>
+
 namespace splitcast {
 
 struct CompileOptions {
@@ -25,6 +28,11 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileGlobal(mlir::ModuleOp s
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compilePlan(mlir::ModuleOp global, const CompileOptions &options,
                                                               int64_t rank);
+
+/// Of a plan, puts these storages, of which all ranks of a group find that they may have one copy
+/// (exec::sharedStoragesOf), into spaces that they share.
+///   Errors  InvalidArgument, with the compiler's diagnostics.
+absl::Status shareStorages(mlir::ModuleOp plans, const std::vector<std::string> &storages);
 
 } // namespace splitcast
 

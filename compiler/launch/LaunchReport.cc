@@ -110,6 +110,11 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
   if (session.scratchBytes() > 0)
     absl::StrAppend(&text, "scratch of library calls, as this processor has it, beside the peaks: ",
                     megabytes(session.scratchBytes()), "\n");
+  if (session.sharedBytes() > 0)
+    absl::StrAppend(&text, "of what is persistent, all ranks of a group have one copy, which counts in each: ",
+                    megabytes(session.sharedBytes()), "\n");
+  if (const std::string why = session.whyNotShared(); !why.empty())
+    absl::StrAppend(&text, "each rank has a copy of its own of what is gathered in place: ", why, "\n");
   if (!session.functions().empty()) // what lies at rest, all functions share
     if (MemoryReport memory = session.memoryReport(session.functions().front()); memory.hasSeveralPolicies())
       absl::StrAppend(&text, groupsText(memory));

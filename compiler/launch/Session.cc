@@ -1,4 +1,5 @@
 #include "compiler/launch/Session.h"
+#include "compiler/launch/AgreeOnStorages.h"
 
 #include "compiler/launch/Alike.h"
 
@@ -147,8 +148,16 @@ public:
     endPhase(seconds.plan);
     if (absl::Status status = compareCollectives(*plans, communicator); !status.ok())
       return status;
+    if (absl::Status status = share(); !status.ok())
+      return status;
     endPhase(seconds.ranks);
     return bind(options);
+  }
+
+  /// Of what ranks gather, those of a machine have one copy where all find that they may.
+  absl::Status share() {
+    absl::StatusOr<std::vector<std::string>> storages = agreeOnStorages(*plans, communicator);
+    return storages.ok() ? shareStorages(*plans, *storages) : storages.status();
   }
 
   absl::Status bind(const SessionOptions &options) {
@@ -161,7 +170,7 @@ public:
     endPhase(seconds.kernels);
     memory.emplace(*plans);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
-        runtime::Variables::create(*plans, device, communicator, executor->space(exec::kPersistentName));
+        runtime::Variables::create(*plans, device, communicator, *executor);
     if (!made.ok())
       return made.status();
     state = std::move(*made);
@@ -252,7 +261,8 @@ public:
   absl::Status writePieces(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     kept.forget();
-    return info.ok() ? state->writePieces(**info, data) : info.status();
+    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
+    return status.ok() ? state->writePieces(**info, data) : status;
   }
   absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
@@ -261,7 +271,8 @@ public:
   absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     kept.forget();
-    return info.ok() ? state->writeElements(**info, elements, data) : info.status();
+    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
+    return status.ok() ? state->writeElements(**info, elements, data) : status;
   }
   absl::Status readVariable(const std::string &name, void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
@@ -270,7 +281,12 @@ public:
   absl::Status writeVariable(const std::string &name, const void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     kept.forget();
-    return info.ok() ? state->writeWhole(**info, data) : info.status();
+    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
+    return status.ok() ? state->writeWhole(**info, data) : status;
+  }
+  /// Another rank may still run what it called last, and read what is written, of which there may be one copy.
+  absl::Status awaitReaders(const std::string &variable) {
+    return communicator.barrier({absl::StrCat("writing @", variable)});
   }
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
   absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) override {
@@ -326,6 +342,8 @@ public:
 
   //--- Reports ------------------------------------------------------------------------------------------------------//
 
+  int64_t sharedBytes() const override { return executor->sharedBytes(); }
+  std::string whyNotShared() const override { return executor->whyNotShared(); }
   MemoryReport memoryReport(const std::string &name) const override {
     absl::StatusOr<const Function *> function = find(name);
     if (!function.ok())

@@ -104,7 +104,8 @@ public:
   /// All but what is carried from one run of a schedule to the next.
   virtual std::vector<Variable> variables() const = 0;
 
-  /// This rank's pieces, in their local order. Every rank calls writePieces. NotFound: no such variable.
+  /// This rank's pieces, in their local order. Every rank calls writePieces at the same point. NotFound: no such
+  /// variable.
   virtual absl::Status readPieces(const std::string &name, void *data) = 0;
   virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
   /// Only these elements of the pieces: who goes through all of them in parts never holds a variable twice.
@@ -119,13 +120,14 @@ public:
   /// and `to`; it ends with an error on all of them where it does on one.
   using PartVisitor = absl::FunctionRef<absl::Status(const sbp::Interval &elements, const void *data)>;
   virtual absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) = 0;
-  /// Sets elements of the whole variable; every rank gives the same.
+  /// Sets elements of the whole variable; every rank gives the same, at the same point, and so not where another of
+  /// these functions visits. For all of a variable takeVariables waits less.
   virtual absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) = 0;
 
   /// The whole variable (every rank gets it; every rank calls this). For small variables and tests: a rank holds it
   /// all.
   virtual absl::Status readVariable(const std::string &name, void *data) = 0;
-  /// Sets the whole variable; every rank gives the same data.
+  /// Sets the whole variable; every rank gives the same data, at the same point.
   virtual absl::Status writeVariable(const std::string &name, const void *data) = 0;
 
   /// Whole variables to and from one safetensors file; each rank moves only its own pieces. Saving writes a new file
@@ -158,6 +160,11 @@ public:
   };
   virtual CompileSeconds compileSeconds() const = 0;
 
+  /// Bytes of what is persistent that all ranks of a group have one copy of; they count in the peak of each.
+  virtual int64_t sharedBytes() const = 0;
+  /// Why ranks have a copy each of what they could have one of, for a person; empty: they do not, or have no memory in
+  /// common.
+  virtual std::string whyNotShared() const = 0;
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;
   /// Beside the predicted peak, of all functions: Device::scratchBytes.

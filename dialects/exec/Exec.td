@@ -6,7 +6,8 @@
 // Not yet   the addresses that spaces begin at.
 //
 // A module declares its spaces, and ranges name them. One that is kept is shared by all functions and has the variables;
-// another belongs to one run of one function, and the next may overwrite it. The peak is the bytes of all.
+// another belongs to one run of one function, and the next may overwrite it. The peak is the bytes of all. Ranks of a
+// machine may have one copy of a space that is shared.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_EXEC_TD
@@ -159,19 +160,31 @@ def Exec_CheckIndicesAttr : Exec_CallAttr<"CheckIndices", "check_indices"> {
 // Ops
 //===----------------------------------------------------------------------===//
 
-def Exec_SpaceOp : Exec_Op<"space", [Symbol]> {
+def Exec_SpaceOp : Exec_Op<"space", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Memory of the device that plans work in";
   let description = [{
     ```mlir
     exec.space @persistent 256 bytes kept
     exec.space @arena 1024 bytes
+    exec.space @shared_dp 128 bytes kept shared by @dp
     ```
     What lies in a space that is `kept` outlives a step: variables, which all functions of the module share. Any other belongs to one step,
     a run of a plan or of a schedule of several; it is as large as the one that needs most of it.
+    Ranks of a group that have memory in common may have one copy of a space `shared by` it: storages that they gather. Each writes
+    its own block there, and an all-gather moves nothing: it is over when all ranks have begun it. Ranks that have none in common have a copy each.
     - C1: The bytes are not negative.
+    - C2: What is shared is kept, and the module has the group.
+    - C3: In a shared space lie storages that all-gathers of its group, on one stream, fill as a whole, each with the same blocks; no other
+      collective uses them.
+    - C4: Nothing is written there but this rank's blocks, by no input either; and a plan that writes one gathers it behind that.
+    - C5: Between the write and the end of the gather nothing but this rank's block is read.
+    - C6: Ranks meet between the last read and the write: in a collective of the group of which each has a block that is not empty, so that none has
+      ended it before all have started it. The first that starts behind the last read has been waited for when this rank writes, and when
+      the gather starts. So no rank overwrites what another still reads.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$bytes, UnitAttr:$kept);
-  let assemblyFormat = "$sym_name $bytes `bytes` (`kept` $kept^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, I64Attr:$bytes, UnitAttr:$kept,
+                   OptionalAttr<FlatSymbolRefAttr>:$group);
+  let assemblyFormat = "$sym_name $bytes `bytes` (`kept` $kept^)? (`shared` `by` $group^)? attr-dict";
   let hasVerifier = 1;
 }
 

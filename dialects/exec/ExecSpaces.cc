@@ -1,5 +1,6 @@
 // Where ranges lie: the spaces that a module declares.
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/StorageMembers.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
@@ -78,7 +79,20 @@ LogicalResult SpaceOp::verify() {
   if (static_cast<int64_t>(getBytes()) < 0)
     return emitOpError() << "@" << getSymName() << " has " << static_cast<int64_t>(getBytes())
                          << " bytes; no space has fewer than 0";
+  if (getGroup() && !getKept())
+    return emitOpError() << "@" << getSymName() << " is shared by @" << *getGroup()
+                         << ", but not kept; only what is kept can be shared";
   return success();
+}
+
+LogicalResult SpaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getGroup())
+    return success();
+  if (!symbols.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr()))
+    return emitOpError() << "@" << getSymName() << " is shared by @" << *getGroup()
+                         << ", but the module has no such exec.group; declare it";
+  auto module = dyn_cast_or_null<ModuleOp>((*this)->getParentOp());
+  return module ? verifySharedSpace(*this, module) : success();
 }
 
 /// C4: each member's piece has room of its own.

@@ -404,7 +404,7 @@ struct LowerToExec : splitcast::impl::LowerToExecPassBase<LowerToExec> {
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     auto declare = [&](StringRef name, int64_t bytes, bool isKept) {
       b.create<exec::SpaceOp>(module.getLoc(), b.getStringAttr(name), nullptr, b.getI64IntegerAttr(bytes),
-                              isKept ? b.getUnitAttr() : UnitAttr());
+                              isKept ? b.getUnitAttr() : UnitAttr(), FlatSymbolRefAttr());
     };
     declare(exec::kPersistentName, persistentBytes, true);
     declare(exec::kArenaName, arenaBytes, false);

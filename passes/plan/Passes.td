@@ -21,6 +21,22 @@ def LowerToExecPass : Pass<"exec-lower", "mlir::ModuleOp"> {
                            "mlir::tensor::TensorDialect", "mlir::math::MathDialect", "mlir::gpu::GPUDialect"];
 }
 
+def ShareGathersPass : Pass<"exec-share-gathers", "mlir::ModuleOp"> {
+  let summary = "Puts storages that all-gathers fill into spaces of which ranks of a machine may have one copy";
+  let description = [{
+    Only on CPUs, and only storages of which no rank overwrites what another may still read (SharedStorages.h): at stages 1 and 2 of ZeRO
+    those of all buckets that are gathered when they have been updated. From tests/passes/plan/share_gathers_example.mlir:
+    ```mlir
+    exec.storage @w : tensor<8xf32> in <persistent, 0, 32> holds [] at []    // before
+    exec.storage @w : tensor<8xf32> in <shared_dp, 0, 32> holds [] at []     // after
+    ```
+    Ranks differ in what they read of their own blocks, and in what is empty: only what all ranks of a group find they may share is to be named
+    in `storages`, as a session does.
+    - C1: What the plans use of the persistent space lies in storages.
+  }];
+  let options = [ListOption<"storages", "storages", "std::string", "only these; none named: all that this rank finds">];
+}
+
 def ReportPass : Pass<"exec-report", "mlir::ModuleOp"> {
   let summary = "Prints what each function will cost: memory and communication of this rank";
   let description = [{

@@ -30,6 +30,7 @@
 #include "dialects/ccl/algebra/Collective.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/api/SharedMemory.h"
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -112,6 +113,15 @@ public:
   /// ranks begin at the same offset of it. Null: nothing is gained here.
   virtual absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                        const CallSite &site) {
+    return nullptr;
+  }
+
+  /// Zeroed memory of which all ranks have one copy; null, on all of them: they have none in common. An all-gather
+  /// whose data begins at the same offset of it on all ranks moves nothing there: it is over when all have started it,
+  /// each with its block written. No other collective works there. Every rank calls it at the same point; what it
+  /// returns ends before the communicator.
+  ///   Errors  ResourceExhausted, on all of them: a rank, named, could not map it; the communicator lives.
+  virtual absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) {
     return nullptr;
   }
 

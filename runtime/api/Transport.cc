@@ -34,4 +34,10 @@ absl::StatusOr<std::unique_ptr<Reading>> Transport::read(int64_t from, int tag, 
   return std::make_unique<ReceivedReading>(*std::move(received), room);
 }
 
+absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::createShared(int64_t, std::string &) { return nullptr; }
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::joinShared(int64_t, const std::string &, int64_t) {
+  return absl::UnavailableError("ranks of this transport have no memory in common");
+}
+
 } // namespace splitcast::runtime

@@ -7,11 +7,14 @@
 #ifndef SPLITCAST_RUNTIME_API_TRANSPORT_H
 #define SPLITCAST_RUNTIME_API_TRANSPORT_H
 
+#include "runtime/api/SharedMemory.h"
+
 #include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace splitcast::runtime {
@@ -46,6 +49,13 @@ public:
   /// As receive, save that the bytes may be left where their sender has them, which is then not done before they are
   /// released. `room` is where they go if not; borrowed until the message is done.
   virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
+  /// Zeroed memory that other ranks join by `place`, a text that this sets; null: not all could.
+  ///   Errors  ResourceExhausted: the system has not so much.
+  virtual absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place);
+  /// As many bytes, which `owner` has created there.
+  ///   Errors  Unavailable: they cannot be had. ResourceExhausted: the system has not so much.
+  virtual absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
+                                                                   int64_t bytes);
   /// Not OK once this process was told to end (SIGTERM, SIGINT) or the transport is lost: waits end with this status.
   virtual absl::Status health() = 0;
   /// A transport of some of these ranks, numbered in this order, whose messages never mix with those of this one. Every

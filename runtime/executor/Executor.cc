@@ -1,10 +1,14 @@
 #include "runtime/executor/Executor.h"
 
+#include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/executor/StoredType.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "llvm/Support/xxhash.h"
 
 namespace splitcast::runtime {
 
@@ -39,12 +43,14 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
   // Kernels first: what compiling them takes is free again when the spaces are touched.
   if (absl::Status status = executor->loadKernels(plans); !status.ok())
     return status;
-  if (absl::Status status = executor->allocate(plans); !status.ok())
-    return status;
   absl::StatusOr<std::unique_ptr<Groups>> groups = Groups::create(plans, communicator);
   if (!groups.ok())
     return groups.status();
   executor->groups = *std::move(groups);
+  if (absl::Status status = executor->share(plans, communicator); !status.ok())
+    return status;
+  if (absl::Status status = executor->allocate(plans); !status.ok())
+    return status;
   for (auto plan : plans.getOps<exec::PlanOp>())
     if (absl::Status status = executor->bindPlan(plan); !status.ok())
       return status;
@@ -60,29 +66,124 @@ Executor::~Executor() {
   launchables.clear();
   registrations.clear();
   for (auto &space : spaces)
-    device.release(space.second);
+    if (shared.count(space.first()) == 0)
+      device.release(space.second);
+  shared.clear();
+}
+
+namespace {
+
+/// A space that ranks may share.
+struct Sharing {
+  exec::SpaceOp space;
+  exec::CollectiveOp gather; ///< one that fills a part of it
+  std::string text;          ///< what must be the same on all that have one copy: what lies where, and where they meet
+  bool hasFault = false;
+};
+
+/// In an order that is the same on all ranks.
+using Sharings = std::map<std::pair<GroupOnStream, std::string>, Sharing>;
+
+Sharings sharingsOf(mlir::ModuleOp plans, Groups &groups) {
+  Sharings sharings;
+  const exec::Spaces spaces(plans);
+  for (const exec::SharedStorage &storage : exec::sharedStoragesOf(plans)) {
+    exec::CollectiveOp gather = storage.gather;
+    exec::SpaceOp space = spaces.of(gather.getData());
+    if (!space.getGroup())
+      continue;
+    Sharing &sharing = sharings[{groups.keyOf(gather), space.getSymName().str()}];
+    sharing.space = space;
+    sharing.gather = gather;
+    sharing.hasFault |= storage.faulty != nullptr;
+    absl::StrAppend(&sharing.text, gather.getData().getOffset(), " ", exec::lineOf(storage), "\n");
+  }
+  return sharings;
+}
+
+/// A number of all that ranks must have alike.
+std::string tokenOf(const Sharings::value_type &sharing) {
+  const auto &[stream, ranks] = sharing.first.first;
+  exec::SpaceOp space = sharing.second.space;
+  const std::string text = absl::StrCat(stream, ":", absl::StrJoin(ranks, ","), " ", sharing.first.second, " ",
+                                        space.getBytes(), "\n", sharing.second.text);
+  return sharing.second.hasFault ? "" : absl::StrCat(absl::Hex(llvm::xxh3_64bits(text)));
+}
+
+} // namespace
+
+// Whether all members of a group want it alike is known to all before any asks its group: none waits in vain.
+absl::Status Executor::share(mlir::ModuleOp plans, Communicator &root) {
+  const Sharings sharings = sharingsOf(plans, *groups);
+  std::vector<std::string> tokens;
+  for (const auto &sharing : sharings)
+    tokens.push_back(tokenOf(sharing));
+  absl::StatusOr<std::vector<std::string>> texts =
+      root.exchange(absl::StrJoin(tokens, " "), {"spaces that ranks share"});
+  if (!texts.ok())
+    return texts.status();
+  std::vector<std::set<std::string>> byRank;
+  for (const std::string &text : *texts)
+    byRank.push_back(absl::StrSplit(text, ' ', absl::SkipEmpty()));
+  auto token = tokens.begin();
+  for (const auto &sharing : sharings) {
+    const std::string &mine = *token++;
+    const std::vector<int64_t> &ranks = sharing.first.first.second;
+    if (std::all_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return byRank[rank].count(mine) > 0; }))
+      if (absl::Status status = share(sharing.second.space, *groups->communicatorOf(sharing.second.gather));
+          !status.ok())
+        return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::share(exec::SpaceOp space, Communicator &group) {
+  const std::string name = space.getSymName().str();
+  auto made = group.shareMemory(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes),
+                                {absl::StrCat("sharing space @", name)});
+  if (absl::IsResourceExhausted(made.status())) {
+    notShared = std::string(made.status().message());
+    return absl::OkStatus();
+  }
+  if (!made.ok() || !*made)
+    return made.status();
+  spaces[name] = (*made)->buffer();
+  shared[name] = *std::move(made);
+  return absl::OkStatus();
+}
+
+int64_t Executor::sharedBytes() const {
+  int64_t bytes = 0;
+  for (const auto &space : shared)
+    bytes += space.second->buffer().bytes;
+  return bytes;
 }
 
 absl::Status Executor::allocate(mlir::ModuleOp plans) {
   absl::StatusOr<Stream *> stream = streamOf("compute");
   if (!stream.ok())
     return stream.status();
-  for (auto space : plans.getOps<exec::SpaceOp>()) {
-    absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes));
-    if (!allocated.ok())
-      return allocated.status();
-    spaces[space.getSymName()] = *allocated;
-    if (!space.getKept()) {
-      untouched.push_back(*allocated);
-      continue;
-    }
-    absl::Status status = device.populate(*allocated);
-    if (status.ok())
-      status = device.clear(*allocated, **stream);
-    if (!status.ok())
-      return status;
-  }
+  for (auto space : plans.getOps<exec::SpaceOp>())
+    if (spaces.count(space.getSymName()) == 0)
+      if (absl::Status status = allocate(space); !status.ok())
+        return status;
   return (*stream)->synchronize(); // before the host writes there
+}
+
+absl::Status Executor::allocate(exec::SpaceOp space) {
+  absl::StatusOr<Stream *> stream = streamOf("compute");
+  if (!stream.ok())
+    return stream.status();
+  absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes));
+  if (!allocated.ok())
+    return allocated.status();
+  spaces[space.getSymName()] = *allocated;
+  if (!space.getKept()) {
+    untouched.push_back(*allocated);
+    return absl::OkStatus();
+  }
+  absl::Status status = device.populate(*allocated);
+  return status.ok() ? device.clear(*allocated, **stream) : status;
 }
 
 absl::Status Executor::loadKernels(mlir::ModuleOp plans) {

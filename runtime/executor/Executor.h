@@ -37,8 +37,8 @@ struct ExecutorObserver {
 
 class Executor {
 public:
-  /// `plans` is a module at the plan level; it is read here and no more. Allocates its spaces, and zeroes those that
-  /// are kept. Every rank of the communicator calls this at the same point.
+  /// `plans` is a module at the plan level; it is read here and no more. Allocates its spaces, one copy for ranks that
+  /// share one and can, and zeroes those that are kept. Every rank of the communicator calls this at the same point.
   ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks.
   static absl::StatusOr<std::unique_ptr<Executor>>
   bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
@@ -60,6 +60,10 @@ public:
   Buffer resolve(exec::RangeAttr range) const;
   /// All of a space. Requires that the module declares it.
   Buffer space(llvm::StringRef name) const { return spaces.lookup(name); }
+  /// Bytes of spaces that ranks have one copy of.
+  int64_t sharedBytes() const;
+  /// Why ranks that have memory in common do not have one copy of a space, for a person; empty: they do.
+  const std::string &whyNotShared() const { return notShared; }
 
 private:
   struct Step {
@@ -69,7 +73,10 @@ private:
 
   Executor(Device &device, ExecutorObserver *observer) : device(device), observer(observer) {}
 
+  absl::Status share(mlir::ModuleOp plans, Communicator &root);
+  absl::Status share(exec::SpaceOp space, Communicator &group);
   absl::Status allocate(mlir::ModuleOp plans);
+  absl::Status allocate(exec::SpaceOp space);
   absl::Status populate();
   absl::Status loadKernels(mlir::ModuleOp plans);
   absl::Status bindPlan(exec::PlanOp plan);
@@ -85,6 +92,8 @@ private:
   Device &device;
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
+  llvm::StringMap<std::unique_ptr<SharedMemory>> shared; ///< spaces that ranks have one copy of
+  std::string notShared;
   std::vector<Buffer> untouched; ///< get their pages when a plan first runs: what compiling took is free then
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;

@@ -37,6 +37,7 @@ public:
 
   /// Of a collective of these plans.
   exec::GroupOp groupOf(exec::CollectiveOp op) { return exec::groupOf(op, symbols); }
+  GroupOnStream keyOf(exec::CollectiveOp op);
   Communicator *communicatorOf(exec::CollectiveOp op);
 
   /// The root, then the others in the order in which they were made: the same on all ranks that share them.
@@ -45,7 +46,6 @@ public:
 private:
   explicit Groups(Communicator &root) : order({&root}) {}
 
-  GroupOnStream keyOf(exec::CollectiveOp op);
   absl::Status makeAll(const std::set<GroupOnStream> &groups);
 
   mlir::SymbolTableCollection symbols;

@@ -35,7 +35,7 @@ void place(VariableInfo &info, int64_t rank) {
   info.ownsPieces = sbp::ownsPiece(info.storage, at);
 }
 
-absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t offsetBytes) {
+absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank) {
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   if (!type.ok())
     return type.status();
@@ -46,7 +46,6 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
   info.placement = op.getLogical().getPlacement().toAlgebra();
   info.storage = op.getStorageOrLogical().toAlgebra();
   place(info, rank);
-  info.offsetBytes = offsetBytes;
   info.init = op.getInitAttr();
   info.isCarried = op.getCarried();
   info.isState = op.getStateOf().has_value();
@@ -59,21 +58,20 @@ absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank, int64_t of
 int64_t VariableInfo::pieceElements() const { return pieces.empty() ? 0 : pieces.back().local + pieces.back().count; }
 
 absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plans, Device &device,
-                                                             Communicator &communicator, Buffer persistent) {
-  std::unique_ptr<Variables> result(new Variables(device, communicator, persistent));
+                                                             Communicator &communicator, const Executor &executor) {
+  std::unique_ptr<Variables> result(new Variables(device, communicator));
+  const exec::Spaces spaces(plans);
   for (auto storage : plans.getOps<exec::StorageOp>()) {
-    if (storage.getRange().getSpace() == exec::kArenaName) // carried: no longer than a step
+    if (!spaces.keeps(storage.getRange())) // carried: no longer than a step
       continue;
-    if (storage.getRange().getSpace() != exec::kPersistentName)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the plan has storage @", storage.getSymName().str(), " in space @", storage.getRange().getSpace().str(),
-          ", but variables lie in @", exec::kPersistentName, "; put it there"));
+    const Buffer room = executor.resolve(storage.getRange());
     for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
       auto op = plans.lookupSymbol<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
-      int64_t at = storage.getRange().getOffset() + offset * sbp::elementBytes(op.getType());
-      absl::StatusOr<VariableInfo> info = infoOf(op, communicator.rank(), at);
+      absl::StatusOr<VariableInfo> info = infoOf(op, communicator.rank());
       if (!info.ok())
         return info.status();
+      const int64_t begin = offset * sbp::elementBytes(op.getType());
+      info->place = room.slice(begin, room.bytes - begin);
       result->variables.push_back(std::move(*info));
     }
   }
@@ -113,8 +111,8 @@ std::vector<VariableInfo> Variables::of(int64_t rank) const {
   return result;
 }
 
-Buffer Variables::pieceOf(const VariableInfo &variable) const {
-  return persistent.slice(variable.offsetBytes, variable.pieceElements() * bytesOf(variable.type));
+Buffer Variables::pieceOf(const VariableInfo &variable) {
+  return variable.place.slice(0, variable.pieceElements() * bytesOf(variable.type));
 }
 
 absl::Status Variables::readPieces(const VariableInfo &variable, void *data) {

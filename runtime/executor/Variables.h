@@ -1,6 +1,6 @@
 //===- Variables.h - Variables of a bound plan -------------------------------------------===//
 //
-// Where a rank's pieces of the variables lie in the persistent space; initializing, reading, writing, saving and
+// Where a rank's pieces of the variables lie in the spaces that are kept; initializing, reading, writing, saving and
 // loading them. No rank ever holds a whole variable, unless asked for one by name.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,7 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
+#include "runtime/executor/Executor.h"
 #include "runtime/executor/LoadedVariables.h"
 #include "runtime/executor/SaveVariables.h"
 #include "runtime/io/Renaming.h"
@@ -33,7 +34,7 @@ struct VariableInfo {
   int64_t position = 0;         ///< of this rank in the placement
   std::vector<sbp::Run> pieces; ///< of this rank; `local` counts from the first element of its piece
   bool ownsPieces = true;
-  int64_t offsetBytes = 0; ///< of the piece in the persistent space
+  Buffer place; ///< from this rank's piece to the end of its storage, of which other ranks may have the same copy
   mlir::Attribute init;
   bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
   bool isState = false;   ///< of an optimizer, for one variable
@@ -48,9 +49,9 @@ public:
   /// them twice.
   static constexpr int64_t kPartBytes = int64_t{1} << 20;
 
-  /// Borrows all; the persistent space is the executor's.
+  /// Borrows all; `executor` is bound to `plans`.
   static absl::StatusOr<std::unique_ptr<Variables>> create(mlir::ModuleOp plans, Device &device,
-                                                           Communicator &communicator, Buffer persistent);
+                                                           Communicator &communicator, const Executor &executor);
 
   const std::vector<VariableInfo> &all() const { return variables; }
   absl::StatusOr<const VariableInfo *> find(const std::string &name) const;
@@ -62,6 +63,8 @@ public:
   absl::Status readPieces(const VariableInfo &variable, void *data);
   /// Only these elements of the rank's pieces, in their local order.
   absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
+  /// This and what follows writes, on all ranks the same: they have met since any of them ran a plan, which may read
+  /// there, since they may share a copy.
   absl::Status writePieces(const VariableInfo &variable, const void *data);
   /// Those that are there, by name, where others come from; but counts and rates only if some state is there that they
   /// belong to. The names of all others are `kept`.
@@ -90,8 +93,7 @@ public:
   absl::StatusOr<LoadedVariables> loadKnown(const std::string &path);
 
 private:
-  Variables(Device &device, Communicator &communicator, Buffer persistent)
-      : device(device), communicator(communicator), persistent(persistent) {}
+  Variables(Device &device, Communicator &communicator) : device(device), communicator(communicator) {}
 
   /// A variable, and what a file calls it.
   struct Stored {
@@ -123,13 +125,12 @@ private:
   absl::Status savePieces(const VariableInfo &variable, SafetensorsWriter &writer);
 
   absl::Status initialize(const VariableInfo &variable, uint64_t seed);
-  Buffer pieceOf(const VariableInfo &variable) const;
+  static Buffer pieceOf(const VariableInfo &variable);
   /// The same status on every rank: the first rank's error, if any has one.
   absl::Status agree(const absl::Status &mine, const std::string &what);
 
   Device &device;
   Communicator &communicator;
-  Buffer persistent;
   std::vector<VariableInfo> variables;
   std::unique_ptr<char[]> snapshot; ///< of beginSave; null before the first
   bool isSaving = false;            ///< a PendingSave is there

@@ -106,6 +106,8 @@ int createFile(size_t bytes) {
 
 } // namespace
 
+bool populateFile(void *data, size_t bytes) { return getPages(static_cast<std::byte *>(data), bytes); }
+
 void *mapFile(int file, size_t bytes, int protection) {
   std::byte *address = reserve(bytes, protection);
   if (!address)

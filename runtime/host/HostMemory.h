@@ -76,6 +76,9 @@ private:
   std::map<const std::byte *, Mapping> mappings; ///< by the address that was given out
 };
 
+/// Gets memory that mapFile has mapped for writing its pages, as populate does. False: the system has not so much.
+bool populateFile(void *data, size_t bytes);
+
 /// Maps a file from its beginning, in such a place that huge pages fit; null: the system gave no room.
 void *mapFile(int file, size_t bytes, int protection);
 

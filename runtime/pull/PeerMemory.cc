@@ -62,6 +62,54 @@ bool hasAddresses() {
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
+/// All of a file that another process has open.
+absl::StatusOr<void *> mapFileOf(int64_t process, const SharedPlace &place, bool isWritten) {
+  const std::string path = absl::StrCat("/proc/", process, "/fd/", place.file);
+  const int file = open(path.c_str(), (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0)
+    return systemError(path);
+  // The number of a process that has ended, or of a file that it has closed, may be another's by now.
+  struct stat found{};
+  const bool isSame = fstat(file, &found) == 0 && found.st_ino == place.identity && found.st_size == place.fileBytes;
+  void *data = isSame ? mapFile(file, place.fileBytes, isWritten ? PROT_READ | PROT_WRITE : PROT_READ) : nullptr;
+  absl::Status failed = data     ? absl::OkStatus()
+                        : isSame ? systemError(absl::StrCat("mapping ", path))
+                                 : absl::UnavailableError(absl::StrCat(path, ": it is another file by now"));
+  close(file);
+  if (!failed.ok())
+    return failed;
+  return data;
+}
+
+/// This rank's, for others.
+class CreatedMemory final : public SharedMemory {
+public:
+  CreatedMemory(std::shared_ptr<HostMemory> memory, Buffer data) : memory(std::move(memory)), data(data) {}
+  CreatedMemory(const CreatedMemory &) = delete;
+  CreatedMemory &operator=(const CreatedMemory &) = delete;
+  ~CreatedMemory() override { memory->release(data); }
+  Buffer buffer() const override { return data; }
+
+private:
+  std::shared_ptr<HostMemory> memory;
+  Buffer data;
+};
+
+/// Another rank's.
+class JoinedMemory final : public SharedMemory {
+public:
+  JoinedMemory(void *address, int64_t fileBytes, int64_t bytes)
+      : address(address), fileBytes(fileBytes), bytes(bytes) {}
+  JoinedMemory(const JoinedMemory &) = delete;
+  JoinedMemory &operator=(const JoinedMemory &) = delete;
+  ~JoinedMemory() override { munmap(address, fileBytes); }
+  Buffer buffer() const override { return {static_cast<std::byte *>(address), bytes}; }
+
+private:
+  void *address;
+  int64_t fileBytes, bytes;
+};
+
 } // namespace
 
 ViewedMemory viewedMemory() { return {viewedBytes, mostViewedBytes}; }
@@ -131,21 +179,10 @@ private:
 
 absl::StatusOr<std::shared_ptr<PeerMemory::MappedFile>> PeerMemory::MappedFile::open(int64_t process,
                                                                                      const SharedPlace &place) {
-  const std::string path = absl::StrCat("/proc/", process, "/fd/", place.file);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0)
-    return systemError(path);
-  // The number of a process that has ended, or of a file that it has closed, may be another's by now.
-  struct stat found{};
-  const bool isSame = fstat(file, &found) == 0 && found.st_ino == place.identity && found.st_size == place.fileBytes;
-  void *data = isSame ? mapFile(file, place.fileBytes, PROT_READ) : nullptr;
-  absl::Status failed = data     ? absl::OkStatus()
-                        : isSame ? systemError(absl::StrCat("mapping ", path))
-                                 : absl::UnavailableError(absl::StrCat(path, ": it is another file by now"));
-  close(file);
-  if (!failed.ok())
-    return failed;
-  return std::make_shared<MappedFile>(static_cast<const std::byte *>(data), place.fileBytes);
+  absl::StatusOr<void *> data = mapFileOf(process, place, /*isWritten=*/false);
+  if (!data.ok())
+    return data.status();
+  return std::make_shared<MappedFile>(static_cast<const std::byte *>(*data), place.fileBytes);
 }
 
 PeerMemory::PeerMemory() = default;
@@ -258,6 +295,36 @@ absl::StatusOr<std::unique_ptr<PeerMemory::View>> PeerMemory::view(int64_t rank,
     file = *std::move(opened);
   }
   return std::make_unique<View>(file, place.offset, bytes);
+}
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::create(int64_t bytes, std::string &place) {
+  absl::StatusOr<Buffer> data = own->allocate(bytes);
+  if (!data.ok())
+    return data.status();
+  auto created = std::make_unique<CreatedMemory>(own, *data);
+  const std::optional<SharedPlace> where = own->find(data->data, bytes);
+  if (!where)
+    return nullptr;
+  if (absl::Status status = own->populate(*data); !status.ok())
+    return status;
+  place = absl::StrCat(where->file, " ", where->identity, " ", where->fileBytes);
+  return created;
+}
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::join(int64_t rank, const std::string &text, int64_t bytes) {
+  SharedPlace place;
+  const std::vector<std::string> fields = absl::StrSplit(text, ' ');
+  if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &place.file) ||
+      !absl::SimpleAtoi(fields[1], &place.identity) || !absl::SimpleAtoi(fields[2], &place.fileBytes) ||
+      place.fileBytes < bytes)
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " says '", text, "' of where its memory is"));
+  absl::StatusOr<void *> data = mapFileOf(peers[rank].process, place, /*isWritten=*/true);
+  if (!data.ok())
+    return data.status();
+  auto joined = std::make_unique<JoinedMemory>(*data, place.fileBytes, bytes);
+  if (!populateFile(*data, place.fileBytes))
+    return systemError("getting the pages of another rank's memory");
+  return joined;
 }
 
 PeerMemory::View::View(std::shared_ptr<MappedFile> file, int64_t offset, int64_t bytes)

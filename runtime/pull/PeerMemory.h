@@ -9,6 +9,7 @@
 #define SPLITCAST_RUNTIME_PULL_PEERMEMORY_H
 
 #include "runtime/api/Communicator.h"
+#include "runtime/api/SharedMemory.h"
 #include "runtime/host/HostMemory.h"
 
 #include <memory>
@@ -65,6 +66,14 @@ public:
   /// releases memory itself.
   ///   Errors  Unavailable: that process is gone, or has released that memory. ResourceExhausted: this one has no room.
   absl::StatusOr<std::unique_ptr<View>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
+
+  /// Zeroed memory of this rank that others join by `place`, with its pages; null: the system gives none that is
+  /// shared.
+  ///   Errors  ResourceExhausted.
+  absl::StatusOr<std::unique_ptr<SharedMemory>> create(int64_t bytes, std::string &place);
+  /// What a rank that this one reads has created, to be written by this one, too.
+  ///   Errors  as view; InvalidArgument: `place` is no such text.
+  absl::StatusOr<std::unique_ptr<SharedMemory>> join(int64_t rank, const std::string &place, int64_t bytes);
 
 private:
   struct Peer {

@@ -295,6 +295,20 @@ public:
     return pull(from, tag, {room, bytes});
   }
 
+  absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place) override {
+    for (int64_t peer = 0; peer < size(); ++peer)
+      if (peer != rank() && !memory->isReadBy(members[peer]))
+        return nullptr;
+    return memory->create(bytes, place);
+  }
+
+  absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
+                                                           int64_t bytes) override {
+    if (!isPeer(owner) || !memory->reads(members[owner]))
+      return Transport::joinShared(owner, place, bytes);
+    return memory->join(members[owner], place, bytes);
+  }
+
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
     auto ofMessages = messages->split(ranks);
     if (!ofMessages.ok())

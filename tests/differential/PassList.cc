@@ -127,7 +127,10 @@ std::vector<std::string> localPasses(const Configuration &configuration) {
 }
 
 std::vector<std::string> planPasses() {
-  return splitPipeline([](OpPassManager &manager) { buildPlanPipeline(manager); });
+  return splitPipeline([](OpPassManager &manager) {
+    buildPlanPipeline(manager);
+    manager.addPass(createShareGathersPass()); // a session's second step, once ranks have compared what they find
+  });
 }
 
 std::unique_ptr<MLIRContext> createContext() {

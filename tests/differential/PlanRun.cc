@@ -65,7 +65,7 @@ private:
       return bound.status();
     executor = *std::move(bound);
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
-        runtime::Variables::create(*plans, device, communicator, executor->space(exec::kPersistentName));
+        runtime::Variables::create(*plans, device, communicator, *executor);
     if (!made.ok())
       return made.status();
     state = *std::move(made);
@@ -130,15 +130,22 @@ private:
 
   /// What belongs to no member of a storage stays zero.
   absl::Status checkPadding() {
-    std::string all(executor->space(exec::kPersistentName).bytes, '\0');
-    if (absl::Status status = device.download(all.data(), executor->space(exec::kPersistentName)); !status.ok())
-      return status;
-    for (const runtime::VariableInfo &info : state->all())
-      std::fill_n(all.begin() + info.offsetBytes, info.pieceElements() * bytesOf(info.type), '\0');
-    for (size_t i = 0; i < all.size(); ++i)
-      if (all[i] != 0)
-        return absl::DataLossError(absl::StrCat("byte ", i, " of the persistent space belongs to no variable, but is ",
-                                                static_cast<int>(static_cast<unsigned char>(all[i]))));
+    for (auto space : plans->getOps<exec::SpaceOp>()) {
+      if (!space.getKept())
+        continue;
+      const runtime::Buffer there = executor->space(space.getSymName());
+      std::string all(there.bytes, '\0');
+      if (absl::Status status = device.download(all.data(), there); !status.ok())
+        return status;
+      for (const runtime::VariableInfo &info : state->all())
+        if (there.data <= info.place.data && info.place.data < there.data + there.bytes)
+          std::fill_n(all.begin() + (info.place.data - there.data), info.pieceElements() * bytesOf(info.type), '\0');
+      for (size_t i = 0; i < all.size(); ++i)
+        if (all[i] != 0)
+          return absl::DataLossError(absl::StrCat("byte ", i, " of @", space.getSymName().str(),
+                                                  " belongs to no variable, but is ",
+                                                  static_cast<int>(static_cast<unsigned char>(all[i]))));
+    }
     return absl::OkStatus();
   }
 

@@ -60,7 +60,9 @@ absl::Status runRank(runtime::Transport &root, const std::string &objectCacheDir
 void setDeviceMaker(DeviceMaker maker) { deviceMaker = maker; }
 
 absl::Status onRanks(int64_t ranks, const std::string &objectCacheDir, const RankBody &body) {
-  std::vector<std::unique_ptr<runtime::Transport>> roots = runtime::createThreadTransports(ranks);
+  // An odd number of ranks have one copy of what they gather in place, an even number one each.
+  std::vector<std::unique_ptr<runtime::Transport>> roots =
+      runtime::createThreadTransports(ranks, /*sharesMemory=*/ranks % 2 == 1);
   FirstFailure failure;
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank)

@@ -23,6 +23,7 @@ using runtime::ElementType;
 using runtime::Event;
 using runtime::KernelLibrary;
 using runtime::Launchable;
+using runtime::SharedMemory;
 using runtime::Stream;
 
 using Task = std::function<absl::Status()>;
@@ -364,6 +365,10 @@ public:
     });
   }
 
+  absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) override {
+    absl::Status status = finish();
+    return status.ok() ? inner->shareMemory(bytes, site) : status;
+  }
   absl::Status barrier(const CallSite &site) override {
     absl::Status status = finish();
     return status.ok() ? inner->barrier(site) : status;

@@ -32,6 +32,41 @@ Buffer blockOf(Buffer data, absl::Span<const int64_t> elements, int64_t elementB
   return data.slice(begin * elementBytes, elements[index] * elementBytes);
 }
 
+/// Memory of which the ranks of a communicator have one copy.
+class SharedBuffers {
+public:
+  bool contain(Buffer data) const {
+    return std::any_of(buffers.begin(), buffers.end(), [&](Buffer buffer) {
+      return buffer.data <= data.data && data.data + data.bytes <= buffer.data + buffer.bytes;
+    });
+  }
+  void add(Buffer buffer) { buffers.push_back(buffer); }
+  void remove(Buffer buffer) {
+    buffers.erase(std::remove_if(buffers.begin(), buffers.end(), [&](Buffer b) { return b.data == buffer.data; }),
+                  buffers.end());
+  }
+
+private:
+  std::vector<Buffer> buffers;
+};
+
+/// Memory that its communicator knows.
+class KnownMemory final : public SharedMemory {
+public:
+  KnownMemory(std::unique_ptr<SharedMemory> memory, std::shared_ptr<SharedBuffers> known)
+      : memory(std::move(memory)), known(std::move(known)) {
+    this->known->add(this->memory->buffer());
+  }
+  KnownMemory(const KnownMemory &) = delete;
+  KnownMemory &operator=(const KnownMemory &) = delete;
+  ~KnownMemory() override { known->remove(memory->buffer()); }
+  Buffer buffer() const override { return memory->buffer(); }
+
+private:
+  std::unique_ptr<SharedMemory> memory;
+  std::shared_ptr<SharedBuffers> known;
+};
+
 class HostCommunicator final : public Communicator {
 public:
   explicit HostCommunicator(std::shared_ptr<CollectiveQueue> queue) : queue(std::move(queue)) {}
@@ -48,11 +83,13 @@ public:
   absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                  absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                  const CallSite &site) override;
+  absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) override;
   absl::Status barrier(const CallSite &site) override;
   absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) override;
   absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks, const CallSite &site) override;
 
 private:
+  std::vector<Lane> signalLanes() const;
   void addGatherLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks,
                       int64_t elementBytes) const;
   void addScatterLanes(std::vector<Lane> &lanes, Buffer data, absl::Span<const int64_t> blocks, int64_t elementBytes,
@@ -62,6 +99,7 @@ private:
   int64_t peer(int64_t distance) const { return peerAt(rank(), distance, size()); }
 
   std::shared_ptr<CollectiveQueue> queue;
+  std::shared_ptr<SharedBuffers> shared = std::make_shared<SharedBuffers>();
 };
 
 //===----------------------------------------------------------------------===//
@@ -83,6 +121,8 @@ absl::StatusOr<Event> HostCommunicator::allGather(Buffer data, absl::Span<const 
     return queue->status();
   if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
     return status;
+  if (data.bytes > 0 && shared->contain(data))
+    return queue->start(std::make_unique<Operation>(site, signalLanes()));
   std::vector<Lane> lanes;
   addGatherLanes(lanes, data, bytesPerRank, 1);
   return queue->start(std::make_unique<Operation>(site, std::move(lanes)));
@@ -176,15 +216,43 @@ absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const 
 //===----------------------------------------------------------------------===//
 
 // Every rank signals every other, and not a few as in a tree: so that each knows which rank is late.
-absl::Status HostCommunicator::barrier(const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
+std::vector<Lane> HostCommunicator::signalLanes() const {
   std::vector<Lane> lanes;
   int tag = queue->nextTag();
   for (bool receives : {false, true})
     for (int64_t distance = 1; distance < size(); ++distance)
       lanes.push_back(Lane::signal(receives, peer(distance), tag));
-  return queue->run(std::make_unique<Operation>(site, std::move(lanes)));
+  return lanes;
+}
+
+absl::Status HostCommunicator::barrier(const CallSite &site) {
+  if (!queue->status().ok())
+    return queue->status();
+  return queue->run(std::make_unique<Operation>(site, signalLanes()));
+}
+
+// Rank 0 creates the memory, and the others join it by the place that it tells; then all tell what kept them from it.
+absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int64_t bytes, const CallSite &site) {
+  std::string place;
+  absl::StatusOr<std::unique_ptr<SharedMemory>> memory = nullptr;
+  if (rank() == 0)
+    memory = queue->transport().createShared(bytes, place);
+  const bool hasNone = memory.ok() && !*memory;
+  absl::StatusOr<std::vector<std::string>> places = exchange(rank() == 0 && hasNone ? "none" : place, site);
+  if (!places.ok())
+    return places.status();
+  if (places->front() == "none")
+    return nullptr;
+  if (rank() != 0 && !places->front().empty())
+    memory = queue->transport().joinShared(0, places->front(), bytes);
+  absl::StatusOr<std::vector<std::string>> failures = exchange(std::string(memory.status().message()), site);
+  if (!failures.ok())
+    return failures.status();
+  for (int64_t r = 0; r < size(); ++r)
+    if (!(*failures)[r].empty())
+      return absl::ResourceExhaustedError(
+          absl::StrCat(site.what, ": rank ", queue->names()[r], " has no part in it: ", (*failures)[r]));
+  return std::make_unique<KnownMemory>(*std::move(memory), shared);
 }
 
 absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::string &mine, const CallSite &site) {

@@ -1,5 +1,6 @@
 #include "runtime/host/communicator/ThreadTransport.h"
 
+#include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/TransportChecks.h"
 
 #include <algorithm>
@@ -12,6 +13,12 @@
 namespace splitcast::runtime {
 namespace {
 
+/// Zeroed, and aligned as tensors are.
+struct alignas(sbp::kAlignmentBytes) Line {
+  std::byte bytes[sbp::kAlignmentBytes] = {};
+};
+using HeldLines = std::vector<Line>;
+
 /// What all transports split from the same ranks share, numbered as createThreadTransports did.
 struct Family {
   struct Rank {
@@ -19,8 +26,12 @@ struct Family {
     std::atomic<int64_t> sentBytes{0};
     std::atomic<int64_t> sentMessages{0};
   };
-  explicit Family(int64_t size) : ranks(size) {}
+  Family(int64_t size, bool sharesMemory) : ranks(size), sharesMemory(sharesMemory) {}
   std::vector<Rank> ranks;
+
+  const bool sharesMemory;
+  std::mutex memoryMutex;
+  std::map<std::string, std::weak_ptr<HeldLines>> memories; ///< by their numbers
 };
 
 /// Messages of one sender with one tag. Receives take tickets when they are posted, and ticket i gets the i-th message
@@ -128,6 +139,16 @@ private:
   bool done = false;
 };
 
+class HeldMemory final : public SharedMemory {
+public:
+  HeldMemory(std::shared_ptr<HeldLines> lines, int64_t bytes) : lines(std::move(lines)), bytes(bytes) {}
+  Buffer buffer() const override { return {reinterpret_cast<std::byte *>(lines->data()), bytes}; }
+
+private:
+  std::shared_ptr<HeldLines> lines;
+  int64_t bytes;
+};
+
 class ThreadTransport final : public Transport {
 public:
   ThreadTransport(std::shared_ptr<World> world, int64_t rank) : world(std::move(world)), self(rank) {}
@@ -170,6 +191,25 @@ public:
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place) override {
+    if (!family().sharesMemory)
+      return nullptr;
+    auto lines = std::make_shared<HeldLines>(bytes / sbp::kAlignmentBytes + 1);
+    std::lock_guard<std::mutex> lock(family().memoryMutex);
+    place = std::to_string(family().memories.size());
+    family().memories[place] = lines;
+    return std::make_unique<HeldMemory>(std::move(lines), bytes);
+  }
+
+  absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t, const std::string &place, int64_t bytes) override {
+    std::lock_guard<std::mutex> lock(family().memoryMutex);
+    auto found = family().memories.find(place);
+    std::shared_ptr<HeldLines> lines = found == family().memories.end() ? nullptr : found->second.lock();
+    if (!lines)
+      return absl::UnavailableError("no rank has that memory any more");
+    return std::make_unique<HeldMemory>(std::move(lines), bytes);
+  }
+
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
     if (absl::Status status = checkGroup(*this, ranks); !status.ok())
       return status;
@@ -196,11 +236,11 @@ private:
 
 } // namespace
 
-std::vector<std::unique_ptr<Transport>> createThreadTransports(int64_t ranks) {
+std::vector<std::unique_ptr<Transport>> createThreadTransports(int64_t ranks, bool sharesMemory) {
   std::vector<int64_t> all;
   for (int64_t rank = 0; rank < ranks; ++rank)
     all.push_back(rank);
-  auto world = std::make_shared<World>(std::make_shared<Family>(ranks), all);
+  auto world = std::make_shared<World>(std::make_shared<Family>(ranks, sharesMemory), all);
   std::vector<std::unique_ptr<Transport>> transports;
   for (int64_t rank : all)
     transports.push_back(std::make_unique<ThreadTransport>(world, rank));

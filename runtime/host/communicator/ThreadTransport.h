@@ -18,7 +18,8 @@ struct TransportCounters {
 };
 
 /// One transport per rank, in rank order; the mailboxes live as long as one of them does.
-std::vector<std::unique_ptr<Transport>> createThreadTransports(int64_t ranks);
+/// With `sharesMemory` ranks may have one copy of memory (Transport::createShared).
+std::vector<std::unique_ptr<Transport>> createThreadTransports(int64_t ranks, bool sharesMemory = false);
 
 /// Of the rank that `transport`, made by createThreadTransports or by a split of one, belongs to.
 TransportCounters countersOf(const Transport &transport);

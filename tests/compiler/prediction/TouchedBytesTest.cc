@@ -21,6 +21,7 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <thread>
 
 namespace splitcast::prediction {
@@ -32,8 +33,10 @@ constexpr int64_t kBlock = 4096;
 /// Compares all bytes before and after every op.
 class Painter : public runtime::ExecutorObserver {
 public:
-  void watch(runtime::Executor &bound) {
+  void watch(runtime::Executor &bound, mlir::ModuleOp plans) {
     executor = &bound;
+    for (auto space : plans.getOps<exec::SpaceOp>())
+      names.push_back(space.getSymName().str());
     const runtime::Buffer space = bound.space(exec::kArenaName);
     std::memset(space.data, kPaint, space.bytes);
   }
@@ -48,8 +51,8 @@ public:
         if (writes[number].getSpace() == exec::kArenaName &&
             !(launch && llvm::is_contained(launch.getInPlace(), number)))
           std::memset(executor->resolve(writes[number]).data, kPaint, writes[number].getBytes());
-    persistent = bytesOf(executor->space(exec::kPersistentName));
-    arena = bytesOf(executor->space(exec::kArenaName));
+    for (const std::string &name : names)
+      was[name] = bytesOf(executor->space(name));
   }
 
   void after(mlir::Operation *op, int64_t) override {
@@ -62,8 +65,8 @@ public:
       underWay[collective.getTicket()] = op;
     for (auto &[ticket, collective] : underWay)
       exec::rangesOf(collective, reads, writes);
-    checkOnlyTouched(op, exec::kPersistentName, persistent, writes);
-    checkOnlyTouched(op, exec::kArenaName, arena, writes);
+    for (const std::string &name : names)
+      checkOnlyTouched(op, name, was[name], writes);
     if (auto wait = mlir::dyn_cast<exec::WaitOp>(op))
       underWay.erase(wait.getTicket());
     ++ops;
@@ -117,7 +120,8 @@ private:
   }
 
   runtime::Executor *executor = nullptr;
-  std::vector<unsigned char> persistent, arena;
+  std::vector<std::string> names;                        ///< of the spaces
+  std::map<std::string, std::vector<unsigned char>> was; ///< before the op, by space
   std::map<int64_t, mlir::Operation *> underWay;
 };
 
@@ -167,13 +171,12 @@ public:
     auto executor = runtime::Executor::bind(*plans, *device, *communicator, &painter);
     if (!keep(executor.status()))
       return;
-    auto variables =
-        runtime::Variables::create(*plans, *device, *communicator, (*executor)->space(exec::kPersistentName));
+    auto variables = runtime::Variables::create(*plans, *device, *communicator, **executor);
     if (!keep(variables.status()) || !keep((*variables)->initialize(7)))
       return;
     if (corruption.bound)
       corruption.bound(*plans);
-    painter.watch(**executor);
+    painter.watch(**executor, *plans);
     auto plan = *plans->getOps<exec::PlanOp>().begin();
     for (int64_t step = 0; step < steps && result.errors.empty(); ++step)
       runStep(plan, **executor);

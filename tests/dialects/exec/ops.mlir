@@ -7,6 +7,8 @@
 exec.space @persistent 256 bytes kept
 // CHECK: exec.space @arena 1024 bytes{{$}}
 exec.space @arena 1024 bytes
+// CHECK: exec.space @shared_dp 128 bytes kept shared by @dp
+exec.space @shared_dp 128 bytes kept shared by @dp
 // CHECK: exec.group @dp ranks [0, 2] index 1
 exec.group @dp ranks [0, 2] index 1
 // CHECK: exec.group @g ranks [0, 1] index 1

@@ -53,6 +53,7 @@ public:
     return createPullTransport(std::move(messages), MpiRank::createTransport(), memory);
   }
   std::optional<ccl::Traffic> sent() const override { return std::nullopt; }
+  bool sharesMemory() const override { return true; }
 
 private:
   std::shared_ptr<PeerMemory> memory;

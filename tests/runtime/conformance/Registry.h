@@ -33,6 +33,8 @@ public:
   }
   /// What this rank has sent so far, measured as near to the wire as the backend can; nothing, where it cannot.
   virtual std::optional<ccl::Traffic> sent() const = 0;
+  /// Whether several ranks may have one copy of memory.
+  virtual bool sharesMemory() const { return false; }
   /// Makes this rank look dead to all others.
   virtual void die() {}
 

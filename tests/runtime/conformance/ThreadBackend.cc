@@ -24,6 +24,7 @@ public:
     TransportCounters counters = countersOf(*root);
     return ccl::Traffic{counters.sentBytes, counters.sentMessages};
   }
+  bool sharesMemory() const override { return true; }
   void die() override { markLost(*root, rank()); }
 
 private:
@@ -36,7 +37,7 @@ public:
 
   int64_t run(const SuiteTest &test, int64_t ranks) override {
     std::vector<std::unique_ptr<ThreadRank>> contexts;
-    for (auto &transport : createThreadTransports(ranks))
+    for (auto &transport : createThreadTransports(ranks, /*sharesMemory=*/true))
       contexts.push_back(std::make_unique<ThreadRank>(std::move(transport)));
     std::vector<std::thread> threads;
     for (auto &context : contexts)

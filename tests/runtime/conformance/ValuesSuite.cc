@@ -1,6 +1,8 @@
 //===- ValuesSuite.cc - What the collectives compute, and what they send ---===//
 #include "tests/runtime/conformance/SuiteSupport.h"
 
+#include "absl/time/clock.h"
+
 #include <cmath>
 
 namespace splitcast::runtime::conformance {
@@ -36,6 +38,61 @@ CONFORMANCE(AllGather) {
                      [&](int64_t i) { return integerAt(r, beginOf(blocks, r) + i); }),
                  -1);
     CONFORM(data.isIntact());
+  }
+}
+
+/// One rank writes late, in each round another; nobody reads before all have written, and nobody writes before all have
+/// read.
+static void gatherThere(RankContext &context, Communicator &ranks, Buffer data, const Blocks &blocks, int64_t round) {
+  const int64_t rank = ranks.rank(), begin = beginOf(blocks, rank);
+  if (rank == round % ranks.size())
+    absl::SleepFor(absl::Milliseconds(10));
+  auto *elements = reinterpret_cast<int8_t *>(data.data);
+  for (int64_t i = 0; i < blocks[rank]; ++i)
+    elements[begin + i] = integerAt(rank + round, begin + i);
+  const std::optional<ccl::Traffic> before = context.sent();
+  finish(context, ranks.allGather(data, blocks, stream, {"all-gather"}));
+  const std::optional<ccl::Traffic> after = context.sent();
+  CONFORM(!after || after->bytes == before->bytes);
+  for (int64_t r = 0; r < ranks.size(); ++r)
+    CONFORM_EQ(firstWrong(
+                   blocks[r], [&](int64_t i) { return elements[beginOf(blocks, r) + i]; },
+                   [&](int64_t i) { return integerAt(r + round, beginOf(blocks, r) + i); }),
+               -1);
+  CONFORM_EQ(ranks.barrier({"all have read"}), absl::OkStatus());
+}
+
+// Memory of which the ranks have one copy: an all-gather in a part of it moves nothing, and waits for all; what lies
+// elsewhere is moved as ever.
+CONFORMANCE(SharedGather) {
+  auto communicator = createCommunicator(context);
+  std::vector<int64_t> others; // of this rank's kind
+  for (int64_t rank = context.rank() % 2; rank < context.size(); rank += 2)
+    others.push_back(rank);
+  auto group = communicator->split(others, {"every other rank"});
+  CONFORM(group.ok());
+  for (Communicator *ranks : {communicator.get(), group->get()}) {
+    Blocks blocks;
+    for (int64_t rank = 0; rank < ranks->size(); ++rank)
+      blocks.push_back(rank == 1 ? 0 : 3000 + 7 * rank);
+    constexpr int64_t kBegin = 128;
+    auto memory = ranks->shareMemory(kBegin + total(blocks), {"sharing"});
+    CONFORM(memory.ok());
+    CONFORM(*memory || !context.sharesMemory() || ranks->size() == 1);
+    if (!*memory)
+      continue;
+    const Buffer all = (*memory)->buffer();
+    CONFORM_EQ(firstWrong(all.bytes, [&](int64_t i) { return all.data[i]; }, [](int64_t) { return std::byte{0}; }), -1);
+    CONFORM_EQ(ranks->barrier({"all have looked"}), absl::OkStatus());
+    for (int64_t round = 0; round < context.size(); ++round)
+      gatherThere(context, *ranks, all.slice(kBegin, total(blocks)), blocks, round);
+    GuardedBuffer elsewhere(ranks->size());
+    elsewhere.as<int8_t>()[ranks->rank()] = static_cast<int8_t>(ranks->rank() + 1);
+    finish(context, ranks->allGather(elsewhere.buffer(), Blocks(ranks->size(), 1), stream, {"elsewhere"}));
+    CONFORM_EQ(firstWrong(
+                   ranks->size(), [&](int64_t i) { return elsewhere.as<int8_t>()[i]; },
+                   [](int64_t i) { return static_cast<int8_t>(i + 1); }),
+               -1);
   }
 }
 

@@ -3,7 +3,7 @@
 //   mpirun -n 2 --mca mpi_yield_when_idle 1 bazel-bin/tests/runtime/mpi/communicator_bench
 //
 // Prints, of each collective over 100 MB in all, median and best of 20 by MPI's own, by ours over messages, and by ours
-// where ranks read each other's memory, in turns.
+// where ranks read each other's memory, in turns; of an all-gather also where they have one copy.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/ccl/algebra/Traffic.h"
@@ -101,19 +101,27 @@ void compareAll(Communicator &messages, Communicator &memory, HostMemory &space)
             {"memory", [&, start] { return waitFor(start(memory)); }}};
   };
   auto compareWith = [&](const char *name, const std::function<int()> &mpi,
-                         const std::function<absl::StatusOr<Event>(Communicator &)> &start) {
+                         const std::function<absl::StatusOr<Event>(Communicator &)> &start,
+                         const std::vector<Way> &more = {}) {
     std::vector<Way> ways = both(start);
+    ways.insert(ways.end(), more.begin(), more.end());
     if (mpi)
       ways.push_back({"MPI's own", [&] { return mpi() == MPI_SUCCESS; }});
     compare(name, std::move(ways));
   };
+  std::vector<Way> inOneCopy;
+  const auto copy = memory.shareMemory(kElements * 4, {"sharing"});
+  if (copy.ok() && *copy)
+    inOneCopy.push_back({"one copy", [&, there = (*copy)->buffer()] {
+                           return waitFor(memory.allGather(there, bytes, stream, {"all-gather"}));
+                         }});
   compareWith(
       "all-gather",
       [&] {
         return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data, counts.data(), places.data(), MPI_FLOAT,
                               MPI_COMM_WORLD);
       },
-      [&](Communicator &c) { return c.allGather(data, bytes, stream, {"all-gather"}); });
+      [&](Communicator &c) { return c.allGather(data, bytes, stream, {"all-gather"}); }, inOneCopy);
   compareWith(
       "reduce-scatter",
       [&] { return MPI_Reduce_scatter(data.data, other.data, counts.data(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); },

@@ -188,6 +188,44 @@ TEST_F(TwoRanks, ReleasedMemoryGoes) {
   EXPECT_NE(other.message().find("another file by now"), absl::string_view::npos) << other;
 }
 
+// One copy of what a rank creates and others join: zeroed, seen by both, gone with the last.
+TEST_F(TwoRanks, JoinedMemoryIsOneCopy) {
+  std::string place;
+  auto created = ranks[1]->create(5 * kMegabyte + 1, place);
+  ASSERT_TRUE(created.ok() && *created) << created.status();
+  auto joined = ranks[0]->join(1, place, 5 * kMegabyte + 1);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  const Buffer theirs = (*created)->buffer(), mine = (*joined)->buffer();
+  ASSERT_EQ(theirs.bytes, 5 * kMegabyte + 1);
+  ASSERT_EQ(mine.bytes, theirs.bytes);
+  ASSERT_NE(mine.data, theirs.data);
+  EXPECT_EQ(mappedBytes(), 2 * (5 * kMegabyte + 4096)); // its pages are there
+  for (int64_t at = 0; at < mine.bytes; ++at)
+    ASSERT_EQ(mine.data[at], std::byte{0}) << at;
+  for (int64_t at : {int64_t{0}, 2 * kMegabyte - 1, 5 * kMegabyte}) {
+    mine.data[at] = std::byte{3};
+    EXPECT_EQ(theirs.data[at], std::byte{3}) << at;
+    theirs.data[at] = std::byte{4};
+    EXPECT_EQ(mine.data[at], std::byte{4}) << at;
+  }
+  created->reset();
+  EXPECT_EQ(mine.data[5 * kMegabyte], std::byte{4}); // as long as one has it
+  EXPECT_TRUE(absl::IsUnavailable(ranks[0]->join(1, place, 5 * kMegabyte + 1).status()));
+  joined->reset();
+  EXPECT_EQ(mappedBytes(), 0);
+}
+
+TEST_F(TwoRanks, OnlyWhatWasCreatedIsJoined) {
+  std::string place;
+  auto created = *ranks[1]->create(1000, place);
+  for (const std::string &wrong : {std::string(), std::string("1 2"), place + " 1", std::string("x 1 2")}) {
+    const absl::Status status = ranks[0]->join(1, wrong, 1000).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << wrong << ": " << status;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(ranks[0]->join(1, place, 4097).status())); // it has a page
+  EXPECT_TRUE(ranks[0]->join(1, place, 1000).ok());
+}
+
 /// With a transport for each rank, which one thread drives in turns.
 class TwoTransports : public TwoRanks {
 protected:

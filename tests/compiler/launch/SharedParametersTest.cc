@@ -1,0 +1,130 @@
+// Parameters of which ranks have one copy, as a session compiles and sets them.
+#include "compiler/graph/Graph.h"
+#include "compiler/launch/Session.h"
+#include "tests/differential/PassList.h"
+#include "tests/differential/Ranks.h"
+
+#include "absl/time/clock.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+namespace splitcast {
+namespace {
+
+constexpr int64_t kRanks = 3, kRows = 7, kInputs = 5, kOutputs = 4; // ragged over the ranks
+
+std::string modelText() {
+  Graph graph({"cpu", {{"dp", kRanks}}});
+  graph.function("train");
+  Tensor x = graph.input("x", ElementType::F32, {kRows, kInputs}, split(0));
+  Tensor loss = mean(linear(gelu(linear(x, "a", 11)), "b", kOutputs));
+  graph.minimize(loss, Adam{0.1});
+  graph.output("loss", loss);
+  graph.function("predict");
+  Tensor row = graph.input("x", ElementType::F32, {1, 11});
+  graph.output("y", boxTo(linear(row, "b", kOutputs), broadcast()));
+  return *graph.text();
+}
+
+using Body = std::function<absl::Status(Session &session, int64_t rank)>;
+
+absl::Status onSessions(const std::string &text, int64_t stage, sbp::Strategy strategy, const Body &body) {
+  return differential::onRanks(kRanks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
+    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    SessionOptions options;
+    options.compile.zero.policy.setStage(stage).setStrategy(strategy);
+    auto session = Session::create(*source, options, device, communicator);
+    return session.ok() ? body(**session, communicator.rank()) : session.status();
+  });
+}
+
+constexpr int64_t kParameterBytes = 4 * (kInputs * 11 + 11 + 11 * kOutputs + kOutputs);
+
+// Wherever ranks gather in place what all of them update a part of. (With strategy=whole a variable is one rank's, and
+// its sum no collective in which all meet; some meet in others.)
+TEST(SharedParameters, AreShared) {
+  for (int64_t stage : {0, 1, 2, 3})
+    for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor, sbp::Strategy::Whole}) {
+      const bool isGathered = stage == 1 || stage == 2, isWhole = strategy == sbp::Strategy::Whole;
+      const absl::Status status = onSessions(modelText(), stage, strategy, [&](Session &session, int64_t) {
+        EXPECT_EQ(session.sharedBytes() >= kParameterBytes, isGathered && !isWhole) << stage;
+        EXPECT_TRUE(isGathered || session.sharedBytes() == 0) << stage;
+        EXPECT_EQ(session.whyNotShared(), "");
+        EXPECT_GE(session.memoryReport("train").persistentBytes, session.sharedBytes());
+        return session.run("train");
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+}
+
+/// At stage 2 ranks share @w. Of @u ranks from 1 on read what rank 0 has while its gradient is under way; rank 0 reads
+/// its own.
+constexpr char kUnlike[] = R"(
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S0 = #sbp.nd<#p, [S(0)]>
+sbp.variable @u : tensor<4x4xf32> group "u"
+sbp.variable @w : tensor<4x4xf32> group "w"
+func.func @train(%x: tensor<8x4xf32, #S0>) -> tensor<f32> {
+  %w = sbp.read @w : tensor<4x4xf32>
+  %y = nn.matmul %x, %w : (tensor<8x4xf32, #S0>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %loss = nn.reduce_sum %y {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>
+  return %loss : tensor<f32>
+}
+func.func @assigns_a_sum(%x: tensor<8x4xf32, #S0>) -> tensor<8x4xf32> {
+  %u = sbp.read @u : tensor<4x4xf32>
+  %g = nn.matmul %x, %x {transpose_a} : (tensor<8x4xf32, #S0>, tensor<8x4xf32, #S0>) -> tensor<4x4xf32>
+  %scope = sbp.scope "update" of @u
+  %f = sbp.fence %g in %scope : tensor<4x4xf32>
+  %y = nn.matmul %x, %u : (tensor<8x4xf32, #S0>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  sbp.assign @u, %f : tensor<4x4xf32>
+  return %y : tensor<8x4xf32>
+}
+)";
+
+TEST(SharedParameters, WhatOneRankMayNotShareNoneDoes) {
+  const absl::Status status = onSessions(kUnlike, 2, sbp::Strategy::Bucket, [&](Session &session, int64_t) {
+    EXPECT_EQ(session.sharedBytes(), 3 * 16 * 4); // @w, padded
+    absl::Status status = session.run("assigns_a_sum");
+    status.Update(session.run("train"));
+    return status;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+/// Sets @b.bias.
+using Write = std::function<absl::Status(Session &session, const std::vector<float> &values)>;
+
+// A rank that is late reads what there was, whatever the others set meanwhile.
+TEST(SharedParameters, AreSetWhenNobodyReadsThem) {
+  const std::vector<Write> writes = {
+      [](Session &session, const std::vector<float> &values) { return session.writeVariable("b.bias", values.data()); },
+      [](Session &session, const std::vector<float> &values) { return session.writePieces("b.bias", values.data()); },
+      [](Session &session, const std::vector<float> &values) {
+        return session.writeElements("b.bias", {0, kOutputs}, values.data());
+      }};
+  const absl::Status status =
+      onSessions(modelText(), 2, sbp::Strategy::Bucket, [&](Session &session, int64_t rank) -> absl::Status {
+        absl::Status status;
+        float value = 1;
+        status.Update(session.writeVariable("b.bias", std::vector<float>(kOutputs, value).data()));
+        for (const Write &write : writes)
+          for (int64_t late = 0; late < kRanks; ++late) {
+            if (rank == late)
+              absl::SleepFor(absl::Milliseconds(30));
+            status.Update(session.run("predict")); // of a row of zeros
+            absl::StatusOr<absl::Span<const std::byte>> y = session.outputPiece("predict", 0);
+            if (!status.ok() || !y.ok())
+              return status.ok() ? y.status() : status;
+            EXPECT_EQ(reinterpret_cast<const float *>(y->data())[kOutputs - 1], value) << "rank " << rank;
+            status.Update(write(session, std::vector<float>(kOutputs, ++value)));
+          }
+        return status;
+      });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+} // namespace
+} // namespace splitcast
