@@ -24,6 +24,7 @@ namespace splitcast {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Command recipe() { return {programPath("examples/recipe/recipe"), "--layers=4", "--width=33", "--batch=5"}; }
 Command classifier() { return {programPath("examples/classifier/classifier")}; }
@@ -100,6 +101,21 @@ TEST(Examples, RanksStartedByVariablesTrainToTheSameBits) {
   ASSERT_TRUE(result.succeeded()) << result.describe();
   EXPECT_EQ(readFile(directory + "/again"), underMpirun.losses);
   EXPECT_TRUE(readFile(directory + "/all") == underMpirun.variables);
+}
+
+// Of the parameters, at stage 2 and in memory that they have in common.
+TEST(Examples, RanksHaveOneCopy) {
+  const std::string text = "all ranks of a group have one copy", directory = makeWorkDirectory();
+  for (const auto &[options, isShared] : std::map<std::string, bool>{
+           {"--enable-zero=stage=2", true}, {"--enable-zero=stage=3", false}, {"--enable-zero=stage=0", false}}) {
+    const std::string output =
+        runIn(directory, 3, with(textModel(), {"--steps=2", "--report", options})).rankOutputs[0];
+    if (output.find(" cannot read the memory of rank ") != std::string::npos)
+      GTEST_SKIP() << output;
+    EXPECT_EQ(output.find(text) != std::string::npos, isShared) << options << "\n" << output;
+  }
+  const Command apart = with(textModel(), {"--steps=2", "--report", "--enable-zero=stage=2", "--transport=messages"});
+  EXPECT_THAT(runIn(directory, 3, apart).rankOutputs[0], Not(HasSubstr(text)));
 }
 
 TEST(Examples, ALostRankStartedByVariablesEndsTheOthers) {
