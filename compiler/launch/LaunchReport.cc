@@ -112,7 +112,7 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
                     megabytes(session.scratchBytes()), "\n");
   if (session.sharedBytes() > 0)
     absl::StrAppend(&text, "of what is persistent, all ranks of a group have one copy, which counts in each: ",
-                    megabytes(session.sharedBytes()), "\n");
+                    megabytes(session.sharedBytes()), "; gathers there, counted below, move nothing\n");
   if (const std::string why = session.whyNotShared(); !why.empty())
     absl::StrAppend(&text, "each rank has a copy of its own of what is gathered in place: ", why, "\n");
   if (!session.functions().empty()) // what lies at rest, all functions share

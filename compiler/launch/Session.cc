@@ -259,34 +259,33 @@ public:
     return info.ok() ? state->readPart(**info, elements, data) : info.status();
   }
   absl::Status writePieces(const std::string &name, const void *data) override {
-    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
-    kept.forget();
-    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
-    return status.ok() ? state->writePieces(**info, data) : status;
+    return set(name, [&](const runtime::VariableInfo &info) { return state->writePieces(info, data); });
   }
   absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     return info.ok() ? state->stream(**info, to, visit) : info.status();
   }
   absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) override {
-    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
-    kept.forget();
-    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
-    return status.ok() ? state->writeElements(**info, elements, data) : status;
+    return set(name, [&](const runtime::VariableInfo &info) { return state->writeElements(info, elements, data); });
   }
   absl::Status readVariable(const std::string &name, void *data) override {
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     return info.ok() ? state->readWhole(**info, data) : info.status();
   }
   absl::Status writeVariable(const std::string &name, const void *data) override {
-    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
-    kept.forget();
-    const absl::Status status = info.ok() ? awaitReaders(name) : info.status();
-    return status.ok() ? state->writeWhole(**info, data) : status;
+    return set(name, [&](const runtime::VariableInfo &info) { return state->writeWhole(info, data); });
   }
-  /// Another rank may still run what it called last, and read what is written, of which there may be one copy.
-  absl::Status awaitReaders(const std::string &variable) {
-    return communicator.barrier({absl::StrCat("writing @", variable)});
+  /// Another rank may still run what it called last, and read what is set, of which there may be one copy; and none
+  /// runs on before it is set.
+  absl::Status set(const std::string &name, function_ref<absl::Status(const runtime::VariableInfo &)> write) {
+    kept.forget();
+    const runtime::CallSite site{absl::StrCat("setting @", name)};
+    if (absl::Status status = communicator.barrier(site); !status.ok())
+      return status;
+    absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
+    absl::Status status = info.ok() ? write(**info) : info.status();
+    status.Update(communicator.barrier(site));
+    return status;
   }
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
   absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) override {

@@ -32,7 +32,7 @@ def ShareGathersPass : Pass<"exec-share-gathers", "mlir::ModuleOp"> {
     ```
     Ranks differ in what they read of their own blocks, and in what is empty: only what all ranks of a group find they may share is to be named
     in `storages`, as a session does.
-    - C1: What the plans use of the persistent space lies in storages.
+    - C1: What the plans use of the persistent space lies in storages, of which no two share a byte.
   }];
   let options = [ListOption<"storages", "storages", "std::string", "only these; none named: all that this rank finds">];
 }

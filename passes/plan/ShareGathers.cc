@@ -32,14 +32,19 @@ class Moves {
 public:
   explicit Moves(StringAttr from) : from(from) {}
 
-  /// Behind what went to that space before.
-  void add(exec::StorageOp storage, StringAttr to) {
+  /// Behind what went to that space before. False: it shares bytes with another.
+  bool add(exec::StorageOp storage, StringAttr to) {
     const exec::RangeAttr range = storage.getRange();
     if (range.getBytes() == 0)
-      return; // it may begin where another does
+      return true; // it may begin where another does
+    auto behind = moves.lower_bound(range.getOffset());
+    if ((behind != moves.end() && behind->first < range.getEnd()) ||
+        (behind != moves.begin() && std::prev(behind)->second.oldEnd > range.getOffset()))
+      return false;
     int64_t &end = ends.insert({to, 0}).first->second;
     moves[range.getOffset()] = {range.getEnd(), to, end};
     end = sbp::alignUp(end + range.getBytes(), sbp::kAlignmentBytes);
+    return true;
   }
 
   /// Null: it lies in no storage.
@@ -84,14 +89,19 @@ struct ShareGathers : splitcast::impl::ShareGathersPassBase<ShareGathers> {
     if (shared.empty())
       return;
     llvm::MapVector<Space, StringAttr> names;
+    llvm::DenseMap<StringAttr, size_t> spacesOf; // of a group
     for (auto &[storage, space] : shared)
       if (StringAttr &name = names[space]; !name)
-        name = freeName(symbols, "shared_" + space.first.getValue(), names.size() - 1);
+        name = freeName(symbols, "shared_" + space.first.getValue(), spacesOf[space.first]++);
     Moves moves(persistent.getSymNameAttr());
     for (auto storage : module.getOps<exec::StorageOp>())
       if (storage.getRange().getSpace() == persistent.getSymNameAttr()) {
         auto found = shared.find(storage);
-        moves.add(storage, found == shared.end() ? persistent.getSymNameAttr() : names[found->second]);
+        if (!moves.add(storage, found == shared.end() ? persistent.getSymNameAttr() : names[found->second])) {
+          storage.emitOpError() << "@" << storage.getSymName() << " lies in " << storage.getRange()
+                                << ", where another storage does; give each bytes of its own";
+          return signalPassFailure();
+        }
       }
     if (failed(move(module, moves)))
       return signalPassFailure();

@@ -12,6 +12,9 @@ class SharedMemory {
 public:
   virtual ~SharedMemory() = default;
   virtual Buffer buffer() const = 0;
+  /// Gets it its pages in this process, which takes a while for much memory; all ranks may call it at once.
+  ///   Errors  ResourceExhausted: the system has not so much.
+  virtual absl::Status populate() { return absl::OkStatus(); }
 };
 
 } // namespace splitcast::runtime

@@ -50,10 +50,10 @@ public:
   /// released. `room` is where they go if not; borrowed until the message is done.
   virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
   /// Zeroed memory that other ranks join by `place`, a text that this sets; null: not all could.
-  ///   Errors  ResourceExhausted: the system has not so much.
+  ///   Errors  ResourceExhausted: the system has not so much, or none that is shared.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place);
   /// As many bytes, which `owner` has created there.
-  ///   Errors  Unavailable: they cannot be had. ResourceExhausted: the system has not so much.
+  ///   Errors  Unavailable: they cannot be had.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
                                                                    int64_t bytes);
   /// Not OK once this process was told to end (SIGTERM, SIGINT) or the transport is lost: waits end with this status.

@@ -147,6 +147,8 @@ absl::Status Executor::share(exec::SpaceOp space, Communicator &group) {
   }
   if (!made.ok() || !*made)
     return made.status();
+  if (group.rank() != 0)
+    spacesOfOthers.insert(name);
   spaces[name] = (*made)->buffer();
   shared[name] = *std::move(made);
   return absl::OkStatus();

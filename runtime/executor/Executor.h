@@ -16,6 +16,8 @@
 #include "runtime/api/Device.h"
 #include "runtime/executor/Groups.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -60,6 +62,8 @@ public:
   Buffer resolve(exec::RangeAttr range) const;
   /// All of a space. Requires that the module declares it.
   Buffer space(llvm::StringRef name) const { return spaces.lookup(name); }
+  /// Whether this rank is the one that sets what lies there before plans run: the first of those that have one copy.
+  bool sets(exec::RangeAttr range) const { return spacesOfOthers.count(range.getSpace()) == 0; }
   /// Bytes of spaces that ranks have one copy of.
   int64_t sharedBytes() const;
   /// Why ranks that have memory in common do not have one copy of a space, for a person; empty: they do.
@@ -93,6 +97,7 @@ private:
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
   llvm::StringMap<std::unique_ptr<SharedMemory>> shared; ///< spaces that ranks have one copy of
+  llvm::StringSet<> spacesOfOthers;                      ///< those of these in which this rank is not the first
   std::string notShared;
   std::vector<Buffer> untouched; ///< get their pages when a plan first runs: what compiling took is free then
   std::unique_ptr<KernelLibrary> kernels;

@@ -72,6 +72,7 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
         return info.status();
       const int64_t begin = offset * sbp::elementBytes(op.getType());
       info->place = room.slice(begin, room.bytes - begin);
+      info->isSet = executor.sets(storage.getRange());
       result->variables.push_back(std::move(*info));
     }
   }
@@ -133,7 +134,7 @@ absl::Status Variables::readPart(const VariableInfo &variable, const sbp::Interv
 
 absl::Status Variables::writePieces(const VariableInfo &variable, const void *data) {
   Buffer piece = pieceOf(variable);
-  return piece.bytes ? device.upload(piece, data) : absl::OkStatus();
+  return variable.isSet && piece.bytes ? device.upload(piece, data) : absl::OkStatus();
 }
 
 absl::Status Variables::forEachPart(const VariableInfo &variable, absl::FunctionRef<absl::Status(const Part &)> visit) {
@@ -158,6 +159,8 @@ absl::Status Variables::writeParts(const VariableInfo &variable,
                                    absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill) {
   const int64_t bytes = bytesOf(variable.type);
   std::vector<char> data;
+  if (!variable.isSet)
+    return absl::OkStatus();
   return forEachPart(variable, [&](const Part &part) {
     data.resize(part.count * bytes);
     absl::Status status = fill(part, data);

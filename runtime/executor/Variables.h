@@ -34,7 +34,8 @@ struct VariableInfo {
   int64_t position = 0;         ///< of this rank in the placement
   std::vector<sbp::Run> pieces; ///< of this rank; `local` counts from the first element of its piece
   bool ownsPieces = true;
-  Buffer place; ///< from this rank's piece to the end of its storage, of which other ranks may have the same copy
+  Buffer place;      ///< from this rank's piece to the end of its storage
+  bool isSet = true; ///< by this rank; else another sets it, of which this one has the same copy
   mlir::Attribute init;
   bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
   bool isState = false;   ///< of an optimizer, for one variable
@@ -63,8 +64,8 @@ public:
   absl::Status readPieces(const VariableInfo &variable, void *data);
   /// Only these elements of the rank's pieces, in their local order.
   absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
-  /// This and what follows writes, on all ranks the same: they have met since any of them ran a plan, which may read
-  /// there, since they may share a copy.
+  /// This and what follows sets variables, on all ranks the same. Ranks that have one copy have met since any of them
+  /// ran a plan, which reads there, and meet once more before any reads what is new.
   absl::Status writePieces(const VariableInfo &variable, const void *data);
   /// Those that are there, by name, where others come from; but counts and rates only if some state is there that they
   /// belong to. The names of all others are `kept`.

@@ -104,6 +104,8 @@ absl::Status Variables::writeElements(const VariableInfo &variable, const sbp::I
       elements.begin < 0 || elements.count < 0 || elements.begin > all - elements.count)
     return absl::OutOfRangeError(absl::StrCat("variable @", variable.name, ": elements ", elements.begin, " to ",
                                               elements.begin + elements.count, " are given, but it has ", all));
+  if (!variable.isSet)
+    return absl::OkStatus();
   return forEachWithin(variable.pieces, elements, [&](const sbp::Run &run) {
     return device.upload(pieceOf(variable).slice(run.local * bytes, run.count * bytes),
                          static_cast<const char *>(data) + (run.logical - elements.begin) * bytes);

@@ -89,6 +89,7 @@ public:
   CreatedMemory &operator=(const CreatedMemory &) = delete;
   ~CreatedMemory() override { memory->release(data); }
   Buffer buffer() const override { return data; }
+  absl::Status populate() override { return memory->populate(data); }
 
 private:
   std::shared_ptr<HostMemory> memory;
@@ -104,6 +105,12 @@ public:
   JoinedMemory &operator=(const JoinedMemory &) = delete;
   ~JoinedMemory() override { munmap(address, fileBytes); }
   Buffer buffer() const override { return {static_cast<std::byte *>(address), bytes}; }
+  absl::Status populate() override {
+    return populateFile(address, fileBytes)
+               ? absl::OkStatus()
+               : absl::ResourceExhaustedError(
+                     absl::StrCat("getting the pages of another rank's memory: ", std::strerror(errno)));
+  }
 
 private:
   void *address;
@@ -304,9 +311,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::create(int64_t bytes, 
   auto created = std::make_unique<CreatedMemory>(own, *data);
   const std::optional<SharedPlace> where = own->find(data->data, bytes);
   if (!where)
-    return nullptr;
-  if (absl::Status status = own->populate(*data); !status.ok())
-    return status;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system gave ", bytes, " bytes, but none that others can map; see ulimit -f and -n"));
   place = absl::StrCat(where->file, " ", where->identity, " ", where->fileBytes);
   return created;
 }
@@ -321,10 +327,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::join(int64_t rank, con
   absl::StatusOr<void *> data = mapFileOf(peers[rank].process, place, /*isWritten=*/true);
   if (!data.ok())
     return data.status();
-  auto joined = std::make_unique<JoinedMemory>(*data, place.fileBytes, bytes);
-  if (!populateFile(*data, place.fileBytes))
-    return systemError("getting the pages of another rank's memory");
-  return joined;
+  return std::make_unique<JoinedMemory>(*data, place.fileBytes, bytes);
 }
 
 PeerMemory::View::View(std::shared_ptr<MappedFile> file, int64_t offset, int64_t bytes)

@@ -67,9 +67,8 @@ public:
   ///   Errors  Unavailable: that process is gone, or has released that memory. ResourceExhausted: this one has no room.
   absl::StatusOr<std::unique_ptr<View>> view(int64_t rank, const SharedPlace &place, int64_t bytes);
 
-  /// Zeroed memory of this rank that others join by `place`, with its pages; null: the system gives none that is
-  /// shared.
-  ///   Errors  ResourceExhausted.
+  /// Zeroed memory of this rank that others join by `place`; it has no pages yet. Some rank reads this one.
+  ///   Errors  ResourceExhausted: the system gives none, or none that is shared.
   absl::StatusOr<std::unique_ptr<SharedMemory>> create(int64_t bytes, std::string &place);
   /// What a rank that this one reads has created, to be written by this one, too.
   ///   Errors  as view; InvalidArgument: `place` is no such text.

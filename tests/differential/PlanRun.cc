@@ -1,5 +1,5 @@
 // The plan level: one thread per rank, each with a context, an executor and a communicator of its own, so that ranks
-// share nothing but messages, as processes do.
+// have nothing in common but messages and, where Ranks.h lets them, the memory that they share, as processes have.
 #include "tests/differential/PlanRun.h"
 
 #include "compiler/Pipelines.h"
@@ -81,7 +81,7 @@ private:
       if (!status.ok())
         return status;
     }
-    return absl::OkStatus();
+    return communicator.barrier({"variables are set"});
   }
 
   /// Bytes that are NaN as f32 and as f64, so that nothing that was never written goes unseen. What a schedule carries

@@ -245,7 +245,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int6
     return nullptr;
   if (rank() != 0 && !places->front().empty())
     memory = queue->transport().joinShared(0, places->front(), bytes);
-  absl::StatusOr<std::vector<std::string>> failures = exchange(std::string(memory.status().message()), site);
+  const absl::Status mine = memory.ok() && *memory ? (*memory)->populate() : memory.status();
+  absl::StatusOr<std::vector<std::string>> failures = exchange(std::string(mine.message()), site);
   if (!failures.ok())
     return failures.status();
   for (int64_t r = 0; r < size(); ++r)

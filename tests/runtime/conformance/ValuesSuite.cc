@@ -78,6 +78,8 @@ CONFORMANCE(SharedGather) {
     constexpr int64_t kBegin = 128;
     auto memory = ranks->shareMemory(kBegin + total(blocks), {"sharing"});
     CONFORM(memory.ok());
+    if (!memory.ok())
+      return;
     CONFORM(*memory || !context.sharesMemory() || ranks->size() == 1);
     if (!*memory)
       continue;

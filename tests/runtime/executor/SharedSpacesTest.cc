@@ -44,17 +44,49 @@ std::string planOf(int64_t rank, const std::string &more = "") {
                              {{"$RANK", absl::StrCat(rank)}, {"$OWN", absl::StrCat(rank * kBlock)}, {"$MORE", more}});
 }
 
+/// As another; but nobody can join memory through it.
+class JoinlessTransport final : public Transport {
+public:
+  explicit JoinlessTransport(std::unique_ptr<Transport> inner) : inner(std::move(inner)) {}
+  int64_t rank() const override { return inner->rank(); }
+  int64_t size() const override { return inner->size(); }
+  absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
+    return inner->send(to, tag, data, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
+    return inner->receive(from, tag, data, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place) override {
+    return inner->createShared(bytes, place);
+  }
+  absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t, const std::string &, int64_t) override {
+    return absl::UnavailableError("no room");
+  }
+  absl::Status health() override { return inner->health(); }
+  absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
+    auto group = inner->split(ranks);
+    if (!group.ok())
+      return group.status();
+    return std::make_unique<JoinlessTransport>(*std::move(group));
+  }
+
+private:
+  std::unique_ptr<Transport> inner;
+};
+
 /// What a rank found.
 struct Found {
   int64_t sharedBytes = -1;
   std::byte *place = nullptr;
-  std::string error;
+  std::string error, whyNotShared;
 };
 
 /// Runs the step five times on all ranks, of which one is late, and compares what they read.
-std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool sharesMemory) {
+std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool sharesMemory, int64_t joinless = -1) {
   std::vector<Found> found(kRanks);
   auto transports = createThreadTransports(kRanks, sharesMemory);
+  if (joinless >= 0)
+    transports[joinless] = std::make_unique<JoinlessTransport>(std::move(transports[joinless]));
   auto run = [&](int64_t rank) -> absl::Status {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     context.loadDialect<exec::ExecDialect, sbp::SbpDialect>();
@@ -69,6 +101,7 @@ std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool shares
     if (!executor.ok())
       return executor.status();
     found[rank].sharedBytes = (*executor)->sharedBytes();
+    found[rank].whyNotShared = (*executor)->whyNotShared();
     found[rank].place = (*executor)->space("shared_dp").data;
     const auto bytes = [&](int64_t offset, int64_t count) {
       return (*executor)->resolve(
@@ -115,6 +148,14 @@ TEST(SharedSpaces, RanksWithNoMemoryInCommonHaveOneEach) {
     EXPECT_EQ(rank.sharedBytes, 0);
   }
   EXPECT_NE(found[0].place, found[1].place);
+}
+
+TEST(SharedSpaces, RanksOfWhichOneCannotHaveOneEach) {
+  for (const Found &rank : runOnRanks(plansOfAll(), /*sharesMemory=*/true, /*joinless=*/2)) {
+    EXPECT_EQ(rank.error, "");
+    EXPECT_EQ(rank.sharedBytes, 0);
+    EXPECT_EQ(rank.whyNotShared, "sharing space @shared_dp: rank 2 has no part in it: no room");
+  }
 }
 
 // Each rank for itself is right, but they meet elsewhere: rank 1 reads until behind the collective in which the others

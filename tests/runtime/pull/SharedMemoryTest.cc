@@ -199,6 +199,9 @@ TEST_F(TwoRanks, JoinedMemoryIsOneCopy) {
   ASSERT_EQ(theirs.bytes, 5 * kMegabyte + 1);
   ASSERT_EQ(mine.bytes, theirs.bytes);
   ASSERT_NE(mine.data, theirs.data);
+  EXPECT_LT(mappedBytes(), 5 * kMegabyte);
+  EXPECT_EQ((*created)->populate(), absl::OkStatus());
+  EXPECT_EQ((*joined)->populate(), absl::OkStatus());
   EXPECT_EQ(mappedBytes(), 2 * (5 * kMegabyte + 4096)); // its pages are there
   for (int64_t at = 0; at < mine.bytes; ++at)
     ASSERT_EQ(mine.data[at], std::byte{0}) << at;
