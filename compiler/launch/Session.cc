@@ -1,6 +1,6 @@
 #include "compiler/launch/Session.h"
-#include "compiler/launch/AgreeOnStorages.h"
 
+#include "compiler/launch/AgreeOnStorages.h"
 #include "compiler/launch/Alike.h"
 
 #include "dialects/exec/EntryPoints.h"

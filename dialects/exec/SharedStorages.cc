@@ -281,7 +281,7 @@ std::string splitcast::exec::lineOf(const SharedStorage &storage) {
   return line;
 }
 
-/// The storage's space is one of several that ranks share.
+/// C3 to C6 of one storage of a shared space, whose storages are gathered on `stream`.
 static LogicalResult verifyShared(const SharedStorage &shared, SpaceOp space, StringRef stream) {
   StorageOp storage = shared.storage;
   GroupOp group = shared.group;
