@@ -12,21 +12,22 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 limitMb=60
 targets=(//examples/gpt //examples/text_model //examples/classifier //examples/recipe //compiler/tools:splitcast-opt
   //compiler/tools:splitcast-run //compiler/tools:splitcast-kernels //tests/runtime/conformance //benchmarks/device:device_figures)
+# With CUDA alone.
+cudaTargets=(//compiler/launch:libsplitcast-cuda.so //tests/runtime/host:cuda_kernel_vectors)
+
+bash scripts/setup.sh
+if runBazel query //compiler/launch:libsplitcast-cuda.so >/dev/null 2>&1; then
+  targets+=("${cudaTargets[@]}")
+else
+  echo "bundle: CUDA was not found here: the bundle runs on CPUs only" >&2
+fi
+runBazel build --jobs="$(jobCount)" "${targets[@]}"
 programs=()
 for target in "${targets[@]}"; do
   path=${target#//}
   [[ $path == *:* ]] && path=${path/://} || path=$path/${path##*/}
   programs+=("bazel-bin/$path")
 done
-
-bash scripts/setup.sh
-if runBazel query //compiler/launch:libsplitcast-cuda.so >/dev/null 2>&1; then
-  targets+=(//compiler/launch:libsplitcast-cuda.so)
-  programs+=(bazel-bin/compiler/launch/libsplitcast-cuda.so)
-else
-  echo "bundle: CUDA was not found here: the bundle runs on CPUs only" >&2
-fi
-runBazel build --jobs="$(jobCount)" "${targets[@]}"
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT

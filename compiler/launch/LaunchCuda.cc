@@ -55,6 +55,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
     pretendOwnHosts(options);
     // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
     setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+    runtime::avoidKnownNcclDefects();
     runtime::CudaDeviceOptions device;
     device.number = *number;
     device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
@@ -74,7 +75,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.registersMemory = !areShared(options); // sockets copy it anyway
+  nccl.usesWindows = isSet("SPLITCAST_NCCL_WINDOWS") && !areShared(options); // sockets copy it anyway
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
       runtime::createNcclCommunicator(std::move(host), nccl);
   if (!communicator.ok())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/cuda/CudaCode.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaStatus.h"
@@ -47,9 +48,8 @@ public:
 
 class CudaCheckIndices : public Launchable {
 public:
-  CudaCheckIndices(std::shared_ptr<Found> found, cudaLibrary_t library, cudaKernel_t kernel)
-      : found(std::move(found)), library(library), kernel(kernel) {}
-  ~CudaCheckIndices() override { cudaLibraryUnload(library); }
+  CudaCheckIndices(std::shared_ptr<Found> found, std::shared_ptr<CudaCode> code, cudaKernel_t kernel)
+      : found(std::move(found)), code(std::move(code)), kernel(kernel) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     const IndexCheck &check = found->indices;
@@ -71,7 +71,7 @@ public:
 
 private:
   const std::shared_ptr<Found> found;
-  const cudaLibrary_t library;
+  const std::shared_ptr<CudaCode> code;
   const cudaKernel_t kernel;
 };
 
@@ -91,16 +91,13 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   auto found = std::make_shared<Found>(std::move(check));
   if (absl::Status status = found->allocate(); !status.ok())
     return status;
-  cudaLibrary_t library = nullptr;
-  cudaKernel_t kernel = nullptr;
-  absl::Status status = cudaStatus(
-      cudaLibraryLoadData(&library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), IndexCheck::kName);
-  if (!status.ok())
-    return status;
-  status = cudaStatus(cudaLibraryGetKernel(&kernel, library, "check_indices"), IndexCheck::kName);
-  auto made = std::make_unique<CudaCheckIndices>(found, library, kernel);
-  if (!status.ok())
-    return status;
+  absl::StatusOr<std::shared_ptr<CudaCode>> code = CudaCode::load(*ptx, IndexCheck::kName);
+  if (!code.ok())
+    return code.status();
+  absl::StatusOr<cudaKernel_t> kernel = (*code)->kernel("check_indices", IndexCheck::kName);
+  if (!kernel.ok())
+    return kernel.status();
+  auto made = std::make_unique<CudaCheckIndices>(found, *std::move(code), *kernel);
   addCudaWatcher(found);
   return made;
 }

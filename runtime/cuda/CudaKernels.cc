@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaKernels.h"
 
+#include "runtime/cuda/CudaCode.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
 
@@ -7,16 +8,6 @@
 
 namespace splitcast::runtime {
 namespace {
-
-/// The driver's code; kernels and launches share it.
-class LoadedCode {
-public:
-  explicit LoadedCode(cudaLibrary_t library) : library(library) {}
-  LoadedCode(const LoadedCode &) = delete;
-  LoadedCode &operator=(const LoadedCode &) = delete;
-  ~LoadedCode() { cudaLibraryUnload(library); }
-  const cudaLibrary_t library;
-};
 
 struct BoundLaunch {
   cudaKernel_t function;
@@ -26,7 +17,7 @@ struct BoundLaunch {
 
 class CudaKernel : public Launchable {
 public:
-  CudaKernel(const GpuKernel &kernel, std::vector<BoundLaunch> launches, std::shared_ptr<LoadedCode> code)
+  CudaKernel(const GpuKernel &kernel, std::vector<BoundLaunch> launches, std::shared_ptr<CudaCode> code)
       : what(absl::StrCat("kernel @", kernel.name)), argumentBytes(kernel.argumentBytes), alignments(kernel.alignments),
         launches(std::move(launches)), code(std::move(code)) {}
 
@@ -67,12 +58,12 @@ private:
   const std::string what;
   const std::vector<int64_t> argumentBytes, alignments;
   const std::vector<BoundLaunch> launches;
-  const std::shared_ptr<LoadedCode> code;
+  const std::shared_ptr<CudaCode> code;
 };
 
 class CudaLibrary : public KernelLibrary {
 public:
-  CudaLibrary(std::vector<GpuKernel> kernels, std::shared_ptr<LoadedCode> code)
+  CudaLibrary(std::vector<GpuKernel> kernels, std::shared_ptr<CudaCode> code)
       : kernels(std::move(kernels)), code(std::move(code)) {}
 
   absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) override {
@@ -89,11 +80,10 @@ private:
       if (launch.arguments.size() > CudaKernel::kMostArguments)
         return absl::UnimplementedError(absl::StrCat("kernel @", kernel.name, " takes ", launch.arguments.size(),
                                                      " arguments; CUDA takes ", CudaKernel::kMostArguments));
-      BoundLaunch bound{nullptr, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments};
-      cudaError_t error = cudaLibraryGetKernel(&bound.function, code->library, launch.function.c_str());
-      if (error != cudaSuccess)
-        return cudaStatus(error, absl::StrCat("kernel @", kernel.name));
-      launches.push_back(std::move(bound));
+      absl::StatusOr<cudaKernel_t> function = code->kernel(launch.function, absl::StrCat("kernel @", kernel.name));
+      if (!function.ok())
+        return function.status();
+      launches.push_back({*function, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments});
     }
     return std::make_unique<CudaKernel>(kernel, std::move(launches), code);
   }
@@ -103,7 +93,7 @@ private:
   }
 
   const std::vector<GpuKernel> kernels;
-  const std::shared_ptr<LoadedCode> code;
+  const std::shared_ptr<CudaCode> code;
 };
 
 } // namespace
@@ -122,11 +112,10 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp ke
   absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
   if (!ptx.ok())
     return ptx.status();
-  cudaLibrary_t library = nullptr;
-  cudaError_t error = cudaLibraryLoadData(&library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (error != cudaSuccess)
-    return absl::InvalidArgumentError(absl::StrCat("the driver refuses the kernels' PTX: ", cudaGetErrorString(error)));
-  return std::make_unique<CudaLibrary>(std::move(program->kernels), std::make_shared<LoadedCode>(library));
+  absl::StatusOr<std::shared_ptr<CudaCode>> code = CudaCode::load(*ptx, "the plan's kernels");
+  if (!code.ok())
+    return code.status();
+  return std::make_unique<CudaLibrary>(std::move(program->kernels), *std::move(code));
 }
 
 } // namespace splitcast::runtime

@@ -4,6 +4,7 @@
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/CollectiveChecks.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/nccl/NcclStatus.h"
 #include "runtime/nccl/NcclTreeSum.h"
 #include "runtime/nccl/NcclWatch.h"
 
@@ -11,17 +12,12 @@
 #include "nccl.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
 namespace splitcast::runtime {
 namespace {
-
-absl::Status ncclStatus(ncclResult_t result, const std::string &what) {
-  if (result == ncclSuccess || result == ncclInProgress)
-    return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(what, ": NCCL: ", ncclGetErrorString(result)));
-}
 
 std::optional<ncclDataType_t> typeOf(ElementType type) {
   switch (type) {
@@ -49,18 +45,22 @@ std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
 /// A window of NCCL. Collectives find it by their buffers' addresses.
 class NcclWindow : public Registration {
 public:
-  NcclWindow(std::shared_ptr<NcclWatch> watch, ncclWindow_t window) : watch(std::move(watch)), window(window) {}
+  explicit NcclWindow(std::shared_ptr<NcclWatch> watch) : watch(std::move(watch)) {}
   NcclWindow(const NcclWindow &) = delete;
   NcclWindow &operator=(const NcclWindow &) = delete;
   ~NcclWindow() override {
-    if (watch->comm())
+    if (watch->comm() && window)
       ncclCommWindowDeregister(watch->comm(), window);
   }
 
+  ncclWindow_t window = nullptr; ///< written by a thread of NCCL's until the communicator has settled
+
 private:
   const std::shared_ptr<NcclWatch> watch;
-  const ncclWindow_t window;
 };
+
+/// Since which NCCL's symmetric kernels wait for what is before them on the stream (commit 2948185d of its sources).
+constexpr int kSymmetricVersion = NCCL_VERSION(2, 30, 7);
 
 class NcclCommunicator : public Communicator {
 public:
@@ -70,9 +70,9 @@ public:
   absl::Status init() {
     int version = 0;
     ncclUniqueId id = {};
-    absl::Status status = ncclStatus(ncclGetVersion(&version), "NCCL's version");
+    absl::Status status = ncclStatus(ncclGetVersion(&version), "NCCL's version", nullptr);
     if (status.ok() && rank() == 0)
-      status = ncclStatus(ncclGetUniqueId(&id), "NCCL's unique id");
+      status = ncclStatus(ncclGetUniqueId(&id), "NCCL's unique id", nullptr);
     // Text of rank 0 alone counts, but versions of all.
     std::string mine(reinterpret_cast<const char *>(&id), sizeof(id));
     auto all = control->exchange(absl::StrCat(version, " ", status.ok() ? mine : ""), {"NCCL's unique id"});
@@ -82,12 +82,13 @@ public:
       return all.status();
     if (absl::Status same = checkVersions(*all); !same.ok())
       return same;
+    usesWindows = options.usesWindows && version >= kSymmetricVersion;
     std::memcpy(&id, all->front().data() + all->front().size() - sizeof(id), sizeof(id));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     ncclComm_t comm = nullptr;
     status = ncclStatus(ncclCommInitRankConfig(&comm, static_cast<int>(size()), id, static_cast<int>(rank()), &config),
-                        "joining the ranks");
+                        "joining the ranks", nullptr);
     if (!status.ok())
       return status;
     watch = std::make_shared<NcclWatch>(comm, options.timeout);
@@ -182,7 +183,7 @@ public:
   /// Only if all ranks have the same layout: NCCL relies on it.
   absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                const CallSite &site) override {
-    if (!options.registersMemory || size() == 1)
+    if (!usesWindows || size() == 1)
       return nullptr;
     auto all = control->exchange(absl::StrCat(memory.bytes, " ", std::hash<std::string>{}(layout)), site);
     if (!all.ok())
@@ -191,16 +192,18 @@ public:
         std::all_of(all->begin(), all->end(), [&](const std::string &other) { return other == all->front(); });
     if (!isSymmetric) // NCCL maps other ranks' memory at this rank's size
       return nullptr;
-    ncclWindow_t window = nullptr;
-    absl::Status status = ncclStatus(
-        ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &window, NCCL_WIN_COLL_SYMMETRIC), site.what);
+    auto made = std::make_unique<NcclWindow>(watch);
+    absl::Status status = statusOf(
+        ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &made->window, NCCL_WIN_COLL_SYMMETRIC), site);
     if (status.ok())
       status = watch->settle(site.what); // the call says that all is done while a thread of NCCL's is still at it
-    if (!status.ok())
+    if (!status.ok()) {
+      (void)made.release(); // which that thread may still write
       return status;
-    if (!window) // this transport has none
+    }
+    if (!made->window) // this transport has none
       return nullptr;
-    return std::make_unique<NcclWindow>(watch, window);
+    return made;
   }
 
   absl::Status barrier(const CallSite &site) override { return control->barrier(site); }
@@ -226,8 +229,13 @@ private:
     return absl::OkStatus();
   }
 
+  /// After an error of before, that error: without its communicator NCCL knows only that an argument is wrong.
+  absl::Status statusOf(ncclResult_t result, const CallSite &site) const {
+    return watch->comm() ? ncclStatus(result, site.what, watch->comm()) : watch->error();
+  }
+
   absl::Status call(ncclResult_t result, const CallSite &site) {
-    if (absl::Status status = ncclStatus(result, site.what); !status.ok())
+    if (absl::Status status = statusOf(result, site); !status.ok())
       return status;
     return result == ncclInProgress ? watch->settle(site.what) : absl::OkStatus();
   }
@@ -235,17 +243,17 @@ private:
   absl::Status send(Buffer from, int64_t peer, cudaStream_t on, const CallSite &site) {
     if (from.bytes == 0)
       return absl::OkStatus();
-    return ncclStatus(ncclSend(from.data, from.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site.what);
+    return statusOf(ncclSend(from.data, from.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site);
   }
   absl::Status receive(Buffer to, int64_t peer, cudaStream_t on, const CallSite &site) {
     if (to.bytes == 0)
       return absl::OkStatus();
-    return ncclStatus(ncclRecv(to.data, to.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site.what);
+    return statusOf(ncclRecv(to.data, to.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site);
   }
 
   /// What is sent to and received from each other rank, as one.
   template <typename Exchange> absl::Status exchangeBlocks(const CallSite &site, Exchange exchange) {
-    absl::Status status = ncclStatus(ncclGroupStart(), site.what);
+    absl::Status status = statusOf(ncclGroupStart(), site);
     for (int64_t peer = 0; peer < size() && status.ok(); ++peer)
       if (peer != rank())
         status = exchange(peer);
@@ -325,10 +333,19 @@ private:
   const std::unique_ptr<Communicator> control;
   const NcclCommunicatorOptions options;
   std::shared_ptr<NcclWatch> watch;
+  bool usesWindows = false;
   NcclTreeSum sums;
 };
 
 } // namespace
+
+void avoidKnownNcclDefects() {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess || version >= NCCL_VERSION(2, 29, 2))
+    return;
+  setenv("NCCL_GRAPH_REGISTER", "0", 0);
+  setenv("NCCL_LOCAL_REGISTER", "0", 0);
+}
 
 absl::StatusOr<std::unique_ptr<Communicator>> createNcclCommunicator(std::unique_ptr<Communicator> control,
                                                                      const NcclCommunicatorOptions &options) {

@@ -24,9 +24,16 @@ namespace splitcast::runtime {
 struct NcclCommunicatorOptions {
   absl::Duration timeout = absl::Seconds(300);
   bool deterministic = true;
-  /// Memory is registered where NCCL can use that.
-  bool registersMemory = true;
+  /// Memory is registered as symmetric windows, where all ranks lay it out alike and NCCL has 2.30.7: before, a gather
+  /// could read what the kernel before it had not written. Its kernels do not see an abort: a lost rank may then keep
+  /// the others' devices busy for ever.
+  bool usesWindows = false;
 };
+
+/// Sets variables of the environment that NCCL reads, unless they are set; before the first communicator. Before 2.29.2
+/// messages and then a gather of one registered buffer end in an illegal access (its issue 1859): nothing is
+/// registered.
+void avoidKnownNcclDefects();
 
 /// All ranks of `control` call this at the same point, each with its CUDA device chosen.
 ///   Errors  Unavailable: NCCL's, with its text. FailedPrecondition: ranks have different versions of NCCL.

@@ -6,12 +6,6 @@
 
 namespace splitcast::runtime {
 
-NcclTreeSum::~NcclTreeSum() {
-  for (auto &[key, code] : loaded)
-    if (code.library)
-      cudaLibraryUnload(code.library);
-}
-
 absl::StatusOr<cudaKernel_t> NcclTreeSum::kernelOf(int64_t count, ElementType type, const std::string &what) {
   Loaded &code = loaded[{count, type}];
   if (code.kernel)
@@ -26,12 +20,13 @@ absl::StatusOr<cudaKernel_t> NcclTreeSum::kernelOf(int64_t count, ElementType ty
   absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
   if (!ptx.ok())
     return ptx.status();
-  absl::Status status =
-      cudaStatus(cudaLibraryLoadData(&code.library, ptx->c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), what);
-  if (status.ok())
-    status = cudaStatus(cudaLibraryGetKernel(&code.kernel, code.library, "tree_sum"), what);
-  if (!status.ok())
-    return status;
+  absl::StatusOr<std::shared_ptr<CudaCode>> made = CudaCode::load(*ptx, what);
+  if (!made.ok())
+    return made.status();
+  absl::StatusOr<cudaKernel_t> kernel = (*made)->kernel("tree_sum", what);
+  if (!kernel.ok())
+    return kernel.status();
+  code = {*std::move(made), *kernel};
   return code.kernel;
 }
 

@@ -4,22 +4,18 @@
 
 #include "runtime/api/Device.h"
 #include "runtime/api/ElementType.h"
-
-#include "cuda_runtime_api.h"
+#include "runtime/cuda/CudaCode.h"
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace splitcast::runtime {
 
 class NcclTreeSum {
 public:
-  NcclTreeSum() = default;
-  NcclTreeSum(const NcclTreeSum &) = delete;
-  NcclTreeSum &operator=(const NcclTreeSum &) = delete;
-  ~NcclTreeSum();
-
   /// sum = the tree sum of the addends, all of sum.bytes; it may be one of them. Compiles at the first sum of a number
   /// of addends and type.
   absl::Status launch(const std::vector<Buffer> &addends, Buffer sum, ElementType type, cudaStream_t stream,
@@ -27,7 +23,7 @@ public:
 
 private:
   struct Loaded {
-    cudaLibrary_t library = nullptr;
+    std::shared_ptr<CudaCode> code;
     cudaKernel_t kernel = nullptr;
   };
   absl::StatusOr<cudaKernel_t> kernelOf(int64_t count, ElementType type, const std::string &what);

@@ -1,5 +1,7 @@
 #include "runtime/nccl/NcclWatch.h"
 
+#include "runtime/nccl/NcclStatus.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -69,7 +71,7 @@ absl::Status NcclWatch::settle(const std::string &what) {
   }
   if (!failure.ok() || state == ncclSuccess)
     return failure;
-  return fail(absl::UnavailableError(absl::StrCat(what, ": NCCL: ", ncclGetErrorString(state))));
+  return fail(ncclStatus(state, what, communicator));
 }
 
 std::string NcclWatch::suspect() const {
@@ -88,8 +90,7 @@ absl::Status NcclWatch::check(absl::Duration waited) {
   ncclResult_t state = ncclSuccess;
   ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
   if (asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress))
-    return fail(absl::UnavailableError(
-        absl::StrCat(suspect(), ": NCCL: ", ncclGetErrorString(asked != ncclSuccess ? asked : state))));
+    return fail(ncclStatus(asked != ncclSuccess ? asked : state, suspect(), communicator));
   if ((underWay.empty() ? waited : absl::Now() - lastProgress) > timeout)
     return fail(absl::DeadlineExceededError(
         absl::StrCat(suspect(), ": some rank has not answered within ", absl::FormatDuration(timeout))));

@@ -23,7 +23,10 @@ public:
   NcclWatch &operator=(const NcclWatch &) = delete;
   ~NcclWatch() override;
 
+  /// Null after an error.
   ncclComm_t comm() const { return communicator; }
+  /// The first, or OK.
+  absl::Status error() const { return failure; }
 
   /// Waits until NCCL has taken the last call.
   absl::Status settle(const std::string &what);

@@ -6,6 +6,7 @@
 #   bin/PROGRAM        starts libexec/PROGRAM with the bundle's libraries
 #   bin/ranks          starts several
 #   lib/               every library that a program needs, the C library and its loader among them; no CUDA
+#   tests/vectors/     what ops give, by NumPy
 #   check.py           the one command for a machine with GPUs
 set -euo pipefail
 bundle=$1 files=$2
@@ -50,7 +51,7 @@ addLibraries() {
   done
 }
 
-mkdir -p "$bundle"/{bin,lib,libexec}
+mkdir -p "$bundle"/{bin,lib,libexec,tests/vectors}
 for program in "$@"; do
   name=$(basename "$program")
   if [[ $name == *.so ]]; then
@@ -63,6 +64,7 @@ for program in "$@"; do
 done
 addLibraries "$@"
 cp -L /lib64/ld-linux-x86-64.so.2 "$bundle/lib/"
+cp -L tests/vectors/vectors.json "$bundle/tests/vectors/"
 cp "$files"/{start.sh,check.py} "$bundle/"
 cp "$files"/ranks.sh "$bundle/bin/ranks"
 chmod +x "$bundle"/{start.sh,bin/ranks}

@@ -1,12 +1,19 @@
 """The one command for a machine with GPUs: checks and times everything, prints a table, and writes it as JSON.
 
-    python3 check.py [--device=cuda] [--ranks=1,2,4] [--steps=20] [--json=results.json] [--figures [--peer=SCRIPT]]
+    python3 check.py [--device=cuda] [--parts=kernels,conformance,examples,figures] [--ranks=1,2,4] [--steps=20]
+                     [--json=results.json] [--peer=SCRIPT] [--program-limit=90] [--limit=480]
 
-Runs what every communicator must do, on the device's. Trains the examples with ZeRO stages 0 to 3 at each number of
-ranks: their losses must be those of the CPU within 1e-3, and the same bits at every stage, with CUDA graphs and without.
-With --figures it then compares AdamW with a copy, and a chain of products with bare library calls, and times GPT-2 124M
-on one rank. SCRIPT is that model in PyTorch, run in turns with it: it takes --mode, --device, --compile, --dtype, --layers,
---heads, --width, --vocab, --tokens, --batch, --steps and --warmup, and its last line is JSON with median_s and min_s.
+kernels      Every op on a GPU against NumPy, in all element types, with the calls of CUDA's libraries.
+conformance  What every communicator must do, on the device's, at each number of ranks.
+examples     Trained with ZeRO stages 0 to 3 at each number of ranks: their losses must be those of the CPU within 1e-3
+             (1e-2 where they compute in bf16), and the same bits at every stage, with CUDA graphs and without.
+figures      Only when named: AdamW against a copy, a chain of products against bare library calls, and GPT-2 124M on one
+             rank, in f32 (products in tf32, as the peer's) and in bf16. SCRIPT is that model in PyTorch, run in turns
+             with it: it takes --mode, --device, --compile, --dtype, --layers, --heads, --width, --vocab, --tokens,
+             --batch, --steps and --warmup, and its last line is JSON with median_s and min_s.
+
+A row of the table, and the JSON as a whole, are written as each check ends. A program may take --program-limit seconds
+(one of the figures three times that); no check begins after --limit seconds, and those that did not begin have failed.
 Ranks that outnumber the GPUs share them. Exits 0 only if every check passed. --device=cpu checks the bundle itself,
 without a GPU.
 
@@ -25,19 +32,24 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
-TOLERANCE = 1e-3
-LIMIT_SECONDS = 600  # of one program
+# How far a loss may be from the CPU's, relatively, by what the products compute in.
+TOLERANCES = {"f32": 1e-3, "bf16": 1e-2}
+# Program, flags, and what it computes in.
 EXAMPLES = {
-    "text_model": ["--text=TEXT"],
-    "classifier": [],
-    "gpt": ["--text=TEXT", "--layers=2", "--batch=24", "--dropout=0.1", "--sample=0"],
+    "text_model": ("text_model", ["--text=TEXT"], "f32"),
+    "classifier": ("classifier", [], "f32"),
+    "gpt": ("gpt", ["--text=TEXT", "--layers=2", "--batch=24", "--dropout=0.1", "--sample=0"], "f32"),
+    "gpt in bf16": ("gpt", ["--text=TEXT", "--layers=2", "--batch=24", "--heads=2", "--sample=0"], "bf16"),
 }
-LAYERS, HEADS, WIDTH, VOCABULARY, CONTEXT, BATCH = 12, 12, 768, 50257, 256, 4  # GPT-2 124M
-WARMUP_STEPS, COUNTED_STEPS, ROUNDS = 3, 10, 3
-# Of f32 outside of tensor cores, in TFLOP/s, as the vendor states it.
-PEAK_TFLOPS = {"H200": 67.0, "H100": 67.0, "A100": 19.5}
+PARTS = ("kernels", "conformance", "examples", "figures")
+LAYERS, HEADS, WIDTH, VOCABULARY, CONTEXT, BATCH = 12, 12, 768, 50257, 1024, 16  # GPT-2 124M
+WARMUP_STEPS, COUNTED_STEPS, ROUNDS = 3, 10, 2
+# Of tensor cores on dense matrices, in TFLOP/s, as the vendor states it.
+PEAK_TFLOPS = {"H200": {"f32": 494.5, "bf16": 989.4}, "H100": {"f32": 494.5, "bf16": 989.4},
+               "A100": {"f32": 156.0, "bf16": 312.0}}
 # Of AdamW's variable, and of matrices that take less time than their launch.
 DEVICE_FIGURES = {"cuda": ["--elements=134217728", "--size=256", "--products=200"], "cpu": []}
 
@@ -48,9 +60,16 @@ def parseArguments():
     parser.add_argument("--ranks", default="1,2,4")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--json", default="results.json")
-    parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--parts", default="kernels,conformance,examples")
     parser.add_argument("--peer", help="GPT-2 in PyTorch")
-    return parser.parse_args()
+    parser.add_argument("--program-limit", type=float, default=90, help="seconds")
+    parser.add_argument("--limit", type=float, default=480, help="seconds after which no check begins")
+    arguments = parser.parse_args()
+    arguments.parts = arguments.parts.split(",")
+    for part in arguments.parts:
+        if part not in PARTS:
+            parser.error(f"--parts has '{part}'; it takes {', '.join(PARTS)}")
+    return arguments
 
 
 def environment():
@@ -76,37 +95,46 @@ class Failure(Exception):
     """A program that did not end well: its last lines."""
 
 
-def run(ranks, program, flags, directory, **variables):
+def run(ranks, program, flags, arguments, directory, limit=None, **variables):
     """What it prints."""
     command = [os.path.join(ROOT, "bin", "ranks"), str(ranks), os.path.join(ROOT, "bin", program)] + flags
     command = [word.replace("TEXT", os.path.join(directory, "text")) for word in command]
-    return outputOf(command, cwd=directory, env=dict(environment(), **variables))
+    return outputOf(command, limit or arguments.program_limit, cwd=directory, env=dict(environment(), **variables))
 
 
-def outputOf(command, **options):
-    """Of a program; when it takes too long, all that it started is ended."""
+def outputOf(command, limit, **options):
+    """Of a program; when it takes more than `limit` seconds, all that it started is ended."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                           **options) as process:
         try:
-            text, _ = process.communicate(timeout=LIMIT_SECONDS)
+            text, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired as late:
             os.killpg(process.pid, signal.SIGKILL)
-            raise Failure(f"not done after {LIMIT_SECONDS} s") from late
+            text, _ = process.communicate()
+            raise Failure(f"not done after {limit:.0f} s: {lastLines(text)}") from late
     if process.returncode != 0:
-        raise Failure(" | ".join(text.strip().split("\n")[-3:]))
+        raise Failure(lastLines(text))
     return text
+
+
+def lastLines(text):
+    """Of what a program that failed has printed: those that tell why, if they can be told."""
+    lines = text.strip().split("\n")
+    return " | ".join(([line for line in lines if "rror" in line] or lines)[-4:])[:2000]
 
 
 class Training:
     """What a training leaves: losses, exactly, and the bytes of all variables."""
 
-    def __init__(self, program, ranks, device, stage, steps, directory, **variables):
-        flags = EXAMPLES[program] + [f"--device={device}", f"--enable-zero=stage={stage}", f"--steps={steps}",
-                                     "--losses=losses", "--save-variables=variables", "--timeout=120"]
+    def __init__(self, example, ranks, device, stage, arguments, directory, **variables):
+        program, more, computes = EXAMPLES[example]
+        zero = f"stage={stage}" + ("" if computes == "f32" else f" compute-type={computes}")
+        flags = more + [f"--device={device}", f"--enable-zero={zero}", f"--steps={arguments.steps}", "--losses=losses",
+                        "--save-variables=variables", f"--timeout={max(10, arguments.program_limit // 3):.0f}"]
         for name in ("losses", "variables"):
             if os.path.exists(os.path.join(directory, name)):
                 os.remove(os.path.join(directory, name))
-        run(ranks, program, flags, directory, **variables)
+        run(ranks, program, flags, arguments, directory, **variables)
         with open(os.path.join(directory, "losses"), encoding="utf-8") as file:
             self.losses = [float.fromhex(line.split()[2]) for line in file]
         with open(os.path.join(directory, "variables"), "rb") as file:
@@ -117,27 +145,35 @@ def largestDifference(losses, expected):
     return max(abs(loss - other) / abs(other) for loss, other in zip(losses, expected))
 
 
-def checkExample(program, ranks, arguments, directory):
+def checkExample(example, ranks, arguments, directory):
     """(whether it is right, what was found)"""
-    reference = Training(program, ranks, "cpu", 0, arguments.steps, directory)
-    found = [Training(program, ranks, arguments.device, stage, arguments.steps, directory) for stage in range(4)]
+    reference = Training(example, ranks, "cpu", 0, arguments, directory)
+    found = [Training(example, ranks, arguments.device, stage, arguments, directory) for stage in range(4)]
     if arguments.device == "cuda":
-        found.append(Training(program, ranks, "cuda", 3, arguments.steps, directory, SPLITCAST_CUDA_GRAPHS="0"))
+        found.append(Training(example, ranks, "cuda", 3, arguments, directory, SPLITCAST_CUDA_GRAPHS="0"))
     difference = largestDifference(found[0].losses, reference.losses)
     same = all(other.losses == found[0].losses and other.variables == found[0].variables for other in found)
-    isRight = same and len(found[0].losses) == arguments.steps and difference <= TOLERANCE
+    isRight = same and len(found[0].losses) == arguments.steps and difference <= TOLERANCES[EXAMPLES[example][2]]
     return isRight, f"stages 0-3 {'same bits' if same else 'DIFFER'}; CPU within {difference:.1e}"
 
 
 def checkConformance(ranks, arguments, directory):
-    text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=120"], directory)
+    text = run(ranks, "conformance", [f"--device={arguments.device}", "--timeout=60"], arguments, directory)
     *_, size, last = text.strip().split("\n")
     return size == f"on {ranks} ranks" and re.fullmatch(r"[1-9]\d* passed, 0 failed", last) is not None, last
 
 
+def checkKernels(arguments):
+    """The program reads NumPy's results from the folder that it runs in."""
+    command = [os.path.join(ROOT, "bin", "cuda_kernel_vectors"), "--gtest_filter=*/1"]
+    text = outputOf(command, arguments.program_limit, cwd=ROOT, env=environment())
+    last = text.strip().split("\n")[-1]
+    return re.search(r"PASSED.* [1-9]\d* test", last) is not None, last.strip()
+
+
 def compareWithBare(arguments, directory):
     """Lines of device_figures, and a text of them."""
-    text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], directory)
+    text = run(1, "device_figures", [f"--device={arguments.device}"] + DEVICE_FIGURES[arguments.device], arguments, directory)
     results = [json.loads(line) for line in text.strip().split("\n")]
     names = {"executor": "launches in a plan: {:.2f} x the speed of bare ones (best {:.2f})",
              "adamw": "AdamW: {:.2f} x a copy's bandwidth (best {:.2f})",
@@ -145,73 +181,97 @@ def compareWithBare(arguments, directory):
     return True, "; ".join(names[r["what"]].format(r["ratio_median"], r["ratio_min"]) for r in results), results
 
 
-def timeGpt(arguments, directory):
+def timeGpt(computes, arguments, directory):
     """Seconds of the counted steps, the number of parameters, and the predicted megabytes."""
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocabulary": VOCABULARY, "context": CONTEXT, "batch": BATCH,
              "steps": WARMUP_STEPS + COUNTED_STEPS, "sample": 0, "dropout": 0}
     flags = ["--text=TEXT", f"--device={arguments.device}", "--metrics=metrics", "--report"]
-    text = run(1, "gpt", flags + [f"--{name}={value}" for name, value in sizes.items()], directory)
+    if computes != "f32":
+        flags.append(f"--enable-zero=stage=1 compute-type={computes}")
+    text = run(1, "gpt", flags + [f"--{name}={value}" for name, value in sizes.items()], arguments, directory,
+               limit=3 * arguments.program_limit, SPLITCAST_TF32="1")
     with open(os.path.join(directory, "metrics"), encoding="utf-8") as file:
         seconds = [json.loads(line)["seconds"] for line in file][WARMUP_STEPS:]
     return seconds, int(re.search(r"^(\d+) parameters", text, re.MULTILINE)[1]), re.search(
         r"predicted peak (\S+) MB", text)[1]
 
 
-def timePeer(arguments):
+def timePeer(computes, arguments):
     """Its last line."""
     sizes = {"layers": LAYERS, "heads": HEADS, "width": WIDTH, "vocab": VOCABULARY, "tokens": CONTEXT, "batch": BATCH,
              "steps": COUNTED_STEPS, "warmup": WARMUP_STEPS}
     text = outputOf(
-        [sys.executable, arguments.peer, "--mode=single", f"--device={arguments.device}", "--compile", "--dtype=f32"] +
-        [f"--{name}={value}" for name, value in sizes.items()])
+        [sys.executable, arguments.peer, "--mode=single", f"--device={arguments.device}", "--compile",
+         f"--dtype={computes}"] + [f"--{name}={value}" for name, value in sizes.items()], 3 * arguments.program_limit)
     lines = text.strip().split("\n")
     if not lines[-1].startswith("{"):
-        raise Failure(" | ".join(lines[-3:]))
+        raise Failure(lastLines(text))
     return json.loads(lines[-1])
 
 
-def timeGpt2(arguments, directory):
+def timeGpt2(computes, arguments, directory):
     ours, theirs, tokens = [], [], BATCH * CONTEXT
     for _ in range(ROUNDS):
-        seconds, parameters, predicted = timeGpt(arguments, directory)
+        seconds, parameters, predicted = timeGpt(computes, arguments, directory)
         ours.append(seconds)
         if arguments.peer:
-            theirs.append(timePeer(arguments))
+            theirs.append(timePeer(computes, arguments))
     median, best = statistics.median(sum(ours, [])), min(sum(ours, []))
     flops = 6 * parameters + 12 * LAYERS * WIDTH * CONTEXT  # per token, of the products alone
-    text = (f"f32, {BATCH} x {CONTEXT} tokens: median {tokens / median:.0f}, best {tokens / best:.0f} tokens/s; "
+    text = (f"{BATCH} x {CONTEXT} tokens: median {tokens / median:.0f}, best {tokens / best:.0f} tokens/s; "
             f"{flops * tokens / median / 1e12:.1f} TFLOP/s; predicted {predicted} MB")
-    peak = next((peak for name, peak in PEAK_TFLOPS.items() if name in (gpuName() or "")), None)
+    peak = next((peaks[computes] for name, peaks in PEAK_TFLOPS.items() if name in (gpuName() or "")), None)
     if arguments.device == "cuda" and peak:
-        text += f"; {flops * tokens / median / peak / 1e10:.1f}% of the GPU's f32"
+        text += f"; {flops * tokens / median / peak / 1e10:.1f}% of the tensor cores"
     if theirs:
         other = statistics.median(result["median_s"] for result in theirs), min(result["min_s"] for result in theirs)
         text += f"; {other[0] / median:.2f} x PyTorch compiled (best {other[1] / best:.2f})"
     return True, text, {"ours_s": ours, "peer": theirs}
 
 
+def jobsOf(arguments, directory):
+    """(name, what gives its row) of each check, the cheapest and most telling first."""
+    if "kernels" in arguments.parts and arguments.device == "cuda":
+        yield "every op", lambda: checkKernels(arguments)
+    for ranks in map(int, arguments.ranks.split(",")):
+        suffix = f", {ranks} rank{'s' if ranks > 1 else ''}"
+        if "conformance" in arguments.parts:
+            yield "conformance" + suffix, lambda ranks=ranks: checkConformance(ranks, arguments, directory)
+        if "examples" in arguments.parts:
+            for example in EXAMPLES:
+                yield example + suffix, lambda example=example, ranks=ranks: checkExample(example, ranks, arguments,
+                                                                                          directory)
+    if "figures" in arguments.parts:
+        yield "against the bare device", lambda: compareWithBare(arguments, directory)
+        for computes in ("bf16", "f32"):
+            yield f"GPT-2 124M in {computes}", lambda computes=computes: timeGpt2(computes, arguments, directory)
+
+
 def runAll(arguments):
     """Rows of the table, as they come."""
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "text"), "wb") as file:
             with open(os.path.abspath(__file__), "rb") as source:
                 file.write(source.read())
-        jobs = []
-        for ranks in map(int, arguments.ranks.split(",")):
-            suffix = f", {ranks} rank{'s' if ranks > 1 else ''}"
-            jobs.append(("conformance" + suffix, lambda ranks=ranks: checkConformance(ranks, arguments, directory)))
-            for program in EXAMPLES:
-                jobs.append((program + suffix, lambda program=program, ranks=ranks: checkExample(
-                    program, ranks, arguments, directory)))
-        if arguments.figures:
-            jobs.append(("against the bare device", lambda: compareWithBare(arguments, directory)))
-            jobs.append(("GPT-2 124M, 1 rank", lambda: timeGpt2(arguments, directory)))
-        for name, job in jobs:
+        for name, job in jobsOf(arguments, directory):
+            started = time.monotonic()
             try:
+                if started - begin > arguments.limit:
+                    raise Failure(f"not begun: {arguments.limit:.0f} s were over")
                 isRight, text, *figures = job()
             except Exception as failure:  # the others' results are wanted all the same
                 isRight, text, figures = False, f"{type(failure).__name__}: {failure}", []
-            yield {"what": name, "passed": isRight, "found": text, "figures": figures}
+            seconds = round(time.monotonic() - started, 1)
+            yield {"what": name, "passed": isRight, "found": text, "seconds": seconds, "figures": figures}
+
+
+def write(rows, gpu, arguments):
+    """What is known so far, as a whole file at any time."""
+    content = {"date": str(datetime.date.today()), "device": arguments.device, "gpu": gpu, "rows": rows}
+    with open(arguments.json + ".unfinished", "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+    os.replace(arguments.json + ".unfinished", arguments.json)
 
 
 def main():
@@ -223,10 +283,9 @@ def main():
     rows = []
     for row in runAll(arguments):
         rows.append(row)
-        print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['found']}", flush=True)
+        write(rows, gpu, arguments)
+        print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['seconds']:5.1f} s  {row['found']}", flush=True)
     failed = sum(not row["passed"] for row in rows)
-    with open(arguments.json, "w", encoding="utf-8") as file:
-        json.dump({"date": str(datetime.date.today()), "device": arguments.device, "gpu": gpu, "rows": rows}, file, indent=1)
     print(f"{len(rows) - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -75,7 +75,8 @@ void compareWithCpu(const Command &program, int64_t ranks, int64_t steps) {
       {"stage=2,strategy=tensor", {own, "SPLITCAST_CUDA_ON_CPU_SEED=2"}},
       {"stage=2", {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_ON_CPU_SEED=3"}},
       {"stage=3", {"SPLITCAST_SHARE_GPUS=1", "SPLITCAST_CUDA_ON_CPU_SEED=4"}},
-      {"stage=3,strategy=tensor", {own, "SPLITCAST_CUDA_GRAPHS=0"}},
+      {"stage=3,strategy=tensor",
+       {own, "SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_NCCL_WINDOWS=1", "SPLITCAST_CUDA_ON_CPU_NCCL_VERSION=23007"}},
   };
   Trained first;
   for (const Setting &setting : settings) {

@@ -93,6 +93,20 @@ cudaError_t refuse(cudaError_t error, const absl::Status &status) {
   return error;
 }
 
+/// What the assembler says goes where the caller wants it.
+void writeLog(const cudaJitOption *options, void **values, unsigned count, const std::string &text) {
+  char *log = nullptr;
+  size_t bytes = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == cudaJitErrorLogBuffer)
+      log = static_cast<char *>(values[i]);
+    if (options[i] == cudaJitErrorLogBufferSizeBytes)
+      bytes = reinterpret_cast<uintptr_t>(values[i]);
+  }
+  if (log && bytes > 0)
+    snprintf(log, bytes, "%s", text.c_str());
+}
+
 } // namespace
 
 int currentDevice() { return chosenDevice; }
@@ -290,11 +304,13 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance) {
 
 // ---- Kernels ----
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, cudaJitOption *, void **, unsigned,
-                                cudaLibraryOption *, void **, unsigned) {
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, cudaJitOption *options, void **values,
+                                unsigned count, cudaLibraryOption *, void **, unsigned) {
   auto module = PtxModule::parse(static_cast<const char *>(code));
-  if (!module.ok())
+  if (!module.ok()) {
+    writeLog(options, values, count, std::string(module.status().message()));
     return refuse(cudaErrorInvalidPtx, module.status());
+  }
   *library = reinterpret_cast<cudaLibrary_t>(new Library{*std::move(module), {}});
   return cudaSuccess;
 }
