@@ -46,7 +46,7 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
     return call;
   if (isEmpty(call))
     return std::nullopt;
-  if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call); gradient && !isOfSmallFloats(call))
+  if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call))
     return withWorkspace(gradient, 0);
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);
   return attention ? attentionOnCuda(call, attention) : std::nullopt;

@@ -14,7 +14,10 @@ namespace splitcast {
 
 namespace {
 
-constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kColumnWarps = 8, kVectorBytes = 16;
+constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kVectorBytes = 16;
+/// Of a sum over rows. A block has few columns, at least a sector of memory wide, so that blocks are many; and many
+/// threads for each, which together have more loads under way than memory takes time to answer.
+constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
 /// Elements side by side in a thread: 16 bytes of f32. One number for all types, so that the order of a sum along a row
 /// does not depend on what else its kernel makes.
 constexpr int64_t kLanes = 4;
@@ -396,37 +399,76 @@ private:
     });
   }
 
-  /// Over all dimensions but the last: warps of a block add every kColumnWarps-th row, then the first adds their sums.
+  /// Over all dimensions but the last, a block for kColumns of them: each of its kRowSets threads of a column adds
+  /// every kRowSets-th row. Their sums are added within the warp, then among warps, in a fixed order.
   void emitColumnSum(size_t result, linalg::GenericOp generic) {
-    int64_t width = shapeOf(body.results[result]).front();
-    SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
+    const int64_t width = shapeOf(body.results[result]).front();
     Type element = cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
-    auto sharedType = MemRefType::get({kColumnWarps, kWarp}, element, AffineMap(),
+    auto sharedType = MemRefType::get({kColumnWarps, kColumns}, element, AffineMap(),
                                       gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
-    launch((width + kWarp - 1) / kWarp, kColumnWarps, sharedType, [&](const Ids &ids) {
-      Value shared = ids.shared.front(), start = startOf(generic);
-      Value column = add(times(ids.block, kWarp), ids.thread);
+    launch((width + kColumns - 1) / kColumns, kColumnWarps, sharedType, [&](const Ids &ids) {
+      Value shared = ids.shared.front(), columns = indexConstant(kColumns);
+      Value ofBlock = builder.create<arith::RemUIOp>(loc, ids.thread, columns);
+      Value part = builder.create<arith::DivUIOp>(loc, ids.thread, columns);
+      Value column = add(times(ids.block, kColumns), ofBlock);
       Value inside = builder.create<arith::MinUIOp>(loc, column, indexConstant(width - 1)); // no thread leaves early
-      Value rows = indexConstant(ShapedType::getNumElements(outer)), step = indexConstant(kColumnWarps);
-      Value sum = loop(ids.warp, rows, step, start, [&](Value row, ValueRange carried) -> SmallVector<Value> {
-                    SmallVector<Index> loops = placeOf(row, outer, false);
-                    loops.push_back({inside, false});
-                    return {accumulate(generic, loops, carried.front())};
-                  }).front();
-      builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, ids.thread});
+      Value first = add(times(ids.warp, kWarp / kColumns), part);
+      Value sum = addParts(generic, addRows(generic, inside, first));
+      Value isFirstPart = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, part, indexConstant(0));
+      emitIf(isFirstPart, [&] { builder.create<memref::StoreOp>(loc, sum, shared, ValueRange{ids.warp, ofBlock}); });
       builder.create<gpu::BarrierOp>(loc);
       Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, ids.warp, indexConstant(0));
-      Value isStored = builder.create<arith::AndIOp>(loc, isFirst, isBelow(column, width));
-      emitIf(isStored, [&] {
-        Value total = sum;
-        for (int64_t warp = 1; warp < kColumnWarps; ++warp)
-          total = combine(builder, loc, generic, total,
-                          builder.create<memref::LoadOp>(loc, shared, ValueRange{indexConstant(warp), ids.thread}));
-        const SmallVector<Index> place = {{column, false}};
-        know(generic.getResult(0), place, total);
-        builder.create<memref::StoreOp>(loc, evaluate(body.results[result], place), targets[result], column);
+      emitIf(isFirst, [&] {
+        Value total = addParts(generic, addWarps(generic, shared, part, ofBlock));
+        emitIf(builder.create<arith::AndIOp>(loc, isFirstPart, isBelow(column, width)), [&] {
+          const SmallVector<Index> place = {{column, false}};
+          know(generic.getResult(0), place, total);
+          builder.create<memref::StoreOp>(loc, evaluate(body.results[result], place), targets[result], column);
+        });
       });
     });
+  }
+
+  /// Every kRowSets-th row of a column from the first on, kRowsAtOnce of them in a step: loads do not wait for sums.
+  Value addRows(linalg::GenericOp generic, Value column, Value first) {
+    const SmallVector<int64_t> outer = llvm::to_vector(ArrayRef<int64_t>(generic.getStaticLoopRanges()).drop_back());
+    const int64_t rows = ShapedType::getNumElements(outer), atOnce = kRowSets * kRowsAtOnce;
+    const int64_t whole = rows / atOnce * atOnce;
+    auto addRow = [&](Value row, Value sum) {
+      SmallVector<Index> loops = placeOf(row, outer, false);
+      loops.push_back({column, false});
+      return accumulate(generic, loops, sum);
+    };
+    Value sum = startOf(generic);
+    if (whole > 0)
+      sum = loop(first, indexConstant(whole), indexConstant(atOnce), sum, [&](Value row, ValueRange carried) {
+              Value next = carried.front();
+              for (int64_t i = 0; i < kRowsAtOnce; ++i)
+                next = addRow(add(row, indexConstant(i * kRowSets)), next);
+              return SmallVector<Value>{next};
+            }).front();
+    if (whole < rows)
+      sum = loop(add(first, indexConstant(whole)), indexConstant(rows), indexConstant(kRowSets), sum,
+                 [&](Value row, ValueRange carried) { return SmallVector<Value>{addRow(row, carried.front())}; })
+                .front();
+    return sum;
+  }
+
+  /// The sum of a column over the parts of a warp, which all of them have.
+  Value addParts(linalg::GenericOp generic, Value sum) {
+    for (auto offset = static_cast<int32_t>(kWarp / 2); offset >= kColumns; offset /= 2)
+      sum = combine(builder, loc, generic, sum, shuffle(sum, offset));
+    return sum;
+  }
+
+  /// Of a column, the sums of the warps that are this part's.
+  Value addWarps(linalg::GenericOp generic, Value shared, Value part, Value column) {
+    Value total;
+    for (int64_t warp = 0; warp < kColumnWarps; warp += kWarp / kColumns) {
+      Value sum = builder.create<memref::LoadOp>(loc, shared, ValueRange{add(part, indexConstant(warp)), column});
+      total = total ? combine(builder, loc, generic, total, sum) : sum;
+    }
+    return total;
   }
 
   nn::FusionOp fusion;

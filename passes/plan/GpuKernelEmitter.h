@@ -6,7 +6,8 @@
 //                   kRowChunks vectors per lane stays in registers between reductions and elements. Sums along the
 //                   row are added per lane in ascending order, then within the vector, then by shuffles, in a fixed
 //                   tree.
-//   column sums     a block for 32 columns: 8 warps add every eighth row, then one adds their sums in shared memory
+//   column sums     a block for 8 columns: 128 threads of each add every 128th row; then warps add their own sums by
+//                   shuffles, and the first warp those of all, in shared memory
 //   other sums      along the innermost dimension a warp per result, else a thread; what is made of a sum element by
 //                   element (it is rounded, say) is made where the sum is
 // Nothing depends on the device: a kernel gives the same bits on every GPU, but not those of the CPU's.

@@ -11,7 +11,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
   const bool isSmall = call.getType().getIntOrFloatBitWidth() == 16;
   if (auto attention = callAs<exec::AttentionAttr>(call); attention && !isSmall)
     return createDeviceAttention(attention, services);
-  if (auto gradient = callAs<exec::EmbeddingGradAttr>(call); gradient && !isSmall)
+  if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);
   return absl::NotFoundError(
       absl::StrCat("library call '", std::string(call.getCallName()), "' is made of no kernels"));

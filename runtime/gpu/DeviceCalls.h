@@ -7,8 +7,7 @@
 // attention, attention_grad  of f32 and f64: sample by sample, all heads at once, products with the scores of a sample
 //                            between them in the workspace, [heads, positions, keys], and for the gradient their
 //                            gradient beside them.
-// embedding_grad             of f32 and f64: a warp per row of the table looks through the indices, and adds in their
-// order.
+// embedding_grad             of all floats: one kernel (EmbeddingGradKernel.h), which adds in the order of the indices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
@@ -49,7 +48,8 @@ public:
 };
 
 /// The call has a workspace: the last buffer, unless it is of 0 bytes.
-///   Errors  NotFound: another call, or one of small floats; libraries have those. InvalidArgument: a workspace that is
+///   Errors  NotFound: another call, or attention of small floats; libraries have those. InvalidArgument: a workspace
+///   that is
 ///           too small.
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);

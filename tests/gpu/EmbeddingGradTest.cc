@@ -1,0 +1,81 @@
+// The embedding's gradient as a GPU's threads make it: tables that end within a block, rows wider than registers hold,
+// more occurrences than a list holds. Sums are rounded, and compared exactly: their order is that of the indices.
+#include "dialects/exec/Exec.h"
+#include "tests/gpu/EmulatedDevice.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/AsmParser/AsmParser.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace splitcast::gpu_tests {
+namespace {
+
+struct Shape {
+  int64_t rows, vocabulary, width;
+};
+
+using IdOf = std::function<int64_t(int64_t)>;
+
+class EmbeddingGradTest : public testing::Test {
+protected:
+  EmbeddingGradTest() : device(createEmulatedDevice({})), stream(*device->createStream("compute")) {
+    context.loadDialect<exec::ExecDialect>();
+  }
+
+  template <typename T> static runtime::Buffer bufferOf(std::vector<T> &values) {
+    return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T))};
+  }
+
+  /// The table, which held other values, and what it should be.
+  void compare(const Shape &shape, const IdOf &idOf) {
+    const auto [rows, vocabulary, width] = shape;
+    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(
+        mlir::parseAttribute(absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary,
+                                          ", width = ", width, ", type = f32, index_type = i64, workspace = 0>"),
+                             &context));
+    auto launchable = device->libraryCall(call);
+    ASSERT_TRUE(launchable.ok()) << launchable.status();
+    std::vector<int64_t> ids(rows);
+    std::vector<float> gradient(rows * width), table(vocabulary * width, 77), expected(vocabulary * width, 0);
+    for (int64_t i = 0; i < rows; ++i) {
+      ids[i] = idOf(i);
+      for (int64_t column = 0; column < width; ++column) {
+        gradient[i * width + column] = static_cast<float>((i * 7 + column) % 101) / 7;
+        expected[ids[i] * width + column] += gradient[i * width + column];
+      }
+    }
+    ASSERT_EQ((*launchable)->launch({bufferOf(gradient), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
+    EXPECT_EQ(table, expected);
+  }
+
+  mlir::MLIRContext context;
+  const std::unique_ptr<runtime::Device> device;
+  const std::unique_ptr<runtime::Stream> stream;
+};
+
+TEST_F(EmbeddingGradTest, TheLastBlockHasFewRows) {
+  compare({/*rows=*/300, /*vocabulary=*/130, /*width=*/5}, [](int64_t i) { return i * 37 % 130; });
+}
+
+TEST_F(EmbeddingGradTest, ARowIsWiderThanRegistersHold) {
+  compare({/*rows=*/9, /*vocabulary=*/3, /*width=*/1100}, [](int64_t i) { return i % 2 * 2; });
+}
+
+TEST_F(EmbeddingGradTest, OneIndexAlone) {
+  compare({/*rows=*/1, /*vocabulary=*/65, /*width=*/33}, [](int64_t) { return 64; });
+}
+
+// As many as are listed, and one more: of one row, and of all rows of a block.
+TEST_F(EmbeddingGradTest, MoreOccurrencesThanAListHolds) {
+  for (const int64_t rows : {4096, 4097}) {
+    SCOPED_TRACE(rows);
+    compare({rows, /*vocabulary=*/66, /*width=*/3}, [](int64_t) { return 1; });
+    compare({rows + 50, /*vocabulary=*/66, /*width=*/3}, [&](int64_t i) { return i < rows ? i * 5 % 64 : 64 + i % 2; });
+  }
+}
+
+} // namespace
+} // namespace splitcast::gpu_tests
