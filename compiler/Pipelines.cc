@@ -85,6 +85,8 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
   PrefetchPassOptions prefetch;
   prefetch.depth = options.prefetch;
   manager.addPass(createPrefetchPass(prefetch));
+  // Before kernels take logits in.
+  manager.addNestedPass<func::FuncOp>(createPadClassesPass());
   // Kernels do not cross collectives, whose places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
   // Moves whole kernels, among collectives that prefetch has put in their places.

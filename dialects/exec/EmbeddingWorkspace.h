@@ -27,6 +27,13 @@ inline std::optional<int64_t> hostEmbeddingGradWorkspace(int64_t rows, int64_t v
   return bytes ? sbp::checkedAlignUp(*bytes, sbp::kAlignmentBytes) : std::nullopt;
 }
 
+/// Bytes of the workspace on a device that launches threads: a position, an i32, for each index. Nothing: more than can
+/// be counted.
+inline std::optional<int64_t> deviceEmbeddingGradWorkspace(int64_t rows) {
+  constexpr int64_t kPosition = 4;
+  return rows <= INT32_MAX ? std::optional(kPosition * rows) : std::nullopt;
+}
+
 } // namespace splitcast::exec
 
 #endif // SPLITCAST_DIALECTS_EXEC_EMBEDDINGWORKSPACE_H

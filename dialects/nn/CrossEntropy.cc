@@ -1,6 +1,8 @@
 // Softmax cross-entropy with integer labels, and its gradient.
 #include "dialects/nn/Rows.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
@@ -21,11 +23,27 @@ Value unlessIgnored(OpBuilder &b, Location l, std::optional<int64_t> ignored, Va
   return b.create<arith::SelectOp>(l, isIgnored, scalarConstant(b, l, value.getType(), 0.0), value);
 }
 
-LogicalResult verifyRows(Operation *op, Value logits, Value labels) {
+/// Less than any number where elements are padding: exp makes nothing of it.
+Value withoutPadding(RowBuilder &rows, Value logits, std::optional<int64_t> classes) {
+  if (!classes || *classes == rows.rowExtent())
+    return logits;
+  return rows.map({{logits}, {}, {}}, [&](OpBuilder &b, Location l, ValueRange x) -> Value {
+    Value position = b.create<linalg::IndexOp>(l, rows.rank() - 1);
+    Value isClass =
+        b.create<arith::CmpIOp>(l, arith::CmpIPredicate::slt, position, b.create<arith::ConstantIndexOp>(l, *classes));
+    Value nothing = scalarConstant(b, l, x[0].getType(), -std::numeric_limits<double>::infinity());
+    return b.create<arith::SelectOp>(l, isClass, x[0], nothing);
+  });
+}
+
+LogicalResult verifyRows(Operation *op, Value logits, Value labels, std::optional<int64_t> classes) {
   auto type = cast<RankedTensorType>(logits.getType());
   if (type.getRank() == 0 || type.getShape().drop_back() != cast<RankedTensorType>(labels.getType()).getShape())
     return op->emitOpError() << "has logits " << undecided(type) << " and labels " << undecided(labels.getType())
                              << "; labels have the logits' dimensions but the last, the classes";
+  if (classes && (*classes < 1 || *classes > type.getShape().back()))
+    return op->emitOpError() << "has " << *classes << " classes and logits " << undecided(type)
+                             << "; let 'classes' be 1 to the logits' last dimension";
   return success();
 }
 
@@ -39,7 +57,7 @@ void SoftmaxCrossEntropyOp::build(OpBuilder &builder, OperationState &state, Val
                                   IntegerAttr ignored) {
   auto type = cast<RankedTensorType>(logits.getType());
   ArrayRef<int64_t> rows = type.getRank() ? type.getShape().drop_back() : type.getShape();
-  build(builder, state, RankedTensorType::get(rows, type.getElementType()), logits, labels, ignored);
+  build(builder, state, RankedTensorType::get(rows, type.getElementType()), logits, labels, ignored, IntegerAttr());
 }
 
 sbp::LoopSpec SoftmaxCrossEntropyOp::getLoopSpec() {
@@ -52,7 +70,7 @@ sbp::LoopSpec SoftmaxCrossEntropyOp::getLoopSpec() {
 }
 
 LogicalResult SoftmaxCrossEntropyOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  if (failed(verifyRows(*this, getLogits(), getLabels())))
+  if (failed(verifyRows(*this, getLogits(), getLabels(), getClasses())))
     return failure();
   auto type = cast<RankedTensorType>(getLogits().getType());
   types.push_back(RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
@@ -61,7 +79,8 @@ LogicalResult SoftmaxCrossEntropyOp::inferResultTypes(SmallVectorImpl<RankedTens
 
 SmallVector<Value> SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[0]);
-  Value max = rows.rowMax(operands[0]), sum = rows.rowSumExp(operands[0], max), labels = operands[1];
+  Value logits = withoutPadding(rows, operands[0], getClasses()), labels = operands[1];
+  Value max = rows.rowMax(logits), sum = rows.rowSumExp(logits, max);
   Value picked =
       rows.reduce({{operands[0]}, {labels}, {}}, 0.0, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
         Value zero = scalarConstant(b, loc, x[0].getType(), 0.0);
@@ -75,13 +94,15 @@ SmallVector<Value> SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder, Valu
 }
 
 SmallVector<IndexOperand> SoftmaxCrossEntropyOp::getIndexOperands() {
-  return {{1, getLogits().getType().getShape().back(), getIgnored()}};
+  return {{1, static_cast<int64_t>(getClasses().value_or(getLogits().getType().getShape().back())), getIgnored()}};
 }
 
 int64_t SoftmaxCrossEntropyOp::getFlops() { return 5 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }
 
 SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  return {b.create<SoftmaxCrossEntropyGradOp>(getLoc(), g[0], getLogits(), getLabels(), getIgnoredAttr()), Value()};
+  return {
+      b.create<SoftmaxCrossEntropyGradOp>(getLoc(), g[0], getLogits(), getLabels(), getIgnoredAttr(), getClassesAttr()),
+      Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,8 +110,8 @@ SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange
 //===----------------------------------------------------------------------===//
 
 void SoftmaxCrossEntropyGradOp::build(OpBuilder &builder, OperationState &state, Value gradient, Value logits,
-                                      Value labels, IntegerAttr ignored) {
-  build(builder, state, undecided(logits.getType()), gradient, logits, labels, ignored);
+                                      Value labels, IntegerAttr ignored, IntegerAttr classes) {
+  build(builder, state, undecided(logits.getType()), gradient, logits, labels, ignored, classes);
 }
 
 sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
@@ -104,7 +125,7 @@ sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
 }
 
 LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  if (failed(verifyRows(*this, getLogits(), getLabels())))
+  if (failed(verifyRows(*this, getLogits(), getLabels(), getClasses())))
     return failure();
   if (sbp::shapeOf(getGradient().getType()) != sbp::shapeOf(getLabels().getType()))
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and labels "
@@ -118,8 +139,9 @@ LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<Ranked
 
 SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[1]);
-  Value max = rows.rowMax(operands[1]), sum = rows.rowSumExp(operands[1], max);
-  RowBuilder::Inputs inputs{{operands[1]}, {max, sum, operands[0], operands[2]}, {}};
+  Value logits = withoutPadding(rows, operands[1], getClasses());
+  Value max = rows.rowMax(logits), sum = rows.rowSumExp(logits, max);
+  RowBuilder::Inputs inputs{{logits}, {max, sum, operands[0], operands[2]}, {}};
   return {rows.map(inputs, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Type type = x[0].getType();
     Value shifted = b.create<arith::SubFOp>(loc, x[0], x[1]);
@@ -132,7 +154,7 @@ SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, 
 }
 
 SmallVector<IndexOperand> SoftmaxCrossEntropyGradOp::getIndexOperands() {
-  return {{2, getLogits().getType().getShape().back(), getIgnored()}};
+  return {{2, static_cast<int64_t>(getClasses().value_or(getLogits().getType().getShape().back())), getIgnored()}};
 }
 
 int64_t SoftmaxCrossEntropyGradOp::getFlops() { return 7 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }

@@ -431,22 +431,26 @@ def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differenti
     ```
     The row's largest logit is subtracted first, so nothing overflows. A row whose label is `ignored` gives 0, and so does
     its gradient; divide the sum by nn.not_equal's, the global count, for a mean over the others.
+    Where there are fewer `classes` than the last dimension has elements, the rest of it is padding: it takes no part, and its
+    gradient is 0.
     - C1: The last dimension of the logits is the classes; labels and result have the others.
+    - C2: `classes`, if there, is at least 1 and at most that dimension.
     Any other label outside of the classes is an error when the step runs.
   }];
-  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels, OptionalAttr<I64Attr>:$ignored);
+  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels, OptionalAttr<I64Attr>:$ignored,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels,
                              CArg<"::mlir::IntegerAttr", "{}">:$ignored)>];
 }
 
 def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed, WideOp]> {
-  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient; 0 where the label is `ignored`";
+  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient; 0 where the label is `ignored`, and beyond `classes`";
   let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels,
-                       OptionalAttr<I64Attr>:$ignored);
+                       OptionalAttr<I64Attr>:$ignored, OptionalAttr<I64Attr>:$classes);
   let results = (outs Nn_FloatTensor:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$logits, "::mlir::Value":$labels,
-                             "::mlir::IntegerAttr":$ignored)>];
+                             "::mlir::IntegerAttr":$ignored, "::mlir::IntegerAttr":$classes)>];
 }
 
 //===----------------------------------------------------------------------===//

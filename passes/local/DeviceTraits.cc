@@ -1,5 +1,7 @@
 #include "passes/local/DeviceTraits.h"
 
+#include "dialects/exec/EmbeddingWorkspace.h"
+
 using namespace mlir;
 
 namespace splitcast {
@@ -46,8 +48,10 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
     return call;
   if (isEmpty(call))
     return std::nullopt;
-  if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call))
-    return withWorkspace(gradient, 0);
+  if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call)) {
+    const std::optional<int64_t> workspace = exec::deviceEmbeddingGradWorkspace(gradient.getRows());
+    return workspace ? std::optional(withWorkspace(gradient, *workspace)) : std::nullopt;
+  }
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);
   return attention ? attentionOnCuda(call, attention) : std::nullopt;
 }
@@ -68,6 +72,7 @@ DeviceTraits deviceTraitsOf(ModuleOp module) {
     traits.launchesThreads = true;
     traits.hasOwnMemory = true;
     traits.sumsBesideRows = false;
+    traits.rowBytes = 16;
     traits.sumStream = "reduce_scatter";
     traits.moveStream = "all_gather";
     traits.libraryCall = onCuda;

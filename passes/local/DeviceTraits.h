@@ -19,6 +19,8 @@ struct DeviceTraits {
   bool sumsBesideRows = true;
   /// Its spaces are memory of its own, beside the host's.
   bool hasOwnMemory = false;
+  /// Rows of a product's matrices that begin at multiples of this are loaded whole, in bytes; 1: all are.
+  int64_t rowBytes = 1;
   /// Streams of the collectives that add, and of those that only move. (A CPU gets on with one at a time; on a GPU a
   /// gather ahead need not wait for the sums.)
   std::string sumStream = "communication", moveStream = "communication";

@@ -1,7 +1,9 @@
 // What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
 //
-//   0. What only extends elements (a cast from bf16 to f32) is made again for each op that uses it in a kernel: so the
-//      smaller tensor is what lies in memory.
+//   0. What is the last to read a tensor along its rows stands behind what read it so before (ReadRowsOnce.h): one
+//   kernel
+//      reads it for both. What only extends elements (a cast from bf16 to f32) is made again for each op that uses it
+//      in a kernel: so the smaller tensor is what lies in memory.
 //   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
 //      What a library computes is in no group.
 //   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its
@@ -24,7 +26,9 @@
 // Groups are found by the operands of an op, never by looking through all groups: the time is linear in the uses.
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
+#include "passes/local/OpLoops.h"
 #include "passes/local/Passes.h"
+#include "passes/local/ReadRowsOnce.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -40,98 +44,6 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// How an op runs over its data, as its loop factors tell: which decides what it can share a kernel with.
-enum class Pattern {
-  Elementwise, ///< one element of each result from one of each operand
-  Rows,        ///< of each row, elements or one value; the rows are independent
-  Columns,     ///< sums over the rows
-  Reduction,   ///< anything else
-};
-
-/// The first operand of the highest rank.
-const sbp::TensorFactors *widestOperand(const sbp::LoopSpec &spec) {
-  const sbp::TensorFactors *widest = nullptr;
-  for (const sbp::TensorFactors &operand : spec.operands)
-    if (!widest || operand.size() > widest->size())
-      widest = &operand;
-  return widest;
-}
-
-/// All dimensions of `rows`, in order, or all but the last.
-bool isOfRows(const sbp::TensorFactors &tensor, const sbp::TensorFactors &rows) {
-  return (tensor.size() == rows.size() || tensor.size() + 1 == rows.size()) &&
-         std::equal(tensor.begin(), tensor.end(), rows.begin());
-}
-
-bool isDirect(const sbp::TensorFactors &tensor) {
-  return llvm::all_of(tensor, [](const std::vector<int> &dim) { return dim.size() == 1; });
-}
-
-/// Of an op that is not elementwise.
-Pattern patternOfSum(const sbp::LoopSpec &spec, const sbp::TensorFactors &rows) {
-  sbp::TensorFactors row = {rows.back()};
-  auto kindOf = [&](const std::vector<int> &dim) { return spec.factors[dim.front()].kind; };
-  auto isParallel = [&](const std::vector<int> &dim) { return kindOf(dim) == sbp::FactorKind::Parallel; };
-  auto leading = llvm::drop_end(rows);
-  bool isRows =
-      !isParallel(row.front()) && llvm::all_of(leading, isParallel) &&
-      llvm::all_of(spec.operands, [&](const auto &t) { return t.empty() || t == row || isOfRows(t, rows); }) &&
-      llvm::all_of(spec.results, [&](const auto &t) { return isOfRows(t, rows); });
-  if (isRows)
-    return Pattern::Rows;
-  bool isColumns = rows.size() > 1 && isParallel(row.front()) &&
-                   llvm::all_of(leading, [&](const auto &dim) { return kindOf(dim) == sbp::FactorKind::Sum; }) &&
-                   spec.operands.size() == 1 && spec.results == std::vector<sbp::TensorFactors>{row};
-  return isColumns ? Pattern::Columns : Pattern::Reduction;
-}
-
-/// What fusing needs to know of an op.
-struct OpLoops {
-  Pattern pattern = Pattern::Reduction;
-  sbp::Shape shape; ///< of the loops: its result's, or for reductions its widest operand's
-  /// Per operand, whether a row nest reads it where it makes it: in the order of the loops, from the first on. In a
-  /// square tensor a transposed or a column's element has the same extents, but is another row's; and sums that another
-  /// place needs would be made in another order.
-  SmallVector<bool> isOrderly;
-
-  explicit OpLoops(Operation *op) {
-    sbp::LoopSpec spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
-    pattern = patternOf(spec);
-    shape = sbp::shapeOf(op->getResult(0).getType());
-    if (pattern != Pattern::Elementwise)
-      for (Value operand : op->getOperands())
-        if (typeOf(operand).getRank() > static_cast<int64_t>(shape.size()))
-          shape = sbp::shapeOf(operand.getType());
-    const sbp::TensorFactors *loops = pattern == Pattern::Elementwise ? &spec.results.front() : widestOperand(spec);
-    for (const sbp::TensorFactors &place : spec.operands)
-      isOrderly.push_back(place.size() <= loops->size() && std::equal(place.begin(), place.end(), loops->begin()));
-  }
-
-private:
-  static Pattern patternOf(const sbp::LoopSpec &spec) {
-    bool isParallel =
-        llvm::all_of(spec.factors, [](const sbp::Factor &f) { return f.kind == sbp::FactorKind::Parallel; });
-    if (isParallel && isDirect(spec.results.front()))
-      return Pattern::Elementwise;
-    const sbp::TensorFactors *rows = widestOperand(spec);
-    return rows && !rows->empty() && isDirect(*rows) ? patternOfSum(spec, *rows) : Pattern::Reduction;
-  }
-};
-
-bool isFusible(Operation *op, const DeviceTraits &traits) {
-  auto compute = dyn_cast<nn::ComputeOpInterface>(op);
-  if (!compute || !isa<sbp::ShardingOpInterface>(op) || isa<nn::ReshapeOp>(op))
-    return false;
-  return !traits.libraryCallOf(op);
-}
-
-/// Whether the result has the operand's digits, and takes more bytes.
-bool onlyExtends(Operation *op) {
-  auto cast = dyn_cast<nn::CastOp>(op);
-  return cast && isa<FloatType>(cast.getInput().getType().getElementType()) &&
-         sbp::elementBytes(cast.getType()) > sbp::elementBytes(cast.getInput().getType());
-}
-
 /// Gives each op that is part of a kernel an extension of its own.
 void extendWhereUsed(Block &block, const DeviceTraits &traits) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -146,9 +58,9 @@ void extendWhereUsed(Block &block, const DeviceTraits &traits) {
 }
 
 struct Group {
-  SmallVector<Operation *> members;       ///< in any order
-  sbp::Shape shape;                       ///< of the loops
-  Pattern pattern = Pattern::Elementwise; ///< of all members together
+  SmallVector<Operation *> members;               ///< in any order
+  sbp::Shape shape;                               ///< of the loops
+  LoopPattern pattern = LoopPattern::Elementwise; ///< of all members together
   bool hasRows = false, hasColumns = false;
   bool isOrderly = true; ///< whether each member reads the others' results where a row nest makes them
   bool isClosed = false; ///< no op may join any more
@@ -193,7 +105,7 @@ private:
           groups[joined].members.size() + group.members.size() < kMaxMembers)
         joined = merge(id, joined, op, loops);
     }
-    if (loops.pattern == Pattern::Columns)
+    if (loops.pattern == LoopPattern::Columns)
       columnSums.insert(op);
     remember(op, joined);
   }
@@ -207,8 +119,8 @@ private:
     group.members = {op};
     group.shape = loops.shape;
     group.pattern = loops.pattern;
-    group.hasRows = loops.pattern == Pattern::Rows;
-    group.hasColumns = loops.pattern == Pattern::Columns;
+    group.hasRows = loops.pattern == LoopPattern::Rows;
+    group.hasColumns = loops.pattern == LoopPattern::Columns;
     group.last = groups.size();
     groups.push_back(std::move(group));
     mergedInto.push_back(mergedInto.size());
@@ -289,16 +201,16 @@ private:
   }
 
   static bool mayJoin(const Group &group, const OpLoops &loops) {
-    bool isRowNest = group.pattern != Pattern::Elementwise;
-    return !group.isClosed && group.pattern != Pattern::Reduction && loops.shape == group.shape &&
-           !(isRowNest && loops.pattern == Pattern::Reduction);
+    bool isRowNest = group.pattern != LoopPattern::Elementwise;
+    return !group.isClosed && group.pattern != LoopPattern::Reduction && loops.shape == group.shape &&
+           !(isRowNest && loops.pattern == LoopPattern::Reduction);
   }
 
   /// Whether an operand that a member has too is reason enough: what a row nest reads row by row, or is no scalar.
   static bool mayShare(const Group &group, Value operand, const OpLoops &loops) {
-    bool isRowNest = group.pattern != Pattern::Elementwise;
+    bool isRowNest = group.pattern != LoopPattern::Elementwise;
     bool isWide = sbp::shapeOf(operand.getType()) == group.shape;
-    return isRowNest ? isWide : loops.pattern == Pattern::Elementwise;
+    return isRowNest ? isWide : loops.pattern == LoopPattern::Elementwise;
   }
 
   /// Whether the device can sum over rows in the walk that makes them.
@@ -317,7 +229,7 @@ private:
   /// Whether members of a row nest read each other's results where they make them.
   bool isOrderly(GroupId group, GroupId joined, Operation *op, const OpLoops &loops) {
     const Group &a = groups[group], &b = groups[joined];
-    if (a.pattern == Pattern::Elementwise && b.pattern == Pattern::Elementwise)
+    if (a.pattern == LoopPattern::Elementwise && b.pattern == LoopPattern::Elementwise)
       return true;
     return a.isOrderly && b.isOrderly && readsOrderly(group, op, loops);
   }
@@ -459,6 +371,7 @@ struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
       if (isOpTriviallyDead(&op)) // no kernel would compute it
         op.erase();
     const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
+    readRowsOnce(block, traits);
     extendWhereUsed(block, traits);
     Fuser(block, traits).run();
   }

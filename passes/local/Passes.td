@@ -49,6 +49,25 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::ccl::CclDialect"];
 }
 
+def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
+  let summary = "Gives logits rows that begin where the device loads them whole";
+  let description = [{
+    A vocabulary of 50,257 in bf16 has rows of which only every eighth begins at 16 bytes: products of such matrices are
+    several times slower on a GPU. Where a product of at least `least` elements is the logits of a softmax cross-entropy, its
+    rows get columns more, which are no classes, as many as it takes; the gradient has 0 there, and products of it take it as it
+    is. On devices that ask for no such thing nothing changes. From tests/passes/local/pad_classes_example.mlir:
+    ```mlir
+    %l = nn.matmul %x, %w {transpose_b} : (tensor<4x8xf32>, tensor<7x8xf32>) -> tensor<4x7xf32>   // before
+    %e = nn.softmax_cross_entropy %l, %y : (tensor<4x7xf32>, tensor<4xi64>) -> tensor<4xf32>
+    %p = nn.concat %w, %z {dim = 0 : i64} : (tensor<7x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>   // after
+    %l = nn.matmul %x, %p {transpose_b} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %e = nn.softmax_cross_entropy %l, %y {classes = 7 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> tensor<4xf32>
+    ```
+  }];
+  let options = [Option<"least", "least", "int64_t", "1 << 20", "Elements of a product that is worth it">];
+  let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
+}
+
 def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{

@@ -15,6 +15,9 @@ namespace splitcast {
 namespace {
 
 constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kVectorBytes = 16;
+/// A row of more elements than this is a block's, so that what all warps of a device have read of their rows stays near
+/// until they read it again; a block then has as many warps.
+constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
 /// Of a sum over rows. A block has few columns, at least a sector of memory wide, so that blocks are many; and many
 /// threads for each, which together have more loads under way than memory takes time to answer.
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
@@ -104,6 +107,7 @@ private:
     auto op = builder.create<gpu::LaunchOp>(loc, grid, one, one, x, y, one, Value(), Type(), ValueRange(), shared);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&op.getBody().front());
+    launched = op;
     scoped([&] {
       emitBody({op.getBlockIds().x, op.getThreadIds().x, op.getThreadIds().y,
                 llvm::to_vector_of<Value>(op.getWorkgroupAttributions())});
@@ -227,7 +231,7 @@ private:
     ArrayRef<int64_t> outer = ArrayRef<int64_t>(form.rows).drop_back();
     int64_t rows = ShapedType::getNumElements(outer);
     if (rows > 0)
-      forWarps(rows, [&](Value row, Value lane) {
+      forTeams(rows, form.rows.back(), [&](Value row, Value lane) {
         SmallVector<Index> place = placeOf(row, outer, false);
         storeRow(form.first, place);
         for (size_t result : form.first)
@@ -244,18 +248,23 @@ private:
         memory[body.results[member]] = targets[member];
   }
 
-  /// A warp for each of `count` things.
-  void forWarps(int64_t count, function_ref<void(Value, Value)> emitBody) {
-    launch((count + kWarpsPerBlock - 1) / kWarpsPerBlock, kWarpsPerBlock, {}, [&](const Ids &ids) {
-      warpLane = ids.thread;
-      laneStart = times(ids.thread, laneCount);
-      Value number = add(times(ids.block, kWarpsPerBlock), ids.warp);
-      auto all = [&] { emitBody(number, ids.thread); };
-      if (count % kWarpsPerBlock == 0)
+  /// A team for each of `count` rows, or things made of a row each: a warp, or the block where rows are long. The body
+  /// gets the row's number and the thread's within its team.
+  void forTeams(int64_t count, int64_t rowExtent, function_ref<void(Value, Value)> emitBody) {
+    const bool isBlock = rowExtent > kLongRow;
+    teamWarps = isBlock ? kTeamWarps : 1;
+    const int64_t perBlock = isBlock ? 1 : kWarpsPerBlock;
+    launch((count + perBlock - 1) / perBlock, isBlock ? kTeamWarps : kWarpsPerBlock, {}, [&](const Ids &ids) {
+      warp = ids.warp, warpLane = ids.thread;
+      teamLane = isBlock ? add(times(ids.warp, kWarp), ids.thread) : ids.thread;
+      laneStart = times(teamLane, laneCount);
+      Value number = isBlock ? ids.block : add(times(ids.block, kWarpsPerBlock), ids.warp);
+      auto all = [&] { emitBody(number, teamLane); };
+      if (count % perBlock == 0)
         all();
       else
-        emitIf(isBelow(number, count), all); // the same for all threads of a warp
-      warpLane = laneStart = {};
+        emitIf(isBelow(number, count), all); // the same for all threads of a team
+      warp = warpLane = teamLane = laneStart = {};
       chunks.clear();
     });
   }
@@ -284,24 +293,27 @@ private:
     hoist(wanted);
   }
 
-  /// One thread of the warp stores what all have.
+  /// One thread of the team stores what all have.
   void storeOnce(ArrayRef<size_t> members, ValueRange values, ValueRange place, Value lane) {
     if (members.empty())
       return;
-    Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, indexConstant(0));
-    emitIf(isFirst, [&] {
+    storeOnce(lane, [&] {
       for (auto [member, value] : llvm::zip(members, values))
         store(value, targets[member], place);
     });
+  }
+
+  void storeOnce(Value lane, function_ref<void()> emitStores) {
+    emitIf(builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, indexConstant(0)), emitStores);
   }
 
   //===--------------------------------------------------------------------===//
   // Lanes
   //===--------------------------------------------------------------------===//
 
-  /// Of a warp, [0, extent) by kWarp x laneCount; of a thread alone, by laneCount. The rest under a mask.
+  /// Of a team, [0, extent) by its threads x laneCount; of a thread alone, by laneCount. The rest under a mask.
   SmallVector<Value> forLanes(int64_t extent, ValueRange carried, LaneBody step) override {
-    const int64_t stride = warpLane ? kWarp * laneCount : laneCount, whole = extent / stride;
+    const int64_t stride = warpLane ? teamWarps * kWarp * laneCount : laneCount, whole = extent / stride;
     SmallVector<Value> values(carried);
     lanes = true;
     if (warpLane && whole <= kRowChunks)
@@ -356,6 +368,22 @@ private:
     if (warpLane)
       for (int32_t offset = kWarp / 2; offset > 0; offset /= 2)
         total = combine(builder, loc, generic, total, shuffle(total, offset));
+    return warpLane && teamWarps > 1 ? addTeam(generic, total) : total;
+  }
+
+  /// The sums of all warps of the block, one after the other, in each of its threads.
+  Value addTeam(linalg::GenericOp generic, Value sum) {
+    auto type = MemRefType::get({teamWarps}, sum.getType(), AffineMap(),
+                                gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
+    Value shared = launched.addWorkgroupAttribution(type, loc);
+    storeOnce(warpLane, [&] { builder.create<memref::StoreOp>(loc, sum, shared, warp); });
+    builder.create<gpu::BarrierOp>(loc);
+    Value total;
+    for (int64_t other = 0; other < teamWarps; ++other) {
+      Value one = builder.create<memref::LoadOp>(loc, shared, indexConstant(other));
+      total = total ? combine(builder, loc, generic, total, one) : one;
+    }
+    builder.create<gpu::BarrierOp>(loc); // within a loop the next sum goes to the same place
     return total;
   }
 
@@ -387,7 +415,7 @@ private:
       return;
     bool isPlain = !usesPlaces(tensor);
     if (isPlain && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction)
-      return forWarps(total, [&](Value number, Value lane) {
+      return forTeams(total, generic.getStaticLoopRanges().back(), [&](Value number, Value lane) {
         SmallVector<Index> place = placeOf(number, shapeOf(tensor), false);
         storeOnce({result}, evaluate(tensor, place), bases(place), lane);
       });
@@ -476,7 +504,10 @@ private:
   const KernelForm &form;
   ArrayRef<int64_t> tied, alignments;
   SmallVector<Value> targets;
-  Value warpLane, laneStart;       ///< of a launch whose warps work together
+  gpu::LaunchOp launched;          ///< which is being emitted
+  int64_t teamWarps = 1;           ///< of a launch whose threads make rows together: warps per row
+  Value warp, warpLane;            ///< there: of the thread in its block, and in its warp
+  Value teamLane, laneStart;       ///< there: of the thread among those of its row, and where its first vector begins
   std::map<int64_t, Value> chunks; ///< where lanes begin in a row, by the offset of the first
 };
 

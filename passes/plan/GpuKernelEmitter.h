@@ -5,10 +5,12 @@
 //   row nest        a warp per row: the lanes stand side by side along the row, in vectors; a row of at most
 //                   kRowChunks vectors per lane stays in registers between reductions and elements. Sums along the
 //                   row are added per lane in ascending order, then within the vector, then by shuffles, in a fixed
-//                   tree.
+//                   tree. A row of more than 4,096 elements is a block of 16 warps', whose sums are then added one
+//                   after the other.
 //   column sums     a block for 8 columns: 128 threads of each add every 128th row; then warps add their own sums by
 //                   shuffles, and the first warp those of all, in shared memory
-//   other sums      along the innermost dimension a warp per result, else a thread; what is made of a sum element by
+//   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result; what is
+//   made of a sum element by
 //                   element (it is rounded, say) is made where the sum is
 // Nothing depends on the device: a kernel gives the same bits on every GPU, but not those of the CPU's.
 //

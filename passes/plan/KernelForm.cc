@@ -17,7 +17,10 @@
 #include "dialects/nn/Definition.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <numeric>
@@ -42,8 +45,16 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
       operands.push_back(map.lookup(operand));
     map.map(op.getResults(), nn::define(cast<nn::ComputeOpInterface>(op), builder, operands));
   }
+  SmallVector<Value> made;
   for (Value result : fusion.getBody().front().getTerminator()->getOperands())
-    results.push_back(map.lookup(result));
+    made.push_back(map.lookup(result));
+  auto end = builder.create<func::ReturnOp>(fusion.getLoc(), made);
+  // A loss and its gradient need the same sums of a row.
+  IRRewriter rewriter(builder);
+  DominanceInfo dominance;
+  eliminateCommonSubExpressions(rewriter, dominance, *module);
+  results.assign(end.operand_begin(), end.operand_end());
+  end.erase();
 }
 
 bool isReduction(linalg::GenericOp generic) { return generic.getNumReductionLoops() > 0; }

@@ -1,6 +1,9 @@
+#include "dialects/exec/EmbeddingWorkspace.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/EmbeddingGradKernel.h"
+
+#include "absl/strings/str_cat.h"
 
 namespace splitcast::runtime {
 namespace {
@@ -25,6 +28,12 @@ private:
 
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
                                                                       CallServices &services) {
+  const std::optional<int64_t> needed = exec::deviceEmbeddingGradWorkspace(call.getRows());
+  const int64_t workspace = call.getWorkspace().value_or(0);
+  if (!needed || workspace != *needed)
+    return absl::InvalidArgumentError(absl::StrCat("library call '", kName, "' has a workspace of ", workspace,
+                                                   " bytes; give it ",
+                                                   needed ? absl::StrCat(*needed) : "fewer indices than 2^31"));
   absl::StatusOr<std::shared_ptr<KernelLibrary>> library =
       services.kernels(EmbeddingGradKernel{call.getRows(), call.getVocabulary(), call.getWidth(),
                                            *elementTypeOf(call.getType()), *elementTypeOf(call.getIndexType())}

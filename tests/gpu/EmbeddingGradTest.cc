@@ -1,5 +1,5 @@
 // The embedding's gradient as a GPU's threads make it: tables that end within a block, rows wider than registers hold,
-// more occurrences than a list holds. Sums are rounded, and compared exactly: their order is that of the indices.
+// rows that occur often, few indices. Sums are rounded, and compared exactly: their order is that of the indices.
 #include "dialects/exec/Exec.h"
 #include "tests/gpu/EmulatedDevice.h"
 
@@ -32,10 +32,10 @@ protected:
   /// The table, which held other values, and what it should be.
   void compare(const Shape &shape, const IdOf &idOf) {
     const auto [rows, vocabulary, width] = shape;
-    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(
-        mlir::parseAttribute(absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary,
-                                          ", width = ", width, ", type = f32, index_type = i64, workspace = 0>"),
-                             &context));
+    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(mlir::parseAttribute(
+        absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary, ", width = ", width,
+                     ", type = f32, index_type = i64, workspace = ", 4 * rows, ">"),
+        &context));
     auto launchable = device->libraryCall(call);
     ASSERT_TRUE(launchable.ok()) << launchable.status();
     std::vector<int64_t> ids(rows);
@@ -47,7 +47,9 @@ protected:
         expected[ids[i] * width + column] += gradient[i * width + column];
       }
     }
-    ASSERT_EQ((*launchable)->launch({bufferOf(gradient), bufferOf(ids), bufferOf(table)}, *stream), absl::OkStatus());
+    std::vector<int32_t> workspace(rows, -1);
+    ASSERT_EQ((*launchable)->launch({bufferOf(gradient), bufferOf(ids), bufferOf(table), bufferOf(workspace)}, *stream),
+              absl::OkStatus());
     EXPECT_EQ(table, expected);
   }
 
@@ -64,17 +66,18 @@ TEST_F(EmbeddingGradTest, ARowIsWiderThanRegistersHold) {
   compare({/*rows=*/9, /*vocabulary=*/3, /*width=*/1100}, [](int64_t i) { return i % 2 * 2; });
 }
 
-TEST_F(EmbeddingGradTest, OneIndexAlone) {
-  compare({/*rows=*/1, /*vocabulary=*/65, /*width=*/33}, [](int64_t) { return 64; });
+// Fewer than parts of the indices, as many as a thread loads at once in each, and one more.
+TEST_F(EmbeddingGradTest, FewIndices) {
+  for (const int64_t rows : {1, 3, 4, 5, 32, 33, 37}) {
+    SCOPED_TRACE(rows);
+    compare({rows, /*vocabulary=*/65, /*width=*/33}, [](int64_t i) { return 64 - i % 2 * 64; });
+  }
 }
 
-// As many as are listed, and one more: of one row, and of all rows of a block.
-TEST_F(EmbeddingGradTest, MoreOccurrencesThanAListHolds) {
-  for (const int64_t rows : {4096, 4097}) {
-    SCOPED_TRACE(rows);
-    compare({rows, /*vocabulary=*/66, /*width=*/3}, [](int64_t) { return 1; });
-    compare({rows + 50, /*vocabulary=*/66, /*width=*/3}, [&](int64_t i) { return i < rows ? i * 5 % 64 : 64 + i % 2; });
-  }
+TEST_F(EmbeddingGradTest, RowsThatOccurOften) {
+  compare({/*rows=*/2001, /*vocabulary=*/66, /*width=*/3}, [](int64_t) { return 1; });
+  compare({/*rows=*/2050, /*vocabulary=*/200, /*width=*/3},
+          [](int64_t i) { return i < 1900 ? i * 5 % 64 : 64 + i % 130; });
 }
 
 } // namespace

@@ -458,6 +458,25 @@ def addIgnored(logits, labels, gradient, isIgnored, ignored, element, index):
          [(rounded(slope, element), element)], attributes, tolerance, 3 * tolerance)
 
 
+def paddedClasses():
+    """Whatever the columns beyond the classes hold counts for nothing."""
+    for element, (shape, classes) in itertools.product(
+            ["f32", "f64"], [((3, 8), 5), ((2, 3, 20), 19), ((5,), 1), ((4, 36), 36), ((2, 40), 7)]):
+        logits, gradient = reals(shape, element), reals(shape[:-1], element)
+        labels = integers(shape[:-1], "i64", 0, classes)
+        logits[..., classes:] = 100
+        x = logits[..., :classes].astype(np.float64)
+        oneHot = np.eye(classes)[labels]
+        loss = np.log(np.exp(x).sum(axis=-1)) - (x * oneHot).sum(axis=-1)
+        slope = np.zeros(shape)
+        slope[..., :classes] = (softmaxOf(x) - oneHot) * gradient.astype(np.float64)[..., None]
+        attributes, tolerance = f"classes = {classes} : i64", TOLERANCE[element]
+        case("nn.softmax_cross_entropy", [(logits, element), (labels, "i64")], [(rounded(loss, element), element)],
+             attributes, tolerance, 3 * tolerance)
+        case("nn.softmax_cross_entropy_grad", [(gradient, element), (logits, element), (labels, "i64")],
+             [(rounded(slope, element), element)], attributes, tolerance, 3 * tolerance)
+
+
 # --- Attention --------------------------------------------------------------------------------------------------------
 
 def attentionOf(q, k, v, g, mask, scale, causal):
@@ -660,7 +679,7 @@ def iotas():
 def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
-                   exactParts, squareParts, clamps, selects, nonfinites, iotas]:
+                   exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

@@ -175,6 +175,39 @@ func.func @softmax_cross_entropy_c1_legal(%logits: tensor<2x4x3xf32>, %labels: t
 
 // -----
 
+func.func @softmax_cross_entropy_c2(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy' op has 4 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  %0 = nn.softmax_cross_entropy %logits, %labels {classes = 4 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_c2(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy' op has 0 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  %0 = nn.softmax_cross_entropy %logits, %labels {classes = 0 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_c2_legal(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>, %g: tensor<4xf32>) {
+  %0 = nn.softmax_cross_entropy %logits, %labels {classes = 1 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %1 = nn.softmax_cross_entropy %logits, %labels {classes = 3 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %2 = nn.softmax_cross_entropy_grad %g, %logits, %labels {classes = 2 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_classes(%g: tensor<4xf32>, %logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has 4 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  %0 = nn.softmax_cross_entropy_grad %g, %logits, %labels {classes = 4 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
 func.func @softmax_cross_entropy_ignored(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
   // expected-error @below {{'nn.softmax_cross_entropy' op attribute 'ignored' failed to satisfy constraint: 64-bit signless integer attribute}}
   %0 = nn.softmax_cross_entropy %logits, %labels {ignored = -100 : i32} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>

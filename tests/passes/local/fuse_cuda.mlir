@@ -24,14 +24,24 @@ module attributes {ccl.device = "cuda"} {
     return %t : tensor<9x6xf32>
   }
 
+  // CHECK-LABEL: func.func @library_of_small_floats
+  // CHECK-NEXT: nn.embedding_grad
+  // CHECK-NEXT: return
+  func.func @library_of_small_floats(%x: tensor<6x6xbf16>, %ids: tensor<6xi32>) -> tensor<9x6xbf16> {
+    %t = nn.embedding_grad %x, %ids : (tensor<6x6xbf16>, tensor<6xi32>) -> tensor<9x6xbf16>
+    return %t : tensor<9x6xbf16>
+  }
+
   // CHECK-LABEL: func.func @no_library
   // CHECK-NEXT: nn.matmul
+  // CHECK-NEXT: nn.reshape
   // CHECK-NEXT: nn.fusion
-  // CHECK: nn.embedding_grad
+  // CHECK: nn.attention
   // CHECK: return
-  func.func @no_library(%x: tensor<6x6xbf16>, %ids: tensor<6xi32>) -> tensor<9x6xbf16> {
+  func.func @no_library(%x: tensor<6x6xbf16>, %m: tensor<1x6xi32>) -> tensor<1x6x1x6xbf16> {
     %y = nn.matmul %x, %x : (tensor<6x6xbf16>, tensor<6x6xbf16>) -> tensor<6x6xbf16>
-    %t = nn.embedding_grad %y, %ids : (tensor<6x6xbf16>, tensor<6xi32>) -> tensor<9x6xbf16>
-    return %t : tensor<9x6xbf16>
+    %q = nn.reshape %y : (tensor<6x6xbf16>) -> tensor<1x6x1x6xbf16>
+    %t = nn.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6x1x6xbf16>, tensor<1x6xi32>) -> tensor<1x6x1x6xbf16>
+    return %t : tensor<1x6x1x6xbf16>
   }
 }

@@ -72,7 +72,7 @@ func.func @rows(%t: tensor<5x8xf32> {ccl.global = tensor<5x8xf32>}, %i: tensor<7
 }
 
 // A sum that is rounded is shared like any sum: a block's warps add columns, in f32, and a warp adds a scalar.
-// CHECK: gpu.launch {{.*}}workgroup({{.*}} : memref<8x32xf32, #gpu.address_space<workgroup>>)
+// CHECK: gpu.launch {{.*}}workgroup({{.*}} : memref<32x8xf32, #gpu.address_space<workgroup>>)
 // CHECK: gpu.barrier
 // CHECK: arith.truncf {{.*}} : f32 to bf16
 // CHECK: gpu.launch
