@@ -180,6 +180,10 @@ absl::Status Launch::createDevice() {
   options.localRanks = localRanks;
   options.timeout = toDuration(chosen.timeoutSeconds);
   options.memory = peerMemory->memory();
+  options.endProcess = [](const absl::Status &status) {
+    endWherever(status);
+    _exit(1);
+  };
   absl::StatusOr<LaunchBackend> backend = createLaunchBackend(chosen.deviceKind, options, std::move(ranks));
   if (!backend.ok())
     return backend.status();

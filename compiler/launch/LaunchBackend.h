@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct LaunchBackendOptions {
   bool anyOrder = false;                 ///< of sums in kernels
   int64_t localRank = 0, localRanks = 1; ///< among the ranks of this machine
   absl::Duration timeout = absl::Seconds(300);
+  /// Says why and ends this process, wherever it is: for a device that hangs after an error.
+  std::function<void(const absl::Status &)> endProcess;
   std::shared_ptr<runtime::HostMemory> memory; ///< which ranks of this machine read, where tensors lie on the host
 };
 

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <unistd.h>
 
 namespace splitcast {
 namespace {
@@ -19,63 +21,79 @@ bool is(const char *variable, const char *wanted) {
 
 bool isSet(const char *variable) { return is(variable, "1"); }
 
-/// Whether ranks share GPUs, and may.
-bool areShared(const LaunchBackendOptions &options) {
-  return isSet("SPLITCAST_SHARE_GPUS") && options.localRanks > runtime::countCudaDevices();
-}
-
-/// The device of this rank; the same on all ranks, whether it is an error.
-absl::StatusOr<int> chooseDevice(const LaunchBackendOptions &options) {
+/// What a rank tells the others of the device that it means to use; empty: none.
+absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, int *number) {
   const int devices = runtime::countCudaDevices();
   if (devices == 0)
     return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; look at nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
-  if (options.localRanks > devices && !isSet("SPLITCAST_SHARE_GPUS"))
-    return absl::FailedPreconditionError(absl::StrCat(options.localRanks, " ranks on this machine, which has ", devices,
-                                                      " GPUs; start fewer, or set SPLITCAST_SHARE_GPUS=1 to let them "
-                                                      "share, which is slow and meant for tests"));
-  return static_cast<int>(options.localRank % devices);
+  *number = static_cast<int>(options.localRank % devices); // each may see one of its own
+  return runtime::cudaDeviceId(*number);
+}
+
+/// Whether ranks share GPUs, which they may when it is asked for; the same on all ranks, whether it is an error.
+absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t localRanks) {
+  std::map<std::string, size_t> users;
+  for (size_t rank = 0; rank < devices.size(); ++rank) {
+    auto [known, isNew] = users.emplace(devices[rank], rank);
+    if (devices[rank].empty())
+      return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has no GPU to use; see its error"));
+    if (!isNew && !isSet("SPLITCAST_SHARE_GPUS"))
+      return absl::FailedPreconditionError(
+          absl::StrCat(localRanks, " ranks on this machine, which see ", runtime::countCudaDevices(), " GPUs: ranks ",
+                       known->second, " and ", rank,
+                       " have the same one; start fewer, give each one of its own (CUDA_VISIBLE_DEVICES), or set "
+                       "SPLITCAST_SHARE_GPUS=1 to let them share, which is slow and meant for tests"));
+  }
+  return users.size() < devices.size();
 }
 
 /// NCCL refuses two ranks of one host on one device: each says that it is a host of its own, and they talk over
 /// sockets.
-void pretendOwnHosts(const LaunchBackendOptions &options) {
-  if (!areShared(options))
-    return;
-  setenv("NCCL_HOSTID", absl::StrCat("splitcast-", options.localRank).c_str(), 0);
+void pretendOwnHosts(int64_t localRank) {
+  char machine[256] = {};
+  gethostname(machine, sizeof(machine) - 1);
+  setenv("NCCL_HOSTID", absl::StrCat("splitcast-", machine, "-", localRank).c_str(), 0);
   setenv("NCCL_SOCKET_IFNAME", "lo", 0);
   setenv("NCCL_IB_DISABLE", "1", 0);
 }
 
+absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
+  runtime::CudaDeviceOptions device;
+  device.number = number;
+  device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
+  device.allowsTf32 = isSet("SPLITCAST_TF32");
+  return runtime::createCudaDevice(device);
+}
+
 absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::unique_ptr<runtime::Communicator> host) {
   LaunchBackend backend;
-  absl::StatusOr<int> number = chooseDevice(options);
-  absl::Status status = number.status();
+  int number = 0;
+  absl::StatusOr<std::string> chosen = chosenDevice(options, &number);
+  absl::Status status = chosen.status();
   if (status.ok()) {
-    pretendOwnHosts(options);
-    // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
-    setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
-    runtime::avoidKnownNcclDefects();
-    runtime::CudaDeviceOptions device;
-    device.number = *number;
-    device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
-    device.allowsTf32 = isSet("SPLITCAST_TF32");
-    absl::StatusOr<std::unique_ptr<runtime::Device>> made = runtime::createCudaDevice(device);
+    absl::StatusOr<std::unique_ptr<runtime::Device>> made = makeDevice(number);
     status = made.status();
     if (made.ok())
       backend.device = *std::move(made);
   }
   // A rank without a GPU must not leave the others waiting for it in NCCL.
-  absl::StatusOr<std::vector<std::string>> all = host->exchange(status.ok() ? "ready" : "", {"choice of GPUs"});
+  absl::StatusOr<std::vector<std::string>> all = host->exchange(status.ok() ? *chosen : "", {"choice of GPUs"});
   if (!status.ok() || !all.ok())
     return status.ok() ? all.status() : status;
-  for (size_t rank = 0; rank < all->size(); ++rank)
-    if ((*all)[rank] != "ready")
-      return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has no GPU to use; see its error"));
+  absl::StatusOr<bool> shared = areShared(*all, options.localRanks);
+  if (!shared.ok())
+    return shared.status();
+  if (*shared)
+    pretendOwnHosts(options.localRank);
+  // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  runtime::avoidKnownNcclDefects();
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.usesWindows = isSet("SPLITCAST_NCCL_WINDOWS") && !areShared(options); // sockets copy it anyway
+  nccl.usesWindows = isSet("SPLITCAST_NCCL_WINDOWS") && !*shared; // sockets copy it anyway
+  nccl.onStuck = options.endProcess;
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
       runtime::createNcclCommunicator(std::move(host), nccl);
   if (!communicator.ok())

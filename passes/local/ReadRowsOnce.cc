@@ -32,29 +32,29 @@ Value rowsOf(Operation *op, const DeviceTraits &traits) {
 
 class Mover {
 public:
-  Mover(Operation *op, Value rows, Operation *earlier) : op(op), rows(rows), earlier(earlier) {}
+  Mover(Operation *op, Value rows, Operation *earlier, const DeviceTraits &traits)
+      : op(op), rows(rows), earlier(earlier), traits(traits) {}
 
-  bool mayMove() const {
+  /// Finds what has to move, too; whether all that may.
+  bool mayMove() {
     int64_t bytes = 0;
     for (Value result : op->getResults())
       bytes += storedBytes(result);
-    return bytes <= bytesOf(rows) && isLastReader() && llvm::all_of(op->getOperands(), [&](Value operand) {
-             return isBefore(operand) || (storedOf(operand) == rows && isBefore(rows));
-           });
+    return bytes <= bytesOf(rows) && isLastReader() && mayMoveOperandsOf(op);
   }
 
-  void move() const {
-    Operation *behind = earlier;
-    for (Value operand : op->getOperands())
-      if (!isBefore(operand)) {
-        operand.getDefiningOp()->moveAfter(behind);
-        behind = operand.getDefiningOp();
-      }
-    op->moveAfter(behind);
+  void move() {
+    llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    moved.push_back(op);
     for (Value result : op->getResults())
       for (Operation *user : result.getUsers())
         if (isa<nn::CastOp>(user))
-          user->moveAfter(op);
+          moved.push_back(user);
+    Operation *behind = earlier;
+    for (Operation *next : moved) {
+      next->moveAfter(behind);
+      behind = next;
+    }
   }
 
 private:
@@ -73,11 +73,6 @@ private:
     return bytes;
   }
 
-  bool isBefore(Value value) const {
-    Operation *made = value.getDefiningOp();
-    return !made || made->isBeforeInBlock(earlier);
-  }
-
   bool isLastReader() const {
     return llvm::all_of(rows.getUsers(), [&](Operation *user) {
       return onlyExtends(user) ? llvm::all_of(user->getUsers(), [&](Operation *other) { return isOver(other); })
@@ -86,24 +81,56 @@ private:
   }
   bool isOver(Operation *user) const { return user == op || user->isBeforeInBlock(op); }
 
+  /// What is not there already is made earlier, if that is little: an element per row at most, as a loss's slope is.
+  bool mayMoveOperandsOf(Operation *user) {
+    return llvm::all_of(user->getOperands(), [&](Value operand) {
+      Operation *made = operand.getDefiningOp();
+      if (!made || made->isBeforeInBlock(earlier) || llvm::is_contained(moved, made))
+        return true;
+      const bool isOfRows = storedOf(operand) == rows;
+      if (moved.size() >= kMostMoved || !(isOfRows || isLittle(made)))
+        return false;
+      moved.push_back(made);
+      return mayMoveOperandsOf(made);
+    });
+  }
+
+  bool isLittle(Operation *made) const {
+    if (isa<sbp::ScopeOp>(made))
+      return true;
+    if (!isa<sbp::FenceOp, nn::ReshapeOp>(made) && !isFusible(made, traits))
+      return false;
+    const int64_t rowCount = typeOf(rows).getNumElements() / std::max<int64_t>(1, typeOf(rows).getShape().back());
+    return llvm::all_of(made->getResults(), [&](Value result) {
+      return typeOf(result).getNumElements() <= std::max<int64_t>(1, rowCount);
+    });
+  }
+
+  static constexpr size_t kMostMoved = 16;
+
   Operation *const op;
   const Value rows;
   Operation *const earlier;
+  const DeviceTraits &traits;
+  SmallVector<Operation *> moved; ///< besides the op
 };
 
 } // namespace
 
 void readRowsOnce(Block &block, const DeviceTraits &traits) {
   DenseMap<Value, Operation *> readers; // the last so far
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    Value rows = rowsOf(&op, traits);
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    Value rows = rowsOf(op, traits);
     if (!rows)
       continue;
     Operation *&earlier = readers[rows];
     if (earlier)
-      if (const Mover mover(&op, rows, earlier); mover.mayMove())
+      if (Mover mover(op, rows, earlier, traits); mover.mayMove())
         mover.move();
-    earlier = &op;
+    earlier = op;
   }
 }
 

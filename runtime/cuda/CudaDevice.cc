@@ -6,6 +6,7 @@
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudaStream.h"
 
+#include "absl/strings/escaping.h"
 #include "nccl.h"
 
 #include <algorithm>
@@ -96,6 +97,13 @@ private:
 int countCudaDevices() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+absl::StatusOr<std::string> cudaDeviceId(int number) {
+  cudaDeviceProp properties = {};
+  if (absl::Status status = cudaStatus(cudaGetDeviceProperties(&properties, number), "asking a GPU"); !status.ok())
+    return status;
+  return absl::BytesToHexString(absl::string_view(properties.uuid.bytes, sizeof(properties.uuid.bytes)));
 }
 
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options) {

@@ -27,6 +27,9 @@ struct CudaDeviceOptions {
 /// How many devices this process sees; 0 also without a driver.
 int countCudaDevices();
 
+/// What a device is known by to all processes, whichever of them it is to each: its UUID, in hexadecimal digits.
+absl::StatusOr<std::string> cudaDeviceId(int number);
+
 /// The device outlives its buffers, streams, kernels and calls.
 ///   Errors  FailedPrecondition: no such device, or a driver that is too old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options);

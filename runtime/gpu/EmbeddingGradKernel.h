@@ -9,13 +9,13 @@
 
 namespace splitcast::runtime {
 
-/// The kernel @embedding_grad (gradient [rows, width], ids [rows], table [vocabulary, width], positions [rows] of i32): each
-/// row of the table is the sum of those of the gradient that have its number, in their order; small floats are added in
-/// f32, and rounded once. Sizes are at least 1.
+/// The kernel @embedding_grad (gradient [rows, width], ids [rows], table [vocabulary, width], positions [rows], which
+/// are i32): each row of the table is the sum of those of the gradient that have its number, in their order; small
+/// floats are added in f32, and rounded once. Sizes are at least 1.
 ///
-/// A block makes 64 rows of the table. Its threads go through the indices twice, a row and a fourth of the indices each:
-/// to count, and to list the positions of each row, in order; the lists of all blocks together are one sort of the
-/// indices, in `positions`. Then a warp adds what is listed for a row, up to 1,024 columns at once.
+/// A block makes 64 rows of the table. Its threads go through the indices twice, a row and a fourth of the indices
+/// each: to count, and to list the positions of each row, in order; the lists of all blocks together are one sort of
+/// the indices, in `positions`. Then a warp adds what is listed for a row, up to 1,024 columns at once.
 struct EmbeddingGradKernel {
   int64_t rows = 0, vocabulary = 0, width = 0;
   ElementType type = ElementType::F32, index = ElementType::I64;

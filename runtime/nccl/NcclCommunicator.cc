@@ -91,7 +91,7 @@ public:
                         "joining the ranks", nullptr);
     if (!status.ok())
       return status;
-    watch = std::make_shared<NcclWatch>(comm, options.timeout);
+    watch = std::make_shared<NcclWatch>(comm, options);
     addCudaWatcher(watch);
     return watch->settle("joining the ranks");
   }

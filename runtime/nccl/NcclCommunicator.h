@@ -17,6 +17,7 @@
 
 #include "absl/time/time.h"
 
+#include <functional>
 #include <memory>
 
 namespace splitcast::runtime {
@@ -28,6 +29,10 @@ struct NcclCommunicatorOptions {
   /// could read what the kernel before it had not written. Its kernels do not see an abort: a lost rank may then keep
   /// the others' devices busy for ever.
   bool usesWindows = false;
+  /// Called with the error, in a thread of its own, when so long after it what belongs to the communicator is still not
+  /// gone: a kernel, an abort or a release of memory that does not return. None: such a process waits for ever.
+  std::function<void(const absl::Status &)> onStuck;
+  absl::Duration patience = absl::Seconds(10);
 };
 
 /// Sets variables of the environment that NCCL reads, unless they are set; before the first communicator. Before 2.29.2

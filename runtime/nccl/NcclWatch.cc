@@ -20,12 +20,20 @@ NcclWatch::~NcclWatch() {
     ncclCommAbort(communicator);
   if (aborting.joinable())
     aborting.join();
+  isGone.Notify();
+  if (guarding.joinable())
+    guarding.join();
 }
 
 /// The abort ends only when no CUDA graph holds a collective of the communicator any more, which is after whoever waits
 /// here has been told: so it has a thread of its own. Kernels end when it begins.
 absl::Status NcclWatch::fail(const absl::Status &status) {
   failure = status;
+  if (options.onStuck)
+    guarding = std::thread([this] {
+      if (!isGone.WaitForNotificationWithTimeout(options.patience))
+        options.onStuck(failure);
+    });
   if (communicator)
     aborting = std::thread([dead = std::exchange(communicator, nullptr)] { ncclCommAbort(dead); });
   return failure;

@@ -3,7 +3,9 @@
 #define SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H
 
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/nccl/NcclCommunicator.h"
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "nccl.h"
 
@@ -18,7 +20,8 @@ namespace splitcast::runtime {
 /// them, for events may outlive it, and ends the communicator in peace; after an error it aborts it.
 class NcclWatch : public CudaWatcher {
 public:
-  NcclWatch(ncclComm_t communicator, absl::Duration timeout) : communicator(communicator), timeout(timeout) {}
+  NcclWatch(ncclComm_t communicator, const NcclCommunicatorOptions &options)
+      : communicator(communicator), options(options), timeout(options.timeout) {}
   NcclWatch(const NcclWatch &) = delete;
   NcclWatch &operator=(const NcclWatch &) = delete;
   ~NcclWatch() override;
@@ -53,12 +56,15 @@ private:
   std::string suspect() const;
 
   ncclComm_t communicator;
+  const NcclCommunicatorOptions options;
   const absl::Duration timeout;
   std::deque<UnderWay> underWay;
   std::vector<std::string> captured;
   absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
   std::thread aborting;
+  std::thread guarding; ///< from an error on, until this is destroyed
+  absl::Notification isGone;
 };
 
 } // namespace splitcast::runtime

@@ -1,7 +1,7 @@
 """The one command for a machine with GPUs: checks and times everything, prints a table, and writes it as JSON.
 
     python3 check.py [--device=cuda] [--parts=kernels,conformance,examples,figures] [--ranks=1,2,4] [--steps=20]
-                     [--json=results.json] [--peer=SCRIPT] [--program-limit=90] [--limit=480]
+                     [--json=results.json] [--peer=SCRIPT [--rounds=2]] [--program-limit=90] [--limit=480]
 
 kernels      Every op on a GPU against NumPy, in all element types, with the calls of CUDA's libraries.
 conformance  What every communicator must do, on the device's, at each number of ranks.
@@ -46,7 +46,7 @@ EXAMPLES = {
 }
 PARTS = ("kernels", "conformance", "examples", "figures")
 LAYERS, HEADS, WIDTH, VOCABULARY, CONTEXT, BATCH = 12, 12, 768, 50257, 1024, 16  # GPT-2 124M
-WARMUP_STEPS, COUNTED_STEPS, ROUNDS = 3, 10, 2
+WARMUP_STEPS, COUNTED_STEPS = 3, 10
 # Of tensor cores on dense matrices, in TFLOP/s, as the vendor states it.
 PEAK_TFLOPS = {"H200": {"f32": 494.5, "bf16": 989.4}, "H100": {"f32": 494.5, "bf16": 989.4},
                "A100": {"f32": 156.0, "bf16": 312.0}}
@@ -62,6 +62,7 @@ def parseArguments():
     parser.add_argument("--json", default="results.json")
     parser.add_argument("--parts", default="kernels,conformance,examples")
     parser.add_argument("--peer", help="GPT-2 in PyTorch")
+    parser.add_argument("--rounds", type=int, default=2, help="of GPT-2, in turns with the peer")
     parser.add_argument("--program-limit", type=float, default=90, help="seconds")
     parser.add_argument("--limit", type=float, default=480, help="seconds after which no check begins")
     arguments = parser.parse_args()
@@ -211,7 +212,7 @@ def timePeer(computes, arguments):
 
 def timeGpt2(computes, arguments, directory):
     ours, theirs, tokens = [], [], BATCH * CONTEXT
-    for _ in range(ROUNDS):
+    for _ in range(arguments.rounds):
         seconds, parameters, predicted = timeGpt(computes, arguments, directory)
         ours.append(seconds)
         if arguments.peer:

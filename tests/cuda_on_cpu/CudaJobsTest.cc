@@ -201,6 +201,24 @@ TEST(CudaErrors, MoreRanksThanDevices) {
                {"3 ranks", "2 GPUs", "SPLITCAST_SHARE_GPUS=1"});
 }
 
+// As a scheduler gives them: each rank sees one device, its own; two of three that see one and the same are an error.
+TEST(CudaJobs, EachRankSeesOneDeviceOfItsOwn) {
+  for (const bool areDifferent : {true, false}) {
+    Job job;
+    job.ranks = 3;
+    job.directory = makeWorkDirectory();
+    for (int rank = 0; rank < 3; ++rank)
+      job.commands.push_back(onCuda(with(textModel(), {"--steps=2"}),
+                                    {"SPLITCAST_CUDA_ON_CPU_DEVICES=1",
+                                     "SPLITCAST_CUDA_ON_CPU_FIRST=" + std::to_string(areDifferent ? rank : rank / 2)}));
+    const JobResult result = runJob(job);
+    EXPECT_EQ(result.succeeded(), areDifferent) << result.describe();
+    for (const std::string &output : result.rankOutputs)
+      if (!areDifferent)
+        EXPECT_THAT(output, HasSubstr("ranks 0 and 1 have the same one"));
+  }
+}
+
 TEST(CudaErrors, OutOfMemory) {
   expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_BYTES=100000"}), 3,
                {"bytes left", "a higher stage"});
@@ -212,9 +230,12 @@ TEST(CudaErrors, NoToolkitWhereItIsSaidToBe) {
 }
 
 /// Sends `signal` to rank 1 of 3 once it trains: the others end with an error that says one of these.
-void expectOthersEnd(int signal, const std::vector<std::string> &variables, const std::string &pattern) {
+/// Without mpirun, which ends them itself, they end by themselves.
+void expectOthersEnd(int signal, const std::vector<std::string> &variables, const std::string &pattern,
+                     bool byThemselves = false) {
   Job job;
   job.ranks = 3;
+  job.byVariables = byThemselves;
   job.directory = makeWorkDirectory();
   job.commands = {onCuda(with(textModel(), {"--steps=100000000", "--timeout=3", "--metrics=metrics"}), variables)};
   bool isSent = false;
@@ -234,6 +255,12 @@ void expectOthersEnd(int signal, const std::vector<std::string> &variables, cons
 TEST(CudaErrors, AKilledRankEndsTheOthers) {
   for (const char *graphs : {"SPLITCAST_CUDA_GRAPHS=0", "SPLITCAST_CUDA_GRAPHS=1"})
     expectOthersEnd(SIGKILL, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", graphs}, "error: step .*NCCL: a rank is gone");
+}
+
+// Whatever hangs after the error, its text comes, and the process ends.
+TEST(CudaErrors, AnAbortThatHangsEndsToo) {
+  expectOthersEnd(SIGKILL, {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_ABORT_HANGS=1"},
+                  "error: .*NCCL: a rank is gone", /*byThemselves=*/true);
 }
 
 TEST(CudaErrors, AStoppedRankEndsTheOthers) {

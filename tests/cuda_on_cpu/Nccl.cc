@@ -303,7 +303,11 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
+/// SPLITCAST_CUDA_ON_CPU_ABORT_HANGS=1: it never returns, as where a kernel of NCCL's sees no abort.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (const char *hangs = std::getenv("SPLITCAST_CUDA_ON_CPU_ABORT_HANGS"); hangs && std::atoi(hangs))
+    for (;;)
+      pause();
   of(comm).isAborted = true;
   return ncclCommDestroy(comm);
 }

@@ -60,6 +60,12 @@ void report() {
   std::fclose(file);
 }
 
+/// SPLITCAST_CUDA_ON_CPU_FIRST: which of the machine's devices this process sees as its first.
+int firstDevice() {
+  const char *value = std::getenv("SPLITCAST_CUDA_ON_CPU_FIRST");
+  return value ? std::atoi(value) : 0;
+}
+
 int deviceCount() {
   static const int count = [] {
     std::atexit(report);
@@ -109,7 +115,7 @@ void writeLog(const cudaJitOption *options, void **values, unsigned count, const
 
 } // namespace
 
-int currentDevice() { return chosenDevice; }
+int currentDevice() { return firstDevice() + chosenDevice; }
 
 Stream &streamOf(cudaStream_t stream) {
   return stream == cudaStreamLegacy || !stream ? legacyStream() : of<Stream>(stream);
@@ -132,6 +138,15 @@ cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= deviceCount())
     return cudaErrorInvalidDevice;
   chosenDevice = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+  if (device < 0 || device >= deviceCount())
+    return cudaErrorInvalidDevice;
+  *properties = {};
+  const int number = firstDevice() + device;
+  std::memcpy(properties->uuid.bytes, &number, sizeof(number));
   return cudaSuccess;
 }
 
