@@ -145,13 +145,25 @@ exec.plan @launches attributes {input_types = [], input_names = [], inputs = [],
 }
 module @kernels {
   func.func @one(%to: memref<1xf32>) {
-    %c0 = arith.constant 0 : index
-    %one = arith.constant 1.0 : f32
-    memref.store %one, %to[%c0] : memref<1xf32>
+    BODY
     return
   }
 }
 )";
+
+constexpr char kStore[] = R"(%c0 = arith.constant 0 : index
+%one = arith.constant 1.0 : f32
+memref.store %one, %to[%c0] : memref<1xf32>
+)";
+
+/// The kernel's text, for a device of this kind.
+std::string bodyFor(const std::string &deviceKind) {
+  if (deviceKind == "cpu")
+    return kStore;
+  return absl::StrCat("%c1 = arith.constant 1 : index\n",
+                      "gpu.launch blocks(%a, %b, %c) in (%d = %c1, %e = %c1, %f = %c1) ",
+                      "threads(%g, %h, %i) in (%j = %c1, %k = %c1, %l = %c1) {\n", kStore, "gpu.terminator\n}\n");
+}
 
 absl::StatusOr<Json> executor(const FigureFlags &flags, Launch &launch) {
   std::string launches;
@@ -160,8 +172,9 @@ absl::StatusOr<Json> executor(const FigureFlags &flags, Launch &launch) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
-  auto plans =
-      mlir::parseSourceString<mlir::ModuleOp>(absl::StrReplaceAll(kEmptyPlan, {{"LAUNCHES", launches}}), &context);
+  auto plans = mlir::parseSourceString<mlir::ModuleOp>(
+      absl::StrReplaceAll(kEmptyPlan, {{"LAUNCHES", launches}, {"BODY", bodyFor(launch.options().deviceKind)}}),
+      &context);
   if (!plans)
     return absl::InternalError("the plan of launches does not verify");
   absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =

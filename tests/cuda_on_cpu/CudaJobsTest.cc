@@ -145,6 +145,17 @@ TEST(CudaJobs, NcclsOwnSumsAreNearToo) {
     EXPECT_NEAR(losses[step], expected[step], 1e-3 * expected[step]);
 }
 
+// Small ones, to see that they run.
+TEST(CudaJobs, FiguresOfTheDeviceAreMeasured) {
+  const JobResult result = runIn(makeWorkDirectory(), 1,
+                                 onCuda({programPath("benchmarks/device/device_figures"), "--elements=100", "--size=8",
+                                         "--products=2", "--launches=3", "--rounds=1"},
+                                        {}));
+  ASSERT_TRUE(result.succeeded()) << result.describe();
+  for (const char *what : {"executor", "adamw", "products"})
+    EXPECT_THAT(result.rankOutputs[0], HasSubstr(std::string("{\"what\":\"") + what + "\""));
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
