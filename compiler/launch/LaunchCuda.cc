@@ -4,8 +4,10 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclCommunicator.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -21,31 +23,43 @@ bool is(const char *variable, const char *wanted) {
 
 bool isSet(const char *variable) { return is(variable, "1"); }
 
-/// What a rank tells the others of the device that it means to use; empty: none.
+/// What a rank tells the others: the device that it means to use, and what its environment asks for.
 absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, int *number) {
   const int devices = runtime::countCudaDevices();
   if (devices == 0)
     return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; look at nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
   *number = static_cast<int>(options.localRank % devices); // each may see one of its own
-  return runtime::cudaDeviceId(*number);
+  absl::StatusOr<std::string> id = runtime::cudaDeviceId(*number);
+  if (!id.ok())
+    return id;
+  return absl::StrCat(isSet("SPLITCAST_SHARE_GPUS") ? "shares " : "- ",
+                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", *id);
 }
 
-/// Whether ranks share GPUs, which they may when it is asked for; the same on all ranks, whether it is an error.
+bool allSay(const std::vector<std::string> &devices, const char *word) {
+  return std::all_of(devices.begin(), devices.end(),
+                     [&](const std::string &device) { return absl::StrContains(device, word); });
+}
+
+/// Whether ranks share GPUs, which they may when all ask for it; the same on all ranks, whether it is an error.
 absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t localRanks) {
   std::map<std::string, size_t> users;
   for (size_t rank = 0; rank < devices.size(); ++rank) {
-    auto [known, isNew] = users.emplace(devices[rank], rank);
     if (devices[rank].empty())
       return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has no GPU to use; see its error"));
-    if (!isNew && !isSet("SPLITCAST_SHARE_GPUS"))
+    auto [known, isNew] = users.emplace(devices[rank].substr(devices[rank].rfind(' ')), rank);
+    if (!isNew && !allSay(devices, "shares "))
       return absl::FailedPreconditionError(
           absl::StrCat(localRanks, " ranks on this machine, which see ", runtime::countCudaDevices(), " GPUs: ranks ",
-                       known->second, " and ", rank,
-                       " have the same one; start fewer, give each one of its own (CUDA_VISIBLE_DEVICES), or set "
-                       "SPLITCAST_SHARE_GPUS=1 to let them share, which is slow and meant for tests"));
+                       known->second, " and ", rank, " have the same one; start fewer, give each one of its own ",
+                       "(CUDA_VISIBLE_DEVICES), or set SPLITCAST_SHARE_GPUS=1 on all to let them share, which is slow ",
+                       "and meant for tests"));
   }
-  return users.size() < devices.size();
+  const bool shared = users.size() < devices.size();
+  if (shared && static_cast<int64_t>(devices.size()) != localRanks)
+    return absl::UnimplementedError("ranks of several machines share GPUs, which is for tests on one machine");
+  return shared;
 }
 
 /// NCCL refuses two ranks of one host on one device: each says that it is a host of its own, and they talk over
@@ -92,7 +106,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.usesWindows = isSet("SPLITCAST_NCCL_WINDOWS") && !*shared; // sockets copy it anyway
+  nccl.usesWindows = allSay(*all, "windows ") && !*shared; // sockets copy it anyway
   nccl.onStuck = options.endProcess;
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
       runtime::createNcclCommunicator(std::move(host), nccl);

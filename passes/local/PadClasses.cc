@@ -5,7 +5,9 @@
 //   2. The cross-entropy and its gradient are told how many columns are classes; the gradient's others are 0.
 //   3. Products of that gradient take it as it is: where they contract the classes, zeros are appended to the other
 //      operand, which change no sum; where they keep them, the result's first rows are the result.
-//   4. Whatever else reads logits or gradient gets the columns that are classes.
+//   4. Whatever else reads the gradient gets the columns that are classes. Logits that something else reads stay as
+//   they
+//      are: they would be there twice.
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 
@@ -39,19 +41,25 @@ public:
       : product(product), builder(product), loc(product.getLoc()), classes(typeOf(product.getResult()).getDimSize(1)),
         columns(columns) {}
 
+  /// Whether losses and their gradients alone read the logits.
+  bool mayRun() const {
+    return llvm::all_of(product->getUsers(), [](Operation *user) {
+      return isa<nn::CastOp>(user) ? llvm::all_of(user->getUsers(), isLoss) : isLoss(user);
+    });
+  }
+
   void run() {
-    const unsigned dim = product.getTransposeB() ? 0 : 1;
-    Value weights = pad(product.getRhs(), dim);
+    Value weights = pad(product.getRhs(), product.getTransposeB() ? 0 : 1);
     Value logits =
         builder.create<nn::MatmulOp>(loc, product.getLhs(), weights, product.getTransposeA(), product.getTransposeB());
+    const SmallVector<Operation *> users(product->getUsers());
     padLossesOf(product.getResult(), logits);
-    for (Operation *user : llvm::make_early_inc_range(product->getUsers()))
-      if (auto cast = dyn_cast<nn::CastOp>(user)) {
+    for (Operation *user : users)
+      if (auto cast = dyn_cast<nn::CastOp>(user))
         padLossesOf(cast.getResult(), castTo(logits, cast.getType().getElementType(), cast));
-        eraseIfUnused(cast);
-      }
-    replaceRest(product.getResult(), logits);
   }
+
+  static bool isLoss(Operation *op) { return isa<nn::SoftmaxCrossEntropyOp, nn::SoftmaxCrossEntropyGradOp>(op); }
 
 private:
   Value pad(Value value, int64_t dim) {
@@ -67,35 +75,35 @@ private:
     return builder.create<nn::CastOp>(loc, RankedTensorType::get(typeOf(value).getShape(), element), value);
   }
 
-  static void eraseIfUnused(Operation *op) {
-    if (op->use_empty())
-      op->erase();
+  static SmallVector<OpOperand *> usesOf(Value value) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : value.getUses())
+      uses.push_back(&use);
+    return uses;
   }
 
   /// Those that read `logits` read `padded`, of more columns.
   void padLossesOf(Value logits, Value padded) {
-    for (OpOperand &use : llvm::make_early_inc_range(logits.getUses())) {
+    for (OpOperand *use : usesOf(logits)) {
       auto setOperand = [&](auto op) {
-        use.set(padded);
+        use->set(padded);
         if (!op.getClassesAttr())
           op.setClassesAttr(builder.getI64IntegerAttr(classes));
       };
-      if (auto loss = dyn_cast<nn::SoftmaxCrossEntropyOp>(use.getOwner())) {
+      if (auto loss = dyn_cast<nn::SoftmaxCrossEntropyOp>(use->getOwner())) {
         setOperand(loss);
-      } else if (auto gradient = dyn_cast<nn::SoftmaxCrossEntropyGradOp>(use.getOwner())) {
+      } else if (auto gradient = dyn_cast<nn::SoftmaxCrossEntropyGradOp>(use->getOwner())) {
         setOperand(gradient);
         padGradient(gradient);
       }
     }
-    if (padded.use_empty() && padded.getDefiningOp<nn::CastOp>())
-      padded.getDefiningOp()->erase();
   }
 
   void padGradient(nn::SoftmaxCrossEntropyGradOp op) {
     builder.setInsertionPoint(op);
     auto padded = cast<nn::SoftmaxCrossEntropyGradOp>(builder.clone(*op));
     padded.getResult().setType(withExtent(op.getType(), 1, columns));
-    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    for (Operation *user : SmallVector<Operation *>(op->getUsers()))
       if (auto cast = dyn_cast<nn::CastOp>(user)) {
         Value wide = castTo(padded, cast.getType().getElementType(), cast);
         padProductsOf(cast.getResult(), wide);
@@ -107,12 +115,12 @@ private:
 
   /// Products of `gradient` become those of `padded`.
   void padProductsOf(Value gradient, Value padded) {
-    for (OpOperand &use : llvm::make_early_inc_range(gradient.getUses())) {
-      auto of = dyn_cast<nn::MatmulOp>(use.getOwner());
+    for (OpOperand *use : usesOf(gradient)) {
+      auto of = dyn_cast<nn::MatmulOp>(use->getOwner());
       if (!of || of.getLhs() == of.getRhs())
         continue;
       builder.setInsertionPoint(of);
-      const bool isLhs = use.getOperandNumber() == 0;
+      const bool isLhs = use->getOperandNumber() == 0;
       const bool contracts = isLhs ? !of.getTransposeA() : of.getTransposeB();
       Value other = isLhs ? of.getRhs() : of.getLhs();
       if (contracts)
@@ -120,7 +128,6 @@ private:
       Value result = builder.create<nn::MatmulOp>(of.getLoc(), isLhs ? padded : other, isLhs ? other : padded,
                                                   of.getTransposeA(), of.getTransposeB());
       of.replaceAllUsesWith(contracts ? result : firstOf(result, of.getType(), isLhs ? 0 : 1));
-      of.erase();
     }
   }
 
@@ -136,13 +143,10 @@ private:
   }
 
   void replaceRest(Value value, Value padded) {
-    Operation *made = value.getDefiningOp();
-    if (!value.use_empty()) {
-      builder.setInsertionPointAfterValue(padded);
-      value.replaceAllUsesWith(firstOf(padded, typeOf(value), 1));
-    }
-    eraseIfUnused(padded.getDefiningOp());
-    made->erase();
+    if (llvm::all_of(value.getUsers(), isOpTriviallyDead))
+      return;
+    builder.setInsertionPointAfterValue(padded);
+    value.replaceAllUsesWith(firstOf(padded, typeOf(value), 1));
   }
 
   nn::MatmulOp product;
@@ -156,24 +160,44 @@ struct PadClasses : splitcast::impl::PadClassesPassBase<PadClasses> {
 
   void runOnOperation() override {
     const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
-    llvm::SetVector<Operation *> products;
+    // What is replaced stays until the end: the gradient's product may be another loss's logits.
+    for (bool again = true; again;) {
+      again = false;
+      for (nn::MatmulOp product : productsOfLosses())
+        again |= pad(product, traits);
+    }
+    for (Block &block : getOperation().getBody())
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+  }
+
+  llvm::SetVector<nn::MatmulOp> productsOfLosses() {
+    llvm::SetVector<nn::MatmulOp> products;
     getOperation().walk([&](Operation *op) {
-      Value logits;
-      if (auto loss = dyn_cast<nn::SoftmaxCrossEntropyOp>(op))
-        logits = loss.getLogits();
-      else if (auto gradient = dyn_cast<nn::SoftmaxCrossEntropyGradOp>(op))
-        logits = gradient.getLogits();
-      if (auto product = logits ? behindCast(logits).getDefiningOp<nn::MatmulOp>() : nn::MatmulOp())
+      if (!Padder::isLoss(op) || isOpTriviallyDead(op))
+        return;
+      auto loss = dyn_cast<nn::SoftmaxCrossEntropyOp>(op);
+      Value logits = loss ? loss.getLogits() : cast<nn::SoftmaxCrossEntropyGradOp>(op).getLogits();
+      if (auto product = behindCast(logits).getDefiningOp<nn::MatmulOp>())
         products.insert(product);
     });
-    for (Operation *op : products) {
-      auto product = cast<nn::MatmulOp>(op);
-      const RankedTensorType type = typeOf(product.getResult());
-      const int64_t unit = std::max<int64_t>(1, traits.rowBytes / sbp::elementBytes(type.getElementType()));
-      const int64_t classes = type.getShape().back(), columns = (classes + unit - 1) / unit * unit;
-      if (type.getRank() == 2 && columns != classes && classes > 0 && type.getNumElements() >= least)
-        Padder(product, columns).run();
-    }
+    return products;
+  }
+
+  /// Whether it was worth it.
+  bool pad(nn::MatmulOp product, const DeviceTraits &traits) const {
+    const RankedTensorType type = typeOf(product.getResult());
+    const int64_t unit = std::max<int64_t>(1, traits.rowBytes / sbp::elementBytes(type.getElementType()));
+    const int64_t classes = type.getShape().back(), columns = (classes + unit - 1) / unit * unit;
+    if (type.getRank() != 2 || columns == classes || classes == 0 || type.getNumElements() < least ||
+        isOpTriviallyDead(product))
+      return false;
+    Padder padder(product, columns);
+    if (!padder.mayRun())
+      return false;
+    padder.run();
+    return true;
   }
 };
 

@@ -1,5 +1,6 @@
 #include "passes/local/ReadRowsOnce.h"
 
+#include "passes/local/Aliases.h"
 #include "passes/local/OpLoops.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -73,13 +74,19 @@ private:
     return bytes;
   }
 
+  /// Whether nothing but the op reads the rows, by any name, once what stands there now has read them; and whether they
+  /// are no argument or storage, whose place nothing may take.
   bool isLastReader() const {
-    return llvm::all_of(rows.getUsers(), [&](Operation *user) {
-      return onlyExtends(user) ? llvm::all_of(user->getUsers(), [&](Operation *other) { return isOver(other); })
-                               : isOver(user);
+    Operation *made = rows.getDefiningOp();
+    return made && isa<nn::ComputeOpInterface>(made) && !aliasedBy(made) && areReadBefore(rows);
+  }
+  bool areReadBefore(Value value) const {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      if (aliasedBy(user) || onlyExtends(user))
+        return areReadBefore(user->getResult(0));
+      return user == op || user == earlier || user->isBeforeInBlock(earlier);
     });
   }
-  bool isOver(Operation *user) const { return user == op || user->isBeforeInBlock(op); }
 
   /// What is not there already is made earlier, if that is little: an element per row at most, as a loss's slope is.
   bool mayMoveOperandsOf(Operation *user) {

@@ -108,6 +108,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&op.getBody().front());
     launched = op;
+    sharedByTeam.clear();
     scoped([&] {
       emitBody({op.getBlockIds().x, op.getThreadIds().x, op.getThreadIds().y,
                 llvm::to_vector_of<Value>(op.getWorkgroupAttributions())});
@@ -375,7 +376,9 @@ private:
   Value addTeam(linalg::GenericOp generic, Value sum) {
     auto type = MemRefType::get({teamWarps}, sum.getType(), AffineMap(),
                                 gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup));
-    Value shared = launched.addWorkgroupAttribution(type, loc);
+    Value &shared = sharedByTeam[sum.getType()];
+    if (!shared)
+      shared = launched.addWorkgroupAttribution(type, loc);
     storeOnce(warpLane, [&] { builder.create<memref::StoreOp>(loc, sum, shared, warp); });
     builder.create<gpu::BarrierOp>(loc);
     Value total;
@@ -383,7 +386,7 @@ private:
       Value one = builder.create<memref::LoadOp>(loc, shared, indexConstant(other));
       total = total ? combine(builder, loc, generic, total, one) : one;
     }
-    builder.create<gpu::BarrierOp>(loc); // within a loop the next sum goes to the same place
+    builder.create<gpu::BarrierOp>(loc); // the next sum goes to the same place
     return total;
   }
 
@@ -504,9 +507,10 @@ private:
   const KernelForm &form;
   ArrayRef<int64_t> tied, alignments;
   SmallVector<Value> targets;
-  gpu::LaunchOp launched;          ///< which is being emitted
-  int64_t teamWarps = 1;           ///< of a launch whose threads make rows together: warps per row
-  Value warp, warpLane;            ///< there: of the thread in its block, and in its warp
+  gpu::LaunchOp launched;             ///< which is being emitted
+  DenseMap<Type, Value> sharedByTeam; ///< an element per warp, by type
+  int64_t teamWarps = 1;              ///< of a launch whose threads make rows together: warps per row
+  Value warp, warpLane;               ///< there: of the thread in its block, and in its warp
   Value teamLane, laneStart;       ///< there: of the thread among those of its row, and where its first vector begins
   std::map<int64_t, Value> chunks; ///< where lanes begin in a row, by the offset of the first
 };

@@ -45,18 +45,17 @@ std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
 /// A window of NCCL. Collectives find it by their buffers' addresses.
 class NcclWindow : public Registration {
 public:
-  explicit NcclWindow(std::shared_ptr<NcclWatch> watch) : watch(std::move(watch)) {}
+  NcclWindow(std::shared_ptr<NcclWatch> watch, ncclWindow_t window) : watch(std::move(watch)), window(window) {}
   NcclWindow(const NcclWindow &) = delete;
   NcclWindow &operator=(const NcclWindow &) = delete;
   ~NcclWindow() override {
-    if (watch->comm() && window)
+    if (watch->comm())
       ncclCommWindowDeregister(watch->comm(), window);
   }
 
-  ncclWindow_t window = nullptr; ///< written by a thread of NCCL's until the communicator has settled
-
 private:
   const std::shared_ptr<NcclWatch> watch;
+  const ncclWindow_t window;
 };
 
 /// Since which NCCL's symmetric kernels wait for what is before them on the stream (commit 2948185d of its sources).
@@ -192,18 +191,17 @@ public:
         std::all_of(all->begin(), all->end(), [&](const std::string &other) { return other == all->front(); });
     if (!isSymmetric) // NCCL maps other ranks' memory at this rank's size
       return nullptr;
-    auto made = std::make_unique<NcclWindow>(watch);
+    auto window = std::make_shared<ncclWindow_t>(nullptr);
+    watch->keep(window); // a thread of NCCL's writes it, after an error perhaps
     absl::Status status = statusOf(
-        ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, &made->window, NCCL_WIN_COLL_SYMMETRIC), site);
+        ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, window.get(), NCCL_WIN_COLL_SYMMETRIC), site);
     if (status.ok())
-      status = watch->settle(site.what); // the call says that all is done while a thread of NCCL's is still at it
-    if (!status.ok()) {
-      (void)made.release(); // which that thread may still write
+      status = watch->settle(site.what); // the call says that all is done while that thread is still at it
+    if (!status.ok())
       return status;
-    }
-    if (!made->window) // this transport has none
+    if (!*window) // this transport has none
       return nullptr;
-    return made;
+    return std::make_unique<NcclWindow>(watch, *window);
   }
 
   absl::Status barrier(const CallSite &site) override { return control->barrier(site); }

@@ -15,9 +15,9 @@ NcclWatch::~NcclWatch() {
     ncclResult_t ended = ncclCommFinalize(communicator);
     if ((ended == ncclSuccess || ended == ncclInProgress) && settle("ending").ok())
       ncclCommDestroy(std::exchange(communicator, nullptr));
+    else if (communicator)
+      (void)fail(ncclStatus(ended == ncclInProgress ? ncclSystemError : ended, "ending", communicator));
   }
-  if (communicator)
-    ncclCommAbort(communicator);
   if (aborting.joinable())
     aborting.join();
   isGone.Notify();

@@ -10,6 +10,7 @@
 #include "nccl.h"
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +31,9 @@ public:
   ncclComm_t comm() const { return communicator; }
   /// The first, or OK.
   absl::Status error() const { return failure; }
+
+  /// Until the communicator has ended, in peace or not.
+  void keep(std::shared_ptr<void> memory) { kept.push_back(std::move(memory)); }
 
   /// Waits until NCCL has taken the last call.
   absl::Status settle(const std::string &what);
@@ -62,6 +66,7 @@ private:
   std::vector<std::string> captured;
   absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
+  std::vector<std::shared_ptr<void>> kept;
   std::thread aborting;
   std::thread guarding; ///< from an error on, until this is destroyed
   absl::Notification isGone;

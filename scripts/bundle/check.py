@@ -14,7 +14,7 @@ figures      Only when named: AdamW against a copy, a chain of products against 
 
 A row of the table, and the JSON as a whole, are written as each check ends. A program may take --program-limit seconds
 (one of the figures three times that); no check begins after --limit seconds, and those that did not begin have failed.
-Ranks that outnumber the GPUs share them. Exits 0 only if every check passed. --device=cpu checks the bundle itself,
+Ranks that outnumber the GPUs share them. Exits 0 only if every check passed, and there was one. --device=cpu checks the bundle itself,
 without a GPU.
 
 CUDA's libraries (cuBLASLt, NCCL, the runtime) are found in CUDA_HOME, in /usr/local/cuda, or among Python's packages.
@@ -282,13 +282,14 @@ def main():
         sys.exit("check: error: nvidia-smi shows no GPU, so nothing of CUDA was run; --device=cpu checks the bundle alone")
     print(f"{datetime.date.today()}  {arguments.device}  {gpu or platform.processor() or platform.machine()}", flush=True)
     rows = []
+    write(rows, gpu, arguments)
     for row in runAll(arguments):
         rows.append(row)
         write(rows, gpu, arguments)
         print(f"{row['what']:24} {'passed' if row['passed'] else 'FAILED'}  {row['seconds']:5.1f} s  {row['found']}", flush=True)
     failed = sum(not row["passed"] for row in rows)
     print(f"{len(rows) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not rows else 0)
 
 
 if __name__ == "__main__":

@@ -126,9 +126,14 @@ std::vector<std::string> localPasses(const Configuration &configuration) {
   });
   // Small logits, too.
   const std::string padding = "nn-pad-classes{";
+  int found = 0;
   for (std::string &pass : passes)
-    if (const size_t at = pass.find(padding); at != std::string::npos)
+    if (const size_t at = pass.find(padding); at != std::string::npos) {
       pass.replace(at, pass.find('}', at) + 1 - at, padding + "least=0}");
+      ++found;
+    }
+  if (found != 1)
+    llvm::report_fatal_error("the local pipeline has no nn-pad-classes that says from how many elements on it pads");
   return passes;
 }
 

@@ -44,7 +44,8 @@ protected:
       ids[i] = idOf(i);
       for (int64_t column = 0; column < width; ++column) {
         gradient[i * width + column] = static_cast<float>((i * 7 + column) % 101) / 7;
-        expected[ids[i] * width + column] += gradient[i * width + column];
+        if (ids[i] >= 0 && ids[i] < vocabulary)
+          expected[ids[i] * width + column] += gradient[i * width + column];
       }
     }
     std::vector<int32_t> workspace(rows, -1);
@@ -72,6 +73,13 @@ TEST_F(EmbeddingGradTest, FewIndices) {
     SCOPED_TRACE(rows);
     compare({rows, /*vocabulary=*/65, /*width=*/33}, [](int64_t i) { return 64 - i % 2 * 64; });
   }
+}
+
+// They are found by a kernel beside this one, which must write nothing elsewhere meanwhile.
+TEST_F(EmbeddingGradTest, IndicesOutsideOfTheTableAreNobodys) {
+  const std::vector<int64_t> wrong = {-1, 70, 127, 128, INT64_MIN, INT64_MAX};
+  compare({/*rows=*/60, /*vocabulary=*/70, /*width=*/4},
+          [&](int64_t i) { return i % 2 ? i : wrong[i / 2 % wrong.size()]; });
 }
 
 TEST_F(EmbeddingGradTest, RowsThatOccurOften) {

@@ -38,7 +38,8 @@ Tensor randomTensor(const sbp::Shape &shape, mlir::MLIRContext &context) {
   return tensor;
 }
 
-/// The longest row of a warp, the shortest of a block, and one that ends within a vector, in a second round.
+/// The longest row of a warp, the shortest of a block, and some that take more rounds than a thread keeps in registers,
+/// the last one with whole vectors or not.
 class LongRowsTest : public testing::TestWithParam<int64_t> {};
 
 TEST_P(LongRowsTest, AreWhatTheInterpreterGives) {
@@ -59,7 +60,7 @@ TEST_P(LongRowsTest, AreWhatTheInterpreterGives) {
   EXPECT_TRUE(outcomes.ok() && outcomes->plan);
 }
 
-INSTANTIATE_TEST_SUITE_P(Extents, LongRowsTest, testing::Values(4096, 4097, 6150));
+INSTANTIATE_TEST_SUITE_P(Extents, LongRowsTest, testing::Values(4096, 4097, 18'436, 18'437));
 
 } // namespace
 } // namespace splitcast::differential

@@ -37,17 +37,16 @@ module attributes {ccl.device = "cuda"} {
 // -----
 
 // Weights that are not transposed, products with the gradient on the right, classes that were padded by hand already;
-// and what else reads logits or their gradient, which gets what it got.
+// and what else reads the gradient, which gets what it got.
 // SMALL-LABEL: func.func @others
 // SMALL-NEXT: nn.matmul {{.*}} -> tensor<4x6xf32>
 module attributes {ccl.device = "cuda"} {
   // CHECK-LABEL: func.func @others
   // CHECK-SAME: %[[x:.*]]: tensor<4x8xf32>, %[[w:.*]]: tensor<8x6xf32>, %[[y:.*]]: tensor<4xi64>, %[[g:.*]]: tensor<4xf32>
   func.func @others(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %y: tensor<4xi64>, %g: tensor<4xf32>)
-      -> (tensor<4x6xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x6xf32>, tensor<6xf32>) {
+      -> (tensor<4xf32>, tensor<8x4xf32>, tensor<8x6xf32>, tensor<6xf32>) {
     // CHECK: %[[p:.*]] = nn.concat %[[w]], %{{.*}} {dim = 1 : i64} : (tensor<8x6xf32>, tensor<8x2xf32>) -> tensor<8x8xf32>
     // CHECK-NEXT: %[[l:.*]] = nn.matmul %[[x]], %[[p]] : {{.*}} -> tensor<4x8xf32>
-    // CHECK-NEXT: %[[first:.*]] = nn.slice %[[l]] {dim = 1 : i64, start = 0 : i64} : (tensor<4x8xf32>) -> tensor<4x6xf32>
     // CHECK-NEXT: %[[e:.*]] = nn.softmax_cross_entropy %[[l]], %[[y]] {classes = 5 : i64}
     // CHECK-NEXT: %[[s:.*]] = nn.softmax_cross_entropy_grad %[[g]], %[[l]], %[[y]] {classes = 6 : i64, ignored = 3 : i64} : {{.*}} -> tensor<4x8xf32>
     // CHECK-NEXT: %[[rest:.*]] = nn.slice %[[s]] {dim = 1 : i64, start = 0 : i64} : (tensor<4x8xf32>) -> tensor<4x6xf32>
@@ -56,31 +55,54 @@ module attributes {ccl.device = "cuda"} {
     // CHECK-NEXT: %[[columns:.*]] = nn.matmul %[[x]], %[[s]] {transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     // CHECK-NEXT: %[[dw:.*]] = nn.slice %[[columns]] {dim = 1 : i64, start = 0 : i64} : (tensor<8x8xf32>) -> tensor<8x6xf32>
     // CHECK-NEXT: %[[db:.*]] = nn.reduce_sum %[[rest]] {dims = array<i64: 0>} : (tensor<4x6xf32>) -> tensor<6xf32>
-    // CHECK-NEXT: return %[[first]], %[[e]], %[[dx]], %[[dw]], %[[db]]
+    // CHECK-NEXT: return %[[e]], %[[dx]], %[[dw]], %[[db]]
     %l = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
     %e = nn.softmax_cross_entropy %l, %y {classes = 5 : i64} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>
     %s = nn.softmax_cross_entropy_grad %g, %l, %y {ignored = 3 : i64} : (tensor<4xf32>, tensor<4x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
     %dx = nn.matmul %w, %s {transpose_b} : (tensor<8x6xf32>, tensor<4x6xf32>) -> tensor<8x4xf32>
     %dw = nn.matmul %x, %s {transpose_a} : (tensor<4x8xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
     %db = nn.reduce_sum %s {dims = array<i64: 0>} : (tensor<4x6xf32>) -> tensor<6xf32>
-    return %l, %e, %dx, %dw, %db : tensor<4x6xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x6xf32>, tensor<6xf32>
+    return %e, %dx, %dw, %db : tensor<4xf32>, tensor<8x4xf32>, tensor<8x6xf32>, tensor<6xf32>
   }
 }
 
 // -----
 
-// Rows that begin at 16 bytes as they are, a product that no loss reads, logits that no product makes, a CPU.
+// A product of the gradient that is another loss's logits is padded for that, too.
+// SMALL-LABEL: func.func @twice
+// SMALL-NEXT: nn.matmul {{.*}} -> tensor<4x6xf32>
+module attributes {ccl.device = "cuda"} {
+  // CHECK-LABEL: func.func @twice
+  // CHECK: nn.matmul {{.*}} -> tensor<4x8xf32>
+  // CHECK: %[[s:.*]] = nn.softmax_cross_entropy_grad {{.*}} {classes = 6 : i64} : {{.*}} -> tensor<4x8xf32>
+  // CHECK: %[[m:.*]] = nn.matmul %[[s]], %{{.*}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  // CHECK-NOT: nn.matmul
+  // CHECK: nn.softmax_cross_entropy %[[m]], %{{.*}} {classes = 6 : i64}
+  func.func @twice(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %v: tensor<6x6xf32>, %y: tensor<4xi64>, %g: tensor<4xf32>) -> tensor<4xf32> {
+    %l = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+    %s = nn.softmax_cross_entropy_grad %g, %l, %y : (tensor<4xf32>, tensor<4x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
+    %m = nn.matmul %s, %v : (tensor<4x6xf32>, tensor<6x6xf32>) -> tensor<4x6xf32>
+    %e = nn.softmax_cross_entropy %m, %y : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>
+    return %e : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Rows that begin at 16 bytes as they are, a product that no loss reads, logits that no product makes or that are
+// returned, a CPU.
 // CHECK-LABEL: module attributes {ccl.device = "cuda"}
 // CHECK-NOT: concat
 module attributes {ccl.device = "cuda"} {
   func.func @nothing(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x7xf32>, %y: tensor<4xi64>)
-      -> (tensor<4xf32>, tensor<4x7xf32>, tensor<4xf32>) {
+      -> (tensor<4xf32>, tensor<4x7xf32>, tensor<4xf32>, tensor<4xf32>) {
     %l = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
     %e = nn.softmax_cross_entropy %l, %y : (tensor<4x8xf32>, tensor<4xi64>) -> tensor<4xf32>
     %m = nn.matmul %x, %v : (tensor<4x8xf32>, tensor<8x7xf32>) -> tensor<4x7xf32>
     %t = nn.tanh %m : (tensor<4x7xf32>) -> tensor<4x7xf32>
     %d = nn.softmax_cross_entropy %t, %y : (tensor<4x7xf32>, tensor<4xi64>) -> tensor<4xf32>
-    return %e, %m, %d : tensor<4xf32>, tensor<4x7xf32>, tensor<4xf32>
+    %k = nn.softmax_cross_entropy %m, %y : (tensor<4x7xf32>, tensor<4xi64>) -> tensor<4xf32>
+    return %e, %m, %d, %k : tensor<4xf32>, tensor<4x7xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
 
