@@ -26,7 +26,7 @@ MAY_USE = {
     # ---- A level and the one above it; none knows who runs it ----
     # What a transport takes for a boxing is a cost of signatures; collectives themselves come later.
     "passes/global": {"dialects/nn"} | SBP | COLLECTIVES,
-    "passes/local": {"passes/global", "dialects/ccl", "dialects/exec", "dialects/nn"} | SBP | COLLECTIVES,
+    "passes/local": {"passes/global", "dialects/nn", "dialects/ccl"} | SBP | COLLECTIVES,
     "passes/plan": {"passes/local"} | DIALECTS,
     # ---- How a plan is run: knows no graph and no pass ----
     "runtime/process": set(),
