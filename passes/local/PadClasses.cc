@@ -5,9 +5,8 @@
 //   2. The cross-entropy and its gradient are told how many columns are classes; the gradient's others are 0.
 //   3. Products of that gradient take it as it is: where they contract the classes, zeros are appended to the other
 //      operand, which change no sum; where they keep them, the result's first rows are the result.
-//   4. Whatever else reads the gradient gets the columns that are classes. Logits that something else reads stay as
-//   they
-//      are: they would be there twice.
+//   4. Whatever else reads the gradient gets the columns that are classes. Logits that something else reads are left
+//      alone: they would be there twice.
 #include "passes/local/DeviceTraits.h"
 #include "passes/local/Passes.h"
 

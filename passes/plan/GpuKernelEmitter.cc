@@ -18,7 +18,7 @@ constexpr int64_t kThreads = 256, kWarpsPerBlock = 4, kVectorBytes = 16;
 /// A row of more elements than this is a block's, so that what all warps of a device have read of their rows stays near
 /// until they read it again; a block then has as many warps.
 constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
-/// Of a sum over rows. A block has few columns, at least a sector of memory wide, so that blocks are many; and many
+/// Of a sum over rows. A block has few columns, in f32 as wide as a sector of memory, so that blocks are many; and many
 /// threads for each, which together have more loads under way than memory takes time to answer.
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
 /// Elements side by side in a thread: 16 bytes of f32. One number for all types, so that the order of a sum along a row

@@ -15,8 +15,8 @@ NcclWatch::~NcclWatch() {
     ncclResult_t ended = ncclCommFinalize(communicator);
     if ((ended == ncclSuccess || ended == ncclInProgress) && settle("ending").ok())
       ncclCommDestroy(std::exchange(communicator, nullptr));
-    else if (communicator)
-      (void)fail(ncclStatus(ended == ncclInProgress ? ncclSystemError : ended, "ending", communicator));
+    else if (communicator) // which `settle` has not ended
+      (void)fail(ncclStatus(ended, "ending", communicator));
   }
   if (aborting.joinable())
     aborting.join();
