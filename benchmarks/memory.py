@@ -8,8 +8,9 @@ one, on other numbers by bucket; batches do not divide by 3. Each model runs as 
 high-water mark of each rank's process, without pages of files, rises by from the one to the other is held against what the
 predicted peak of that rank rises by. Only so is what any process holds (libraries, the compiler's modules) left out. The
 prediction is splitcast-opt's, of the module that the program itself wrote, and rank 0's must be what its --report says. To it
-comes what library calls hold on this processor, which no plan knows and rank 0 reports. What a rank maps of others to read it,
-some megabytes, the system counts as its own; ranks report the most they had mapped at a time. Over messages they map nothing.
+comes what library calls hold on this processor, which no plan knows and rank 0 reports. What a rank maps of others the system
+counts as its own. Ranks report it: of what they read, some megabytes, the most they had mapped at a time; of memory that they
+share, the blocks of others, which are there all the time. Over messages they map nothing.
 
 Prints a table, and exits 1 when what a rank has less what was predicted is surely below LEAST_MB or above MOST_MB.
 """
@@ -74,9 +75,11 @@ class Setting:
 
     def predicted(self, module, rank):
         """The peak in MB."""
-        text = run([f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={self.zero.replace(',', ' ')}",
-                    f"--sbp-localize=rank={rank}", "--local-pipeline", "--exec-lower", "--exec-report", "-o", "/dev/null"],
-                   withErrors=True)
+        shares = self.transport == "memory"
+        zero = f"{self.zero.replace(',', ' ')} one-copy={'yes' if shares else 'no'}"
+        text = run([f"{self.bin}/compiler/tools/splitcast-opt", module, f"--enable-zero={zero}", f"--sbp-localize=rank={rank}",
+                    "--local-pipeline", "--exec-lower"] + ["--exec-share-gathers"] * shares +
+                   ["--exec-report", "-o", "/dev/null"], withErrors=True)
         peaks = set(re.findall(r"^  peak +([0-9.]+) MB$", text, re.MULTILINE))
         if len(peaks) != 1:
             fail(f"rank {rank} of {module}: expected one peak for all functions, found {sorted(peaks)}")
@@ -91,11 +94,17 @@ class Setting:
         if (said := re.search(r"predicted peak ([0-9.]+) MB", text)[1]) != f"{predicted[0]:.3f}":
             fail(f"rank 0 of {module}: --report says {said} MB, splitcast-opt {predicted[0]:.3f} MB")
         scratch = re.search(r"^scratch of library calls.*: ([0-9.]+) MB$", text, re.MULTILINE)
-        viewed = re.search(r"^mapped of other ranks at most, by rank: (.*)$", text, re.MULTILINE)[1].split(", ")
-        if len(viewed) != self.ranks:
-            fail(f"{module}: {len(viewed)} of {self.ranks} ranks say what they had mapped of others")
-        return [(peak + (float(scratch[1]) if scratch else 0), counted, float(of.removesuffix(" MB")))
-                for peak, counted, of in zip(predicted, measured, viewed)]
+        viewed, shared = (self.ofRanks(module, text, what) for what in (
+            "mapped of other ranks at most", "blocks of other ranks in memory that they share"))
+        return [(peak + (float(scratch[1]) if scratch else 0), counted - ofAll, of)
+                for peak, counted, of, ofAll in zip(predicted, measured, viewed, shared)]
+
+    def ofRanks(self, module, text, what):
+        """Numbers of MB that a run printed at its end, by rank."""
+        found = re.search(rf"^{what}, by rank: (.*)$", text, re.MULTILINE)[1].split(", ")
+        if len(found) != self.ranks:
+            fail(f"{module}: {len(found)} of {self.ranks} ranks say what they had of others")
+        return [float(number.removesuffix(" MB")) for number in found]
 
 
 def risesOf(large, small):

@@ -1,6 +1,8 @@
 #include "compiler/launch/AgreeOnStorages.h"
 
 #include "dialects/exec/SharedStorages.h"
+#include "dialects/sbp/Sbp.h"
+#include "dialects/sbp/algebra/Sizes.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -41,6 +43,45 @@ absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, r
       names.push_back(storage.getSymName().str());
   }
   return names;
+}
+
+absl::StatusOr<bool> haveMemoryInCommon(runtime::Communicator &communicator) {
+  if (communicator.size() == 1)
+    return false;
+  auto memory = communicator.shareMemory(sbp::kAlignmentBytes, {"whether ranks have memory in common"});
+  if (absl::IsResourceExhausted(memory.status()))
+    return false;
+  return memory.ok() ? absl::StatusOr<bool>(*memory != nullptr) : memory.status();
+}
+
+/// Whether it lies whole, though of stage 3.
+static bool isWhole(sbp::VariableOp variable) {
+  return variable.getPolicyOrDefault().splitsParameters() && variable.getUpdate() && !variable.getStorage();
+}
+
+absl::StatusOr<bool> paysToHaveOneCopy(mlir::ModuleOp plans, runtime::Communicator &communicator) {
+  const exec::Spaces spaces(plans);
+  const mlir::SymbolTable symbols(plans);
+  int64_t ownBytes = 0, mostShared = 0;
+  for (auto storage : plans.getOps<exec::StorageOp>()) {
+    const bool holdsWhole =
+        llvm::any_of(storage.getMembers().getAsRange<mlir::FlatSymbolRefAttr>(), [&](mlir::FlatSymbolRefAttr member) {
+          auto variable = symbols.lookup<sbp::VariableOp>(member.getValue());
+          return variable && isWhole(variable);
+        });
+    if (!holdsWhole)
+      continue;
+    exec::SpaceOp space = spaces.of(storage.getRange());
+    const int64_t bytes = storage.getRange().getBytes();
+    if (space && space.getGroup())
+      mostShared = std::max(mostShared, bytes);
+    else
+      ownBytes += bytes;
+  }
+  absl::StatusOr<std::vector<std::string>> all = communicator.exchange(
+      ownBytes == 0 || ownBytes < mostShared ? "yes" : "no", {"whether ranks have one copy of parameters"});
+  return all.ok() ? absl::StatusOr<bool>(llvm::all_of(*all, [](const std::string &each) { return each == "yes"; }))
+                  : all.status();
 }
 
 } // namespace splitcast

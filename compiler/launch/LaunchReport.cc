@@ -1,6 +1,6 @@
 #include "compiler/launch/LaunchReport.h"
 
-#include "runtime/pull/PeerMemory.h"
+#include "runtime/process/ViewedMemory.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -111,8 +111,8 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
     absl::StrAppend(&text, "scratch of library calls, as this processor has it, beside the peaks: ",
                     megabytes(session.scratchBytes()), "\n");
   if (session.sharedBytes() > 0)
-    absl::StrAppend(&text, "of what is persistent, all ranks of a group have one copy, which counts in each: ",
-                    megabytes(session.sharedBytes()), "; gathers there, counted below, move nothing\n");
+    absl::StrAppend(&text, "of ", megabytes(session.sharedBytes()), " that are persistent all ranks of a group have ",
+                    "one copy, of which each counts its block; gathers there, counted below, move nothing\n");
   if (const std::string why = session.whyNotShared(); !why.empty())
     absl::StrAppend(&text, "each rank has a copy of its own of what is gathered in place: ", why, "\n");
   if (!session.functions().empty()) // what lies at rest, all functions share
@@ -145,10 +145,16 @@ absl::Status printReport(const Session &session, runtime::Communicator &ranks) {
 }
 
 absl::Status printViewedMemory(runtime::Communicator &ranks) {
-  auto texts = ranks.exchange(megabytes(runtime::viewedMemory().most), {"report of memory"});
-  if (texts.ok() && ranks.rank() == 0)
-    printf("mapped of other ranks at most, by rank: %s\n", absl::StrJoin(*texts, ", ").c_str());
-  return texts.status();
+  const runtime::ViewedMemory viewed = runtime::viewedMemory();
+  for (const auto &[what, bytes] : {std::pair("mapped of other ranks at most", viewed.read.most),
+                                    std::pair("blocks of other ranks in memory that they share", viewed.shared.most)}) {
+    auto texts = ranks.exchange(megabytes(bytes), {"report of memory"});
+    if (!texts.ok())
+      return texts.status();
+    if (ranks.rank() == 0)
+      printf("%s, by rank: %s\n", what, absl::StrJoin(*texts, ", ").c_str());
+  }
+  return absl::OkStatus();
 }
 
 ProcessMemory processMemory() {
@@ -166,8 +172,8 @@ ProcessMemory processMemory() {
       memory.highWaterBytes = kilobytes * 1024;
   }
   const runtime::ViewedMemory viewed = runtime::viewedMemory();
-  memory.residentBytes = std::max<int64_t>(0, memory.residentBytes - viewed.bytes);
-  memory.highWaterBytes = std::max<int64_t>(0, memory.highWaterBytes - viewed.most);
+  memory.residentBytes = std::max<int64_t>(0, memory.residentBytes - viewed.read.bytes - viewed.shared.bytes);
+  memory.highWaterBytes = std::max<int64_t>(0, memory.highWaterBytes - viewed.read.most - viewed.shared.most);
   return memory;
 }
 

@@ -28,13 +28,13 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// What ranks must have in common before the first step.
-std::string fingerprint(ModuleOp global, const SessionOptions &options) {
+std::string fingerprint(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted) {
   std::string text;
   llvm::raw_string_ostream os(text);
   global->print(os, OpPrintingFlags().enableDebugInfo(false)); // where it was written is no part of it
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
-                      ", CPU ", llvm::sys::getHostCPUName().str());
+                      ", one-copy ", sbp::toString(wanted), ", CPU ", llvm::sys::getHostCPUName().str());
 }
 
 absl::Status comparePrograms(const std::string &mine, runtime::Communicator &communicator) {
@@ -120,6 +120,29 @@ public:
 
   absl::Status init(ModuleOp global, const SessionOptions &options) {
     lastPhase = absl::Now();
+    absl::Status status = compileForRanks(global, options);
+    return status.ok() ? bind(options) : status;
+  }
+
+  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
+  absl::Status compileForRanks(ModuleOp global, SessionOptions options) {
+    const sbp::OneCopy wanted = options.compile.zero.oneCopy;
+    absl::StatusOr<bool> may = haveMemoryInCommon(communicator);
+    if (!may.ok())
+      return may.status();
+    sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
+    if (wanted == sbp::OneCopy::Auto)
+      oneCopy = *may ? sbp::OneCopy::Yes : sbp::OneCopy::No;
+    if (absl::Status status = compile(global, options, wanted); !status.ok() || wanted == oneCopy || !*may)
+      return status;
+    may = paysToHaveOneCopy(*plans, communicator);
+    if (!may.ok() || *may)
+      return may.status();
+    oneCopy = sbp::OneCopy::No;
+    return compile(global, options, wanted);
+  }
+
+  absl::Status compile(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted) {
     absl::StatusOr<OwningOpRef<ModuleOp>> boxed = compileGlobal(global, options.compile);
     endPhase(seconds.global);
     if (!boxed.ok())
@@ -138,7 +161,7 @@ public:
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
                        "\" devices, but this session runs on \"", device.kind(),
                        "\"; start it with --device=", placement.getDeviceKind().getValue().str()));
-    if (absl::Status status = comparePrograms(fingerprint(**boxed, options), communicator); !status.ok())
+    if (absl::Status status = comparePrograms(fingerprint(**boxed, options, wanted), communicator); !status.ok())
       return status;
     endPhase(seconds.ranks);
     absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
@@ -148,10 +171,9 @@ public:
     endPhase(seconds.plan);
     if (absl::Status status = compareCollectives(*plans, communicator); !status.ok())
       return status;
-    if (absl::Status status = share(); !status.ok())
-      return status;
+    absl::Status status = share();
     endPhase(seconds.ranks);
-    return bind(options);
+    return status;
   }
 
   /// Of what ranks gather, those of a machine have one copy where all find that they may.

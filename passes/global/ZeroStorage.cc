@@ -192,9 +192,12 @@ private:
     return sum;
   }
 
-  static bool isSplit(sbp::VariableOp parameter) {
+  /// What is frozen is never gathered in place, so that ranks would have a copy each.
+  bool isSplit(sbp::VariableOp parameter) const {
     const sbp::Policy policy = parameter.getPolicyOrDefault();
-    return policy.splitsParameters() || (policy.splitsMasters() && !parameter.getFrozen());
+    const bool isUpdated = !parameter.getFrozen();
+    return (policy.splitsParameters() && !(isUpdated && options.oneCopy == sbp::OneCopy::Yes)) ||
+           (isUpdated && policy.splitsMasters());
   }
 
   /// Gives each parameter of strategy `whole` a rank of the axis: the largest first, to the rank with the least so far.

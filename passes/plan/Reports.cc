@@ -6,6 +6,7 @@
 // derives from their blocks.
 #include "passes/plan/Reports.h"
 
+#include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
 
@@ -30,9 +31,14 @@ public:
   StorageBytes(const SymbolTable &symbols, const MemoryReports::GroupIndices &indices, MemoryReport &report)
       : indices(indices), symbols(symbols), report(report) {}
 
-  /// Those that are not at rest lie in the arena, whose own terms have their sum.
-  void add(exec::StorageOp storage, bool isAtRest) {
-    const int64_t bytes = storage.getRange().getBytes(), elementBytes = sbp::elementBytes(storage.getType());
+  /// What lies within `counted`. Those that are not at rest lie in the arena, whose own terms have their sum.
+  void add(exec::StorageOp storage, exec::RangeAttr counted, bool isAtRest) {
+    const exec::RangeAttr range = storage.getRange();
+    const int64_t elementBytes = sbp::elementBytes(storage.getType());
+    auto countedIn = [&](int64_t begin, int64_t end) {
+      return std::max<int64_t>(0, std::min(range.getOffset() + end, counted.getEnd()) -
+                                      std::max(range.getOffset() + begin, counted.getOffset()));
+    };
     std::vector<std::pair<int64_t, StringRef>> members; ///< by their first byte
     for (auto [offset, member] : llvm::zip(storage.getOffsets(), storage.getMembers()))
       members.push_back({offset * elementBytes, cast<FlatSymbolRefAttr>(member).getValue()});
@@ -40,9 +46,10 @@ public:
     // A member's bytes reach to the next one's; what is before the first is its own, too.
     for (size_t i = 0; i < members.size(); ++i)
       add(symbols.lookup<sbp::VariableOp>(members[i].second),
-          (i + 1 == members.size() ? bytes : members[i + 1].first) - (i == 0 ? 0 : members[i].first), isAtRest);
+          countedIn(i == 0 ? 0 : members[i].first, i + 1 == members.size() ? range.getBytes() : members[i + 1].first),
+          isAtRest);
     if (members.empty())
-      report.otherState += bytes;
+      report.otherState += countedIn(0, range.getBytes());
   }
 
   MemoryReports::GroupIndices indices; ///< of the report's groups
@@ -141,12 +148,26 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
   report.leastArenaBytes = fullest.bytes;
 }
 
+/// Of storages in spaces that ranks share, which have a copy for all of them: this rank's blocks, which count here.
+DenseMap<Operation *, exec::RangeAttr> ownBlocksOf(ModuleOp plans, const exec::Spaces &spaces) {
+  DenseMap<Operation *, exec::RangeAttr> blocks;
+  const bool sharesAny =
+      llvm::any_of(plans.getOps<exec::SpaceOp>(), [](exec::SpaceOp space) { return space.getGroup().has_value(); });
+  if (sharesAny)
+    for (const exec::SharedStorage &storage : exec::sharedStoragesOf(plans))
+      if (exec::SpaceOp space = spaces.of(storage.own); space && space.getGroup())
+        blocks[storage.storage] = storage.own;
+  return blocks;
+}
+
 /// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
-void addSharedMemory(ModuleOp plans, MemoryReport &report) {
+void addSharedMemory(ModuleOp plans, const DenseMap<Operation *, exec::RangeAttr> &ownBlocks, MemoryReport &report) {
   for (auto space : plans.getOps<exec::SpaceOp>()) {
     int64_t &bytes = space.getKept() ? report.persistentBytes : report.arenaBytes;
-    bytes = sbp::cappedSum(bytes, space.getBytes());
+    bytes = sbp::cappedSum(bytes, space.getGroup() ? 0 : space.getBytes());
   }
+  for (const auto &[storage, block] : ownBlocks)
+    report.persistentBytes = sbp::cappedSum(report.persistentBytes, block.getBytes());
   for (const exec::EntryPoint &point : exec::entryPointsOf(plans)) {
     report.interfaceBytes = sbp::cappedSum(report.interfaceBytes, point.numbersBytes());
     for (const exec::EntryTensor &tensor : llvm::concat<const exec::EntryTensor>(point.inputs, point.outputs))
@@ -165,11 +186,14 @@ bool MemoryReport::hasSeveralPolicies() const {
 
 MemoryReports::MemoryReports(ModuleOp plans) : spaces(plans), symbols(plans) {
   StorageBytes storages(symbols, {}, shared);
+  const DenseMap<Operation *, exec::RangeAttr> ownBlocks = ownBlocksOf(plans, spaces);
   for (auto storage : plans.getOps<exec::StorageOp>())
-    if (spaces.keeps(storage.getRange()))
-      storages.add(storage, /*isAtRest=*/true);
+    if (spaces.keeps(storage.getRange())) {
+      auto shared = ownBlocks.find(storage);
+      storages.add(storage, shared == ownBlocks.end() ? storage.getRange() : shared->second, /*isAtRest=*/true);
+    }
   groupIndices = std::move(storages.indices);
-  addSharedMemory(plans, shared);
+  addSharedMemory(plans, ownBlocks, shared);
 }
 
 MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
@@ -180,7 +204,7 @@ MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {
     for (exec::BufferAttr buffer : buffersOf(run.plan))
       if (buffer.getRole() == exec::Role::Accumulator && added.insert(buffer.getOwner()).second)
         if (auto storage = symbols.lookup<exec::StorageOp>(buffer.getOwner()); !spaces.keeps(storage.getRange()))
-          storages.add(storage, /*isAtRest=*/false);
+          storages.add(storage, storage.getRange(), /*isAtRest=*/false);
   addArena(point, report);
   for (const exec::EntryRun &run : point.runs)
     report.functionArenaBytes =

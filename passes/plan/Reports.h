@@ -22,7 +22,7 @@ struct GroupMemory {
 };
 
 /// Bytes of one rank while a session runs a function, or a schedule of several, by what they are for: all that grows
-/// with the model or its batch.
+/// with the model or its batch. Of storages that ranks share, of which they have one copy, its blocks.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
   int64_t accumulatorsAtRest = 0;                             ///< persistent: accumulators that are assigned by parts

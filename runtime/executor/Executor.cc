@@ -79,6 +79,7 @@ struct Sharing {
   exec::CollectiveOp gather; ///< one that fills a part of it
   std::string text;          ///< what must be the same on all that have one copy: what lies where, and where they meet
   bool hasFault = false;
+  int64_t ownBytes = 0; ///< this rank's blocks
 };
 
 /// In an order that is the same on all ranks.
@@ -96,6 +97,7 @@ Sharings sharingsOf(mlir::ModuleOp plans, Groups &groups) {
     sharing.space = space;
     sharing.gather = gather;
     sharing.hasFault |= storage.faulty != nullptr;
+    sharing.ownBytes += exec::RangeAttr(storage.own).getBytes();
     absl::StrAppend(&sharing.text, gather.getData().getOffset(), " ", exec::lineOf(storage), "\n");
   }
   return sharings;
@@ -130,14 +132,15 @@ absl::Status Executor::share(mlir::ModuleOp plans, Communicator &root) {
     const std::string &mine = *token++;
     const std::vector<int64_t> &ranks = sharing.first.first.second;
     if (std::all_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return byRank[rank].count(mine) > 0; }))
-      if (absl::Status status = share(sharing.second.space, *groups->communicatorOf(sharing.second.gather));
+      if (absl::Status status =
+              share(sharing.second.space, sharing.second.ownBytes, *groups->communicatorOf(sharing.second.gather));
           !status.ok())
         return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::share(exec::SpaceOp space, Communicator &group) {
+absl::Status Executor::share(exec::SpaceOp space, int64_t ownBytes, Communicator &group) {
   const std::string name = space.getSymName().str();
   auto made = group.shareMemory(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes),
                                 {absl::StrCat("sharing space @", name)});
@@ -149,15 +152,15 @@ absl::Status Executor::share(exec::SpaceOp space, Communicator &group) {
     return made.status();
   if (group.rank() != 0)
     spacesOfOthers.insert(name);
-  spaces[name] = (*made)->buffer();
-  shared[name] = *std::move(made);
+  const Buffer memory = spaces[name] = (*made)->buffer();
+  shared[name].reset(new SharedSpace{*std::move(made), SharedView(memory.bytes - ownBytes)});
   return absl::OkStatus();
 }
 
 int64_t Executor::sharedBytes() const {
   int64_t bytes = 0;
   for (const auto &space : shared)
-    bytes += space.second->buffer().bytes;
+    bytes += space.second->memory->buffer().bytes;
   return bytes;
 }
 

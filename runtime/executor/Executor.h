@@ -15,6 +15,7 @@
 #include "runtime/api/Communicator.h"
 #include "runtime/api/Device.h"
 #include "runtime/executor/Groups.h"
+#include "runtime/process/ViewedMemory.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -78,7 +79,7 @@ private:
   Executor(Device &device, ExecutorObserver *observer) : device(device), observer(observer) {}
 
   absl::Status share(mlir::ModuleOp plans, Communicator &root);
-  absl::Status share(exec::SpaceOp space, Communicator &group);
+  absl::Status share(exec::SpaceOp space, int64_t ownBytes, Communicator &group);
   absl::Status allocate(mlir::ModuleOp plans);
   absl::Status allocate(exec::SpaceOp space);
   absl::Status populate();
@@ -96,8 +97,13 @@ private:
   Device &device;
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
-  llvm::StringMap<std::unique_ptr<SharedMemory>> shared; ///< spaces that ranks have one copy of
-  llvm::StringSet<> spacesOfOthers;                      ///< those of these in which this rank is not the first
+  /// A space that ranks have one copy of.
+  struct SharedSpace {
+    std::unique_ptr<SharedMemory> memory;
+    SharedView blocksOfOthers;
+  };
+  llvm::StringMap<std::unique_ptr<SharedSpace>> shared;
+  llvm::StringSet<> spacesOfOthers; ///< those of these in which this rank is not the first
   std::string notShared;
   std::vector<Buffer> untouched; ///< get their pages when a plan first runs: what compiling took is free then
   std::unique_ptr<KernelLibrary> kernels;

@@ -1,5 +1,7 @@
 #include "runtime/pull/PeerMemory.h"
 
+#include "runtime/process/ViewedMemory.h"
+
 #include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -7,7 +9,6 @@
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -38,14 +39,6 @@ std::string machineText() {
 uint64_t drawMark() {
   std::random_device random;
   return uint64_t{random()} << 32 | random();
-}
-
-std::atomic<int64_t> viewedBytes = 0, mostViewedBytes = 0;
-
-void countViewed(int64_t bytes) {
-  const int64_t now = viewedBytes += bytes;
-  for (int64_t most = mostViewedBytes; now > most && !mostViewedBytes.compare_exchange_weak(most, now);)
-    ;
 }
 
 /// What this process has none left of is no fault of the other's.
@@ -118,9 +111,6 @@ private:
 };
 
 } // namespace
-
-ViewedMemory viewedMemory() { return {viewedBytes, mostViewedBytes}; }
-void restartViewedMemory() { mostViewedBytes = viewedBytes.load(); }
 
 struct PeerMemory::MappedFile {
   MappedFile(const std::byte *data, int64_t bytes) : data(data), bytes(bytes) {}

@@ -18,15 +18,6 @@
 
 namespace splitcast::runtime {
 
-/// Of other ranks, mapped and read by this process, in bytes: now, and at most at a time. The system counts it as
-/// memory of this process, too. Of huge pages that were read in part, all.
-struct ViewedMemory {
-  int64_t bytes = 0, most = 0;
-};
-ViewedMemory viewedMemory();
-/// From now on `most` counts what comes.
-void restartViewedMemory();
-
 class PeerMemory {
   struct MappedFile;
 

@@ -108,8 +108,10 @@ TEST(Examples, RanksHaveOneCopy) {
   const std::string text = "all ranks of a group have one copy", directory = makeWorkDirectory();
   const Command apart = with(textModel(), {"--steps=2", "--report", "--enable-zero=stage=2", "--transport=messages"});
   EXPECT_THAT(runIn(directory, 3, apart).rankOutputs[0], Not(HasSubstr(text)));
-  for (const auto &[options, isShared] : std::map<std::string, bool>{
-           {"--enable-zero=stage=2", true}, {"--enable-zero=stage=3", false}, {"--enable-zero=stage=0", false}}) {
+  for (const auto &[options, isShared] : std::map<std::string, bool>{{"--enable-zero=stage=2", true},
+                                                                     {"--enable-zero=stage=3", true},
+                                                                     {"--enable-zero=stage=3,one-copy=no", false},
+                                                                     {"--enable-zero=stage=0", false}}) {
     const std::string output =
         runIn(directory, 3, with(textModel(), {"--steps=2", "--report", options})).rankOutputs[0];
     if (output.find(" cannot read the memory of rank ") != std::string::npos)

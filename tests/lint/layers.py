@@ -35,12 +35,12 @@ MAY_USE = {
     "runtime/api": {"dialects/exec"} | COLLECTIVES,
     "runtime/io": {"runtime/api"},
     # Sees devices and ranks through the contract alone.
-    "runtime/executor": {"runtime/api", "runtime/io", "dialects/exec"} | SBP | COLLECTIVES,
+    "runtime/executor": {"runtime/api", "runtime/io", "runtime/process", "dialects/exec"} | SBP | COLLECTIVES,
     # Who implements the contract. None of them includes another, but for those who move what lies on a device: NCCL that
     # of CUDA's, and ranks that read each other's memory that of the host's.
     "runtime/host/communicator": {"runtime/api"} | COLLECTIVES,
     "runtime/workers": set(),
-    "runtime/pull": {"runtime/api", "runtime/host"},
+    "runtime/pull": {"runtime/api", "runtime/host", "runtime/process"},
     "runtime/host/jit": {"runtime/api", "runtime/codegen", "runtime/workers", "dialects/exec"},
     "runtime/host/calls": {"runtime/api", "runtime/workers", "dialects/exec"},
     "runtime/host": {"runtime/api", "runtime/workers", "runtime/host/calls", "runtime/host/jit"},

@@ -136,6 +136,10 @@ std::string toString(const Policy &policy) {
 // Options
 //===----------------------------------------------------------------------===//
 
+std::string toString(OneCopy oneCopy) {
+  return oneCopy == OneCopy::No ? "no" : oneCopy == OneCopy::Yes ? "yes" : "auto";
+}
+
 std::string toString(AccumulateOrder order) {
   return order == AccumulateOrder::PerStep ? "per-step" : "per-micro-batch";
 }
@@ -167,6 +171,20 @@ const ModuleOption moduleOptions[] = {
        return true;
      },
      [](const ZeroOptions &options) { return options.axis; }},
+    {"one-copy",
+     "whether parameters that stage 3 splits lie whole, as at stage 2, for ranks of a machine to have one copy of "
+     "them; "
+     "'auto': where the ranks that run find that they can",
+     "no, yes or auto", true, std::nullopt,
+     [](std::string_view text, ZeroOptions *options) {
+       for (OneCopy oneCopy : {OneCopy::No, OneCopy::Yes, OneCopy::Auto})
+         if (text == toString(oneCopy)) {
+           options->oneCopy = oneCopy;
+           return true;
+         }
+       return false;
+     },
+     [](const ZeroOptions &options) { return toString(options.oneCopy); }},
     {"hold-gathers-bytes",
      "a function that assigns nothing keeps what it gathers between its runs, up to so many bytes", kAnyNumber, false,
      std::nullopt,

@@ -69,6 +69,10 @@ struct DecisionInfo {
 /// One per decision, in their order.
 const std::vector<DecisionInfo> &decisionInfos();
 
+/// Where parameters that stage 3 splits lie whole, as at stage 2, so that ranks of a machine have one copy of them:
+/// nowhere, everywhere, or where the ranks that run find that they can.
+enum class OneCopy { No, Yes, Auto };
+
 /// Decisions, each of which may be left open.
 class Policy {
 public:
@@ -140,6 +144,7 @@ private:
 struct ZeroOptions {
   Policy policy;    ///< of variables that say nothing, and whose groups do not
   std::string axis; ///< of the placement, to split along; empty: its first
+  OneCopy oneCopy = OneCopy::Auto;
   /// A function that assigns nothing keeps what it gathers between its runs, up to so many bytes.
   int64_t holdGathersBytes = int64_t{256} << 20;
   /// Micro-batches that a step is computed in, of functions that do not say it themselves.
@@ -151,6 +156,9 @@ struct ZeroOptions {
   /// Groups that are recomputed, and groups within them, whatever they say themselves.
   std::vector<std::string> recomputedGroups;
 };
+
+/// "no", "yes" or "auto".
+std::string toString(OneCopy oneCopy);
 
 /// "per-micro-batch" or "per-step".
 std::string toString(AccumulateOrder order);

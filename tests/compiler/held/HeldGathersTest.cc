@@ -35,6 +35,7 @@ CompileOptions optionsOf(int64_t holdBytes, sbp::Strategy strategy) {
   CompileOptions options;
   options.zero.policy.setStage(3).setStrategy(strategy);
   options.zero.holdGathersBytes = holdBytes;
+  options.zero.oneCopy = sbp::OneCopy::No; // else nothing is gathered
   return options;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "mlir/Parser/Parser.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace splitcast {
@@ -29,12 +30,14 @@ std::string modelText() {
 
 using Body = std::function<absl::Status(Session &session, int64_t rank)>;
 
-absl::Status onSessions(const std::string &text, int64_t stage, sbp::Strategy strategy, const Body &body) {
+absl::Status onSessions(const std::string &text, int64_t stage, sbp::Strategy strategy, const Body &body,
+                        sbp::OneCopy oneCopy = sbp::OneCopy::Auto) {
   return differential::onRanks(kRanks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
     std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
     auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     SessionOptions options;
     options.compile.zero.policy.setStage(stage).setStrategy(strategy);
+    options.compile.zero.oneCopy = oneCopy;
     auto session = Session::create(*source, options, device, communicator);
     return session.ok() ? body(**session, communicator.rank()) : session.status();
   });
@@ -43,16 +46,19 @@ absl::Status onSessions(const std::string &text, int64_t stage, sbp::Strategy st
 constexpr int64_t kParameterBytes = 4 * (kInputs * 11 + 11 + 11 * kOutputs + kOutputs);
 
 // Wherever ranks gather in place what all of them update a part of. (With strategy=whole a variable is one rank's, and
-// its sum no collective in which all meet; some meet in others.)
+// its sum no collective in which all meet; some meet in others. At stage 3 those that are not may take less than a
+// window with the largest that is.)
 TEST(SharedParameters, AreShared) {
   for (int64_t stage : {0, 1, 2, 3})
     for (sbp::Strategy strategy : {sbp::Strategy::Bucket, sbp::Strategy::Tensor, sbp::Strategy::Whole}) {
-      const bool isGathered = stage == 1 || stage == 2, isWhole = strategy == sbp::Strategy::Whole;
+      const bool isWhole = strategy == sbp::Strategy::Whole;
+      const bool isGathered = isWhole ? stage == 1 || stage == 2 : stage > 0;
       const absl::Status status = onSessions(modelText(), stage, strategy, [&](Session &session, int64_t) {
         EXPECT_EQ(session.sharedBytes() >= kParameterBytes, isGathered && !isWhole) << stage;
         EXPECT_TRUE(isGathered || session.sharedBytes() == 0) << stage;
+        if (!isWhole) // each counts its blocks
+          EXPECT_EQ(session.memoryReport("train").parameters >= kParameterBytes, stage == 0) << stage;
         EXPECT_EQ(session.whyNotShared(), "");
-        EXPECT_GE(session.memoryReport("train").persistentBytes, session.sharedBytes());
         return session.run("train");
       });
       EXPECT_TRUE(status.ok()) << status;
@@ -92,6 +98,47 @@ TEST(SharedParameters, WhatOneRankMayNotShareNoneDoes) {
     return status;
   });
   EXPECT_TRUE(status.ok()) << status;
+}
+
+// Parameters of stage 3 lie whole only where that takes no more memory of the machine: else as pieces.
+TEST(SharedParameters, OfStage3AreSplitIfARankMayNotShareOne) {
+  const absl::Status status = onSessions(kUnlike, 3, sbp::Strategy::Bucket, [&](Session &session, int64_t) {
+    EXPECT_EQ(session.sharedBytes(), 0);
+    EXPECT_EQ(session.memoryReport("train").parameters, 2 * 16 * 4); // a third of each, padded
+    absl::Status status = session.run("assigns_a_sum");
+    status.Update(session.run("train"));
+    return status;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(SharedParameters, OfStage3AreAsTheUserSays) {
+  for (sbp::OneCopy oneCopy : {sbp::OneCopy::No, sbp::OneCopy::Yes, sbp::OneCopy::Auto}) {
+    const int64_t isWhole = oneCopy != sbp::OneCopy::No;
+    const absl::Status status = onSessions(
+        modelText(), 3, sbp::Strategy::Bucket,
+        [&](Session &session, int64_t) {
+          EXPECT_EQ(session.sharedBytes() > 0, isWhole);
+          EXPECT_EQ(session.communicationReport("predict").entries.empty(), isWhole);
+          return session.run("train");
+        },
+        oneCopy);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+// What a rank says alone, the others notice before the first step.
+TEST(SharedParameters, RanksHaveToSayTheSame) {
+  const absl::Status status =
+      differential::onRanks(kRanks, "", [](runtime::Device &device, runtime::Communicator &communicator) {
+        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+        auto source = mlir::parseSourceString<mlir::ModuleOp>(modelText(), context.get());
+        SessionOptions options;
+        options.compile.zero.policy.setStage(2);
+        options.compile.zero.oneCopy = communicator.rank() == 1 ? sbp::OneCopy::Yes : sbp::OneCopy::Auto;
+        return Session::create(*source, options, device, communicator).status();
+      });
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("different programs or options"));
 }
 
 /// Sets @b.bias.

@@ -1,6 +1,7 @@
 // Memory that other processes of the machine may map, and what one holds of another's.
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/host/communicator/ThreadTransport.h"
+#include "runtime/process/ViewedMemory.h"
 #include "runtime/pull/PullTransport.h"
 #include "runtime/pull/StreamingCopy.h"
 #include "tests/runtime/conformance/NullStream.h"
@@ -158,11 +159,11 @@ TEST_F(TwoRanks, PagesCountWhileTheyAreViewed) {
     for (int64_t i = 0; i < kMegabyte; i += 1000)
       ASSERT_EQ((*view)->data()[i], std::byte{3});
     most = std::max(most, mappedBytes() - own);
-    EXPECT_GE(viewedMemory().bytes, mappedBytes() - own);
+    EXPECT_GE(viewedMemory().read.bytes, mappedBytes() - own);
   }
   EXPECT_GE(most, kMegabyte);
   EXPECT_LE(most, 4 * kMegabyte);
-  EXPECT_LE(viewedMemory().most, 4 * kMegabyte);
+  EXPECT_LE(viewedMemory().read.most, 4 * kMegabyte);
   EXPECT_LE(mappedBytes() - own, 2 * kMegabyte);
 }
 

@@ -27,6 +27,11 @@ TEST(Policy, OneGrammar) {
   EXPECT_EQ(options.holdGathersBytes, 7);
   EXPECT_EQ(parseZeroOptions("", &options), std::nullopt);
   EXPECT_EQ(options.holdGathersBytes, 7);
+  for (OneCopy oneCopy : {OneCopy::No, OneCopy::Yes, OneCopy::Auto}) {
+    EXPECT_EQ(parseZeroOptions("one-copy=" + toString(oneCopy), &options), std::nullopt);
+    EXPECT_EQ(options.oneCopy, oneCopy);
+    EXPECT_EQ(zeroOptionText("one-copy", options), toString(oneCopy));
+  }
 }
 
 TEST(Policy, Errors) {
