@@ -147,6 +147,10 @@ GraphFunction &GraphBuilder::operandFunction() {
 }
 
 sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shape) {
+  if (!state.placement) {
+    fail("has no signature, since the graph has no placement");
+    return {};
+  }
   sbp::NdSbp entries = layout.entries;
   auto axes = static_cast<size_t>(state.placement.getNumAxes());
   if (entries.size() > axes) {

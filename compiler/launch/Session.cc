@@ -190,7 +190,7 @@ public:
       return bound.status();
     executor = std::move(*bound);
     endPhase(seconds.kernels);
-    memory.emplace(*plans);
+    memory.emplace(*plans, [this](StringRef space) { return executor->isShared(space); });
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
         runtime::Variables::create(*plans, device, communicator, *executor);
     if (!made.ok())

@@ -4,6 +4,7 @@
 #include "examples/gpt/Sample.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -13,6 +14,7 @@ using namespace splitcast;
 
 namespace {
 
+constexpr int64_t kMostRanks = 1'000'000; ///< of an axis
 constexpr int64_t kAbsent =
     -1; ///< what the next token is said to be where there is none, which is left out of the loss
 
@@ -36,9 +38,22 @@ struct GptFlags {
   std::optional<LossScale> lossScale; ///< set by check
   std::string frozenText;             ///< patterns
   double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
+  std::vector<sbp::Axis> mesh;        ///< empty: one axis, dp, of all ranks
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
+
+  int64_t sizeOf(const std::string &axis) const {
+    auto found = std::find_if(mesh.begin(), mesh.end(), [&](const sbp::Axis &each) { return each.name == axis; });
+    return found == mesh.end() ? 1 : found->size;
+  }
+  /// -1: there is none.
+  int64_t tensorAxis() const {
+    for (size_t axis = 0; axis < mesh.size(); ++axis)
+      if (mesh[axis].name == "tp")
+        return static_cast<int64_t>(axis);
+    return -1;
+  }
 
   const std::string &data() const { return tokens.empty() ? text : tokens; }
   runtime::TokenFormat format() const {
@@ -52,7 +67,7 @@ Tensor lossIn(Graph &graph, const std::string &function, const GptFlags &flags, 
   graph.function(function);
   Tensor tokens = graph.input("tokens", ElementType::I64, window, split(0));
   Tensor next = graph.input("next", ElementType::I64, window, split(0));
-  Tensor logits = gptLogits(graph, tokens, flags.sizes, drops);
+  Tensor logits = gptLogits(graph, tokens, flags.sizes, drops, flags.tensorAxis());
   return meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}),
                           flags.isSequential() ? std::optional(kAbsent) : std::nullopt);
 }
@@ -74,7 +89,8 @@ void build(Graph &graph, const GptFlags &flags) {
     graph.output("loss", lossIn(graph, "validate", flags, /*drops=*/false));
   graph.function("write");
   Tensor written = graph.input("tokens", ElementType::I64, {1, flags.sizes.context});
-  graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false), broadcast()));
+  graph.output("logits",
+               boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false, flags.tensorAxis()), broadcast()));
   if (!flags.frozenText.empty())
     graph.freeze(absl::StrSplit(flags.frozenText, ','));
 }
@@ -161,7 +177,46 @@ absl::Status checkData(const GptFlags &flags) {
   return absl::OkStatus();
 }
 
-absl::Status check(GptFlags &flags) {
+/// "dp=2,tp=2": axes in their order, the last of which has neighbouring ranks.
+absl::Status readMesh(const std::string &text, std::vector<sbp::Axis> &mesh) {
+  mesh.clear();
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::vector<std::string> words = absl::StrSplit(part, '=');
+    int64_t size = 0;
+    if (words.size() != 2 || (words[0] != "dp" && words[0] != "tp") || !absl::SimpleAtoi(words[1], &size) || size < 1 ||
+        size > kMostRanks)
+      return absl::InvalidArgumentError(absl::StrCat("'", part,
+                                                     "' is no axis of a mesh; write dp=D,tp=T, with the ranks "
+                                                     "that the batch and that each block is divided between"));
+    if (std::any_of(mesh.begin(), mesh.end(), [&](const sbp::Axis &axis) { return axis.name == words[0]; }))
+      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is there twice; give it once"));
+    if (words[0] == "dp" && !mesh.empty())
+      return absl::InvalidArgumentError("axis 'dp' is behind 'tp', whose ranks are to be neighbours; give it first");
+    mesh.push_back({words[0], size});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkMesh(GptFlags &flags, int64_t ranks) {
+  if (flags.mesh.empty())
+    flags.mesh = {{"dp", ranks}};
+  if (flags.mesh.front().name != "dp")
+    flags.mesh.insert(flags.mesh.begin(), {"dp", 1}); // which ZeRO splits along
+  int64_t places = 1;
+  for (const sbp::Axis &axis : flags.mesh)
+    places *= axis.size;
+  if (places != ranks)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--mesh has ", places, " places, but ", ranks, " ranks are running; start as many"));
+  if (flags.sizes.heads % flags.sizeOf("tp") != 0)
+    return absl::InvalidArgumentError(absl::StrCat("--heads=", flags.sizes.heads, " is no multiple of tp=",
+                                                   flags.sizeOf("tp"), " of --mesh; each rank takes whole heads"));
+  return absl::OkStatus();
+}
+
+absl::Status check(GptFlags &flags, int64_t ranks) {
+  if (absl::Status status = checkMesh(flags, ranks); !status.ok())
+    return status;
   if (absl::Status status = checkData(flags); !status.ok())
     return status;
   if (flags.sizes.width % flags.sizes.heads != 0)
@@ -238,7 +293,7 @@ BatchMaker epochsOf(const SequentialWindows &windows, const GptFlags &flags) {
 absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFile &data,
                    const std::optional<runtime::TokenFile> &held) {
   const int64_t context = flags.sizes.context;
-  Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
+  Graph graph({launch.options().deviceKind, flags.mesh});
   build(graph, flags);
   const RandomWindows windows(data, context + 1, flags.training.seed);
   const SequentialWindows epochs(data, context + 1);
@@ -262,7 +317,7 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFi
 }
 
 absl::Status run(GptFlags &flags, Launch &launch) {
-  if (absl::Status status = launch.agree(check(flags), "check of the flags"); !status.ok())
+  if (absl::Status status = launch.agree(check(flags, launch.size()), "check of the flags"); !status.ok())
     return status;
   const int64_t least = flags.sizes.context + 1;
   absl::StatusOr<runtime::TokenFile> data = runtime::TokenFile::open(flags.data(), flags.format(), least);
@@ -299,6 +354,11 @@ int main(int argc, char **argv) {
   flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");
   flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
   flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
+  flags.addParsed(
+      "mesh", "dp=D,tp=T",
+      "ranks that the batch, and that each block's heads and wide layer, are divided between; without it the "
+      "batch only",
+      false, [&](const std::string &text) { return readMesh(text, gpt.mesh); });
   flags.addSwitch("neox", &gpt.sizes.isNeox, "blocks as GPT-NeoX's, with rotary positions, and an output matrix");
   flags.addInteger("adapters", &gpt.sizes.adapterRank, 0, 100'000,
                    "rank of the low-rank matrices that are trained beside those of each block, instead of all else; 0: "

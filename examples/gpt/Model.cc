@@ -13,7 +13,8 @@ constexpr double kRotationBase = 10000; ///< the slowest of the rotations makes 
 
 class Gpt {
 public:
-  Gpt(Graph &graph, const GptSizes &sizes, bool drops) : graph(graph), sizes(sizes), drops(drops) {}
+  Gpt(Graph &graph, const GptSizes &sizes, bool drops, int64_t tensorAxis)
+      : graph(graph), sizes(sizes), drops(drops), tensorAxis(tensorAxis) {}
 
   Tensor logits(const Tensor &tokens) {
     samples = tokens.shape()[0];
@@ -52,22 +53,24 @@ private:
   }
 
   Tensor layers(const Tensor &x, const std::string &name) {
-    Tensor up = dense(rowsOf(x), name + ".up", 4 * sizes.width, kDeviation);
-    Tensor down = dense(gelu(up, /*approximate=*/!sizes.isNeox), name + ".down", sizes.width, outDeviation());
+    Tensor up = dense(rowsOf(x), name + ".up", 4 * sizes.width, kDeviation, Cut::Columns);
+    Tensor down =
+        dense(gelu(up, /*approximate=*/!sizes.isNeox), name + ".down", sizes.width, outDeviation(), Cut::Rows);
     return dropped(reshape(down, x.shape()));
   }
 
   Tensor attend(const Tensor &x, const std::string &name) {
     Tensor rows = rowsOf(x);
     auto heads = [&](const char *part) {
-      return reshape(dense(rows, absl::StrCat(name, ".", part), sizes.width, kDeviation),
+      return reshape(dense(rows, absl::StrCat(name, ".", part), sizes.width, kDeviation, Cut::Columns),
                      {samples, positions, sizes.heads, sizes.width / sizes.heads});
     };
     AttentionOptions options;
     options.causal = true;
     Tensor mixed = attention(rotated(heads("query")), rotated(heads("key")), heads("value"), options);
-    return dropped(
-        reshape(dense(reshape(mixed, rows.shape()), name + ".projection", sizes.width, outDeviation()), x.shape()));
+    Tensor projected =
+        dense(reshape(mixed, rows.shape()), name + ".projection", sizes.width, outDeviation(), Cut::Rows);
+    return dropped(reshape(projected, x.shape()));
   }
 
   /// Pairs of numbers, i and i + rotatedPairs(), are turned by position * base^(-i / pairs).
@@ -93,23 +96,38 @@ private:
   int64_t rotatedPairs() const { return sizes.width / sizes.heads / 8; }
 
   /// All variables of a block are one group, which is gathered and reduced together.
-  Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init, const std::string &group) {
+  Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init, const std::string &group,
+                   const Layout &layout = {}) {
     VariableOptions options;
     options.group = group;
+    options.logical = layout;
     options.trainable = sizes.adapterRank == 0;
     return graph.variable(name, shape, init, options);
   }
-  Tensor ofBlock(const std::string &name, const sbp::Shape &shape, const Init &init) {
-    return parameter(name, shape, init, name.substr(0, name.find('.')));
+  Tensor ofBlock(const std::string &name, const sbp::Shape &shape, const Init &init, const Layout &layout = {}) {
+    return parameter(name, shape, init, name.substr(0, name.find('.')), layout);
+  }
+
+  /// Between the ranks of the tensor axis, if there is one: columns of a matrix, and the elements of its bias; or rows,
+  /// and the bias is whole.
+  enum class Cut { Columns, Rows };
+  Layout splitAlong(int64_t dim) const {
+    if (tensorAxis < 0)
+      return {};
+    sbp::NdSbp entries(tensorAxis + 1, broadcast());
+    entries.back() = split(dim);
+    return {entries};
   }
   Tensor normalized(const Tensor &x, const std::string &name) {
     return layerNorm(x, ofBlock(name + ".weight", {sizes.width}, Init::constant(1)),
                      ofBlock(name + ".bias", {sizes.width}, Init::zeros()));
   }
-  Tensor dense(const Tensor &x, const std::string &name, int64_t outputs, double deviation) {
+  Tensor dense(const Tensor &x, const std::string &name, int64_t outputs, double deviation, Cut cut) {
     const int64_t inputs = x.shape()[1];
-    Tensor y = matmul(x, ofBlock(name + ".weight", {inputs, outputs}, Init::normal(0, deviation)));
-    y = add(y, ofBlock(name + ".bias", {outputs}, Init::zeros()));
+    const bool isByColumns = cut == Cut::Columns;
+    Tensor y = matmul(
+        x, ofBlock(name + ".weight", {inputs, outputs}, Init::normal(0, deviation), splitAlong(isByColumns ? 1 : 0)));
+    y = add(y, ofBlock(name + ".bias", {outputs}, Init::zeros(), isByColumns ? splitAlong(0) : Layout()));
     return sizes.adapterRank > 0 ? add(y, adapted(x, name + ".adapter", outputs)) : y;
   }
   Tensor adapted(const Tensor &x, const std::string &name, int64_t outputs) {
@@ -128,14 +146,15 @@ private:
   Graph &graph;
   const GptSizes &sizes;
   bool drops;
+  const int64_t tensorAxis; ///< of the mesh; -1: blocks are not divided
   int64_t samples = 0, positions = 0;
   Tensor cosines, sines; ///< [positions, 1, pairs], of rotations
 };
 
 } // namespace
 
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops) {
-  return Gpt(graph, sizes, drops).logits(tokens);
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, int64_t tensorAxis) {
+  return Gpt(graph, sizes, drops, tensorAxis).logits(tokens);
 }
 
 } // namespace splitcast

@@ -27,7 +27,11 @@ struct GptSizes {
 
 /// Logits [samples * positions, vocabulary] of the token after each position of `tokens` [samples, positions], whose
 /// positions are at most `context`. Variables: wte, wpe or out, h0.* to hN.*, ln.
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops);
+///
+/// Along the axis number `tensorAxis` of the graph's mesh, 0 or more, each block is divided between ranks: its heads,
+/// and the columns of its wide layer (Shoeybi et al. 2019). Only the matrices say so: query, key, value and up are
+/// split by columns, projection and down by rows.
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, int64_t tensorAxis = -1);
 
 } // namespace splitcast
 

@@ -232,7 +232,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     changes fewest operands, then the one that splits its result. With `look-ahead` signatures are chosen for the least sum of
     bytes over the function (dialects/sbp/algebra/Solver.h), where no rank computes more. Bytes are not all: what is moved
     between layers is waited for, while gradients are reduced beside backward. So it is not what `enable-zero` does. Signatures that the user wrote stay. What is made from
-    nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. P stays P until an op needs
+    nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. What a variable has that its user has
+    split, and what is made of that alone, is used as it lies wherever an op has such a row: activations are gathered or summed for it, whichever have more bytes. P stays P until an op needs
     more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
     signature of its variable: gradients before the fence, right after their last contribution, or behind it, when backward
     has ended, if the policy of the variable is ZeRO 1. Ops that are more than elementwise see what comes out of an update

@@ -35,7 +35,10 @@ public:
 private:
   LogicalResult add(Operation *op) {
     if (auto read = dyn_cast<sbp::ReadOp>(op)) {
-      addTensor(read.getResult(), sbp::signatureOf(read.getResult()).toAlgebra());
+      const sbp::NdSbp signature = sbp::signatureOf(read.getResult()).toAlgebra();
+      addTensor(read.getResult(), signature);
+      if (llvm::any_of(signature, [](const sbp::Sbp &entry) { return entry.isSplit(); }))
+        keepSplits(read.getResult());
       return success();
     }
     if (auto assign = dyn_cast<sbp::AssignOp>(op)) {
@@ -89,6 +92,8 @@ private:
     const int tensor = addTensor(output, {});
     for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
       problem->tensors[tensor].sameAs = result.tensors.lookup(input);
+    if (kept.contains(input))
+      keepSplits(output);
   }
 
   void addOp(Operation *op) {
@@ -108,6 +113,10 @@ private:
       if (!node.takesPartial)
         updated.insert(value);
     }
+    if (llvm::all_of(operands, [&](Value v) { return kept.contains(v) || sbp::shapeOf(v.getType()).empty(); }) &&
+        llvm::any_of(operands, [&](Value v) { return kept.contains(v); }))
+      for (Value value : op->getResults())
+        keepSplits(value);
     auto mayBeFree = [&](Value operand) { return free.contains(operand) || sbp::shapeOf(operand.getType()).empty(); };
     if (isElementwise && !isPinned && llvm::all_of(operands, mayBeFree))
       free.insert(op->getResult(0));
@@ -115,6 +124,13 @@ private:
     result.ops.push_back(op);
     result.asWritten.ops.push_back(node);
     result.asStored.ops.push_back(std::move(node));
+  }
+
+  /// What a variable has that its user has split, and what is made of that alone (casts, transposes).
+  void keepSplits(Value value) {
+    kept.insert(value);
+    for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
+      problem->tensors[result.tensors.lookup(value)].keepsSplits = true;
   }
 
   void addReturn(func::ReturnOp op) {
@@ -149,6 +165,7 @@ private:
   SignatureProblem result;
   DenseSet<Value> updated; ///< in an update's scope, and what is made of that element by element
   DenseSet<Value> free;    ///< that may be: made from nothing, or of scalars
+  DenseSet<Value> kept;    ///< that keep their splits
 };
 
 } // namespace

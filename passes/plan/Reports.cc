@@ -10,6 +10,7 @@
 #include "dialects/sbp/algebra/Sizes.h"
 #include "passes/local/DeviceTraits.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -149,22 +150,21 @@ void addArena(const exec::EntryPoint &point, MemoryReport &report) {
 }
 
 /// Of storages in spaces that ranks share, which have a copy for all of them: this rank's blocks, which count here.
-DenseMap<Operation *, exec::RangeAttr> ownBlocksOf(ModuleOp plans, const exec::Spaces &spaces) {
+DenseMap<Operation *, exec::RangeAttr> ownBlocksOf(ModuleOp plans, const llvm::StringSet<> &shared) {
   DenseMap<Operation *, exec::RangeAttr> blocks;
-  const bool sharesAny =
-      llvm::any_of(plans.getOps<exec::SpaceOp>(), [](exec::SpaceOp space) { return space.getGroup().has_value(); });
-  if (sharesAny)
+  if (!shared.empty())
     for (const exec::SharedStorage &storage : exec::sharedStoragesOf(plans))
-      if (exec::SpaceOp space = spaces.of(storage.own); space && space.getGroup())
-        blocks[storage.storage] = storage.own;
+      if (const exec::RangeAttr own = storage.own; shared.contains(own.getSpace()))
+        blocks[storage.storage] = own;
   return blocks;
 }
 
 /// What the functions of a module share: the executor's spaces, and the session's pieces of inputs and outputs.
-void addSharedMemory(ModuleOp plans, const DenseMap<Operation *, exec::RangeAttr> &ownBlocks, MemoryReport &report) {
+void addSharedMemory(ModuleOp plans, const llvm::StringSet<> &sharedSpaces,
+                     const DenseMap<Operation *, exec::RangeAttr> &ownBlocks, MemoryReport &report) {
   for (auto space : plans.getOps<exec::SpaceOp>()) {
     int64_t &bytes = space.getKept() ? report.persistentBytes : report.arenaBytes;
-    bytes = sbp::cappedSum(bytes, space.getGroup() ? 0 : space.getBytes());
+    bytes = sbp::cappedSum(bytes, sharedSpaces.contains(space.getSymName()) ? 0 : space.getBytes());
   }
   for (const auto &[storage, block] : ownBlocks)
     report.persistentBytes = sbp::cappedSum(report.persistentBytes, block.getBytes());
@@ -184,16 +184,20 @@ bool MemoryReport::hasSeveralPolicies() const {
   return llvm::any_of(groups, [&](const GroupMemory &group) { return group.policy != groups.front().policy; });
 }
 
-MemoryReports::MemoryReports(ModuleOp plans) : spaces(plans), symbols(plans) {
+MemoryReports::MemoryReports(ModuleOp plans, const IsShared &isShared) : spaces(plans), symbols(plans) {
   StorageBytes storages(symbols, {}, shared);
-  const DenseMap<Operation *, exec::RangeAttr> ownBlocks = ownBlocksOf(plans, spaces);
+  llvm::StringSet<> sharedSpaces;
+  for (auto space : plans.getOps<exec::SpaceOp>())
+    if (space.getGroup() && isShared(space.getSymName()))
+      sharedSpaces.insert(space.getSymName());
+  const DenseMap<Operation *, exec::RangeAttr> ownBlocks = ownBlocksOf(plans, sharedSpaces);
   for (auto storage : plans.getOps<exec::StorageOp>())
     if (spaces.keeps(storage.getRange())) {
       auto shared = ownBlocks.find(storage);
       storages.add(storage, shared == ownBlocks.end() ? storage.getRange() : shared->second, /*isAtRest=*/true);
     }
   groupIndices = std::move(storages.indices);
-  addSharedMemory(plans, ownBlocks, shared);
+  addSharedMemory(plans, sharedSpaces, ownBlocks, shared);
 }
 
 MemoryReport MemoryReports::of(const exec::EntryPoint &point) const {

@@ -8,6 +8,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -67,7 +68,9 @@ struct CommunicationReport {
 /// not changed.
 class MemoryReports {
 public:
-  explicit MemoryReports(mlir::ModuleOp plans);
+  /// Of a space that ranks may share: whether they have one copy of it.
+  using IsShared = std::function<bool(llvm::StringRef space)>;
+  explicit MemoryReports(mlir::ModuleOp plans, const IsShared &isShared = [](llvm::StringRef) { return true; });
   MemoryReport of(const exec::EntryPoint &point) const;
 
   using GroupIndices = std::map<std::pair<std::string, sbp::Policy>, size_t>;

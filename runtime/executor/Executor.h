@@ -65,6 +65,8 @@ public:
   Buffer space(llvm::StringRef name) const { return spaces.lookup(name); }
   /// Whether this rank is the one that sets what lies there before plans run: the first of those that have one copy.
   bool sets(exec::RangeAttr range) const { return spacesOfOthers.count(range.getSpace()) == 0; }
+  /// Whether ranks have one copy of a space.
+  bool isShared(llvm::StringRef space) const { return shared.contains(space); }
   /// Bytes of spaces that ranks have one copy of.
   int64_t sharedBytes() const;
   /// Why ranks that have memory in common do not have one copy of a space, for a person; empty: they do.

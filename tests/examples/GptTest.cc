@@ -44,6 +44,41 @@ INSTANTIATE_TEST_SUITE_P(Gpt, GptRanks, ::testing::Values(3, 4));
 
 TEST(Gpt, RunTrainsItToTheSameBits) { compareWithRun(with(gpt(), {"--sample=0"}), {"tokens", "next"}, 3); }
 
+// Blocks that are divided between ranks, and the batch besides: heads, columns and rows of matrices say it, and ZeRO
+// splits what is left along the other axis.
+TEST(Gpt, IsTheSameOnAMesh) {
+  const Command command = with(gpt(/*heads=*/4), {"--steps=10", "--sample=0"});
+  const std::string directory = makeWorkDirectory();
+  const std::vector<float> alone = exactLosses(train(directory, 1, command).losses);
+  const Command onMesh = with(command, {"--mesh=dp=2,tp=2"});
+  const Trained expected = train(directory, 4, with(onMesh, {"--enable-zero=stage=0"}));
+  for (const char *zero : {"stage=1", "stage=2,strategy=tensor", "stage=3", "stage=3,one-copy=no,strategy=whole"}) {
+    const Trained found = train(directory, 4, with(onMesh, {std::string("--enable-zero=") + zero}));
+    EXPECT_EQ(found.losses, expected.losses) << zero;
+    EXPECT_TRUE(found.variables == expected.variables) << zero;
+  }
+  for (const std::string &losses : {expected.losses, train(directory, 4, with(command, {"--mesh=tp=4"})).losses}) {
+    const std::vector<float> found = exactLosses(losses);
+    ASSERT_EQ(found.size(), alone.size());
+    for (size_t step = 0; step < found.size(); ++step)
+      EXPECT_NEAR(found[step], alone[step], 1e-5 * alone[step]) << step;
+  }
+}
+
+TEST(Gpt, MeshesHaveToFit) {
+  const std::string directory = makeWorkDirectory();
+  const auto errorOf = [&](int64_t ranks, const std::string &mesh) {
+    const JobResult result = runIn(directory, ranks, with(gpt(/*heads=*/3), {"--mesh=" + mesh}));
+    EXPECT_EQ(result.rankStatuses, std::vector<int>(ranks, 1)) << mesh;
+    return result.describe();
+  };
+  EXPECT_THAT(errorOf(2, "tp=2"), HasSubstr("--heads=3 is no multiple of tp=2 of --mesh; each rank takes whole heads"));
+  EXPECT_THAT(errorOf(2, "dp=2,tp=2"), HasSubstr("--mesh has 4 places, but 2 ranks are running; start as many"));
+  EXPECT_THAT(errorOf(1, "tp=1,dp=1"), HasSubstr("axis 'dp' is behind 'tp', whose ranks are to be neighbours"));
+  EXPECT_THAT(errorOf(1, "tp=1,tp=1"), HasSubstr("axis 'tp' is there twice; give it once"));
+  EXPECT_THAT(errorOf(1, "tp=0"), HasSubstr("'tp=0' is no axis of a mesh; write dp=D,tp=T"));
+}
+
 // What is not trained stays as it is.
 TEST(Gpt, AdaptersAreTheSameAtEveryStage) {
   const Command command = with(gpt(), {"--adapters=2", "--steps=3", "--sample=0"});
@@ -204,6 +239,39 @@ mlir::OwningOpRef<mlir::ModuleOp> rankZeroOf(Graph &graph, int stage, sbp::Strat
   auto plans = global.ok() ? compilePlan(**global, options, 0) : global.status();
   EXPECT_TRUE(plans.ok()) << plans.status();
   return *std::move(plans);
+}
+
+constexpr int64_t kRowElements = 12 * 12 / 2 * 12; ///< of a rank's part of a batch, whole
+
+/// Elements that rank 0 sends along the axis tp, of dp = 2 and tp = 3, by collective, but for vectors.
+std::map<std::string, int64_t> sentAlongTp(int64_t layers) {
+  Graph graph({"cpu", {{"dp", 2}, {"tp", 3}}});
+  graph.function("train");
+  Tensor tokens = graph.input("tokens", ElementType::I64, {12, 12}, split(0));
+  Tensor next = graph.input("next", ElementType::I64, {12, 12}, split(0));
+  Tensor loss =
+      meanCrossEntropy(gptLogits(graph, tokens, {50, 12, layers, 3, 12}, true, /*tensorAxis=*/1), reshape(next, {144}));
+  graph.minimize(loss, AdamW{1e-3});
+  graph.output("loss", loss);
+  auto plans = rankZeroOf(graph, 1, sbp::Strategy::Bucket);
+  std::map<std::string, int64_t> sent;
+  mlir::SymbolTableCollection symbols;
+  for (auto op : (*plans->getOps<exec::PlanOp>().begin()).getBody().front().getOps<exec::CollectiveOp>())
+    if (exec::GroupOp group = exec::groupOf(op, symbols);
+        group.getRanks() == llvm::ArrayRef<int64_t>{0, 1, 2} && op.getData().getBytes() >= 4 * 100)
+      sent[op.getRule().name] += exec::callOf(op, group).traffic().bytes / 4;
+  return sent;
+}
+
+// Each block gathers the rows before its heads and before its wide layer, and adds up and cuts into rows what comes out
+// of both; backward does the same (Korthikanti et al. 2022, where what is gathered is kept). No matrix moves.
+TEST(Gpt, BlocksDividedBetweenRanksSendActivationsAlone) {
+  const std::map<std::string, int64_t> two = sentAlongTp(2), four = sentAlongTp(4);
+  std::map<std::string, int64_t> ofBlock;
+  for (const auto &[kind, elements] : four)
+    ofBlock[kind] = (elements - two.at(kind)) / 2;
+  EXPECT_EQ(ofBlock, (std::map<std::string, int64_t>{{"all_gather", 4 * kRowElements * 2 / 3},
+                                                     {"reduce_scatter", 4 * kRowElements * 2 / 3}}));
 }
 
 /// Rank 0's plan for a step at dp = 3.

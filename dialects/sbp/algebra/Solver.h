@@ -39,6 +39,9 @@ struct TensorInfo {
   int64_t elementBytes = 4;
   NdSbp given;     ///< empty: chosen by the op that makes it
   int sameAs = -1; ///< the tensor whose signature this one has, as behind a fence; they are boxed apart. Or -1.
+  /// A user has split it: it is used as it lies wherever an op has a row that does so, whatever else is boxed for that.
+  /// What is split of a layer's weights stays so, even where its batch has more bytes.
+  bool keepsSplits = false;
 };
 
 /// A signature for each operand, as it is wanted, and for each result, as it is made. That of a free result is empty.
@@ -95,6 +98,7 @@ struct Problem {
 /// Less is better, field by field.
 struct Score {
   int64_t illegal = 0;        ///< boxings that no one can make (Boxing.h): demands for P of what is none
+  int64_t undone = 0;         ///< boxings of what keeps its splits to other ones
   int64_t cost = 0;           ///< of all boxings, in the model's unit
   int64_t boxings = 0;        ///< those that cost nothing included
   int64_t unsplitResults = 0; ///< results that no axis splits
@@ -145,8 +149,9 @@ struct Solution {
   SolverStatistics statistics;
 };
 
-/// Op by op, axis by axis, the row that costs least where it stands: by the cost of boxing operands and pinned results
-/// along the axis, then by how many change, then by how many results stay unsplit, then by the order of Factors.h.
+/// Op by op, axis by axis, the row that costs least where it stands: by how many operands that keep their splits lose
+/// one; then by the cost of boxing operands and pinned results along the axis, but for what an op before has had boxed
+/// so; then by how many change; then by how many results stay unsplit; then by the order of Factors.h.
 Solution walk(const Problem &problem);
 
 /// From the walk's rows on, sets of ops that form forests in turn, each solved exactly while the others stay; so the

@@ -45,8 +45,8 @@ private:
       with = with + tables.usesScore(tensor, here.isMaker ? here.options[here.ofRow[row]].front() : seen[tensor], rows);
     }
     rows[op] = kept;
-    return {score.illegal + with.illegal - without.illegal, score.cost + (with.cost - without.cost),
-            score.boxings + with.boxings - without.boxings,
+    return {score.illegal + with.illegal - without.illegal, score.undone + with.undone - without.undone,
+            score.cost + (with.cost - without.cost), score.boxings + with.boxings - without.boxings,
             score.unsplitResults + with.unsplitResults - without.unsplitResults};
   }
 

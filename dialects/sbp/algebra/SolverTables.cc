@@ -9,18 +9,19 @@
 namespace splitcast::sbp {
 
 bool operator==(const Score &a, const Score &b) {
-  return std::tie(a.illegal, a.cost, a.boxings, a.unsplitResults) ==
-         std::tie(b.illegal, b.cost, b.boxings, b.unsplitResults);
+  return std::tie(a.illegal, a.undone, a.cost, a.boxings, a.unsplitResults) ==
+         std::tie(b.illegal, b.undone, b.cost, b.boxings, b.unsplitResults);
 }
 
 bool operator<(const Score &a, const Score &b) {
-  return std::tie(a.illegal, a.cost, a.boxings, a.unsplitResults) <
-         std::tie(b.illegal, b.cost, b.boxings, b.unsplitResults);
+  return std::tie(a.illegal, a.undone, a.cost, a.boxings, a.unsplitResults) <
+         std::tie(b.illegal, b.undone, b.cost, b.boxings, b.unsplitResults);
 }
 
 Score operator+(const Score &a, const Score &b) {
-  return {a.illegal + b.illegal, checkedSum(a.cost, b.cost).value_or(std::numeric_limits<int64_t>::max()),
-          a.boxings + b.boxings, a.unsplitResults + b.unsplitResults};
+  return {a.illegal + b.illegal, a.undone + b.undone,
+          checkedSum(a.cost, b.cost).value_or(std::numeric_limits<int64_t>::max()), a.boxings + b.boxings,
+          a.unsplitResults + b.unsplitResults};
 }
 
 bool isElementwise(const LoopSpec &spec) {
@@ -169,7 +170,7 @@ Tables::Tables(const Problem &problem)
   for (size_t tensor = 0; tensor < problem.tensors.size(); ++tensor) {
     const TensorInfo &info = problem.tensors[tensor];
     Key key = info.shape;
-    key.push_back(info.elementBytes);
+    key.insert(key.end(), {info.elementBytes, info.keepsSplits});
     shapes.push_back(shapeNumbers.numberOf(std::move(key)).first);
     source.push_back(tensor);
   }
@@ -205,12 +206,20 @@ const Score &Tables::boxing(int tensor, int from, int to) {
     return price;
   const NdSbp &before = signatures[from], &after = signatures[to];
   price.boxings = 1;
+  price.undone = undoesSplit(tensor, before, after);
   if (!isLegalBoxing(before, after) || !keepsSlots(before, after))
     price.illegal = 1;
   else
     price.cost = problem.cost(problem.tensors[tensor].shape, problem.tensors[tensor].elementBytes, before, after,
                               problem.placement);
   return price;
+}
+
+bool Tables::undoesSplit(int tensor, const NdSbp &from, const NdSbp &to) const {
+  for (size_t axis = 0; problem.tensors[tensor].keepsSplits && axis < from.size(); ++axis)
+    if (from[axis].isSplit() && to[axis] != from[axis] && problem.placement.axes[axis].size > 1)
+      return true;
+  return false;
 }
 
 int64_t Tables::costAlong(int64_t axis, int tensor, const NdSbp &from, const NdSbp &to) {

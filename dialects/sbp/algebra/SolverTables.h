@@ -84,10 +84,13 @@ public:
 
   const NdSbp &pinned(int op, int result) const;
   int specOf(int op) const { return specs[op]; }
+  /// With the bytes of an element, and whether splits are kept.
   int shapeOf(int tensor) const { return shapes[tensor]; }
 
   /// A boxing of the tensor, as a score; of nothing when the signatures are equal.
   const Score &boxing(int tensor, int from, int to);
+  /// Whether the tensor keeps its splits, and a boxing takes one away.
+  bool undoesSplit(int tensor, const NdSbp &from, const NdSbp &to) const;
   /// What it costs when `axis` alone makes the change.
   int64_t costAlong(int64_t axis, int tensor, const NdSbp &from, const NdSbp &to);
   /// What the demand makes of a tensor of signature `seen`.

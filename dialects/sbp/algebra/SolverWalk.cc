@@ -12,19 +12,22 @@ namespace {
 
 /// How much a row asks for along one axis; less is better, field by field.
 struct AxisCost {
+  int64_t undone = 0; ///< operands that keep their splits, and would lose one
   int64_t cost = 0;
   int64_t changed = 0; ///< operands and pinned results
   int64_t unsplitResults = 0;
   bool operator<(const AxisCost &other) const {
-    return std::tie(cost, changed, unsplitResults) < std::tie(other.cost, other.changed, other.unsplitResults);
+    return std::tie(undone, cost, changed, unsplitResults) <
+           std::tie(other.undone, other.cost, other.changed, other.unsplitResults);
   }
 };
 
-/// One op's choice. `current` is what its operands are, empty for free ones.
+/// One op's choice. `current` is what its operands are, empty for free ones; `boxed` what each tensor has been boxed
+/// to.
 class OpWalk {
 public:
-  OpWalk(Tables &tables, int op, const std::vector<int> &seen)
-      : tables(tables), op(op), each(tables.problem.ops[op]), placement(tables.problem.placement) {
+  OpWalk(Tables &tables, int op, const std::vector<int> &seen, const std::vector<std::vector<int>> &boxed)
+      : tables(tables), op(op), each(tables.problem.ops[op]), placement(tables.problem.placement), boxed(boxed) {
     for (int operand : each.operands)
       current.push_back(seen[operand] == kFree ? NdSbp() : tables.signatures[seen[operand]]);
     wanted = current;
@@ -138,12 +141,22 @@ private:
     return cost;
   }
 
+  /// Whether an op before has had it boxed so, as far as the axes up to this one say.
+  bool isBoxedTo(size_t i, const Sbp &entry, size_t axis) const {
+    return std::any_of(boxed[each.operands[i]].begin(), boxed[each.operands[i]].end(), [&](int id) {
+      const NdSbp &known = tables.signatures[id];
+      return known[axis] == entry && std::equal(known.begin(), known.begin() + axis, wanted[i].begin());
+    });
+  }
+
   /// False when it cannot be boxed to the entry.
   bool addOperand(size_t i, const Sbp &entry, size_t axis, AxisCost &cost) {
     if (current[i].empty()) // free, in whatever signature, but never as addends
       return !entry.isPartial();
     auto hasUnit = [](const Sbp &later) { return later.unit > 1; };
     if (current[i][axis] == entry && std::none_of(current[i].begin() + axis + 1, current[i].end(), hasUnit))
+      return true;
+    if (isBoxedTo(i, entry, axis))
       return true;
     const int tensor = each.operands[i];
     const Shape &shape = tables.problem.tensors[tensor].shape;
@@ -158,6 +171,7 @@ private:
       return true;
     if (!isLegalBoxing(from, to))
       return false;
+    cost.undone += tables.undoesSplit(tensor, from, to);
     cost.cost += tables.costAlong(axis, tensor, from, to);
     ++cost.changed;
     return true;
@@ -167,13 +181,14 @@ private:
   const int op;
   const SignatureOp &each;
   const Placement &placement;
+  const std::vector<std::vector<int>> &boxed;
   std::vector<NdSbp> current, wanted, results;
 };
 
 /// All ops, those that are alike once.
 class Walk {
 public:
-  explicit Walk(Tables &tables) : tables(tables), seen(tables.seen({})) {}
+  explicit Walk(Tables &tables) : tables(tables), seen(tables.seen({})), boxed(seen.size()) {}
 
   std::optional<NoRow> run(std::vector<RowIds> &rows) {
     const Problem &problem = tables.problem;
@@ -189,12 +204,21 @@ public:
         return NoRow{static_cast<int>(op), *axis};
       for (size_t i = 0; i < row.results.size(); ++i)
         seen[problem.ops[op].results[i]] = tables.seenAs(op, i, row.results[i]);
+      for (size_t i = 0; i < row.operands.size(); ++i)
+        noteBoxed(problem.ops[op].operands[i], row.operands[i]);
       rows.push_back(std::move(row));
     }
     return std::nullopt;
   }
 
 private:
+  /// What keeps its splits is used as it lies, whatever it had to be boxed to elsewhere.
+  void noteBoxed(int tensor, int wanted) {
+    if (seen[tensor] != kFree && wanted != seen[tensor] && !tables.problem.tensors[tensor].keepsSplits &&
+        std::find(boxed[tensor].begin(), boxed[tensor].end(), wanted) == boxed[tensor].end())
+      boxed[tensor].push_back(wanted);
+  }
+
   /// A tensor that has another's signature. A free one becomes B there.
   void see(int tensor) {
     const int source = tables.source[tensor];
@@ -235,7 +259,7 @@ private:
     const auto [number, isNew] = kinds.numberOf(keyOf(op));
     if (isNew) {
       known.emplace_back();
-      endsAt.push_back(OpWalk(tables, op, seen).run(known.back()));
+      endsAt.push_back(OpWalk(tables, op, seen, boxed).run(known.back()));
     }
     row = known[number];
     return endsAt[number];
@@ -245,8 +269,10 @@ private:
   Key keyOf(int op) {
     const SignatureOp &each = tables.problem.ops[op];
     Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces};
-    for (int operand : each.operands)
-      key.insert(key.end(), {tables.shapeOf(operand), seen[operand]});
+    for (int operand : each.operands) {
+      key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(boxed[operand].size())});
+      key.insert(key.end(), boxed[operand].begin(), boxed[operand].end());
+    }
     for (size_t i = 0; i < each.results.size(); ++i)
       key.insert(key.end(), {tables.shapeOf(each.results[i]),
                              tables.pinned(op, i).empty() ? kFree : tables.signatures.idOf(tables.pinned(op, i))});
@@ -258,7 +284,8 @@ private:
   }
 
   Tables &tables;
-  std::vector<int> seen; ///< per tensor, once its op was visited
+  std::vector<int> seen;               ///< per tensor, once its op was visited
+  std::vector<std::vector<int>> boxed; ///< per tensor: what ops so far have had it boxed to
   KeyNumbers kinds;
   std::vector<RowIds> known;
   std::vector<std::optional<int64_t>> endsAt;

@@ -476,6 +476,9 @@ TEST(Graph, PlacementsAreChecked) {
     Graph graph(options);
     graph.function("f");
     graph.output("x", relu(graph.input("x", ElementType::F32, {8}, split(0))));
+    VariableOptions layout;
+    layout.logical = split(0);
+    graph.output("w", relu(graph.variable("w", {8}, Init::zeros(), layout)));
     EXPECT_THAT(errorsOf(graph), HasSubstr("Graph: "));
   }
 }

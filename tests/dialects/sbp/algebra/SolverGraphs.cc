@@ -224,7 +224,9 @@ private:
       sbp[draw(sbp.size())] = Sbp::partial();
     if (draw(8) == 0)
       addSlot(shape, sbp);
-    return graph.given(shape, withoutIdleUnits(shape, sbp, graph.problem.placement));
+    const int tensor = graph.given(shape, withoutIdleUnits(shape, sbp, graph.problem.placement));
+    graph.problem.tensors[tensor].keepsSplits = tensor % 3 == 1;
+    return tensor;
   }
 
   /// Along one axis, of what the others leave.
@@ -486,6 +488,14 @@ bool slotsFit(const NdSbp &from, const NdSbp &to) {
   return true;
 }
 
+bool losesSplit(const Problem &problem, int tensor, const NdSbp &from, const NdSbp &to) {
+  bool loses = false;
+  for (size_t axis = 0; axis < from.size(); ++axis)
+    if (problem.placement.axes[axis].size != 1 && from[axis].kind == Sbp::Kind::Split && !(from[axis] == to[axis]))
+      loses = true;
+  return loses && problem.tensors[tensor].keepsSplits;
+}
+
 std::string findIllegal(const Problem &problem, const Assignment &assignment) {
   if (assignment.ops.size() != problem.ops.size() || assignment.tensors.size() != problem.tensors.size())
     return "something was left out";
@@ -508,6 +518,7 @@ Score plainScore(const Problem &problem, const Assignment &assignment) {
   Score score;
   auto box = [&](int tensor, const NdSbp &from, const NdSbp &to) {
     ++score.boxings;
+    score.undone += losesSplit(problem, tensor, from, to);
     if (isLegalBoxing(from, to) && slotsFit(from, to))
       score.cost += problem.cost(problem.tensors[tensor].shape, problem.tensors[tensor].elementBytes, from, to,
                                  problem.placement);

@@ -68,6 +68,10 @@ Problem trainingStep(int layers, const std::vector<int64_t> &mesh, const Sbp &up
 /// Whether the slots that a boxing begins and ends with are of the same piece: see 'keepsSlots' in SolverTables.h.
 bool slotsFit(const NdSbp &from, const NdSbp &to);
 
+/// Whether a boxing takes a split away from a tensor that keeps its own: on an axis of several ranks, it is split
+/// otherwise or not at all.
+bool losesSplit(const Problem &problem, int tensor, const NdSbp &from, const NdSbp &to);
+
 /// What is wrong with the assignment, or nothing: rows are legal along each axis, can be boxed to, keep what was given,
 /// pinned, forbidden and limited; the signatures of tensors follow from the rows.
 std::string findIllegal(const Problem &problem, const Assignment &assignment);

@@ -261,10 +261,12 @@ private:
       return {};
     auto [at, isNew] = prices.try_emplace({tensor, from, to});
     const TensorInfo &info = problem.tensors[tensor];
+    const int64_t undone = losesSplit(problem, tensor, all[from], all[to]);
     if (isNew && isLegalBoxing(all[from], all[to]) && slotsFit(all[from], all[to]))
-      at->second = {0, problem.cost(info.shape, info.elementBytes, all[from], all[to], problem.placement), 1, 0};
+      at->second = {0, undone, problem.cost(info.shape, info.elementBytes, all[from], all[to], problem.placement), 1,
+                    0};
     else if (isNew)
-      at->second = {1, 0, 1, 0};
+      at->second = {1, undone, 0, 1, 0};
     return at->second;
   }
 

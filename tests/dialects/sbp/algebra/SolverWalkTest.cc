@@ -10,8 +10,8 @@ namespace {
 const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), s1 = Sbp::split(1);
 
 /// Each op's operands, then its results.
-std::vector<std::vector<NdSbp>> rowsOf(const Problem &problem) {
-  Solution solution = walk(problem);
+std::vector<std::vector<NdSbp>> rowsOf(const Problem &problem, Solution (*chooser)(const Problem &) = walk) {
+  Solution solution = chooser(problem);
   EXPECT_FALSE(solution.failure);
   EXPECT_EQ(findIllegal(problem, solution.assignment), "");
   EXPECT_EQ(plainScore(problem, solution.assignment), solution.assignment.score);
@@ -63,6 +63,57 @@ TEST(SolverWalkTest, AxisByAxis) {
   EXPECT_EQ(walk(graph.problem).assignment.tensors[down], (NdSbp{s0, p}));
 }
 
+/// A batch of many rows, of which each rank has a part, and weights of few bytes that a user has split: the batch is
+/// gathered, and what comes out of the second product is added up over the ranks.
+TEST(SolverWalkTest, SplitsThatAUserChoseStay) {
+  for (bool isKept : {false, true}) {
+    Graph graph({4});
+    const int up = graph.given({4, 8}, {s1}), down = graph.given({8, 4}, {s0});
+    graph.problem.tensors[up].keepsSplits = graph.problem.tensors[down].keepsSplits = isKept;
+    const int x = graph.given({4096, 4}, {s0});
+    graph.matmul(graph.unary(graph.matmul(x, up), false), down);
+    const Rows gathered = {{{b}, {s1}, {s1}}, {{s1}, {s1}}, {{s1}, {s0}, {p}}},
+               splitBatch = {{{s0}, {b}, {s0}}, {{s0}, {s0}}, {{s0}, {b}, {s0}}};
+    EXPECT_EQ(rowsOf(graph.problem), isKept ? gathered : splitBatch);
+    EXPECT_EQ(walk(graph.problem).assignment.score.undone, 0);
+    EXPECT_EQ(rowsOf(graph.problem, solve), isKept ? gathered : splitBatch);
+  }
+}
+
+/// Where no row keeps a split, it goes to where that costs least.
+TEST(SolverWalkTest, SplitsThatNoRowHasAreUndone) {
+  Graph graph({4});
+  const int table = graph.given({64, 4}, {s0});
+  graph.problem.tensors[table].keepsSplits = true;
+  graph.softmax(table, 0);
+  EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s1}, {s1}}}));
+  EXPECT_EQ(walk(graph.problem).assignment.score.undone, 1);
+}
+
+/// The gradient of a product's second operand, which is smaller than the first as it lies: but the other is gathered
+/// already.
+TEST(SolverWalkTest, WhatIsBoxedOnceIsThere) {
+  for (bool isFirst : {false, true}) {
+    Graph graph({4});
+    const int weights = graph.given({8, 8}, {s1}), y = graph.given({16, 8}, {s1}),
+              gradient = graph.given({16, 8}, {s0});
+    graph.problem.tensors[weights].keepsSplits = true;
+    if (isFirst)
+      graph.matmul(gradient, weights);
+    graph.matmul(graph.transpose(y), gradient);
+    EXPECT_EQ(walk(graph.problem).assignment.ops.back().row.operands[1], (isFirst ? NdSbp{b} : NdSbp{s0}));
+  }
+}
+
+/// On an axis of one rank there is nothing to keep.
+TEST(SolverWalkTest, SplitsOnOneRankAreNone) {
+  Graph graph({1});
+  const int weights = graph.given({4, 8}, {s1});
+  graph.problem.tensors[weights].keepsSplits = true;
+  graph.demand(weights, {b});
+  EXPECT_EQ(walk(graph.problem).assignment.score.undone, 0);
+}
+
 TEST(SolverWalkTest, FreeTensorsAreMadeAsTheirUsesWantThem) {
   Graph graph({4});
   int scalar = graph.constant({});
@@ -70,7 +121,7 @@ TEST(SolverWalkTest, FreeTensorsAreMadeAsTheirUsesWantThem) {
   graph.binary(graph.given({8, 4}, {s0}), all, Linearity::Each);
   graph.binary(graph.given({8, 4}, {p}), all, Linearity::Each);
   EXPECT_EQ(rowsOf(graph.problem), (Rows{{{b}}, {{b}, {}}, {{}, {}}, {{s0}, {s0}, {s0}}, {{p}, {b}, {p}}}));
-  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 0, 0, 2}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 0, 0, 0, 2}));
 }
 
 /// Were the scalar's broadcast free, its sum would be as many times too large.
@@ -126,9 +177,9 @@ TEST(SolverWalkTest, DemandsAreBoxedOnceForEachSignature) {
   graph.demand(x, {s1});
   graph.demand(x, {b}, /*orAs=*/{s0});
   graph.demand(x, {});
-  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 3 * 64 + 48, 2, 0}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 0, 3 * 64 + 48, 2, 0}));
   graph.demand(x, {p});
-  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{1, 3 * 64 + 48, 3, 0}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{1, 0, 3 * 64 + 48, 3, 0}));
 }
 
 /// Behind a fence a tensor has the same signature, and is boxed again.
@@ -139,7 +190,7 @@ TEST(SolverWalkTest, FencesKeepSignaturesApart) {
   graph.demand(x, {b});
   graph.demand(fenced, {b});
   EXPECT_EQ(walk(graph.problem).assignment.tensors[fenced], (NdSbp{s0}));
-  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 2 * 3 * 64, 2, 0}));
+  EXPECT_EQ(walk(graph.problem).assignment.score, (Score{0, 0, 2 * 3 * 64, 2, 0}));
 }
 
 TEST(SolverWalkTest, OnOneRankNothingCosts) {
