@@ -59,6 +59,8 @@ static bool isWhole(sbp::VariableOp variable) {
   return variable.getPolicyOrDefault().splitsParameters() && variable.getUpdate() && !variable.getStorage();
 }
 
+bool hasWhole(mlir::ModuleOp plans) { return llvm::any_of(plans.getOps<sbp::VariableOp>(), isWhole); }
+
 absl::StatusOr<bool> paysToHaveOneCopy(mlir::ModuleOp plans, runtime::Communicator &communicator) {
   const exec::Spaces spaces(plans);
   const mlir::SymbolTable symbols(plans);

@@ -19,6 +19,9 @@ absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, r
 /// Whether ranks have memory in common. Every rank calls it, and all get the same.
 absl::StatusOr<bool> haveMemoryInCommon(runtime::Communicator &communicator);
 
+/// Whether it has parameters that stage 3 would split, but for `one-copy=yes`.
+bool hasWhole(mlir::ModuleOp plans);
+
 /// Whether parameters that stage 3 would split, but for `one-copy=yes`, take less memory of a machine as they lie: on
 /// each rank those that it does not share are smaller than what it would gather, split, to use the largest of the
 /// others. Every rank calls it, and all get the same.

@@ -118,28 +118,35 @@ public:
   SessionImpl(runtime::Device &device, runtime::Communicator &communicator)
       : device(device), communicator(communicator) {}
 
-  absl::Status init(ModuleOp global, const SessionOptions &options) {
+  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
+  absl::Status init(ModuleOp global, SessionOptions options) {
     lastPhase = absl::Now();
-    absl::Status status = compileForRanks(global, options);
-    return status.ok() ? bind(options) : status;
+    sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
+    const sbp::OneCopy wanted = oneCopy;
+    // Whatever the options say, so that ranks whose options differ find that out together.
+    const absl::StatusOr<bool> isCommon = haveMemoryInCommon(communicator);
+    endPhase(seconds.ranks);
+    if (!isCommon.ok())
+      return isCommon.status();
+    if (wanted == sbp::OneCopy::Auto && *isCommon) {
+      oneCopy = sbp::OneCopy::Yes;
+      const absl::StatusOr<bool> isBound = tryOneCopy(global, options);
+      if (!isBound.ok() || *isBound)
+        return isBound.status();
+    }
+    oneCopy = wanted == sbp::OneCopy::Auto ? sbp::OneCopy::No : wanted;
+    if (absl::Status status = compile(global, options, wanted); !status.ok())
+      return status;
+    return bind(options).status();
   }
 
-  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
-  absl::Status compileForRanks(ModuleOp global, SessionOptions options) {
-    const sbp::OneCopy wanted = options.compile.zero.oneCopy;
-    absl::StatusOr<bool> may = haveMemoryInCommon(communicator);
-    if (!may.ok())
-      return may.status();
-    sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
-    if (wanted == sbp::OneCopy::Auto)
-      oneCopy = *may ? sbp::OneCopy::Yes : sbp::OneCopy::No;
-    if (absl::Status status = compile(global, options, wanted); !status.ok() || wanted == oneCopy || !*may)
+  /// False, on all ranks: one copy would take more memory, or cannot be had.
+  absl::StatusOr<bool> tryOneCopy(ModuleOp global, const SessionOptions &options) {
+    if (absl::Status status = compile(global, options, sbp::OneCopy::Auto); !status.ok())
       return status;
-    may = paysToHaveOneCopy(*plans, communicator);
-    if (!may.ok() || *may)
-      return may.status();
-    oneCopy = sbp::OneCopy::No;
-    return compile(global, options, wanted);
+    const absl::StatusOr<bool> pays = paysToHaveOneCopy(*plans, communicator);
+    endPhase(seconds.ranks);
+    return pays.ok() && *pays ? bind(options, /*needsOneCopy=*/hasWhole(*plans)) : pays;
   }
 
   absl::Status compile(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted) {
@@ -182,12 +189,15 @@ public:
     return storages.ok() ? shareStorages(*plans, *storages) : storages.status();
   }
 
-  absl::Status bind(const SessionOptions &options) {
+  /// False, on all ranks, only with `needsOneCopy`: see Executor::bind.
+  absl::StatusOr<bool> bind(const SessionOptions &options, bool needsOneCopy = false) {
     savesBeside = options.savesBeside;
     absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
-        runtime::Executor::bind(*plans, device, communicator, options.observer);
+        runtime::Executor::bind(*plans, device, communicator, options.observer, needsOneCopy);
     if (!bound.ok())
       return bound.status();
+    if (!*bound)
+      return false;
     executor = std::move(*bound);
     endPhase(seconds.kernels);
     memory.emplace(*plans, [this](StringRef space) { return executor->isShared(space); });
@@ -201,7 +211,7 @@ public:
         return status;
     absl::Status status = state->initialize(options.seed);
     endPhase(seconds.variables);
-    return status;
+    return status.ok() ? absl::StatusOr<bool>(true) : status;
   }
 
   CompileSeconds compileSeconds() const override { return seconds; }

@@ -160,7 +160,7 @@ public:
   };
   virtual CompileSeconds compileSeconds() const = 0;
 
-  /// Bytes of what is persistent that all ranks of a group have one copy of; they count in the peak of each.
+  /// Bytes of what is persistent that all ranks of a group have one copy of; each counts its blocks of it.
   virtual int64_t sharedBytes() const = 0;
   /// Why ranks have a copy each of what they could have one of, for a person; empty: they do not, or have no memory in
   /// common.

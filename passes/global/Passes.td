@@ -213,7 +213,7 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
     rank of the axis, and the range is cut between ranks' variables. The largest go first, each to the rank with the fewest bytes of parameters and their
     state so far, over all groups. With `tensor`, each is split by rows, ragged where they do not divide. Stage 0 only assigns buckets. State lies as its parameter if it has the same shape and
     signature, else as it is declared. Variables of one bucket have one policy. Scalars, variables that the user split along the axis already, and variables that
-    have a slot stay as they are. With `one-copy=yes`, parameters that stage 3 would split lie whole, as at stage 2, but for what is frozen: where ranks of a
+    have a slot stay as they are. With `one-copy=yes`, parameters that stage 3 would split lie whole, as at stage 2, but for what is frozen and with strategy `whole`: where ranks of a
     machine have one copy of them, it takes no more than their pieces, and nothing is gathered elsewhere. (A session says so where it finds that they have; else
     `auto` is `no`.)
     Before and after, `stage=3 strategy=tensor` on 4 ranks (from tests/passes/global/zero_storage_example.mlir):

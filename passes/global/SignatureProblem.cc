@@ -2,6 +2,10 @@
 
 #include "dialects/ccl/algebra/TransportModel.h"
 
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -25,9 +29,11 @@ public:
     for (BlockArgument argument : body.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
         addTensor(argument, sbp::signatureOf(argument).toAlgebra());
-    for (Operation &op : body.without_terminator())
+    for (Operation &op : body.without_terminator()) {
       if (failed(add(&op)))
         return failure();
+      noteElements(&op);
+    }
     addReturn(cast<func::ReturnOp>(body.getTerminator()));
     return std::move(result);
   }
@@ -37,7 +43,7 @@ private:
     if (auto read = dyn_cast<sbp::ReadOp>(op)) {
       const sbp::NdSbp signature = sbp::signatureOf(read.getResult()).toAlgebra();
       addTensor(read.getResult(), signature);
-      if (llvm::any_of(signature, [](const sbp::Sbp &entry) { return entry.isSplit(); }))
+      if (mayKeepSplits(read, signature))
         keepSplits(read.getResult());
       return success();
     }
@@ -70,6 +76,39 @@ private:
     return op->emitOpError() << "does not say which signatures it may have (ShardingOpInterface), or belongs to a pass "
                                 "that has not run: nn.minimize needs 'nn-differentiate', nn.update "
                                 "'nn-expand-optimizers'";
+  }
+
+  /// Which results have the elements of a tensor before: as what forward made has that is made again for backward.
+  void noteElements(Operation *op) {
+    if (auto assign = dyn_cast<sbp::AssignOp>(op))
+      firstRead.erase(assign.getVariable());
+    if (auto read = dyn_cast<sbp::ReadOp>(op))
+      return setElements(
+          read.getResult(),
+          firstRead.try_emplace(read.getVariable(), result.tensors.lookup(read.getResult())).first->second);
+    if (auto fence = dyn_cast<sbp::FenceOp>(op); fence && !updateScopeOf(fence))
+      return setElements(fence.getOutput(), elementsOf(fence.getInput()));
+    if (!isa<sbp::ShardingOpInterface>(op))
+      return;
+    std::vector<const void *> key = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer()};
+    for (Value operand : op->getOperands())
+      key.push_back(isa<RankedTensorType>(operand.getType()) ? madeBy[elementsOf(operand)].getAsOpaquePointer()
+                                                             : operand.getAsOpaquePointer());
+    for (OpResult value : op->getResults()) {
+      key.push_back(value.getType().getAsOpaquePointer());
+      setElements(value, firstMade.try_emplace(key, result.tensors.lookup(value)).first->second);
+    }
+  }
+
+  int elementsOf(Value value) const {
+    const int tensor = result.tensors.lookup(value), same = result.asWritten.tensors[tensor].sameElements;
+    return same < 0 ? tensor : same;
+  }
+
+  void setElements(Value value, int first) {
+    if (const int tensor = result.tensors.lookup(value); tensor != first)
+      for (sbp::Problem *problem : {&result.asWritten, &result.asStored})
+        problem->tensors[tensor].sameElements = first;
   }
 
   void addFence(sbp::FenceOp fence) {
@@ -113,9 +152,9 @@ private:
       if (!node.takesPartial)
         updated.insert(value);
     }
-    if (llvm::all_of(operands, [&](Value v) { return kept.contains(v) || sbp::shapeOf(v.getType()).empty(); }) &&
-        llvm::any_of(operands, [&](Value v) { return kept.contains(v); }))
-      for (Value value : op->getResults())
+    const bool isMadeOfKept = isOfOneTensor(op) && llvm::any_of(operands, [&](Value v) { return kept.contains(v); });
+    for (Value value : op->getResults())
+      if (isMadeOfKept)
         keepSplits(value);
     auto mayBeFree = [&](Value operand) { return free.contains(operand) || sbp::shapeOf(operand.getType()).empty(); };
     if (isElementwise && !isPinned && llvm::all_of(operands, mayBeFree))
@@ -124,6 +163,43 @@ private:
     result.ops.push_back(op);
     result.asWritten.ops.push_back(node);
     result.asStored.ops.push_back(std::move(node));
+  }
+
+  static bool isOfOneTensor(Operation *op) {
+    return llvm::count_if(sbp::tensorOperands(op), [](Value v) { return !sbp::shapeOf(v.getType()).empty(); }) == 1;
+  }
+
+  /// A user has split the variable, along no axis whose ranks are to share its sums; and all that uses it multiplies
+  /// with it and adds up, as a layer does. What is looked up or added to rows is moved wherever that costs least.
+  bool mayKeepSplits(sbp::ReadOp read, const sbp::NdSbp &signature) {
+    auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
+    bool isSplit = false;
+    for (auto [entry, axis] : llvm::zip(signature, result.asWritten.placement.axes)) {
+      if (entry.isSplit() && exactAxis && exactAxis.getValue() == axis.name)
+        return false;
+      isSplit |= entry.isSplit();
+    }
+    return isSplit && !symbols.lookup<sbp::VariableOp>(read.getVariable()).getCarried() &&
+           isMultiplied(read.getResult());
+  }
+
+  /// Behind casts, transposes and fences, too.
+  static bool isMultiplied(Value value) {
+    SmallVector<Value> open = {value};
+    while (!open.empty())
+      for (Operation *user : open.pop_back_val().getUsers()) {
+        auto fence = dyn_cast<sbp::FenceOp>(user);
+        auto sharding = dyn_cast<sbp::ShardingOpInterface>(user);
+        if (fence ? !updateScopeOf(fence) : sharding && isOfOneTensor(user)) {
+          llvm::append_range(open, user->getResults());
+          continue;
+        }
+        if (sharding && !fence && llvm::none_of(sharding.getLoopSpec().factors, [](const sbp::Factor &factor) {
+              return factor.kind == sbp::FactorKind::Sum;
+            }))
+          return false;
+      }
+    return true;
   }
 
   /// What a variable has that its user has split, and what is made of that alone (casts, transposes).
@@ -143,6 +219,7 @@ private:
   int addTensor(Value value, const sbp::NdSbp &given) {
     const int number = static_cast<int>(result.asWritten.tensors.size());
     result.tensors[value] = number;
+    madeBy.push_back(value);
     sbp::TensorInfo info{sbp::shapeOf(value.getType()), sbp::elementBytes(value.getType()), given};
     result.asWritten.tensors.push_back(info);
     result.asStored.tensors.push_back(std::move(info));
@@ -166,6 +243,11 @@ private:
   DenseSet<Value> updated; ///< in an update's scope, and what is made of that element by element
   DenseSet<Value> free;    ///< that may be: made from nothing, or of scalars
   DenseSet<Value> kept;    ///< that keep their splits
+  /// The first tensor that was made so: of an op, its attributes, and the first tensors of the elements of its
+  /// operands.
+  std::map<std::vector<const void *>, int> firstMade;
+  llvm::StringMap<int> firstRead; ///< by variable, since it was assigned
+  std::vector<Value> madeBy;      ///< by tensor
 };
 
 } // namespace

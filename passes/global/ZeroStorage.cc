@@ -192,12 +192,17 @@ private:
     return sum;
   }
 
-  /// What is frozen is never gathered in place, so that ranks would have a copy each.
   bool isSplit(sbp::VariableOp parameter) const {
     const sbp::Policy policy = parameter.getPolicyOrDefault();
-    const bool isUpdated = !parameter.getFrozen();
-    return (policy.splitsParameters() && !(isUpdated && options.oneCopy == sbp::OneCopy::Yes)) ||
-           (isUpdated && policy.splitsMasters());
+    return (policy.splitsParameters() && !mayHaveOneCopy(parameter)) ||
+           (policy.splitsMasters() && !parameter.getFrozen());
+  }
+
+  /// What is frozen is never gathered in place, and what is one rank's is summed where not all ranks meet: ranks would
+  /// have a copy each. One rank has one anyway.
+  bool mayHaveOneCopy(sbp::VariableOp parameter) const {
+    return options.oneCopy == sbp::OneCopy::Yes && !parameter.getFrozen() &&
+           parameter.getPolicyOrDefault().strategy() != sbp::Strategy::Whole && algebra.axes[zeroAxis].size > 1;
   }
 
   /// Gives each parameter of strategy `whole` a rank of the axis: the largest first, to the rank with the least so far.

@@ -31,7 +31,8 @@ absl::Status checkStorages(mlir::ModuleOp plans) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, Device &device,
-                                                         Communicator &communicator, ExecutorObserver *observer) {
+                                                         Communicator &communicator, ExecutorObserver *observer,
+                                                         bool needsOneCopy) {
   auto ranks = plans->getAttrOfType<mlir::IntegerAttr>("ccl.ranks");
   if (ranks && ranks.getInt() != communicator.size())
     return absl::InvalidArgumentError(absl::StrCat("the plan is for ", ranks.getInt(), " ranks, but ",
@@ -49,6 +50,13 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
   executor->groups = *std::move(groups);
   if (absl::Status status = executor->share(plans, communicator); !status.ok())
     return status;
+  if (needsOneCopy) {
+    auto failures = communicator.exchange(executor->notShared, {"whether all ranks have one copy"});
+    if (!failures.ok())
+      return failures.status();
+    if (std::any_of(failures->begin(), failures->end(), [](const std::string &each) { return !each.empty(); }))
+      return nullptr;
+  }
   if (absl::Status status = executor->allocate(plans); !status.ok())
     return status;
   for (auto plan : plans.getOps<exec::PlanOp>())

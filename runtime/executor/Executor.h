@@ -42,9 +42,13 @@ class Executor {
 public:
   /// `plans` is a module at the plan level; it is read here and no more. Allocates its spaces, one copy for ranks that
   /// share one and can, and zeroes those that are kept. Every rank of the communicator calls this at the same point.
+  /// Null, on all ranks, before each has a copy of its own, and only with `needsOneCopy`: ranks that have memory in
+  /// common cannot have one copy of a space that they share.
   ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks.
-  static absl::StatusOr<std::unique_ptr<Executor>>
-  bind(mlir::ModuleOp plans, Device &device, Communicator &communicator, ExecutorObserver *observer = nullptr);
+  static absl::StatusOr<std::unique_ptr<Executor>> bind(mlir::ModuleOp plans, Device &device,
+                                                        Communicator &communicator,
+                                                        ExecutorObserver *observer = nullptr,
+                                                        bool needsOneCopy = false);
   ~Executor();
 
   /// Enqueues one run of a plan, behind all that was enqueued before. NotFound: no such plan. After an error, of this

@@ -103,7 +103,7 @@ TEST(Examples, RanksStartedByVariablesTrainToTheSameBits) {
   EXPECT_TRUE(readFile(directory + "/all") == underMpirun.variables);
 }
 
-// Of the parameters, at stage 2 and in memory that they have in common.
+// Of the parameters, at stages 2 and 3 and in memory that they have in common.
 TEST(Examples, RanksHaveOneCopy) {
   const std::string text = "all ranks of a group have one copy", directory = makeWorkDirectory();
   const Command apart = with(textModel(), {"--steps=2", "--report", "--enable-zero=stage=2", "--transport=messages"});
@@ -118,6 +118,20 @@ TEST(Examples, RanksHaveOneCopy) {
       GTEST_SKIP() << output;
     EXPECT_EQ(output.find(text) != std::string::npos, isShared) << options << "\n" << output;
   }
+  // Files of at most 2 MB: too small for all parameters, so that each rank has its pieces alone.
+  const Command small = {"sh",
+                         "-c",
+                         "trap '' XFSZ; ulimit -f 4000; exec \"$0\" \"$@\"",
+                         recipe().front(),
+                         "--layers=4",
+                         "--width=900",
+                         "--steps=2",
+                         "--report",
+                         "--enable-zero=stage=3",
+                         "--kernel-cache="};
+  const std::string output = runIn(directory, 3, small).rankOutputs[0];
+  EXPECT_THAT(output, Not(HasSubstr(text)));
+  EXPECT_THAT(output, HasSubstr("all-gather: 6 calls"));
 }
 
 TEST(Examples, ALostRankStartedByVariablesEndsTheOthers) {

@@ -96,7 +96,8 @@ TEST(LossScale, AnOverflowOnOneRankLeavesTheStepOut) {
   EXPECT_EQ(scalarOf<double>(without, "optimizer.finite_steps"), 1);
   EXPECT_EQ(scalarOf<double>(without, "optimizer.step"), 4);
   writeInputs(directory + "/x.npy", 6, {1, 2});
-  for (const char *zero : {"stage=0", "stage=1", "stage=2,strategy=tensor", "stage=3", "stage=3,strategy=tensor"}) {
+  for (const char *zero :
+       {"stage=0", "stage=1", "stage=2,strategy=tensor", "stage=3,one-copy=no", "stage=3,strategy=tensor"}) {
     const auto with = trainModule(directory, zero);
     EXPECT_EQ(valuesOf(with), expected) << zero;
     EXPECT_EQ(scalarOf<float>(with, "optimizer.loss_scale"), 4) << zero; // 8, 8, 4, 2, 2, 2, and 4 then

@@ -173,8 +173,7 @@ const ModuleOption moduleOptions[] = {
      [](const ZeroOptions &options) { return options.axis; }},
     {"one-copy",
      "whether parameters that stage 3 splits lie whole, as at stage 2, for ranks of a machine to have one copy of "
-     "them; "
-     "'auto': where the ranks that run find that they can",
+     "them; 'auto': where the ranks that run find that they can",
      "no, yes or auto", true, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        for (OneCopy oneCopy : {OneCopy::No, OneCopy::Yes, OneCopy::Auto})

@@ -42,6 +42,9 @@ struct TensorInfo {
   /// A user has split it: it is used as it lies wherever an op has a row that does so, whatever else is boxed for that.
   /// What is split of a layer's weights stays so, even where its batch has more bytes.
   bool keepsSplits = false;
+  /// A tensor of the same elements, made before, or itself: -1. What one of them has been boxed to for an op costs the
+  /// next nothing, so that no signature depends on which of them the op uses: where one is made again, not to be kept.
+  int sameElements = -1;
 };
 
 /// A signature for each operand, as it is wanted, and for each result, as it is made. That of a free result is empty.
@@ -150,8 +153,8 @@ struct Solution {
 };
 
 /// Op by op, axis by axis, the row that costs least where it stands: by how many operands that keep their splits lose
-/// one; then by the cost of boxing operands and pinned results along the axis, but for what an op before has had boxed
-/// so; then by how many change; then by how many results stay unsplit; then by the order of Factors.h.
+/// one; then by the cost of boxing operands and pinned results along the axis, but for what is boxed once and was boxed
+/// so for an op before; then by how many change; then by how many results stay unsplit; then by the order of Factors.h.
 Solution walk(const Problem &problem);
 
 /// From the walk's rows on, sets of ops that form forests in turn, each solved exactly while the others stay; so the

@@ -82,6 +82,11 @@ public:
   std::vector<std::vector<int>> demands; ///< per tensor
   std::vector<int> source;               ///< per tensor: that whose signature it has, mostly itself
 
+  /// The first tensor of the same elements.
+  int elementsOf(int tensor) const {
+    const int same = problem.tensors[tensor].sameElements;
+    return same < 0 ? tensor : same;
+  }
   const NdSbp &pinned(int op, int result) const;
   int specOf(int op) const { return specs[op]; }
   /// With the bytes of an element, and whether splits are kept.

@@ -143,7 +143,8 @@ private:
 
   /// Whether an op before has had it boxed so, as far as the axes up to this one say.
   bool isBoxedTo(size_t i, const Sbp &entry, size_t axis) const {
-    return std::any_of(boxed[each.operands[i]].begin(), boxed[each.operands[i]].end(), [&](int id) {
+    const std::vector<int> &ids = boxed[tables.elementsOf(each.operands[i])];
+    return std::any_of(ids.begin(), ids.end(), [&](int id) {
       const NdSbp &known = tables.signatures[id];
       return known[axis] == entry && std::equal(known.begin(), known.begin() + axis, wanted[i].begin());
     });
@@ -156,8 +157,10 @@ private:
     auto hasUnit = [](const Sbp &later) { return later.unit > 1; };
     if (current[i][axis] == entry && std::none_of(current[i].begin() + axis + 1, current[i].end(), hasUnit))
       return true;
-    if (isBoxedTo(i, entry, axis))
+    if (isBoxedTo(i, entry, axis)) {
+      ++cost.changed;
       return true;
+    }
     const int tensor = each.operands[i];
     const Shape &shape = tables.problem.tensors[tensor].shape;
     NdSbp from = wanted[i];
@@ -214,9 +217,10 @@ public:
 private:
   /// What keeps its splits is used as it lies, whatever it had to be boxed to elsewhere.
   void noteBoxed(int tensor, int wanted) {
+    std::vector<int> &known = boxed[tables.elementsOf(tensor)];
     if (seen[tensor] != kFree && wanted != seen[tensor] && !tables.problem.tensors[tensor].keepsSplits &&
-        std::find(boxed[tensor].begin(), boxed[tensor].end(), wanted) == boxed[tensor].end())
-      boxed[tensor].push_back(wanted);
+        std::find(known.begin(), known.end(), wanted) == known.end())
+      known.push_back(wanted);
   }
 
   /// A tensor that has another's signature. A free one becomes B there.
@@ -270,8 +274,9 @@ private:
     const SignatureOp &each = tables.problem.ops[op];
     Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces};
     for (int operand : each.operands) {
-      key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(boxed[operand].size())});
-      key.insert(key.end(), boxed[operand].begin(), boxed[operand].end());
+      const std::vector<int> &known = boxed[tables.elementsOf(operand)];
+      key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(known.size())});
+      key.insert(key.end(), known.begin(), known.end());
     }
     for (size_t i = 0; i < each.results.size(); ++i)
       key.insert(key.end(), {tables.shapeOf(each.results[i]),
@@ -285,7 +290,7 @@ private:
 
   Tables &tables;
   std::vector<int> seen;               ///< per tensor, once its op was visited
-  std::vector<std::vector<int>> boxed; ///< per tensor: what ops so far have had it boxed to
+  std::vector<std::vector<int>> boxed; ///< by Tables::elementsOf: what ops so far have had it boxed to
   KeyNumbers kinds;
   std::vector<RowIds> known;
   std::vector<std::optional<int64_t>> endsAt;

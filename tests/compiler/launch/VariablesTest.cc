@@ -69,7 +69,7 @@ std::map<std::string, std::string> valuesOf(Session &session) {
 
 /// The rank of choice gets all elements, in order and by parts, and the others none.
 TEST(Variables, AreWholeOnARankOfChoice) {
-  for (const char *zero : {"stage=0", "stage=3", "stage=3,strategy=tensor", "stage=2,strategy=whole"})
+  for (const char *zero : {"stage=0", "stage=3,one-copy=no", "stage=3,strategy=tensor", "stage=2,strategy=whole"})
     for (bool isLarge : {false, true}) {
       std::vector<int64_t> calls(3, 0);
       absl::Status status = differential::onRanks(3, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
@@ -118,7 +118,7 @@ TEST(Variables, StreamsEndWithTheErrorOfOne) {
 
 /// Each element of a variable is some rank's, and of one rank alone where it is divided.
 TEST(Variables, EveryRankKnowsWhoseTheyAre) {
-  for (const char *zero : {"stage=3", "stage=3,strategy=tensor", "stage=3,strategy=whole"})
+  for (const char *zero : {"stage=3,one-copy=no", "stage=3,strategy=tensor", "stage=3,strategy=whole"})
     EXPECT_TRUE(differential::onRanks(3, "", [&](runtime::Device &device, runtime::Communicator &ranks) {
                   return withSession(model(3, false), zero, device, ranks, [&](Session &session, auto &, auto &) {
                     std::map<std::string, int64_t> elements;

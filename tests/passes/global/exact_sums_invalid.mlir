@@ -164,7 +164,7 @@ sbp.variable @v : tensor<4x32768xf32, #sbp.nd<#p, [S(1)]>>
 sbp.variable @w : tensor<32768xf32>
 func.func @train(%x: tensor<16384x4xf32, #S>) {
   %v = sbp.read @v : tensor<4x32768xf32>
-  // expected-error @below {{'nn.matmul' op has an operand that is B along axis "dp"}}
+  // expected-error @below {{'nn.matmul' op has an operand that is S(1) along axis "dp"}}
   %y = nn.matmul %x, %v : (tensor<16384x4xf32, #S>, tensor<4x32768xf32>) -> tensor<16384x32768xf32>
   %g = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<16384x32768xf32>) -> tensor<32768xf32>
   %scope = sbp.scope "update" of @w

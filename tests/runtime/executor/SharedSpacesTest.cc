@@ -82,7 +82,8 @@ struct Found {
 };
 
 /// Runs the step five times on all ranks, of which one is late, and compares what they read.
-std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool sharesMemory, int64_t joinless = -1) {
+std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool sharesMemory, int64_t joinless = -1,
+                              bool needsOneCopy = false) {
   std::vector<Found> found(kRanks);
   auto transports = createThreadTransports(kRanks, sharesMemory);
   if (joinless >= 0)
@@ -97,9 +98,9 @@ std::vector<Found> runOnRanks(const std::vector<std::string> &plans, bool shares
     options.timeout = absl::Seconds(20);
     auto communicator = createHostCommunicator(std::move(transports[rank]), options);
     auto device = createHostDevice({});
-    auto executor = Executor::bind(*module, *device, *communicator);
-    if (!executor.ok())
-      return executor.status();
+    auto executor = Executor::bind(*module, *device, *communicator, nullptr, needsOneCopy);
+    if (!executor.ok() || !*executor)
+      return executor.ok() ? absl::NotFoundError("no one copy") : executor.status();
     found[rank].sharedBytes = (*executor)->sharedBytes();
     found[rank].whyNotShared = (*executor)->whyNotShared();
     found[rank].place = (*executor)->space("shared_dp").data;
@@ -156,6 +157,18 @@ TEST(SharedSpaces, RanksOfWhichOneCannotHaveOneEach) {
     EXPECT_EQ(rank.sharedBytes, 0);
     EXPECT_EQ(rank.whyNotShared, "sharing space @shared_dp: rank 2 has no part in it: no room");
   }
+}
+
+// Unless a copy each is too much: then nobody gets so far as to allocate one. Where no memory is in common, and where
+// one copy can be had, that changes nothing.
+TEST(SharedSpaces, OneCopyMayBeNeeded) {
+  for (const Found &rank : runOnRanks(plansOfAll(), /*sharesMemory=*/true, /*joinless=*/2, /*needsOneCopy=*/true))
+    EXPECT_EQ(rank.error, "no one copy");
+  for (bool sharesMemory : {false, true})
+    for (const Found &rank : runOnRanks(plansOfAll(), sharesMemory, /*joinless=*/-1, /*needsOneCopy=*/true)) {
+      EXPECT_EQ(rank.error, "");
+      EXPECT_EQ(rank.sharedBytes > 0, sharesMemory);
+    }
 }
 
 // Each rank for itself is right, but they meet elsewhere: rank 1 reads until behind the collective in which the others

@@ -97,10 +97,16 @@ TEST(SolverWalkTest, WhatIsBoxedOnceIsThere) {
     Graph graph({4});
     const int weights = graph.given({8, 8}, {s1}), y = graph.given({16, 8}, {s1}),
               gradient = graph.given({16, 8}, {s0});
+    const int fenced = graph.sameAs(gradient);
     graph.problem.tensors[weights].keepsSplits = true;
     if (isFirst)
       graph.matmul(gradient, weights);
     graph.matmul(graph.transpose(y), gradient);
+    EXPECT_EQ(walk(graph.problem).assignment.ops.back().row.operands[1], (isFirst ? NdSbp{b} : NdSbp{s0}));
+    // Another tensor; the same, as far as elements go.
+    graph.matmul(graph.transpose(y), fenced);
+    EXPECT_EQ(walk(graph.problem).assignment.ops.back().row.operands[1], (NdSbp{s0}));
+    graph.problem.tensors[fenced].sameElements = gradient;
     EXPECT_EQ(walk(graph.problem).assignment.ops.back().row.operands[1], (isFirst ? NdSbp{b} : NdSbp{s0}));
   }
 }
