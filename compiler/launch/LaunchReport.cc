@@ -173,7 +173,8 @@ ProcessMemory processMemory() {
   }
   const runtime::ViewedMemory viewed = runtime::viewedMemory();
   memory.residentBytes = std::max<int64_t>(0, memory.residentBytes - viewed.read.bytes - viewed.shared.bytes);
-  memory.highWaterBytes = std::max<int64_t>(0, memory.highWaterBytes - viewed.read.most - viewed.shared.most);
+  // What was mapped later than the peak is taken off, too: it is no less than what is there now.
+  memory.highWaterBytes = std::max(memory.residentBytes, memory.highWaterBytes - viewed.read.most - viewed.shared.most);
   return memory;
 }
 

@@ -22,8 +22,8 @@ std::string communicationText(const CommunicationReport &communication);
 /// the most of all. Every rank calls it, and rank 0 prints its own.
 absl::Status printReport(const Session &session, runtime::Communicator &ranks);
 
-/// What ranks have had mapped of each other at most since printReport, which the system counts as memory of both. Every
-/// rank calls it, at the end (Launch::atEnd); rank 0 prints.
+/// What ranks have had mapped of each other at most since printReport, and of others' blocks in memory that they share:
+/// the system counts it as memory of each. Every rank calls it, at the end (Launch::atEnd); rank 0 prints.
 absl::Status printViewedMemory(runtime::Communicator &ranks);
 
 /// Memory of this process that is resident, now and at most so far, without what it has mapped of other ranks. 0 where

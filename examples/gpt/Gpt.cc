@@ -331,13 +331,7 @@ absl::Status run(GptFlags &flags, Launch &launch) {
   return train(flags, launch, *data, *std::move(held));
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  GptFlags gpt;
-  gpt.training.steps = 1500;
-  gpt.training.zero = {};
-  Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
+void addDataFlags(Flags &flags, GptFlags &gpt) {
   flags.addString("text", &gpt.text, "FILE", "what to train on, each byte a token");
   flags.addString("tokens", &gpt.tokens, "FILE", "or numbers of tokens, one after the other, the least byte first");
   flags.addInteger("token-bytes", &gpt.tokenBytes, 1, 4, "of a token of --tokens: 1, 2 or 4");
@@ -349,6 +343,9 @@ int main(int argc, char **argv) {
   flags.addChoice("order", &gpt.order, {"random", "sequential"},
                   "of windows: at random places, or one behind the other, again and again; the last step of each "
                   "round has what is left");
+}
+
+void addModelFlags(Flags &flags, GptFlags &gpt) {
   flags.addInteger("vocabulary", &gpt.sizes.vocabulary, 256, 10'000'000, "tokens that are told apart; a byte is one");
   flags.addInteger("context", &gpt.sizes.context, 1, 100'000, "bytes in a window");
   flags.addInteger("layers", &gpt.sizes.layers, 1, 10'000, "blocks");
@@ -365,7 +362,10 @@ int main(int argc, char **argv) {
                    "none");
   flags.addString("freeze", &gpt.frozenText, "PATTERN,...",
                   "variables that are not trained, by names in which * is any text: wte.weight,h0.*");
-  flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "share of what flows that is left out while training");
+  flags.addNumber("dropout", &gpt.sizes.dropout, 0, 0.99, "probability that an element is left out while training");
+}
+
+void addOptimizerFlags(Flags &flags, GptFlags &gpt) {
   flags.addNumber("lr", &gpt.lr, 0, 1e6, "learning rate");
   flags.addNumber("weight-decay", &gpt.weightDecay, 0, 1e6, "of an optimizer that has one; adamw without it: 0.01");
   flags.addString("optimizer", &gpt.optimizerText, "NAME,NUMBER=X,...",
@@ -387,6 +387,18 @@ int main(int argc, char **argv) {
       "loss-scale", &gpt.lossScaleText, "initial=X,NUMBER=X,...",
       "what the loss is multiplied by for backward, as compute-type=f16 needs it: initial=65536, and growth, "
       "backoff and interval");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  GptFlags gpt;
+  gpt.training.steps = 1500;
+  gpt.training.zero = {};
+  Flags flags("gpt", "--text=FILE [flags]\nTrains a GPT-2-shaped model on the bytes of a file, and writes a sample.");
+  addDataFlags(flags, gpt);
+  addModelFlags(flags, gpt);
+  addOptimizerFlags(flags, gpt);
   flags.addInteger("sample", &gpt.sample.bytes, 0, 1'000'000, "bytes to write after training");
   flags.addString("prompt", &gpt.prompt, "TEXT", "what the sample goes on from; without it, the middle of the text");
   flags.addNumber("temperature", &gpt.sample.temperature, 0, 100, "0: the likeliest byte always; 1: as learned");
