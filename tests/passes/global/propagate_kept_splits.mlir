@@ -46,3 +46,24 @@ func.func @table_that_is_multiplied_too(%ids: tensor<4096xi64, #S0>) -> tensor<4
   %1 = nn.matmul %0, %table {transpose_b} : (tensor<4096x8xf32>, tensor<64x8xf32>) -> tensor<4096x64xf32>
   return %1 : tensor<4096x64xf32>
 }
+
+// -----
+
+// What is made again for backward has the elements of what forward made: it is used as that would be, gathered, and not
+// as it would be cheapest for a tensor of its own.
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+sbp.variable @w : tensor<8x8xf32, #S1>
+// CHECK-LABEL: func.func @made_again
+// CHECK: nn.matmul {{.*}} {transpose_a} : (tensor<4096x8xf32, #B>, tensor<4096x8xf32, #S1_>) -> tensor<8x8xf32, #S1_>
+func.func @made_again(%x: tensor<4096x8xf32, #S0>, %g: tensor<4096x8xf32, #S1>) -> (tensor<4096x8xf32>, tensor<8x8xf32>) {
+  %w = sbp.read @w : tensor<8x8xf32>
+  %0 = nn.relu %x : (tensor<4096x8xf32, #S0>) -> tensor<4096x8xf32>
+  %1 = nn.matmul %0, %w : (tensor<4096x8xf32>, tensor<8x8xf32>) -> tensor<4096x8xf32>
+  %scope = sbp.scope "backward" group "w"
+  %2 = sbp.fence %x in %scope : tensor<4096x8xf32, #S0>
+  %3 = nn.relu %2 : (tensor<4096x8xf32, #S0>) -> tensor<4096x8xf32>
+  %4 = nn.matmul %3, %g {transpose_a} : (tensor<4096x8xf32>, tensor<4096x8xf32, #S1>) -> tensor<8x8xf32>
+  return %1, %4 : tensor<4096x8xf32>, tensor<8x8xf32>
+}
