@@ -228,7 +228,7 @@ def ZeroStoragePass : Pass<"sbp-zero-storage", "mlir::ModuleOp"> {
 def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
   let summary = "Decides the signature of every tensor, and boxes where two differ";
   let description = [{
-    In the order of the ops, each gets the legal signature for which the fewest bytes move; among equals, the one that
+    Ops that nobody uses are erased first. In the order of the ops, each then gets the legal signature for which the fewest bytes move; among equals, the one that
     changes fewest operands, then the one that splits its result. With `look-ahead` signatures are chosen for the least sum of
     bytes over the function (dialects/sbp/algebra/Solver.h), where no rank computes more. Bytes are not all: what is moved
     between layers is waited for, while gradients are reduced beside backward. So it is not what `enable-zero` does. Signatures that the user wrote stay. What is made from

@@ -14,6 +14,8 @@
 #include "passes/global/Passes.h"
 #include "passes/global/SignatureProblem.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+
 using namespace mlir;
 using namespace splitcast;
 
@@ -360,6 +362,9 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
         function.emitOpError() << "must have a body of one block";
         return signalPassFailure();
       }
+      // What nobody uses is not computed, and has no say in where the rest is: it would have things boxed for others.
+      IRRewriter rewriter(&getContext());
+      (void)runRegionDCE(rewriter, function->getRegions());
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))
         return signalPassFailure();
     }

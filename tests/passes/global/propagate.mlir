@@ -124,3 +124,18 @@ func.func @two_axes(%x: tensor<8x4xf32, #SB>, %up: tensor<4x6xf32, #BS1>, %down:
   %3 = nn.gelu %2 : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %3 : tensor<8x4xf32>
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#S1 = #sbp.nd<#p, [S(1)]>
+// What nobody uses is gone: else the first product would gather %x, and the second take it whole.
+// CHECK-LABEL: func.func @nobody_uses_it
+// CHECK-NEXT: %[[G:.*]] = sbp.boxing %arg1 : tensor<64x8xf32, #S1_> -> tensor<64x8xf32, #S0_>
+// CHECK-NEXT: nn.matmul %arg0, %[[G]] {transpose_a} : {{.*}} -> tensor<8x8xf32, #P>
+func.func @nobody_uses_it(%x: tensor<64x8xf32, #S0>, %g: tensor<64x8xf32, #S1>, %b: tensor<8x9999xf32, #S1>) -> tensor<8x8xf32> {
+  %dead = nn.matmul %x, %b : (tensor<64x8xf32, #S0>, tensor<8x9999xf32, #S1>) -> tensor<64x9999xf32>
+  %0 = nn.matmul %x, %g {transpose_a} : (tensor<64x8xf32, #S0>, tensor<64x8xf32, #S1>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}

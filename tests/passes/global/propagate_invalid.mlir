@@ -18,10 +18,10 @@ module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 // -----
 
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
-  func.func @unknown(%x: tensor<4xf32>) {
+  func.func @unknown(%x: tensor<4xf32>) -> tensor<?xf32> {
     // expected-error @below {{'tensor.cast' op does not say which signatures it may have (ShardingOpInterface), or belongs to a pass that has not run}}
     %0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
-    return
+    return %0 : tensor<?xf32>
   }
 }
 
