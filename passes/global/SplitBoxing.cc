@@ -5,10 +5,8 @@
 // to the bucket, and keeps its `bucket`, when no axis but for additions still changes the piece after it.
 //
 //   before   %0 = sbp.boxing %g : [P, P] -> [S(@l), B]                       on [dp = 2, tp = 2]
-//   after    %0 = sbp.boxing %g : [P, P] -> [P, S(0)]                        reduce-scatter along tp
-//            %1 = sbp.boxing %0 : [P, S(0)] -> [B, S(0)]                     all-reduce along dp
-//            %2 = sbp.boxing %1 : [B, S(0)] -> [B, B]                        all-gather along tp
-//            %3 = sbp.boxing %2 : [B, B] -> [S(@l), B]                       a slice into the bucket
+//   after    %0 = sbp.boxing %g : [P, P] -> [P, B]                           all-reduce along tp
+//            %1 = sbp.boxing %0 : [P, B] -> [S(@l), B]                       reduce-scatter along dp, into the bucket
 #include "passes/global/SplitBoxing.h"
 
 using namespace mlir;
@@ -37,7 +35,8 @@ public:
       else if (isOfOne(axis) && last[axis].isSplit())
         set(axis, sbp::Sbp::broadcast());
     for (; next < steps.size(); ++next)
-      set(steps[next].axis, steps[next].to[steps[next].axis]);
+      if (steps[next].toLast < 0) // else no signature says it: that is where the next step begins
+        set(steps[next].axes(), steps[next].to);
     for (size_t axis = 0; axis < to.size(); ++axis)
       set(axis, to[axis]);
   }
@@ -48,9 +47,17 @@ private:
   bool isOfOne(size_t axis) const { return placement.axes[axis].size == 1; }
 
   void set(size_t axis, const sbp::Sbp &entry) {
-    if (last[axis] == entry)
+    sbp::NdSbp to = last;
+    to[axis] = entry;
+    set({static_cast<int64_t>(axis)}, to);
+  }
+
+  void set(const std::vector<int64_t> &axes, const sbp::NdSbp &to) {
+    const sbp::NdSbp before = last;
+    for (int64_t axis : axes)
+      last[axis] = to[axis];
+    if (last == before)
       return;
-    last[axis] = entry;
     states.push_back(sbp::withoutIdleUnits(shape, last, placement)); // a unit may be idle on the way
   }
 

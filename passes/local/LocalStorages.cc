@@ -14,11 +14,12 @@ using namespace mlir;
 
 namespace splitcast {
 
-AxisGroup RankView::group(int64_t axis) const {
+AxisGroup RankView::group(ArrayRef<int64_t> axes) const {
   AxisGroup result;
-  result.axis = placement.axes[axis].name;
-  result.positions = placement.groupAlong(axis, position);
-  result.index = coordinates[axis];
+  for (int64_t axis : axes)
+    result.axis += (result.axis.empty() ? "" : "_") + placement.axes[axis].name;
+  result.positions = placement.groupAlong(axes.vec(), position);
+  result.index = llvm::find(result.positions, position) - result.positions.begin();
   for (int64_t member : result.positions)
     result.ranks.push_back(placement.ranks.empty() ? member : placement.ranks[member]);
   return result;

@@ -14,7 +14,8 @@ struct RankView {
   int64_t position = 0;
   std::vector<int64_t> coordinates;
 
-  AxisGroup group(int64_t axis) const;
+  /// The ranks that differ only along these axes, which ascend.
+  AxisGroup group(llvm::ArrayRef<int64_t> axes) const;
 };
 
 /// The part of a slot, a tensor of this shape and signature, that lies in the rank's chunk of the bucket.

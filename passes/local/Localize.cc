@@ -212,7 +212,7 @@ private:
     Value piece = values.lookup(op.getInput());
     bool isStored = isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindCasts(op.getInput()).getDefiningOp());
     for (const sbp::BoxingStep &step : sbp::planBoxing(shape, from, to, rank.placement)) {
-      AxisGroup group = rank.group(step.axis);
+      AxisGroup group = rank.group(step.axes());
       CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored);
       piece = localizeStep(build, piece, step, shape, rank.placement, group);
       isStored = false; // but a part of it, or with something else

@@ -12,10 +12,14 @@
 //            %1 = ccl.all_to_all %0 blocks [6, 4] received [6, 6]
 //            %2 = nn.concat (view %1 at 0), (view %1 at 6) {dim = 0}
 //
+// An exchange along several axes is one all-to-all, too: of boxes, what two ranks have in common of what one has and
+// the other wants. Boxes that a rank gets are joined one dimension after the other, as they tile what it wants.
+//
 // On more than kMostSinglePieces ranks the pieces of one extent are cut or joined together, by a transposition, so
 // that the number of ops does not grow with the number of ranks.
 #include "passes/local/LocalizeBoxing.h"
 
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -288,6 +292,124 @@ Value scatter(CollectiveBuilder &build, Value input, const StepShapes &shapes, i
   return build.view(block, 0, shapes.after(shapes.group.index));
 }
 
+/// What ranks give each other in an exchange along several axes.
+class BoxesExchanged {
+public:
+  BoxesExchanged(const sbp::BoxingStep &step, const sbp::Shape &shape, const sbp::Placement &placement,
+                 const AxisGroup &group)
+      : own(group.index) {
+    for (int64_t position : group.positions) {
+      const std::vector<int64_t> at = placement.coordinates(position);
+      before.push_back(sbp::localBox(shape, step.from, placement, at, step.fromLast));
+      after.push_back(sbp::localBox(shape, step.to, placement, at, step.toLast));
+      std::vector<int64_t> copy;
+      for (int64_t axis : step.axes())
+        copy.push_back(step.from[axis].isBroadcast() ? at[axis] : 0);
+      copies.push_back(std::move(copy));
+    }
+  }
+
+  /// Of the whole tensor, what goes to rank r of the group and what comes from there.
+  sbp::Box sent(int64_t r) const { return given(own, r); }
+  sbp::Box received(int64_t r) const { return given(r, own); }
+  const sbp::Box &ownBefore() const { return before[own]; }
+  const sbp::Box &ownAfter() const { return after[own]; }
+  int64_t numRanks() const { return before.size(); }
+
+private:
+  /// Where several have the same, each gives to those that have its coordinates along these axes.
+  sbp::Box given(int64_t from, int64_t to) const {
+    sbp::Box box;
+    for (auto [held, wanted] : llvm::zip(before[from], after[to]))
+      box.push_back(copies[from] == copies[to] ? sbp::overlap(held, wanted) : sbp::Interval());
+    return box;
+  }
+
+  int64_t own;
+  std::vector<sbp::Box> before, after;
+  std::vector<std::vector<int64_t>> copies; ///< by rank, coordinates along the axes that were B
+};
+
+sbp::Shape shapeOf(const sbp::Box &box) {
+  sbp::Shape shape;
+  for (const sbp::Interval &interval : box)
+    shape.push_back(interval.count);
+  return shape;
+}
+
+/// A box of the whole tensor that lies, row by row, from an element of a flat tensor on; or, joined of such, a value.
+struct PlacedBox {
+  sbp::Box box;
+  int64_t offset = 0;
+  Value joined = {};
+};
+
+Value valueOf(CollectiveBuilder &build, Value flat, const PlacedBox &placed) {
+  return placed.joined ? placed.joined : build.view(flat, placed.offset, shapeOf(placed.box));
+}
+
+/// Joins boxes along `dim`, in which they follow one another and in all others are alike.
+PlacedBox joinAlong(CollectiveBuilder &build, Value flat, size_t dim, ArrayRef<PlacedBox> parts) {
+  PlacedBox whole = parts.front();
+  bool liesSo = isLeading(shapeOf(whole.box), dim) && !whole.joined;
+  int64_t end = whole.offset + sbp::numElements(shapeOf(whole.box));
+  for (const PlacedBox &part : parts.drop_front()) {
+    liesSo &= !part.joined && part.offset == end;
+    end += sbp::numElements(shapeOf(part.box));
+    whole.box[dim].count += part.box[dim].count;
+  }
+  if (parts.size() == 1 || liesSo)
+    return whole;
+  SmallVector<Value> values;
+  for (const PlacedBox &part : parts)
+    values.push_back(valueOf(build, flat, part));
+  whole.joined = build.concat(values, dim);
+  return whole;
+}
+
+/// Joins boxes that tile one: those that differ only in the last dimension first.
+PlacedBox joinBoxes(CollectiveBuilder &build, Value flat, size_t dim, ArrayRef<PlacedBox> boxes) {
+  if (dim == boxes.front().box.size())
+    return boxes.front();
+  std::map<int64_t, SmallVector<PlacedBox>> slabs; // by where they begin
+  for (const PlacedBox &placed : boxes)
+    slabs[placed.box[dim].begin].push_back(placed);
+  SmallVector<PlacedBox> joined;
+  for (const auto &[begin, slab] : slabs)
+    joined.push_back(joinBoxes(build, flat, dim + 1, slab));
+  return joinAlong(build, flat, dim, joined);
+}
+
+Value sliceBox(CollectiveBuilder &build, Value input, const sbp::Box &box, const sbp::Box &within) {
+  for (size_t dim = 0; dim < box.size(); ++dim)
+    if (box[dim].count != within[dim].count)
+      input = build.slice(input, dim, {box[dim].begin - within[dim].begin, box[dim].count});
+  return input;
+}
+
+Value exchangeBoxes(CollectiveBuilder &build, Value input, const BoxesExchanged &boxes) {
+  std::vector<int64_t> sent, received;
+  SmallVector<Value> pieces;
+  SmallVector<PlacedBox> arrived;
+  int64_t offset = 0;
+  for (int64_t r = 0; r < boxes.numRanks(); ++r) {
+    const sbp::Box to = boxes.sent(r), from = boxes.received(r);
+    sent.push_back(sbp::numElements(shapeOf(to)));
+    received.push_back(sbp::numElements(shapeOf(from)));
+    if (sent.back() > 0)
+      pieces.push_back(sliceBox(build, input, to, boxes.ownBefore()));
+    if (received.back() > 0)
+      arrived.push_back({from, offset});
+    offset += received.back();
+  }
+  Value packed = pieces.empty()       ? build.view(input, 0, {0})
+                 : pieces.size() == 1 ? build.view(pieces.front(), 0, {typeOf(pieces.front()).getNumElements()})
+                                      : build.packTight(pieces);
+  Value flat = build.allToAll(packed, sent, received);
+  return arrived.empty() ? build.view(flat, 0, shapeOf(boxes.ownAfter()))
+                         : valueOf(build, flat, joinBoxes(build, flat, 0, arrived));
+}
+
 Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, int64_t fromDim, int64_t toDim) {
   const int64_t own = shapes.group.index;
   const sbp::Shape after = shapes.after(own);
@@ -307,6 +429,8 @@ Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, 
 
 Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
                    const sbp::Placement &placement, const AxisGroup &group) {
+  if (!step.further.empty())
+    return exchangeBoxes(build, input, BoxesExchanged(step, shape, placement, group));
   StepShapes shapes(step, shape, placement, group);
   int64_t fromDim = step.from[step.axis].dim, toDim = step.to[step.axis].dim;
   switch (step.collective) {

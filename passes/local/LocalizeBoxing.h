@@ -7,9 +7,9 @@
 
 namespace splitcast {
 
-/// The ranks that communicate along one axis, and this rank's place among them.
+/// The ranks that communicate along an axis, or along several at once, and this rank's place among them.
 struct AxisGroup {
-  std::string axis;
+  std::string axis;               ///< "dp"; of several "dp_tp"
   std::vector<int64_t> positions; ///< in the placement
   std::vector<int64_t> ranks;
   int64_t index = 0;

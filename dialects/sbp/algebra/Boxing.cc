@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <queue>
-#include <set>
 #include <tuple>
 
 namespace splitcast::sbp {
@@ -23,6 +21,12 @@ const char *toString(Collective collective) {
     return "all-to-all";
   }
   return "";
+}
+
+std::vector<int64_t> BoxingStep::axes() const {
+  std::vector<int64_t> all = {axis};
+  all.insert(all.end(), further.begin(), further.end());
+  return all;
 }
 
 std::optional<Collective> singleStep(const Sbp &from, const Sbp &to) {
@@ -79,6 +83,41 @@ bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
   return false;
 }
 
+/// The axes along which what changes between two states has to be exchanged: those whose entries differ, and others
+/// whose pieces are then other ones, since an earlier axis cuts the dimension otherwise.
+std::vector<int64_t> axesOfExchange(const NdSbp &from, const NdSbp &to) {
+  std::vector<int64_t> axes;
+  for (size_t axis = 0; axis < from.size(); ++axis) {
+    bool changes = from[axis] != to[axis];
+    for (size_t earlier = 0; earlier < axis && !changes; ++earlier)
+      changes = from[earlier] != to[earlier] &&
+                (from[axis].splitsSameDimAs(from[earlier]) || from[axis].splitsSameDimAs(to[earlier]));
+    if (changes)
+      axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// Whether gathers and slices alone, axis by axis, do what an exchange between two states would: such collectives are
+/// dearer to no one, and better known to transports.
+bool isStraight(const NdSbp &from, const NdSbp &to) {
+  NdSbp state = from;
+  auto move = [&](size_t axis) {
+    const std::optional<Collective> step = singleStep(state[axis], to[axis]);
+    if (!step || !mayChange(state, axis, to[axis]))
+      return false;
+    state[axis] = to[axis];
+    return *step == Collective::AllGather || *step == Collective::Slice;
+  };
+  for (size_t axis = from.size(); axis-- > 0;)
+    if (to[axis].isBroadcast() && state[axis] != to[axis] && !move(axis))
+      return false;
+  for (size_t axis = 0; axis < from.size(); ++axis)
+    if (state[axis] != to[axis] && !move(axis))
+      return false;
+  return true;
+}
+
 /// A slot has room for the piece that the other axes leave in the end, and for no larger one.
 bool othersAreAt(const NdSbp &state, size_t axis, const NdSbp &to) {
   for (size_t other = 0; other < state.size(); ++other)
@@ -124,7 +163,8 @@ private:
   /// Per axis the number of its entry. Of plans with equal costs that through the smaller keys is found, so that the
   /// order of the entries decides.
   using Key = std::vector<int>;
-  /// Of plans with equal volumes the shortest is found.
+  /// Of plans with equal costs the shortest is found, where an exchange counts as the three steps that it may stand
+  /// for, which transports do better.
   struct Cost {
     int64_t elements = 0, steps = 0;
     bool operator<(const Cost &other) const {
@@ -134,7 +174,7 @@ private:
   struct Reached {
     Cost cost;
     Key before;
-    BoxingStep step;
+    std::vector<BoxingStep> steps; ///< from there to here
   };
 
   /// The entries an axis may pass through, in the order of their texts. Where a dimension is split by a unit or to ends
@@ -170,44 +210,119 @@ private:
 
   void visit(const Key &key, const NdSbp &state) {
     for (size_t axis = 0; axis < state.size(); ++axis)
-      for (size_t number = 0; number < entries[axis].size(); ++number) {
-        const Sbp &entry = entries[axis][number];
-        std::optional<Collective> collective = singleStep(state[axis], entry);
-        if (!collective || !mayChange(state, axis, entry) || mustWait(state, axis, goal) ||
-            (entry.isFlat() && !othersAreAt(state, axis, goal)))
-          continue;
-        if (entry.unit > 1 && !grainBefore(axis, entry.dim, shape, state, placement).canSplitBy(entry.unit))
-          continue; // once the other axes have changed
-        if (!entry.ends.empty() && isSplitElsewhere(state, axis, entry))
-          continue;
-        Key next = key;
-        next[axis] = number;
-        BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
-        step.to[axis] = entry;
-        reach(key, std::move(next), std::move(step));
-      }
+      for (size_t number = 0; number < entries[axis].size(); ++number)
+        visitAlong(key, state, axis, number);
+    visitExchanges(key, state);
   }
 
-  void reach(const Key &key, Key next, BoxingStep step) {
-    Cost cost = best[key].cost;
-    ++cost.steps;
-    auto known = best.find(next);
-    if (known != best.end() && !(cost < known->second.cost))
+  void visitAlong(const Key &key, const NdSbp &state, size_t axis, size_t number) {
+    const Sbp &entry = entries[axis][number];
+    std::optional<Collective> collective = singleStep(state[axis], entry);
+    if (!collective || mustWait(state, axis, goal) || (entry.isFlat() && !othersAreAt(state, axis, goal)) ||
+        (*collective == Collective::AllReduce && goal[axis].isSplit())) // never whole to be cut
       return;
-    cost.elements += stepVolume(step, shape, /*elementBytes=*/1, placement);
-    if (known != best.end() && !(cost < known->second.cost))
+    BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
+    step.to[axis] = entry;
+    if (!mayBe(step.to, axis))
+      return;
+    if (mayChange(state, axis, entry))
+      return reach(key, {std::move(step)});
+    if (*collective == Collective::ReduceScatter && !hasFlat(step.to) && areAllFit(step.to))
+      visitScatterBelow(key, std::move(step));
+  }
+
+  /// A sum whose pieces later axes cut further: each rank sums its part of what these have now, and what is then of the
+  /// one axis within the others is exchanged for what is of the others within the one.
+  void visitScatterBelow(const Key &key, BoxingStep scatter) {
+    const NdSbp to = scatter.to;
+    BoxingStep exchange{0, Collective::AllToAll, to, to};
+    NdSbp before = to;
+    before[scatter.axis] = Sbp::broadcast();
+    setAxes(exchange, axesOfExchange(before, to));
+    scatter.to[scatter.axis] = Sbp::split(to[scatter.axis].dim);
+    exchange.from = scatter.to;
+    scatter.toLast = exchange.fromLast = scatter.axis;
+    reach(key, {std::move(scatter), std::move(exchange)});
+  }
+
+  /// To signatures in which some axes have their last entries.
+  void visitExchanges(const Key &key, const NdSbp &state) {
+    std::vector<size_t> open;
+    for (size_t axis = 0; axis < state.size(); ++axis)
+      if (state[axis] != goal[axis] && !state[axis].isPartial())
+        open.push_back(axis);
+    if (open.empty() || hasFlat(state) || open.size() > kMostAxesAtOnce)
+      return;
+    for (unsigned chosen = 1; chosen < 1u << open.size(); ++chosen) {
+      NdSbp next = state;
+      for (size_t i = 0; i < open.size(); ++i)
+        if (chosen >> i & 1)
+          next[open[i]] = goal[open[i]];
+      if (hasFlat(next) || isStraight(state, next) || !areAllFit(next))
+        continue;
+      BoxingStep step{0, Collective::AllToAll, state, next};
+      setAxes(step, axesOfExchange(state, next));
+      if (step.further.empty()) // the table has that
+        continue;
+      reach(key, {std::move(step)});
+    }
+  }
+
+  static void setAxes(BoxingStep &step, const std::vector<int64_t> &axes) {
+    step.axis = axes.front();
+    step.further.assign(axes.begin() + 1, axes.end());
+  }
+
+  static bool hasFlat(const NdSbp &state) {
+    return std::any_of(state.begin(), state.end(), [](const Sbp &entry) { return entry.isFlat(); });
+  }
+
+  /// Whether an axis may have its entry beside the others: its unit fits what they leave, and no other axis splits the
+  /// dimension that ends are of.
+  bool mayBe(const NdSbp &state, size_t axis) const {
+    const Sbp &entry = state[axis];
+    if (entry.unit > 1 && !grainBefore(axis, entry.dim, shape, state, placement).canSplitBy(entry.unit))
+      return false; // once the other axes have changed
+    return entry.ends.empty() || !isSplitElsewhere(state, axis, entry);
+  }
+
+  bool areAllFit(const NdSbp &state) const {
+    for (size_t axis = 0; axis < state.size(); ++axis)
+      if (state[axis].isSplit() && !mayBe(state, axis))
+        return false;
+    return true;
+  }
+
+  void reach(const Key &key, std::vector<BoxingStep> steps) {
+    Cost cost = best[key].cost;
+    for (const BoxingStep &step : steps) {
+      cost.steps += step.further.empty() ? 1 : kStepsOfExchange;
+      cost.elements += step.collective == Collective::Slice ? 0 : kElementsPerCall;
+    }
+    Key next = keyOf(steps.back().to);
+    auto known = best.find(next);
+    auto isKnown = [&] { return known != best.end() && !(cost < known->second.cost); };
+    for (const BoxingStep &step : steps) {
+      if (isKnown())
+        return;
+      cost.elements += stepVolume(step, shape, /*elementBytes=*/1, placement);
+    }
+    if (isKnown())
       return;
     queue.push({cost, next});
-    best[std::move(next)] = {cost, key, std::move(step)};
+    best[std::move(next)] = {cost, key, std::move(steps)};
   }
 
   std::vector<BoxingStep> stepsTo(const Key &key) const {
     std::vector<BoxingStep> steps;
     for (const Reached *at = &best.at(key); !at->before.empty(); at = &best.at(at->before))
-      steps.push_back(at->step);
-    std::reverse(steps.begin(), steps.end());
+      steps.insert(steps.begin(), at->steps.begin(), at->steps.end());
     return steps;
   }
+
+  static constexpr int64_t kStepsOfExchange = 3;
+  /// Along more axes than anybody's mesh has nothing is exchanged at once: there would be too many subsets.
+  static constexpr size_t kMostAxesAtOnce = 8;
 
   const Shape &shape;
   const NdSbp &goal;
@@ -251,8 +366,13 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
   for (size_t axis : axes)
     mesh.axes.push_back(placement.axes[axis]);
   std::vector<BoxingStep> steps = PlanSearch(shape, searchedStart, searchedGoal, mesh).run();
+  auto numberOf = [&](int64_t axis) { return axis < 0 ? axis : static_cast<int64_t>(axes[axis]); };
   for (BoxingStep &step : steps) {
-    step.axis = axes[step.axis];
+    step.axis = numberOf(step.axis);
+    step.fromLast = numberOf(step.fromLast);
+    step.toLast = numberOf(step.toLast);
+    for (int64_t &axis : step.further)
+      axis = numberOf(axis);
     for (NdSbp *sbp : {&step.from, &step.to}) {
       NdSbp whole = start;
       for (size_t i = 0; i < axes.size(); ++i)
@@ -261,135 +381,6 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
     }
   }
   return steps;
-}
-
-namespace {
-
-/// Elements of an all-to-all that the rank keeps.
-int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
-                     const std::vector<int64_t> &at) {
-  std::vector<Interval> before = localBox(shape, step.from, placement, at);
-  std::vector<Interval> after = localBox(shape, step.to, placement, at);
-  int64_t kept = 1;
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    kept *= overlap(before[dim], after[dim]).count;
-  return kept;
-}
-
-/// Elements that the rank at `at` sends.
-int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
-                     const std::vector<int64_t> &at) {
-  const int64_t ranks = placement.axes[step.axis].size;
-  auto elementsOf = [&](const NdSbp &sbp) { return numElements(localShape(shape, sbp, placement, at)); };
-  const int64_t before = elementsOf(step.from);
-  switch (step.collective) {
-  case Collective::Slice:
-    return 0;
-  case Collective::AllGather:
-    return before * (ranks - 1);
-  case Collective::AllReduce: { // reduces its piece, and sends that to all others
-    const int64_t own = pieceOf(before, ranks, at[step.axis]).count;
-    return before - own + own * (ranks - 1);
-  }
-  case Collective::ReduceScatter:
-    return before - elementsOf(step.to);
-  case Collective::AllToAll:
-    return before - keptElements(step, shape, placement, at);
-  }
-  return 0;
-}
-
-/// How many of the ranks have the longer of the two pieces that an entry cuts an extent into.
-int64_t numLonger(int64_t extent, const Sbp &entry, int64_t ranks) { return extent / entry.unit % ranks; }
-
-bool hasEnds(const Sbp &entry) { return !entry.ends.empty() || !entry.slot.ends.empty(); }
-
-std::vector<int64_t> allOf(int64_t ranks) {
-  std::vector<int64_t> coordinates(ranks);
-  std::iota(coordinates.begin(), coordinates.end(), 0);
-  return coordinates;
-}
-
-/// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
-/// ones first, unless ends are given; those of a slot are whole chunks, but for the first and the last.
-std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
-  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
-  const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
-  if (hasEnds(from) || hasEnds(to))
-    return allOf(ranks);
-  switch (step.collective) {
-  case Collective::AllGather: { // the longest piece
-    const int64_t chunk = from.isFlat() ? from.slot.total / ranks : 0;
-    const int64_t first = chunk > 0 ? std::min(from.slot.offset / chunk, last) : 0;
-    return {first, std::min(first + 1, last)};
-  }
-  case Collective::ReduceScatter: // all but the shortest piece
-    return {0, last};
-  case Collective::AllToAll: { // where one of the two pieces becomes shorter, too
-    NdSbp whole = step.from;
-    whole[step.axis] = Sbp::broadcast();
-    std::vector<Interval> box = localBox(shape, whole, placement, std::vector<int64_t>(placement.axes.size(), 0));
-    return {0, numLonger(box[from.dim].count, from, ranks), numLonger(box[to.dim].count, to, ranks), last};
-  }
-  default:
-    return {0};
-  }
-}
-
-/// The most elements along a dimension that a rank of the step's axis sends when it is cut otherwise. Between two
-/// coordinates at which neither piece changes its size, the one piece moves past the other: a rank keeps the least of
-/// its own at one of the two. And as the pieces may happen to be equal, a rank with more need not send more.
-int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &placement) {
-  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
-  const int64_t ranks = placement.axes[step.axis].size;
-  NdSbp whole = step.from;
-  whole[step.axis] = Sbp::broadcast();
-  int64_t most = 0;
-  for (int64_t extent : boxExtents(from.dim, shape, whole, placement)) {
-    const int64_t longerBefore = numLonger(extent, from, ranks), longerAfter = numLonger(extent, to, ranks);
-    std::vector<int64_t> turns = {0, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1};
-    if (hasEnds(from) || hasEnds(to))
-      turns = allOf(ranks);
-    for (int64_t coordinate : turns) {
-      if (coordinate < 0)
-        continue;
-      const Interval held = pieceOf(extent, ranks, coordinate, from);
-      most = std::max(most, held.count - overlap(held, pieceOf(extent, ranks, coordinate, to)).count);
-    }
-  }
-  return most;
-}
-
-} // namespace
-
-int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
-  if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
-    return 0;
-  // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
-  // less.
-  std::vector<int64_t> at(placement.axes.size(), 0);
-  for (size_t axis = 0; axis < at.size(); ++axis)
-    if (!step.from[axis].ends.empty())
-      at[axis] = longestPiece(step.from[axis].ends);
-  if (step.from[step.axis].splitsSameDimAs(step.to[step.axis])) {
-    Shape rows = localShape(shape, step.from, placement, at);
-    rows[step.from[step.axis].dim] = mostRecut(step, shape, placement);
-    return numElements(rows) * elementBytes;
-  }
-  int64_t most = 0;
-  for (int64_t coordinate : busiestAlong(step, shape, placement)) {
-    at[step.axis] = coordinate;
-    most = std::max(most, sentElements(step, shape, placement, at));
-  }
-  return most * elementBytes;
-}
-
-int64_t boxingVolume(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
-                     const Placement &placement) {
-  int64_t bytes = 0;
-  for (const BoxingStep &step : planBoxing(shape, from, to, placement))
-    bytes += stepVolume(step, shape, elementBytes, placement);
-  return bytes;
 }
 
 } // namespace splitcast::sbp

@@ -32,10 +32,17 @@ int64_t Placement::positionOf(const std::vector<int64_t> &coordinates) const {
   return position;
 }
 
-std::vector<int64_t> Placement::groupAlong(int64_t axis, int64_t position) const {
+std::vector<int64_t> Placement::groupAlong(const std::vector<int64_t> &along, int64_t position) const {
   std::vector<int64_t> at = coordinates(position), group;
-  for (at[axis] = 0; at[axis] < axes[axis].size; ++at[axis])
+  int64_t members = 1;
+  for (int64_t axis : along)
+    members *= axes[axis].size;
+  for (int64_t member = 0; member < members; ++member) {
+    int64_t rest = member;
+    for (size_t i = along.size(); i-- > 0; rest /= axes[along[i]].size)
+      at[along[i]] = rest % axes[along[i]].size;
     group.push_back(positionOf(at));
+  }
   return group;
 }
 
@@ -185,24 +192,29 @@ SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t i
   return {held.begin - slot.offset, held.begin - chunk.begin, held.count};
 }
 
-std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement,
-                               const std::vector<int64_t> &coordinates) {
-  std::vector<Interval> box;
+Box localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement, const std::vector<int64_t> &coordinates,
+             int64_t last) {
+  Box box;
   for (int64_t extent : shape)
     box.push_back({0, extent});
-  for (size_t axis = 0; axis < sbp.size(); ++axis) {
+  auto cut = [&](int64_t axis) {
     if (!sbp[axis].isSplit())
-      continue;
+      return;
     Interval &interval = box[sbp[axis].dim];
     Interval piece = pieceOf(interval.count, placement.axes[axis].size, coordinates[axis], sbp[axis]);
     interval = {interval.begin + piece.begin, piece.count};
-  }
+  };
+  for (int64_t axis = 0; axis < static_cast<int64_t>(sbp.size()); ++axis)
+    if (axis != last)
+      cut(axis);
+  if (last >= 0)
+    cut(last);
   return box;
 }
 
 namespace {
 
-Shape extents(const std::vector<Interval> &box) {
+Shape extents(const Box &box) {
   Shape shape;
   for (const Interval &interval : box)
     shape.push_back(interval.count);
@@ -218,7 +230,7 @@ int64_t flatAxis(const NdSbp &sbp) {
 }
 
 /// The runs of a box: one per row of it, neighbours joined.
-std::vector<Run> boxRuns(const Shape &shape, const std::vector<Interval> &box) {
+std::vector<Run> boxRuns(const Shape &shape, const Box &box) {
   int64_t elements = numElements(extents(box));
   if (elements == 0)
     return {};
@@ -257,8 +269,8 @@ std::vector<Run> clip(const std::vector<Run> &runs, int64_t begin, int64_t count
 } // namespace
 
 Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placement,
-                 const std::vector<int64_t> &coordinates) {
-  Shape box = extents(localBox(shape, sbp, placement, coordinates));
+                 const std::vector<int64_t> &coordinates, int64_t last) {
+  Shape box = extents(localBox(shape, sbp, placement, coordinates, last));
   int64_t axis = flatAxis(sbp);
   if (axis < 0)
     return box;

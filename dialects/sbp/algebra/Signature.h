@@ -61,8 +61,12 @@ struct Placement {
   /// Coordinates of a position, one per axis.
   std::vector<int64_t> coordinates(int64_t position) const;
   int64_t positionOf(const std::vector<int64_t> &coordinates) const;
-  /// The positions that differ from `position` only along `axis`, ordered by their coordinate there.
-  std::vector<int64_t> groupAlong(int64_t axis, int64_t position) const;
+  /// The positions that differ from `position` only along these axes, which ascend; ordered by their coordinates there,
+  /// those of the first axis first.
+  std::vector<int64_t> groupAlong(const std::vector<int64_t> &axes, int64_t position) const;
+  std::vector<int64_t> groupAlong(int64_t axis, int64_t position) const {
+    return groupAlong(std::vector{axis}, position);
+  }
   /// Index of the axis of that name, or -1.
   int64_t axisIndex(const std::string &name) const;
   bool operator==(const Placement &other) const;
@@ -192,13 +196,15 @@ struct SlotPiece {
 SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index);
 
 /// Shape of what the rank at `coordinates` holds. A flat split gives one dimension: the elements of the variable's own
-/// piece of the bucket (see slotPiece).
+/// piece of the bucket (see slotPiece). `last` as for localBox.
 Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placement,
-                 const std::vector<int64_t> &coordinates);
+                 const std::vector<int64_t> &coordinates, int64_t last = -1);
 
-/// The box (one interval per dimension) that the Split entries leave on the rank; flat splits, B and P leave all.
-std::vector<Interval> localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement,
-                               const std::vector<int64_t> &coordinates);
+/// The box (one interval per dimension) that the Split entries leave on the rank; flat splits, B and P leave all. The
+/// entry of axis `last`, if given, applies after those of all others, as no signature has it but a boxing on its way
+/// (Boxing.h).
+Box localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement, const std::vector<int64_t> &coordinates,
+             int64_t last = -1);
 
 /// The largest number of elements that any rank's box has.
 int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &placement);

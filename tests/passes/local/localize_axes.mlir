@@ -48,6 +48,26 @@ func.func @rows_to_columns(%x: tensor<6x4xf32, #S0B>) -> tensor<6x4xf32, #BS1> {
   return %0 : tensor<6x4xf32, #BS1>
 }
 
+// Addends whose rows tp splits become rows over dp and within these over tp, and are never whole: each rank of tp sums
+// its rows over dp, and (0, 1) and (1, 0) give each other what the nesting has at the other's place.
+// CHECK-LABEL: func.func @scatter_below
+// CHECK: ccl.reduce_scatter "result of nn.reduce_sum" %{{.*}} in #dp blocks 4 : tensor<8xf32>
+// CHECK: ccl.all_to_all "result of nn.reduce_sum" %{{.*}} in #dp_tp blocks [0, 0, 4, 0] received [0, 0, 4, 0]
+func.func @scatter_below(%g: tensor<2x8x2xf32, #sbp.nd<#p, [S(0), S(1)]>>) -> tensor<8x2xf32, #S0S0> {
+  %x = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<2x8x2xf32, #sbp.nd<#p, [S(0), S(1)]>>) -> tensor<8x2xf32, #sbp.nd<#p, [P, S(0)]>>
+  %0 = sbp.boxing %x : tensor<8x2xf32, #sbp.nd<#p, [P, S(0)]>> -> tensor<8x2xf32, #S0S0>
+  return %0 : tensor<8x2xf32, #S0S0>
+}
+
+// Both axes at once: (0, 1) has columns 0 and 1 of rows 4 to 7, and wants all columns of rows 2 and 3.
+// CHECK-LABEL: func.func @exchange
+// CHECK: ccl.all_to_all "argument 0" %{{.*}} in #dp_tp blocks [0, 0, 4, 4] received [4, 0, 4, 0] : tensor<8xf32>
+// CHECK: nn.concat {{.*}} {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
+func.func @exchange(%x: tensor<8x4xf32, #sbp.nd<#p, [S(1), S(0)]>>) -> tensor<8x4xf32, #S0S0> {
+  %0 = sbp.boxing %x : tensor<8x4xf32, #sbp.nd<#p, [S(1), S(0)]>> -> tensor<8x4xf32, #S0S0>
+  return %0 : tensor<8x4xf32, #S0S0>
+}
+
 // -----
 
 // An axis of size 1 costs nothing: S, B and P of it are the same bytes.

@@ -181,11 +181,25 @@ bool ruleAllows(const NdSbp &state, size_t axis, const Sbp &to) {
   return true;
 }
 
-const std::vector<int64_t> &Simulator::held(const NdSbp &sbp, int64_t position) {
-  std::vector<std::vector<int64_t>> &layout = layouts[toString(sbp)];
+namespace {
+
+/// The entries, with that of one axis behind all others.
+template <typename T> std::vector<T> withLast(std::vector<T> entries, int64_t last) {
+  if (last >= 0)
+    std::rotate(entries.begin() + last, entries.begin() + last + 1, entries.end());
+  return entries;
+}
+
+} // namespace
+
+const std::vector<int64_t> &Simulator::held(const NdSbp &sbp, int64_t position, int64_t last) {
+  std::vector<std::vector<int64_t>> &layout = layouts[toString(sbp) + std::to_string(last)];
+  Placement turned = placement;
+  turned.axes = withLast(placement.axes, last);
   if (layout.empty())
     for (int64_t p = 0; p < placement.numPositions(); ++p)
-      layout.push_back(heldBy(shape, sbp, placement, p));
+      layout.push_back(
+          heldBy(shape, withLast(sbp, last), turned, turned.positionOf(withLast(placement.coordinates(p), last))));
   return layout[position];
 }
 
@@ -215,12 +229,12 @@ Simulator::Values Simulator::apply(const BoxingStep &step, const Values &before)
   Values after(before.size());
   bool sums = step.from[step.axis].isPartial();
   for (int64_t position = 0; position < placement.numPositions(); ++position) {
-    std::vector<int64_t> sources = placement.groupAlong(step.axis, position);
+    std::vector<int64_t> sources = placement.groupAlong(step.axes(), position);
     if (step.collective == Collective::Slice)
       sources = {position};
     std::vector<int64_t> total(numElements(shape)), found(total.size());
     for (int64_t source : sources) {
-      const std::vector<int64_t> &elements = held(step.from, source);
+      const std::vector<int64_t> &elements = held(step.from, source, step.fromLast);
       for (size_t i = 0; i < elements.size(); ++i) {
         int64_t element = elements[i];
         if (found[element]++ && !sums && total[element] != before[source][i])
@@ -228,7 +242,7 @@ Simulator::Values Simulator::apply(const BoxingStep &step, const Values &before)
         total[element] = sums ? total[element] + before[source][i] : before[source][i];
       }
     }
-    for (int64_t element : held(step.to, position)) {
+    for (int64_t element : held(step.to, position, step.toLast)) {
       if (found[element] < (sums ? static_cast<int64_t>(sources.size()) : 1))
         return {};
       after[position].push_back(total[element]);
@@ -272,8 +286,8 @@ bool Simulator::isTensor(const Values &values, const NdSbp &sbp, const NdSbp &or
 }
 
 int64_t Simulator::sentElements(const BoxingStep &step, int64_t position) {
-  const std::vector<int64_t> &mine = held(step.from, position);
-  std::vector<int64_t> group = placement.groupAlong(step.axis, position);
+  const std::vector<int64_t> &mine = held(step.from, position, step.fromLast);
+  std::vector<int64_t> group = placement.groupAlong(step.axes(), position);
   int64_t ranks = group.size(), rank = placement.coordinates(position)[step.axis], sent = 0;
   if (step.collective == Collective::Slice)
     return 0;
@@ -287,10 +301,19 @@ int64_t Simulator::sentElements(const BoxingStep &step, int64_t position) {
   std::vector<bool> has(numElements(shape));
   for (int64_t element : mine)
     has[element] = true;
-  // To each other rank, what it needs of what this one has: for a gather all, for a scatter of addends its piece.
+  // To each other rank, what it needs of what this one has: for a gather all, for a scatter of addends its piece. Where
+  // several have it, each gives it to those in the same place along the axes on which they have the same.
+  auto getsFromHere = [&](int64_t other) {
+    for (int64_t axis : step.axes())
+      if (!step.further.empty() && step.from[axis].isBroadcast() &&
+          placement.coordinates(other)[axis] != placement.coordinates(position)[axis])
+        return false;
+    return other != position;
+  };
   for (int64_t other : group)
-    for (int64_t element : held(step.to, other))
-      sent += other != position && has[element];
+    if (getsFromHere(other))
+      for (int64_t element : held(step.to, other, step.toLast))
+        sent += has[element];
   return sent;
 }
 

@@ -61,7 +61,7 @@ public:
   /// Positions along axes that are P hold different addends.
   Values scatter(const NdSbp &sbp);
 
-  /// What the positions hold after the step, with data moved only within groups along its axis, a slice moving none; or
+  /// What the positions hold after the step, with data moved only within groups along its axes, a slice moving none; or
   /// the empty list when a position needs an element that its group does not have.
   Values apply(const BoxingStep &step, const Values &before);
 
@@ -71,7 +71,8 @@ public:
   /// Elements that the busiest position sends in the step.
   int64_t mostSent(const BoxingStep &step);
 
-  const std::vector<int64_t> &held(const NdSbp &sbp, int64_t position);
+  /// heldBy; where an axis applies last, as on a mesh that has it as its last.
+  const std::vector<int64_t> &held(const NdSbp &sbp, int64_t position, int64_t last = -1);
 
 private:
   int64_t sentElements(const BoxingStep &step, int64_t position);

@@ -1,0 +1,230 @@
+// What a step of a boxing sends, in closed form: no rank of an axis is looked at but those that may send the most.
+#include "dialects/sbp/algebra/Boxing.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace splitcast::sbp {
+
+namespace {
+
+/// Elements of an all-to-all that the rank keeps.
+int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
+                     const std::vector<int64_t> &at) {
+  const Box before = localBox(shape, step.from, placement, at), after = localBox(shape, step.to, placement, at);
+  int64_t kept = 1;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    kept *= overlap(before[dim], after[dim]).count;
+  return kept;
+}
+
+/// Elements that the rank at `at` sends.
+int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
+                     const std::vector<int64_t> &at) {
+  const int64_t ranks = placement.axes[step.axis].size;
+  const int64_t before = numElements(localShape(shape, step.from, placement, at, step.fromLast));
+  switch (step.collective) {
+  case Collective::Slice:
+    return 0;
+  case Collective::AllGather:
+    return before * (ranks - 1);
+  case Collective::AllReduce: { // reduces its piece, and sends that to all others
+    const int64_t own = pieceOf(before, ranks, at[step.axis]).count;
+    return before - own + own * (ranks - 1);
+  }
+  case Collective::ReduceScatter:
+    return before - numElements(localShape(shape, step.to, placement, at, step.toLast));
+  case Collective::AllToAll:
+    return before - keptElements(step, shape, placement, at);
+  }
+  return 0;
+}
+
+/// How many of the ranks have the longer of the two pieces that an entry cuts an extent into.
+int64_t numLonger(int64_t extent, const Sbp &entry, int64_t ranks) { return extent / entry.unit % ranks; }
+
+bool hasEnds(const Sbp &entry) { return !entry.ends.empty() || !entry.slot.ends.empty(); }
+
+std::vector<int64_t> allOf(int64_t ranks) {
+  std::vector<int64_t> coordinates(ranks);
+  std::iota(coordinates.begin(), coordinates.end(), 0);
+  return coordinates;
+}
+
+/// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
+/// ones first, unless ends are given; those of a slot are whole chunks, but for the first and the last.
+std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
+  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
+  const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
+  if (hasEnds(from) || hasEnds(to))
+    return allOf(ranks);
+  switch (step.collective) {
+  case Collective::AllGather: { // the longest piece
+    const int64_t chunk = from.isFlat() ? from.slot.total / ranks : 0;
+    const int64_t first = chunk > 0 ? std::min(from.slot.offset / chunk, last) : 0;
+    return {first, std::min(first + 1, last)};
+  }
+  case Collective::ReduceScatter: // all but the shortest piece
+    return {0, last};
+  case Collective::AllToAll: { // where one of the two pieces becomes shorter, too
+    NdSbp whole = step.from;
+    whole[step.axis] = Sbp::broadcast();
+    const Box box = localBox(shape, whole, placement, std::vector<int64_t>(placement.axes.size(), 0));
+    return {0, numLonger(box[from.dim].count, from, ranks), numLonger(box[to.dim].count, to, ranks), last};
+  }
+  default:
+    return {0};
+  }
+}
+
+/// The most elements along a dimension that a rank of the step's axis sends when it is cut otherwise. Between two
+/// coordinates at which neither piece changes its size, the one piece moves past the other: a rank keeps the least of
+/// its own at one of the two. And as the pieces may happen to be equal, a rank with more need not send more.
+int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &placement) {
+  const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
+  const int64_t ranks = placement.axes[step.axis].size;
+  NdSbp whole = step.from;
+  whole[step.axis] = Sbp::broadcast();
+  int64_t most = 0;
+  for (int64_t extent : boxExtents(from.dim, shape, whole, placement)) {
+    const int64_t longerBefore = numLonger(extent, from, ranks), longerAfter = numLonger(extent, to, ranks);
+    std::vector<int64_t> turns = {0, longerBefore - 1, longerBefore, longerAfter - 1, longerAfter, ranks - 1};
+    if (hasEnds(from) || hasEnds(to))
+      turns = allOf(ranks);
+    for (int64_t coordinate : turns) {
+      if (coordinate < 0)
+        continue;
+      const Interval held = pieceOf(extent, ranks, coordinate, from);
+      most = std::max(most, held.count - overlap(held, pieceOf(extent, ranks, coordinate, to)).count);
+    }
+  }
+  return most;
+}
+
+/// What ranks send when they exchange along several axes at once. A rank gives to those that have its coordinate along
+/// the axes that were B, so that each gets every element once.
+class ExchangeVolume {
+public:
+  ExchangeVolume(const BoxingStep &step, const Shape &shape, const Placement &placement)
+      : step(step), shape(shape), placement(placement), isFree(placement.axes.size()) {
+    for (int64_t axis : step.axes())
+      isFree[axis] = !step.from[axis].isBroadcast();
+    for (size_t axis = 0; axis < isFree.size(); ++axis)
+      if (isFree[axis] && !step.to[axis].isSplit())
+        copies *= placement.axes[axis].size;
+  }
+
+  int64_t mostSent() const {
+    std::vector<int64_t> at(placement.axes.size(), 0);
+    const bool cutAnyhow = std::any_of(step.from.begin(), step.from.end(), hasEnds);
+    const int64_t bound = cutAnyhow ? INT64_MAX : copies * numElements(localShape(shape, step.from, placement, at));
+    int64_t most = 0;
+    forPlaces(at, 0, [&] {
+      most = std::max(most, sent(at));
+      return most < bound;
+    });
+    return most;
+  }
+
+private:
+  int64_t sent(const std::vector<int64_t> &at) const {
+    const Box before = localBox(shape, step.from, placement, at, step.fromLast),
+              after = localBox(shape, step.to, placement, at);
+    int64_t all = copies, kept = 1;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      all *= wanted(dim, before[dim], {0, shape[dim]}, 0, at);
+      kept *= overlap(before[dim], after[dim]).count;
+    }
+    return all - kept;
+  }
+
+  /// Of what is held of a dimension, the sum of what each of the others wants that may get it; the axes before `axis`
+  /// have left `piece` to them.
+  int64_t wanted(size_t dim, const Interval &held, const Interval &piece, size_t axis,
+                 const std::vector<int64_t> &at) const {
+    if (overlap(held, piece).count == 0)
+      return 0;
+    while (axis < step.to.size() && !step.to[axis].splitsSameDimAs(Sbp::split(static_cast<int64_t>(dim))))
+      ++axis;
+    if (axis == step.to.size())
+      return overlap(held, piece).count;
+    auto wantedAt = [&](int64_t coordinate) {
+      const Interval part = pieceOf(piece.count, placement.axes[axis].size, coordinate, step.to[axis]);
+      return wanted(dim, held, {piece.begin + part.begin, part.count}, axis + 1, at);
+    };
+    if (!isFree[axis])
+      return wantedAt(at[axis]);
+    int64_t sum = 0;
+    for (int64_t coordinate = 0; coordinate < placement.axes[axis].size; ++coordinate)
+      sum += wantedAt(coordinate);
+    return sum;
+  }
+
+  /// Calls `visit` for coordinates among which some send the most, until it returns false. Of an axis of few ranks
+  /// these are all; of a longer one its ends, and where the pieces of the whole tensor become shorter.
+  bool forPlaces(std::vector<int64_t> &at, size_t axis, const std::function<bool()> &visit) const {
+    if (axis == at.size())
+      return visit();
+    for (int64_t coordinate : placesAlong(axis)) {
+      at[axis] = coordinate;
+      if (!forPlaces(at, axis + 1, visit))
+        return false;
+    }
+    return true;
+  }
+
+  std::vector<int64_t> placesAlong(size_t axis) const {
+    constexpr int64_t kFew = 4;
+    const int64_t ranks = placement.axes[axis].size;
+    if (ranks <= kFew || hasEnds(step.from[axis]) || hasEnds(step.to[axis]))
+      return allOf(ranks);
+    std::set<int64_t> places = {0, ranks / 2, ranks - 1};
+    for (const Sbp *entry : {&step.from[axis], &step.to[axis]})
+      if (entry->isSplit())
+        places.insert(std::min(numLonger(shape[entry->dim], *entry, ranks), ranks - 1));
+    return {places.begin(), places.end()};
+  }
+
+  const BoxingStep &step;
+  const Shape &shape;
+  const Placement &placement;
+  std::vector<bool> isFree; ///< by axis: whether a rank gives to those with other coordinates along it
+  int64_t copies = 1;       ///< of what a rank has, that are there afterwards
+};
+
+} // namespace
+
+int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
+  if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
+    return 0;
+  if (!step.further.empty())
+    return ExchangeVolume(step, shape, placement).mostSent() * elementBytes;
+  // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
+  // less.
+  std::vector<int64_t> at(placement.axes.size(), 0);
+  for (size_t axis = 0; axis < at.size(); ++axis)
+    if (!step.from[axis].ends.empty())
+      at[axis] = longestPiece(step.from[axis].ends);
+  if (step.from[step.axis].splitsSameDimAs(step.to[step.axis])) {
+    Shape rows = localShape(shape, step.from, placement, at);
+    rows[step.from[step.axis].dim] = mostRecut(step, shape, placement);
+    return numElements(rows) * elementBytes;
+  }
+  int64_t most = 0;
+  for (int64_t coordinate : busiestAlong(step, shape, placement)) {
+    at[step.axis] = coordinate;
+    most = std::max(most, sentElements(step, shape, placement, at));
+  }
+  return most * elementBytes;
+}
+
+int64_t boxingVolume(const Shape &shape, int64_t elementBytes, const NdSbp &from, const NdSbp &to,
+                     const Placement &placement) {
+  int64_t bytes = 0;
+  for (const BoxingStep &step : planBoxing(shape, from, to, placement))
+    bytes += stepVolume(step, shape, elementBytes, placement);
+  return bytes;
+}
+
+} // namespace splitcast::sbp
