@@ -300,7 +300,8 @@ OpFoldResult BoxingOp::fold(FoldAdaptor) {
 
 namespace {
 
-/// Two boxings in a row are one when nothing else uses what is between: a path by way of the middle cannot be cheaper.
+/// Two boxings in a row are one when nothing else uses what is between: what is cheapest from end to end is planned
+/// then.
 struct ComposeBoxings : OpRewritePattern<BoxingOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BoxingOp op, PatternRewriter &rewriter) const override {

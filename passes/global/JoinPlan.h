@@ -48,7 +48,8 @@ private:
   mutable std::vector<RangeStorage> storages; ///< ops are handles, whose accessors are not const
 };
 
-/// The one step that a boxing of a bucket is, once they have been split up; axis -1 when it changes nothing.
+/// The one step that a boxing of a bucket is, once they have been split up; of one that is of no bucket the first axis
+/// that changes. Axis -1 when nothing does.
 struct SingleStep {
   int64_t axis = -1;
   sbp::Sbp from, to;

@@ -17,7 +17,8 @@ bool gathers(sbp::BoxingOp op) {
   bool moves = false, adds = false;
   for (const sbp::BoxingStep &step : sbp::planBoxing(sbp::shapeOf(op.getInput().getType()), from.toAlgebra(),
                                                      to.toAlgebra(), from.getPlacement().toAlgebra())) {
-    moves |= step.collective == sbp::Collective::AllGather || step.collective == sbp::Collective::AllToAll;
+    moves |= step.collective == sbp::Collective::AllGather || step.collective == sbp::Collective::AllToAll ||
+             step.collective == sbp::Collective::Exchange;
     adds |= step.collective == sbp::Collective::AllReduce || step.collective == sbp::Collective::ReduceScatter;
   }
   return moves && !adds;

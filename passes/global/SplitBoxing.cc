@@ -1,8 +1,8 @@
 // Boxings that involve a bucket, one step at a time, so that 'sbp-join-buckets' can join equal steps of several
 // members.
 //
-// The steps are those that sbp::planBoxing chooses; only the signatures between them are written down. A step belongs
-// to the bucket, and keeps its `bucket`, when no axis but for additions still changes the piece after it.
+// The signatures are those between the steps that sbp::planBoxing chooses; each boxing is then planned by itself. A
+// step belongs to the bucket, and keeps its `bucket`, when no axis but for additions still changes the piece after it.
 //
 //   before   %0 = sbp.boxing %g : [P, P] -> [S(@l), B]                       on [dp = 2, tp = 2]
 //   after    %0 = sbp.boxing %g : [P, P] -> [P, B]                           all-reduce along tp
@@ -34,9 +34,11 @@ public:
         set(axis, to[axis]);
       else if (isOfOne(axis) && last[axis].isSplit())
         set(axis, sbp::Sbp::broadcast());
-    for (; next < steps.size(); ++next)
-      if (steps[next].toLast < 0) // else no signature says it: that is where the next step begins
-        set(steps[next].axes(), steps[next].to);
+    for (; next < steps.size(); ++next) {
+      const sbp::NdSbp &before = steps[next].from;
+      next += steps[next].toLast >= 0; // no signature says where that step ends and the next begins
+      set(before, steps[next].to);
+    }
     for (size_t axis = 0; axis < to.size(); ++axis)
       set(axis, to[axis]);
   }
@@ -47,17 +49,23 @@ private:
   bool isOfOne(size_t axis) const { return placement.axes[axis].size == 1; }
 
   void set(size_t axis, const sbp::Sbp &entry) {
-    sbp::NdSbp to = last;
-    to[axis] = entry;
-    set({static_cast<int64_t>(axis)}, to);
+    if (last[axis] == entry)
+      return;
+    last[axis] = entry;
+    addState();
   }
 
-  void set(const std::vector<int64_t> &axes, const sbp::NdSbp &to) {
+  /// All entries that change between two signatures.
+  void set(const sbp::NdSbp &from, const sbp::NdSbp &to) {
     const sbp::NdSbp before = last;
-    for (int64_t axis : axes)
-      last[axis] = to[axis];
-    if (last == before)
-      return;
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      if (from[axis] != to[axis])
+        last[axis] = to[axis];
+    if (last != before)
+      addState();
+  }
+
+  void addState() {
     states.push_back(sbp::withoutIdleUnits(shape, last, placement)); // a unit may be idle on the way
   }
 

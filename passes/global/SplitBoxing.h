@@ -6,8 +6,8 @@
 
 namespace splitcast {
 
-/// Makes boxings of several steps that begin or end in a bucket several boxings, each along one axis: only such can be
-/// done for a whole bucket. The steps are those with the least volume (dialects/sbp/algebra/Boxing.h). On an axis of
+/// Makes boxings of several steps that begin or end in a bucket several boxings, since only what enters or leaves it
+/// along one axis can be done for a whole bucket. The steps are those of dialects/sbp/algebra/Boxing.h. On an axis of
 /// size 1 a slot comes from B or P, and goes to B.
 void splitBucketBoxings(mlir::Block &block);
 

@@ -1,7 +1,7 @@
 // The program of one rank: a translation op by op, in the order of the global program.
 //
 //   a value                       the rank's piece of it (sbp::localType)
-//   sbp.boxing                    a collective for each step, along one axis, or a slice (LocalizeBoxing.h)
+//   sbp.boxing                    a collective for each step, or a slice (LocalizeBoxing.h)
 //   sbp.bucket_read, .._assign    ccl.read, ccl.assign of the storage of that bucket and role
 //   sbp.bucket_pack, .._member    ccl.pack, ccl.view
 //   sbp.fence, sbp.scope          the same, on pieces: what stands in two scopes stays two until it is a plan

@@ -16,7 +16,8 @@
 // the other wants. Boxes that a rank gets are joined one dimension after the other, as they tile what it wants.
 //
 // On more than kMostSinglePieces ranks the pieces of one extent are cut or joined together, by a transposition, so
-// that the number of ops does not grow with the number of ranks.
+// that the number of ops does not grow with the number of ranks; that of an exchange does, with those that a rank gives
+// to and gets from.
 #include "passes/local/LocalizeBoxing.h"
 
 #include <map>
@@ -302,10 +303,6 @@ public:
       const std::vector<int64_t> at = placement.coordinates(position);
       before.push_back(sbp::localBox(shape, step.from, placement, at, step.fromLast));
       after.push_back(sbp::localBox(shape, step.to, placement, at, step.toLast));
-      std::vector<int64_t> copy;
-      for (int64_t axis : step.axes())
-        copy.push_back(step.from[axis].isBroadcast() ? at[axis] : 0);
-      copies.push_back(std::move(copy));
     }
   }
 
@@ -317,17 +314,15 @@ public:
   int64_t numRanks() const { return before.size(); }
 
 private:
-  /// Where several have the same, each gives to those that have its coordinates along these axes.
   sbp::Box given(int64_t from, int64_t to) const {
     sbp::Box box;
     for (auto [held, wanted] : llvm::zip(before[from], after[to]))
-      box.push_back(copies[from] == copies[to] ? sbp::overlap(held, wanted) : sbp::Interval());
+      box.push_back(sbp::overlap(held, wanted));
     return box;
   }
 
   int64_t own;
   std::vector<sbp::Box> before, after;
-  std::vector<std::vector<int64_t>> copies; ///< by rank, coordinates along the axes that were B
 };
 
 sbp::Shape shapeOf(const sbp::Box &box) {
@@ -429,7 +424,7 @@ Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, 
 
 Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
                    const sbp::Placement &placement, const AxisGroup &group) {
-  if (!step.further.empty())
+  if (step.collective == sbp::Collective::Exchange)
     return exchangeBoxes(build, input, BoxesExchanged(step, shape, placement, group));
   StepShapes shapes(step, shape, placement, group);
   int64_t fromDim = step.from[step.axis].dim, toDim = step.to[step.axis].dim;
@@ -444,6 +439,8 @@ Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep 
     return scatter(build, input, shapes, toDim);
   case sbp::Collective::AllToAll:
     return exchange(build, input, shapes, fromDim, toDim);
+  case sbp::Collective::Exchange: // above
+    break;
   }
   return input;
 }

@@ -9,7 +9,7 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
   let description = [{
     Ragged pieces differ from rank to rank, so a module is made for each: a translation op by op, in the order of the
     global program. A value becomes the rank's piece of it; a boxing becomes a collective, or a slice, for each step that
-    it takes along an axis. What 'sbp-join-buckets' made, a range, is a tensor as any. Functions keep their arguments'
+    it takes. What 'sbp-join-buckets' made, a range, is a tensor as any. Functions keep their arguments'
     global types in the attribute `ccl.global`. From
     tests/passes/local/localize_example.mlir, rank 0 of 4:
     ```mlir

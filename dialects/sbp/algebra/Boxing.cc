@@ -19,6 +19,8 @@ const char *toString(Collective collective) {
     return "reduce-scatter";
   case Collective::AllToAll:
     return "all-to-all";
+  case Collective::Exchange:
+    return "exchange";
   }
   return "";
 }
@@ -83,8 +85,8 @@ bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
   return false;
 }
 
-/// The axes along which what changes between two states has to be exchanged: those whose entries differ, and others
-/// whose pieces are then other ones, since an earlier axis cuts the dimension otherwise.
+/// The axes along which what changes between two states has to be exchanged: those that had pieces, and have others,
+/// since their entries differ or an earlier axis cuts the dimension otherwise.
 std::vector<int64_t> axesOfExchange(const NdSbp &from, const NdSbp &to) {
   std::vector<int64_t> axes;
   for (size_t axis = 0; axis < from.size(); ++axis) {
@@ -92,14 +94,14 @@ std::vector<int64_t> axesOfExchange(const NdSbp &from, const NdSbp &to) {
     for (size_t earlier = 0; earlier < axis && !changes; ++earlier)
       changes = from[earlier] != to[earlier] &&
                 (from[axis].splitsSameDimAs(from[earlier]) || from[axis].splitsSameDimAs(to[earlier]));
-    if (changes)
+    if (changes && from[axis].isSplit())
       axes.push_back(axis);
   }
   return axes;
 }
 
-/// Whether gathers and slices alone, axis by axis, do what an exchange between two states would: such collectives are
-/// dearer to no one, and better known to transports.
+/// Whether gathers and slices alone, axis by axis, do what an exchange between two states would: transports do these
+/// better.
 bool isStraight(const NdSbp &from, const NdSbp &to) {
   NdSbp state = from;
   auto move = [&](size_t axis) {
@@ -116,6 +118,15 @@ bool isStraight(const NdSbp &from, const NdSbp &to) {
     if (state[axis] != to[axis] && !move(axis))
       return false;
   return true;
+}
+
+/// Whether the sum along the axis may be made whole. What becomes pieces is not; nor what goes to a bucket, unless
+/// addends along an earlier axis wait for it: a bucket is entered when all else is done.
+bool mayReduceWhole(const NdSbp &state, size_t axis, const NdSbp &to) {
+  for (size_t earlier = 0; earlier < axis && to[axis].isFlat(); ++earlier)
+    if (state[earlier].isPartial() && !to[earlier].isPartial())
+      return true;
+  return to[axis].isBroadcast();
 }
 
 /// A slot has room for the piece that the other axes leave in the end, and for no larger one.
@@ -138,8 +149,9 @@ NdSbp withoutTrivialAxes(NdSbp sbp, const Placement &placement) {
 /// Dijkstra over the signatures between two, on axes of more than one rank.
 class PlanSearch {
 public:
-  PlanSearch(const Shape &shape, const NdSbp &start, const NdSbp &goal, const Placement &placement)
-      : shape(shape), goal(goal), placement(placement) {
+  PlanSearch(const Shape &shape, const NdSbp &start, const NdSbp &goal, const Placement &placement,
+             int64_t elementsPerCall)
+      : shape(shape), goal(goal), placement(placement), elementsPerCall(elementsPerCall) {
     for (size_t axis = 0; axis < start.size(); ++axis)
       entries.push_back(entriesOf(start[axis], goal[axis]));
     best[keyOf(start)] = {};
@@ -219,14 +231,14 @@ private:
     const Sbp &entry = entries[axis][number];
     std::optional<Collective> collective = singleStep(state[axis], entry);
     if (!collective || mustWait(state, axis, goal) || (entry.isFlat() && !othersAreAt(state, axis, goal)) ||
-        (*collective == Collective::AllReduce && goal[axis].isSplit())) // never whole to be cut
+        (*collective == Collective::AllReduce && !mayReduceWhole(state, axis, goal)))
       return;
     BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
     step.to[axis] = entry;
     if (!mayBe(step.to, axis))
       return;
     if (mayChange(state, axis, entry))
-      return reach(key, {std::move(step)});
+      return reach(key, only(std::move(step)));
     if (*collective == Collective::ReduceScatter && !hasFlat(step.to) && areAllFit(step.to))
       visitScatterBelow(key, std::move(step));
   }
@@ -235,14 +247,16 @@ private:
   /// one axis within the others is exchanged for what is of the others within the one.
   void visitScatterBelow(const Key &key, BoxingStep scatter) {
     const NdSbp to = scatter.to;
-    BoxingStep exchange{0, Collective::AllToAll, to, to};
-    NdSbp before = to;
-    before[scatter.axis] = Sbp::broadcast();
-    setAxes(exchange, axesOfExchange(before, to));
+    BoxingStep exchange{scatter.axis, Collective::Exchange, to, to};
+    for (size_t later = scatter.axis + 1; later < to.size(); ++later)
+      if (to[later].splitsSameDimAs(to[scatter.axis]))
+        exchange.further.push_back(later);
     scatter.to[scatter.axis] = Sbp::split(to[scatter.axis].dim);
     exchange.from = scatter.to;
     scatter.toLast = exchange.fromLast = scatter.axis;
-    reach(key, {std::move(scatter), std::move(exchange)});
+    std::vector<BoxingStep> both = only(std::move(scatter));
+    both.push_back(std::move(exchange));
+    reach(key, std::move(both));
   }
 
   /// To signatures in which some axes have their last entries.
@@ -260,17 +274,24 @@ private:
           next[open[i]] = goal[open[i]];
       if (hasFlat(next) || isStraight(state, next) || !areAllFit(next))
         continue;
-      BoxingStep step{0, Collective::AllToAll, state, next};
-      setAxes(step, axesOfExchange(state, next));
-      if (step.further.empty()) // the table has that
+      const std::vector<int64_t> axes = axesOfExchange(state, next);
+      if (axes.empty() || (axes.size() == 1 && withEntry(state, axes.front(), next) == next)) // the table has that
         continue;
-      reach(key, {std::move(step)});
+      BoxingStep step{axes.front(), Collective::Exchange, state, next};
+      step.further.assign(axes.begin() + 1, axes.end());
+      reach(key, only(std::move(step)));
     }
   }
 
-  static void setAxes(BoxingStep &step, const std::vector<int64_t> &axes) {
-    step.axis = axes.front();
-    step.further.assign(axes.begin() + 1, axes.end());
+  static std::vector<BoxingStep> only(BoxingStep step) {
+    std::vector<BoxingStep> steps;
+    steps.push_back(std::move(step));
+    return steps;
+  }
+
+  static NdSbp withEntry(NdSbp state, size_t axis, const NdSbp &of) {
+    state[axis] = of[axis];
+    return state;
   }
 
   static bool hasFlat(const NdSbp &state) {
@@ -296,12 +317,15 @@ private:
   void reach(const Key &key, std::vector<BoxingStep> steps) {
     Cost cost = best[key].cost;
     for (const BoxingStep &step : steps) {
-      cost.steps += step.further.empty() ? 1 : kStepsOfExchange;
-      cost.elements += step.collective == Collective::Slice ? 0 : kElementsPerCall;
+      cost.steps += step.collective == Collective::Exchange ? kStepsOfExchange : 1;
+      cost.elements += step.collective == Collective::Slice ? 0 : elementsPerCall;
     }
     Key next = keyOf(steps.back().to);
-    auto known = best.find(next);
-    auto isKnown = [&] { return known != best.end() && !(cost < known->second.cost); };
+    auto known = best.find(next), atGoal = best.find(keyOf(goal));
+    auto isKnown = [&] {
+      return (known != best.end() && !(cost < known->second.cost)) ||
+             (atGoal != best.end() && atGoal->second.cost < cost);
+    };
     for (const BoxingStep &step : steps) {
       if (isKnown())
         return;
@@ -327,6 +351,7 @@ private:
   const Shape &shape;
   const NdSbp &goal;
   const Placement &placement;
+  const int64_t elementsPerCall;
   std::vector<std::vector<Sbp>> entries; ///< per axis
   std::map<Key, Reached> best;
   struct Entry {
@@ -356,7 +381,8 @@ NdSbp onAxes(const NdSbp &sbp, const std::vector<size_t> &axes) {
 
 } // namespace
 
-std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement) {
+std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement,
+                                   int64_t elementsPerCall) {
   const NdSbp start = withoutTrivialAxes(from, placement), goal = withoutTrivialAxes(to, placement);
   if (start == goal)
     return {};
@@ -365,7 +391,7 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
   Placement mesh;
   for (size_t axis : axes)
     mesh.axes.push_back(placement.axes[axis]);
-  std::vector<BoxingStep> steps = PlanSearch(shape, searchedStart, searchedGoal, mesh).run();
+  std::vector<BoxingStep> steps = PlanSearch(shape, searchedStart, searchedGoal, mesh, elementsPerCall).run();
   auto numberOf = [&](int64_t axis) { return axis < 0 ? axis : static_cast<int64_t>(axes[axis]); };
   for (BoxingStep &step : steps) {
     step.axis = numberOf(step.axis);

@@ -20,7 +20,7 @@
 // without:
 //
 //   exchange        what has no addends, along several axes at once, as one all-to-all of the ranks that differ only
-//                   there: [S(0), S(1)] to [S(1), S(0)]
+//                   where there were pieces: [S(0), S(1)] to [S(1), S(0)]
 //   scatter below   P to S(j) while later axes split j: a reduce-scatter of what these leave, after which the pieces of
 //                   this axis lie within theirs (`toLast`), and an exchange that turns the nesting round:
 //                   [P, S(0)] to [S(0), S(0)]
@@ -40,7 +40,7 @@
 
 namespace splitcast::sbp {
 
-enum class Collective { Slice, AllGather, AllReduce, ReduceScatter, AllToAll };
+enum class Collective { Slice, AllGather, AllReduce, ReduceScatter, AllToAll, Exchange };
 
 /// "all-gather" and so on.
 const char *toString(Collective collective);
@@ -49,12 +49,14 @@ struct BoxingStep {
   int64_t axis = 0;
   Collective collective = Collective::Slice;
   NdSbp from, to;
-  std::vector<int64_t> further = {}; ///< of an exchange: the axes after `axis`, ascending
+  /// Of an exchange: the axes after `axis`, ascending, along which ranks had other pieces than now. Those along which
+  /// all had the same are none: every rank finds what it needs among those that have its coordinates there.
+  std::vector<int64_t> further = {};
   /// The axis whose entry applies after those of all others before or after the step; -1 where each is in its place, as
   /// signatures in the IR always have it.
   int64_t fromLast = -1, toLast = -1;
 
-  std::vector<int64_t> axes() const; ///< all of them
+  std::vector<int64_t> axes() const; ///< all along which the step communicates
 };
 
 /// The single step along one axis, or nothing where the table says '-', 'no' or 'two'.
@@ -69,10 +71,11 @@ constexpr int64_t kElementsPerCall = 8192;
 
 /// The sequence of steps with the least cost, and of these the shortest; empty when nothing is to be done. Axes of
 /// size 1 cost nothing and need no step. Requires isLegalBoxing.
-std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement);
+std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement,
+                                   int64_t elementsPerCall = kElementsPerCall);
 
-/// Bytes of the step's volume: of what a rank sends, the largest over all ranks; of an exchange along axes of more than
-/// 4 ranks, over those at which pieces of the whole tensor change their sizes.
+/// Bytes of the step's volume: of what a rank sends, the largest over all ranks; of an exchange on axes of more than 4
+/// ranks, over those at which pieces of the whole tensor change their sizes, which may be a piece less.
 int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement);
 
 /// Sum of stepVolume over the plan.

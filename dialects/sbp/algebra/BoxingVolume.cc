@@ -1,4 +1,4 @@
-// What a step of a boxing sends, in closed form: no rank of an axis is looked at but those that may send the most.
+// What a step of a boxing sends: of the ranks of a long axis only those are looked at that may send the most.
 #include "dialects/sbp/algebra/Boxing.h"
 
 #include <algorithm>
@@ -37,6 +37,8 @@ int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement
     return before - numElements(localShape(shape, step.to, placement, at, step.toLast));
   case Collective::AllToAll:
     return before - keptElements(step, shape, placement, at);
+  case Collective::Exchange: // ExchangeVolume
+    break;
   }
   return 0;
 }
@@ -102,23 +104,25 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
   return most;
 }
 
-/// What ranks send when they exchange along several axes at once. A rank gives to those that have its coordinate along
-/// the axes that were B, so that each gets every element once.
+/// What ranks send when they exchange along several axes at once.
 class ExchangeVolume {
 public:
   ExchangeVolume(const BoxingStep &step, const Shape &shape, const Placement &placement)
-      : step(step), shape(shape), placement(placement), isFree(placement.axes.size()) {
-    for (int64_t axis : step.axes())
-      isFree[axis] = !step.from[axis].isBroadcast();
-    for (size_t axis = 0; axis < isFree.size(); ++axis)
-      if (isFree[axis] && !step.to[axis].isSplit())
+      : step(step), shape(shape), placement(placement), isExchanged(placement.axes.size()) {
+    for (int64_t axis : step.axes()) {
+      isExchanged[axis] = true;
+      if (!step.to[axis].isSplit())
         copies *= placement.axes[axis].size;
+    }
+    for (size_t axis = 0; axis < isExchanged.size(); ++axis)
+      places.push_back(placesAlong(axis));
   }
 
   int64_t mostSent() const {
     std::vector<int64_t> at(placement.axes.size(), 0);
-    const bool cutAnyhow = std::any_of(step.from.begin(), step.from.end(), hasEnds);
-    const int64_t bound = cutAnyhow ? INT64_MAX : copies * numElements(localShape(shape, step.from, placement, at));
+    const bool isCutAnyhow = std::any_of(step.from.begin(), step.from.end(), hasEnds);
+    const int64_t bound =
+        isCutAnyhow ? INT64_MAX : copies * numElements(localShape(shape, step.from, placement, at, step.fromLast));
     int64_t most = 0;
     forPlaces(at, 0, [&] {
       most = std::max(most, sent(at));
@@ -139,34 +143,72 @@ private:
     return all - kept;
   }
 
-  /// Of what is held of a dimension, the sum of what each of the others wants that may get it; the axes before `axis`
-  /// have left `piece` to them.
+  /// Of what is held of a dimension, the sum of what each of the ranks wants that the rank at `at` exchanges with; the
+  /// axes before `axis` have left `piece` to them.
   int64_t wanted(size_t dim, const Interval &held, const Interval &piece, size_t axis,
                  const std::vector<int64_t> &at) const {
-    if (overlap(held, piece).count == 0)
-      return 0;
-    while (axis < step.to.size() && !step.to[axis].splitsSameDimAs(Sbp::split(static_cast<int64_t>(dim))))
-      ++axis;
-    if (axis == step.to.size())
-      return overlap(held, piece).count;
-    auto wantedAt = [&](int64_t coordinate) {
-      const Interval part = pieceOf(piece.count, placement.axes[axis].size, coordinate, step.to[axis]);
-      return wanted(dim, held, {piece.begin + part.begin, part.count}, axis + 1, at);
-    };
-    if (!isFree[axis])
-      return wantedAt(at[axis]);
+    const Interval common = overlap(held, piece);
+    axis = nextOf(dim, axis);
+    if (common.count == 0 || axis == step.to.size())
+      return common.count;
+    if (!isExchanged[axis])
+      return wanted(dim, held, part(piece, axis, at[axis]), axis + 1, at);
+    size_t later = nextOf(dim, axis + 1);
+    while (later < step.to.size() && isExchanged[later])
+      later = nextOf(dim, later + 1);
+    if (later == step.to.size()) // their parts are all of it, and none twice
+      return common.count;
+    const int64_t first = rankOf(piece, axis, common.begin),
+                  last = rankOf(piece, axis, common.begin + common.count - 1);
     int64_t sum = 0;
-    for (int64_t coordinate = 0; coordinate < placement.axes[axis].size; ++coordinate)
-      sum += wantedAt(coordinate);
+    for (int64_t coordinate = first, alike = 1; coordinate <= last; coordinate += alike) {
+      const Interval here = part(piece, axis, coordinate);
+      const bool isInside = coordinate > first && coordinate < last; // and held as a whole
+      alike = isInside ? numAlike(piece, axis, coordinate, last) : 1;
+      sum += alike * wanted(dim, isInside ? here : held, here, axis + 1, at);
+    }
     return sum;
   }
 
-  /// Calls `visit` for coordinates among which some send the most, until it returns false. Of an axis of few ranks
-  /// these are all; of a longer one its ends, and where the pieces of the whole tensor become shorter.
+  /// How many ranks from a coordinate on, before `end`, have parts of one extent: there are two, unless ends are given.
+  int64_t numAlike(const Interval &piece, size_t axis, int64_t coordinate, int64_t end) const {
+    if (hasEnds(step.to[axis]))
+      return 1;
+    const int64_t longer = numLonger(piece.count, step.to[axis], placement.axes[axis].size);
+    return std::min(end, coordinate < longer ? longer : end) - coordinate;
+  }
+
+  /// The first axis from `axis` on that splits the dimension afterwards; behind all if there is none.
+  size_t nextOf(size_t dim, size_t axis) const {
+    while (axis < step.to.size() && !step.to[axis].splitsSameDimAs(Sbp::split(static_cast<int64_t>(dim))))
+      ++axis;
+    return axis;
+  }
+
+  Interval part(const Interval &piece, size_t axis, int64_t coordinate) const {
+    const Interval within = pieceOf(piece.count, placement.axes[axis].size, coordinate, step.to[axis]);
+    return {piece.begin + within.begin, within.count};
+  }
+
+  /// Whose part of the piece an element of it is.
+  int64_t rankOf(const Interval &piece, size_t axis, int64_t element) const {
+    int64_t low = 0, high = placement.axes[axis].size - 1;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      const Interval here = part(piece, axis, middle);
+      if (here.begin + here.count > element)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
+
+  /// Calls `visit` for coordinates among which some send the most, or a piece less, until it returns false.
   bool forPlaces(std::vector<int64_t> &at, size_t axis, const std::function<bool()> &visit) const {
     if (axis == at.size())
       return visit();
-    for (int64_t coordinate : placesAlong(axis)) {
+    for (int64_t coordinate : places[axis]) {
       at[axis] = coordinate;
       if (!forPlaces(at, axis + 1, visit))
         return false;
@@ -174,23 +216,31 @@ private:
     return true;
   }
 
+  /// Of an axis that splits nothing one; of one of few ranks all; of a longer one its ends, and where the pieces of the
+  /// whole tensor become shorter.
   std::vector<int64_t> placesAlong(size_t axis) const {
     constexpr int64_t kFew = 4;
+    const Sbp &from = step.from[axis], &to = step.to[axis];
     const int64_t ranks = placement.axes[axis].size;
-    if (ranks <= kFew || hasEnds(step.from[axis]) || hasEnds(step.to[axis]))
+    if (!from.isSplit() && !to.isSplit())
+      return {0};
+    if (ranks <= kFew || hasEnds(from) || hasEnds(to))
       return allOf(ranks);
-    std::set<int64_t> places = {0, ranks / 2, ranks - 1};
-    for (const Sbp *entry : {&step.from[axis], &step.to[axis]})
-      if (entry->isSplit())
-        places.insert(std::min(numLonger(shape[entry->dim], *entry, ranks), ranks - 1));
-    return {places.begin(), places.end()};
+    std::set<int64_t> chosen = {0, ranks / 2, ranks - 1};
+    for (const Sbp *entry : {&from, &to})
+      if (entry->isSplit()) {
+        const int64_t longer = numLonger(shape[entry->dim], *entry, ranks);
+        chosen.insert({std::max<int64_t>(longer - 1, 0), longer});
+      }
+    return {chosen.begin(), chosen.end()};
   }
 
   const BoxingStep &step;
   const Shape &shape;
   const Placement &placement;
-  std::vector<bool> isFree; ///< by axis: whether a rank gives to those with other coordinates along it
-  int64_t copies = 1;       ///< of what a rank has, that are there afterwards
+  std::vector<bool> isExchanged;            ///< by axis
+  std::vector<std::vector<int64_t>> places; ///< by axis, the coordinates to look at
+  int64_t copies = 1;                       ///< of what a rank has, that are there afterwards
 };
 
 } // namespace
@@ -198,7 +248,7 @@ private:
 int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBytes, const Placement &placement) {
   if (step.collective == Collective::Slice || placement.axes[step.axis].size == 1)
     return 0;
-  if (!step.further.empty())
+  if (step.collective == Collective::Exchange)
     return ExchangeVolume(step, shape, placement).mostSent() * elementBytes;
   // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
   // less.

@@ -68,6 +68,7 @@ TEST(CollectiveTest, Names) {
   EXPECT_STREQ(toString(Collective::AllReduce), "all-reduce");
   EXPECT_STREQ(toString(Collective::ReduceScatter), "reduce-scatter");
   EXPECT_STREQ(toString(Collective::AllToAll), "all-to-all");
+  EXPECT_STREQ(toString(Collective::Exchange), "exchange");
 }
 
 /// Ragged, smaller than a mesh axis, even, and empty.
@@ -97,41 +98,45 @@ bool sameBytes(const NdSbp &a, const NdSbp &b, const Placement &placement) {
   return true;
 }
 
-/// A step changes its axes only: one as the table and the rule say, or several, where there are no addends.
-void checkStep(const BoxingStep &step, const Shape &shape, const Placement &placement) {
+/// A step changes one axis, as the table and the rule say; or several, where there are no addends.
+void checkStep(const BoxingStep &step, const Shape &shape, const Placement &placement, Simulator &simulator) {
   const std::string text = describe(shape, placement, step.from, step.to);
-  NdSbp expected = step.from;
-  for (int64_t axis : step.axes())
-    expected[axis] = step.to[axis];
-  ASSERT_EQ(step.to, expected) << "a step changes its axes only";
   if (step.toLast < 0) {
     ASSERT_TRUE(unitsFit(shape, step.to, placement)) << text;
   }
-  if (step.further.empty()) {
+  if (step.collective != Collective::Exchange) {
+    NdSbp expected = step.from;
+    expected[step.axis] = step.to[step.axis];
+    ASSERT_EQ(step.to, expected) << "a step changes its axis only";
     ASSERT_EQ(singleStep(step.from[step.axis], step.to[step.axis]), step.collective) << text;
     // A scatter below others is what the rule does not allow, and lies otherwise afterwards.
     ASSERT_EQ(ruleAllows(step.from, step.axis, step.to[step.axis]), step.toLast < 0) << text;
     ASSERT_TRUE(step.toLast < 0 || (step.toLast == step.axis && step.collective == Collective::ReduceScatter)) << text;
     return;
   }
-  ASSERT_EQ(step.collective, Collective::AllToAll) << text;
-  ASSERT_TRUE(std::is_sorted(step.further.begin(), step.further.end()) && step.axis < step.further.front()) << text;
-  for (int64_t axis : step.axes())
+  const std::vector<int64_t> axes = step.axes();
+  ASSERT_TRUE(std::is_sorted(axes.begin(), axes.end())) << text;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(step.from.size()); ++axis) {
+    ASSERT_TRUE(step.from[axis].isSplit() || std::find(axes.begin(), axes.end(), axis) == axes.end()) << text;
     for (const Sbp *entry : {&step.from[axis], &step.to[axis]})
-      ASSERT_FALSE(entry->isPartial() || entry->isFlat()) << text;
+      ASSERT_FALSE(step.from[axis] != step.to[axis] && (entry->isPartial() || entry->isFlat())) << text;
+  }
+  // All axes are short here.
+  ASSERT_EQ(stepVolume(step, shape, 1, placement), simulator.mostSent(step)) << text;
 }
 
 /// Steps chain from `from` to `to`, each as the table and the rule say, and moving integers along gives the tensor.
 void checkPlan(const Shape &shape, const Placement &placement, const NdSbp &from, const NdSbp &to,
-               Simulator &simulator) {
-  std::vector<BoxingStep> plan = planBoxing(shape, from, to, placement);
+               const std::vector<BoxingStep> &plan, Simulator &simulator) {
   NdSbp state = from;
   int64_t last = -1;
   Simulator::Values values = simulator.scatter(from);
   for (const BoxingStep &step : plan) {
     ASSERT_TRUE(sameBytes(step.from, state, placement)) << describe(shape, placement, from, to);
     ASSERT_EQ(step.fromLast, last) << describe(shape, placement, from, to);
-    checkStep(step, shape, placement);
+    checkStep(step, shape, placement, simulator);
+    if (testing::Test::HasFatalFailure())
+      return;
     values = simulator.apply(step, values);
     ASSERT_FALSE(values.empty()) << "not within groups: " << describe(shape, placement, step.from, step.to);
     state = step.to;
@@ -141,6 +146,13 @@ void checkPlan(const Shape &shape, const Placement &placement, const NdSbp &from
   ASSERT_TRUE(sameBytes(state, to, placement)) << describe(shape, placement, from, to);
   ASSERT_TRUE(simulator.isTensor(values, state, from)) << describe(shape, placement, from, to);
   ASSERT_TRUE(simulator.isTensor(values, to, from)) << describe(shape, placement, from, to);
+}
+
+/// Where calls count, and where bytes alone do.
+void checkPlan(const Shape &shape, const Placement &placement, const NdSbp &from, const NdSbp &to,
+               Simulator &simulator) {
+  for (int64_t perCall : {kElementsPerCall, int64_t{0}})
+    checkPlan(shape, placement, from, to, planBoxing(shape, from, to, placement, perCall), simulator);
 }
 
 /// Runs checkPlan for every `stride`-th legal pair of signatures; `pairs` counts them on from call to call.
@@ -173,6 +185,59 @@ TEST_P(PlanTest, EveryPlanMovesTheTensor) {
           return;
       }
   EXPECT_GT(checked, meshesOf(axes).size());
+}
+
+/// From a to b to c is from a to c, and a gather behind a slice gives what was: the values of one plan are what the
+/// next begins with.
+TEST(LawTest, PlansMayFollowOneAnother) {
+  size_t checked = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{3}, {2, 2}, {2, 3}})
+    for (const Shape &shape : std::vector<Shape>{{5}, {4, 3}}) {
+      const Placement placement = meshOf(mesh);
+      Simulator simulator(shape, placement);
+      const std::vector<NdSbp> all = allSignatures(mesh.size(), entriesOf(shape.size(), /*withPartial=*/true));
+      for (const NdSbp &a : all)
+        for (const NdSbp &b : all)
+          for (const NdSbp &c : all) {
+            if (!isLegalBoxing(a, b) || !isLegalBoxing(b, c))
+              continue;
+            Simulator::Values values = simulator.scatter(a);
+            for (const auto &[from, to] : {std::make_pair(a, b), std::make_pair(b, c)})
+              for (const BoxingStep &step : planBoxing(shape, from, to, placement))
+                values = simulator.apply(step, values);
+            ASSERT_TRUE(simulator.isTensor(values, c, a)) << describe(shape, placement, a, b) << " to " << toString(c);
+            ++checked;
+          }
+    }
+  EXPECT_GT(checked, 1000u);
+}
+
+/// Nothing is sent where, and only where, every rank has what it is to have.
+TEST(LawTest, NoVolumeIsNoMove) {
+  size_t free = 0, moved = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{1}, {3}, {2, 2}, {2, 1}, {2, 3}})
+    for (const Shape &shape : std::vector<Shape>{{0}, {1}, {5}, {4, 3}, {1, 4}}) {
+      const Placement placement = meshOf(mesh);
+      Simulator simulator(shape, placement);
+      const std::vector<NdSbp> all = allSignatures(mesh.size(), entriesOf(shape.size(), /*withPartial=*/true));
+      for (const NdSbp &from : all)
+        for (const NdSbp &to : all) {
+          if (!isLegalBoxing(from, to))
+            continue;
+          bool hasAll = true;
+          for (int64_t position = 0; position < placement.numPositions(); ++position) {
+            const std::vector<int64_t> &held = simulator.held(from, position);
+            for (int64_t element : simulator.held(to, position))
+              hasAll &= std::find(held.begin(), held.end(), element) != held.end();
+          }
+          for (size_t axis = 0; axis < mesh.size(); ++axis)
+            hasAll &= mesh[axis] == 1 || numElements(shape) == 0 || to[axis].isPartial() || !from[axis].isPartial();
+          ASSERT_EQ(boxingVolume(shape, 4, from, to, placement) == 0, hasAll) << describe(shape, placement, from, to);
+          ++(hasAll ? free : moved);
+        }
+    }
+  EXPECT_GT(free, 100u);
+  EXPECT_GT(moved, 100u);
 }
 
 /// Plans are made of steps that the rule allows; here is every such step, with all states of three axes and two
@@ -475,13 +540,14 @@ TEST(PlanOrderTest, NoSumIsMadeWholeToBeCut) {
         for (const NdSbp &to : signatures) {
           if (!isLegalBoxing(from, to))
             continue;
-          for (const BoxingStep &step : planBoxing(shape, from, to, placement)) {
-            if (!to[step.axis].isSplit() || !step.from[step.axis].isPartial())
-              continue;
-            ASSERT_EQ(step.collective, Collective::ReduceScatter) << describe(shape, placement, from, to);
-            ++scatters;
-            below += step.toLast >= 0;
-          }
+          for (int64_t perCall : {kElementsPerCall, int64_t{0}})
+            for (const BoxingStep &step : planBoxing(shape, from, to, placement, perCall)) {
+              if (!to[step.axis].isSplit() || !step.from[step.axis].isPartial())
+                continue;
+              ASSERT_EQ(step.collective, Collective::ReduceScatter) << describe(shape, placement, from, to);
+              ++scatters;
+              below += step.toLast >= 0;
+            }
         }
     }
   EXPECT_GT(scatters, 1000u);

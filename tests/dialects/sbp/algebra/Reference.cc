@@ -301,19 +301,10 @@ int64_t Simulator::sentElements(const BoxingStep &step, int64_t position) {
   std::vector<bool> has(numElements(shape));
   for (int64_t element : mine)
     has[element] = true;
-  // To each other rank, what it needs of what this one has: for a gather all, for a scatter of addends its piece. Where
-  // several have it, each gives it to those in the same place along the axes on which they have the same.
-  auto getsFromHere = [&](int64_t other) {
-    for (int64_t axis : step.axes())
-      if (!step.further.empty() && step.from[axis].isBroadcast() &&
-          placement.coordinates(other)[axis] != placement.coordinates(position)[axis])
-        return false;
-    return other != position;
-  };
+  // To each other rank, what it needs of what this one has: for a gather all, for a scatter of addends its piece.
   for (int64_t other : group)
-    if (getsFromHere(other))
-      for (int64_t element : held(step.to, other, step.toLast))
-        sent += has[element];
+    for (int64_t element : held(step.to, other, step.toLast))
+      sent += other != position && has[element];
   return sent;
 }
 
