@@ -24,6 +24,16 @@ if [ $# -eq 0 ]; then
   exit 1
 fi
 
+for file in "$@"; do
+  case $file in
+  *.h | *.cc) ;;
+  *)
+    echo "format: error: '$file' is no C++ source, whose names end in .h or .cc; nothing was changed" >&2
+    exit 1
+    ;;
+  esac
+done
+
 if [ -z "$check" ]; then
   printf '%s\0' "$@" | xargs -0 -n 16 -P "$(nproc)" clang-format-19 --style="file:$root/.clang-format" -i
   exit

@@ -26,7 +26,7 @@ protected:
     return pairs;
   }
 
-  /// Writes integers, and says what their sum over the first dimension is.
+  /// Writes integers, of one step, and says what their sum over the first dimension is.
   std::vector<float> writeArgument(const std::string &path) {
     std::vector<float> values(sbp::numElements(GetParam().argumentShape()));
     const size_t elements = values.size() / BoxingModule::kAddends;
@@ -35,8 +35,8 @@ protected:
       values[i] = static_cast<float>(engine() % 64);
       sums[i % elements] += values[i];
     }
-    auto writer = runtime::NpyWriter::create(path, runtime::ElementType::F32, GetParam().shape);
-    EXPECT_TRUE(writer.ok() && writer->append(BoxingModule::kAddends, values.data()).ok() && writer->commit().ok());
+    auto writer = runtime::NpyWriter::create(path, runtime::ElementType::F32, GetParam().argumentShape());
+    EXPECT_TRUE(writer.ok() && writer->append(/*rows=*/1, values.data()).ok() && writer->commit().ok());
     return sums;
   }
 
