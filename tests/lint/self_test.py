@@ -254,6 +254,12 @@ class TreeTest(TreeTestBase):
         self.assertEqual(self.run_("bash", script, bad).returncode, 0)
         with open(bad, encoding="utf-8") as file:
             self.assertEqual(file.read(), "int x;\n")
+        other = self.write("BUILD", "cc_library(\n    name = 'x',\n)\n")
+        result = subprocess.run(["bash", script, good, other], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no C++ source", result.stderr)
+        with open(other, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "cc_library(\n    name = 'x',\n)\n")
 
     def judge(self, reports, expected, checked="A.cc", folders="no-such-folder"):
         paths = [self.write(f"{index}.tidy", report) for index, report in enumerate(reports)]

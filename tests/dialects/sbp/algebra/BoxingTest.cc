@@ -240,6 +240,15 @@ TEST(LawTest, NoVolumeIsNoMove) {
   EXPECT_GT(moved, 100u);
 }
 
+/// Nor is what goes to a bucket, though that would send fewer bytes: its members are reduced in one collective.
+TEST(PlanOrderTest, ABucketTakesItsPartOfTheSum) {
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), slot = Sbp::flat({"g", 0, 40'000});
+  const std::vector<BoxingStep> plan = planBoxing({40'000}, {p, p}, {slot, b}, meshOf({2, 4}));
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(plan[1].collective, Collective::ReduceScatter);
+  EXPECT_EQ(plan[1].axis, 0);
+}
+
 /// Plans are made of steps that the rule allows; here is every such step, with all states of three axes and two
 /// dimensions, so that with PlanTest every plan is right.
 TEST_P(PlanTest, EveryStepOfTheRuleIsGroupLocal) {
