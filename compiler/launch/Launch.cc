@@ -4,6 +4,7 @@
 
 #include "compiler/launch/LaunchBackend.h"
 #include "compiler/launch/Profile.h"
+#include "runtime/api/WithoutCollectives.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/io/File.h"
 #include "runtime/job/Jobs.h"
@@ -146,6 +147,9 @@ void LaunchOptions::addTo(Flags &flags) {
       "any-order", &anyOrder,
       "kernels may add up in any order, to see what a fixed one costs: bits then change with the stage, the "
       "ranks and the machine, and no sum is exact");
+  flags.addSwitch("no-collectives", &noCollectives,
+                  "a step's collectives move nothing and wait for no rank, to see what of a step they cost: what is "
+                  "computed is wrong then");
   for (const char *name : {"timeout", "kernel-cache", "perf-map"})
     flags.letDiffer(name);
 }
@@ -189,6 +193,8 @@ absl::Status Launch::createDevice() {
     return backend.status();
   rankDevice = std::move(backend->device);
   ranks = std::move(backend->communicator);
+  if (chosen.noCollectives)
+    ranks = runtime::withoutCollectives(std::move(ranks));
   return absl::OkStatus();
 }
 

@@ -49,9 +49,11 @@ struct LaunchOptions {
   std::string profile;                            ///< a file; empty: no profile
   bool perfMap = false;                           ///< whether generated code gets names for Linux's perf
   bool anyOrder = false;                          ///< whether kernels may add up in any order, to see what it saves
+  bool noCollectives = false;                     ///< whether those of a step do nothing, to see what they cost
   std::string kernelCache = defaultKernelCache(); ///< where compiled kernels are kept; empty: nowhere
 
-  /// --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order and --kernel-cache.
+  /// --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order, --no-collectives and
+  /// --kernel-cache.
   void addTo(Flags &flags);
   /// ~/.cache/splitcast/kernels, under XDG_CACHE_HOME where that is set; empty without a home.
   static std::string defaultKernelCache();

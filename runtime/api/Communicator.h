@@ -71,7 +71,7 @@ public:
   virtual ~Communicator() = default;
 
   /// Calls the method of the collective's kind.
-  absl::StatusOr<Event> start(const PreparedCollective &collective, Stream &stream, const CallSite &site);
+  virtual absl::StatusOr<Event> start(const PreparedCollective &collective, Stream &stream, const CallSite &site);
 
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;

@@ -213,6 +213,14 @@ TEST(Examples, ProfilesSayWhereTheTimeGoes) {
 }
 
 // Outputs that are split over ranks, raggedly, come out whole: as many ranks as one gives the same file.
+// To see what of a step its collectives cost.
+TEST(Examples, CollectivesCanBeTakenOut) {
+  const std::string directory = makeWorkDirectory();
+  const Command command = with(textModel(), {"--steps=3", "--enable-zero=stage=2"});
+  const Trained whole = train(directory, 3, command), apart = train(directory, 3, with(command, {"--no-collectives"}));
+  EXPECT_NE(apart.losses, whole.losses);
+}
+
 TEST(Examples, RunWritesSplitOutputsWhole) {
   std::string directory = makeWorkDirectory(), first;
   for (int64_t ranks : {1, 3}) {

@@ -129,6 +129,10 @@ bool mayReduceWhole(const NdSbp &state, size_t axis, const NdSbp &to) {
   return to[axis].isBroadcast();
 }
 
+/// Whether the sum along the axis may become pieces as `entry` has them. What goes to a bucket goes there at once: its
+/// members are reduced in one collective, which pieces on the way would take apart for a few bytes less.
+bool mayScatter(const Sbp &entry, size_t axis, const NdSbp &to) { return !to[axis].isFlat() || entry.isFlat(); }
+
 /// A slot has room for the piece that the other axes leave in the end, and for no larger one.
 bool othersAreAt(const NdSbp &state, size_t axis, const NdSbp &to) {
   for (size_t other = 0; other < state.size(); ++other)
@@ -231,7 +235,8 @@ private:
     const Sbp &entry = entries[axis][number];
     std::optional<Collective> collective = singleStep(state[axis], entry);
     if (!collective || mustWait(state, axis, goal) || (entry.isFlat() && !othersAreAt(state, axis, goal)) ||
-        (*collective == Collective::AllReduce && !mayReduceWhole(state, axis, goal)))
+        (*collective == Collective::AllReduce && !mayReduceWhole(state, axis, goal)) ||
+        (*collective == Collective::ReduceScatter && !mayScatter(entry, axis, goal)))
       return;
     BoxingStep step{static_cast<int64_t>(axis), *collective, state, state};
     step.to[axis] = entry;

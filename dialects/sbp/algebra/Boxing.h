@@ -14,10 +14,10 @@
 //
 // On several axes a boxing is a sequence of steps, found by search for the least cost: the volume, and of each
 // collective what could be sent while it begins (kElementsPerCall). What becomes pieces is never summed whole: P is B
-// on the way only where it is B or in a bucket in the end. Most steps are along one axis. Such a step may split or join
-// a dimension only while no later axis splits it too, and only while no other axis has a flat split: pieces are nested
-// in the order of the axes, flat ones innermost. Where an axis would have to be undone for that, two more kinds do
-// without:
+// on the way only where it is B or in a bucket in the end, and pieces on the way to a bucket nowhere. Most steps are
+// along one axis. Such a step may split or join a dimension only while no later axis splits it too, and only while no
+// other axis has a flat split: pieces are nested in the order of the axes, flat ones innermost. Where an axis would
+// have to be undone for that, two more kinds do without:
 //
 //   exchange        what has no addends, along several axes at once, as one all-to-all of the ranks that differ only
 //                   where there were pieces: [S(0), S(1)] to [S(1), S(0)]

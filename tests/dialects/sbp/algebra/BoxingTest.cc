@@ -242,11 +242,20 @@ TEST(LawTest, NoVolumeIsNoMove) {
 
 /// Nor is what goes to a bucket, though that would send fewer bytes: its members are reduced in one collective.
 TEST(PlanOrderTest, ABucketTakesItsPartOfTheSum) {
-  const Sbp b = Sbp::broadcast(), p = Sbp::partial(), slot = Sbp::flat({"g", 0, 40'000});
-  const std::vector<BoxingStep> plan = planBoxing({40'000}, {p, p}, {slot, b}, meshOf({2, 4}));
-  ASSERT_EQ(plan.size(), 2u);
-  EXPECT_EQ(plan[1].collective, Collective::ReduceScatter);
-  EXPECT_EQ(plan[1].axis, 0);
+  const Sbp b = Sbp::broadcast(), p = Sbp::partial();
+  for (int64_t size : {7, 40'000, 10'000'000})
+    for (int64_t elementsPerCall : {int64_t{0}, kElementsPerCall}) {
+      const Sbp slot = Sbp::flat({"g", 0, size});
+      const std::vector<BoxingStep> plan = planBoxing({size}, {p, p}, {slot, b}, meshOf({2, 4}), elementsPerCall);
+      ASSERT_EQ(plan.size(), 2u);
+      EXPECT_EQ(plan[1].collective, Collective::ReduceScatter);
+      EXPECT_EQ(plan[1].axis, 0);
+      // Where the axis of the bucket has to be summed first, it is made whole, and the piece is cut out.
+      const std::vector<BoxingStep> inner = planBoxing({size}, {p, p}, {b, slot}, meshOf({2, 4}), elementsPerCall);
+      ASSERT_EQ(inner.size(), 3u);
+      EXPECT_EQ(inner[0].collective, Collective::AllReduce);
+      EXPECT_EQ(inner[2].collective, Collective::Slice);
+    }
 }
 
 /// Plans are made of steps that the rule allows; here is every such step, with all states of three axes and two
