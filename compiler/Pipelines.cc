@@ -20,6 +20,8 @@ static void addComputation(OpPassManager &manager, const sbp::ZeroOptions &optio
   manager.addPass(createMixedPrecisionPass(precision));
   // Then backward: it needs ops that still say their gradient. Then no nn.minimize is left.
   manager.addPass(createDifferentiatePass());
+  // Losses of divided classes, forward and backward, by what ranks tell each other of a row.
+  manager.addPass(createSplitClassesPass());
   // What is made again is forward's: before there is an update, or a micro-batch.
   RecomputePassOptions recompute;
   recompute.standard = options.policy.recompute();

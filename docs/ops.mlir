@@ -40,7 +40,9 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %matmul = nn.matmul %x, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
   %embedding = nn.embedding %w, %ids : (tensor<6x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
   %embedding_grad = nn.embedding_grad %matmul, %ids : (tensor<8x4xf32>, tensor<8xi64>) -> tensor<6x4xf32>
+  %take = nn.take %x, %ids : (tensor<8x6xf32>, tensor<8xi64>) -> tensor<8xf32>
   %softmax = nn.softmax %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %log_sum_exp = nn.log_sum_exp %x : (tensor<8x6xf32>) -> tensor<8xf32>
   %softmax_grad = nn.softmax_grad %y, %softmax : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
   %loss = nn.softmax_cross_entropy %x, %ids : (tensor<8x6xf32>, tensor<8xi64>) -> tensor<8xf32>
   %loss_grad = nn.softmax_cross_entropy_grad %rows, %x, %ids : (tensor<8xf32>, tensor<8x6xf32>, tensor<8xi64>) -> tensor<8x6xf32>

@@ -300,6 +300,8 @@ Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other
 Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at = Caller::here());
 /// Along the last dimension.
 Tensor softmax(const Tensor &x, Caller at = Caller::here());
+/// log(sum of exp(x)) along the last dimension, of which the result has none.
+Tensor logSumExp(const Tensor &x, Caller at = Caller::here());
 /// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                            Caller at = Caller::here());

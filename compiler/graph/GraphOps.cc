@@ -199,6 +199,8 @@ Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {
 
 Tensor softmax(const Tensor &x, Caller at) { return unary<nn::SoftmaxOp>("softmax", at, x); }
 
+Tensor logSumExp(const Tensor &x, Caller at) { return unary<nn::LogSumExpOp>("logSumExp", at, x); }
+
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("softmaxCrossEntropy", {logits, labels}, at);
   if (!builder)

@@ -90,9 +90,11 @@ class Exec_CallAttr<string name, string mnem> : AttrDef<Exec_Dialect, name, [Lib
 
 /// Bytes that the plan gives the call besides its operands, as the last buffer; left out where the call's own file in
 /// `runtime/host` says how many.
-def Exec_Workspace : OptionalParameter<"::std::optional<int64_t>"> {
+class Exec_OptionalInteger : OptionalParameter<"::std::optional<int64_t>"> {
   let printer = "$_printer << *$_self";
 }
+def Exec_Workspace : Exec_OptionalInteger;
+def Exec_OptionalNumber : Exec_OptionalInteger;
 
 def Exec_F64 : AttrParameter<"::mlir::FloatAttr", "an f64"> {
   let printer = "$_printer.printAttributeWithoutType($_self)";
@@ -138,11 +140,12 @@ def Exec_EmbeddingGradAttr : Exec_CallAttr<"EmbeddingGrad", "embedding_grad"> {
   let summary = "Adds rows [rows, width] into the rows of a table [vocabulary, width] that indices name, in order";
   let description = [{
     `#exec.embedding_grad<rows = 8, vocabulary = 100, width = 16, type = f32, index_type = i64>`. Operands are the rows and their indices.
-    - C1: Sizes are at least 0, and so is a workspace; the type is f16, bf16, f32 or f64, that of indices i32 or i64; bytes of each operand
+    With `first`, the table is a part of a larger one, from that row on; rows that indices elsewhere name are left out.
+    - C1: Sizes are at least 0, and so are a workspace and `first`; the type is f16, bf16, f32 or f64, that of indices i32 or i64; bytes of each operand
       are at most 2^63 - 1.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$vocabulary, "int64_t":$width, "::mlir::Type":$type, "::mlir::Type":$index_type,
-                    Exec_Workspace:$workspace);
+                    Exec_OptionalNumber:$first, Exec_Workspace:$workspace);
   let extraClassDeclaration = common # "EmbeddingGradAttr withWorkspace(int64_t bytes) const;";
 }
 
@@ -152,7 +155,7 @@ def Exec_CheckIndicesAttr : Exec_CallAttr<"CheckIndices", "check_indices"> {
     `#exec.check_indices<count = 8, places = 100, type = i64, what = "nn.embedding">`. `what` is the op that they are for, in the error.
     - C1: Sizes are at least 0; the type is i32 or i64; bytes of the indices are at most 2^63 - 1.
   }];
-  let parameters = (ins "int64_t":$count, "int64_t":$places, "::mlir::Type":$type, Exec_Workspace:$ignored, StringRefParameter<"">:$what);
+  let parameters = (ins "int64_t":$count, "int64_t":$places, "::mlir::Type":$type, Exec_OptionalNumber:$ignored, StringRefParameter<"">:$what);
   let extraClassDeclaration = common # noWorkspace;
 }
 

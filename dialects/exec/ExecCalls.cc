@@ -195,9 +195,14 @@ double AttentionAttr::getFlops() const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbeddingGradAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t vocabulary,
-                                        int64_t width, Type type, Type indexType, std::optional<int64_t> workspace) {
+                                        int64_t width, Type type, Type indexType, std::optional<int64_t> first,
+                                        std::optional<int64_t> workspace) {
   return CallVerifier(emitError, "embedding_grad")
-      .sizes({{"rows", rows}, {"vocabulary", vocabulary}, {"width", width}, {"workspace", workspace.value_or(0)}})
+      .sizes({{"rows", rows},
+              {"vocabulary", vocabulary},
+              {"width", width},
+              {"workspace", workspace.value_or(0)},
+              {"first", first.value_or(0)}})
       .floats("type", type)
       .indices("index_type", indexType)
       .operands(operandsOfEmbeddingGrad(rows, vocabulary, width, type, indexType));
@@ -212,7 +217,7 @@ std::vector<int64_t> EmbeddingGradAttr::getOperandBytes() const {
 double EmbeddingGradAttr::getFlops() const { return static_cast<double>(getRows()) * static_cast<double>(getWidth()); }
 
 EmbeddingGradAttr EmbeddingGradAttr::withWorkspace(int64_t bytes) const {
-  return get(getContext(), getRows(), getVocabulary(), getWidth(), getType(), getIndexType(), bytes);
+  return get(getContext(), getRows(), getVocabulary(), getWidth(), getType(), getIndexType(), getFirst(), bytes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 // Softmax cross-entropy with integer labels, and its gradient.
+#include "dialects/nn/Parts.h"
 #include "dialects/nn/Rows.h"
 
 #include <limits>
@@ -9,9 +10,12 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// Whether the element's class is `label`.
-Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label) {
-  Value position = b.create<arith::IndexCastOp>(l, label.getType(), b.create<linalg::IndexOp>(l, rows.rank() - 1));
+/// Whether the element's class, counted from `first` on, is `label`.
+Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label, int64_t first = 0) {
+  Value place = b.create<linalg::IndexOp>(l, rows.rank() - 1);
+  if (first != 0)
+    place = b.create<arith::AddIOp>(l, place, b.create<arith::ConstantIndexOp>(l, first));
+  Value position = b.create<arith::IndexCastOp>(l, label.getType(), place);
   return b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, position, label);
 }
 
@@ -111,7 +115,8 @@ SmallVector<Value> SoftmaxCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange
 
 void SoftmaxCrossEntropyGradOp::build(OpBuilder &builder, OperationState &state, Value gradient, Value logits,
                                       Value labels, IntegerAttr ignored, IntegerAttr classes) {
-  build(builder, state, undecided(logits.getType()), gradient, logits, labels, ignored, classes);
+  build(builder, state, undecided(logits.getType()), gradient, logits, labels, /*log_sum=*/Value(), ignored, classes,
+        IntegerAttr(), IntegerAttr());
 }
 
 sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
@@ -119,6 +124,10 @@ sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
   sbp::TensorFactors logits = rowFactors(spec, getLogits().getType().getShape()),
                      rows(logits.begin(), logits.end() - 1);
   spec.operands = {rows, logits, rows};
+  if (getLogSum()) { // each class by itself
+    spec.factors[logits.back().front()].kind = sbp::FactorKind::Parallel;
+    spec.operands.push_back(rows);
+  }
   spec.results = {logits};
   spec.linear = {{{0}, {}}};
   return spec;
@@ -133,28 +142,61 @@ LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<Ranked
   if (getGradient().getType().getElementType() != getLogits().getType().getElementType())
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and logits "
                          << undecided(getLogits().getType()) << "; both have one element type";
+  if (getLogSum() && undecided(getLogSum().getType()) != undecided(getGradient().getType()))
+    return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and log_sum "
+                         << undecided(getLogSum().getType()) << "; both have one element per row, of one type";
+  if (getLogSum() && getClasses())
+    return emitOpError() << "has both a log_sum and " << *getClasses()
+                         << " classes; where classes are padded, leave out "
+                         << "log_sum";
+  if (!getLogSum() && (getFirst() || getPlaces()))
+    return emitOpError() << "has a part of the classes and no log_sum; the sum over all classes is not known there";
+  if (failed(verifyPart(*this, "classes", getLogits().getType().getShape().back(), getFirst(), getPlaces())))
+    return failure();
   types.push_back(undecided(getLogits().getType()));
   return success();
 }
 
+bool SoftmaxCrossEntropyGradOp::isPlacedAlong(int64_t dim) {
+  return getLogSum() && dim == getLogits().getType().getRank() - 1;
+}
+bool SoftmaxCrossEntropyGradOp::canBePart() { return false; }
+
+void SoftmaxCrossEntropyGradOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> shape) {
+  setPiece(*this, static_cast<int64_t>(shape.size()) - 1, getLogits().getType().getShape().back(), offsets, shape);
+}
+
+void SoftmaxCrossEntropyGradOp::setPart(OpBuilder &, Value, int64_t) { llvm_unreachable("canBePart"); }
+
 SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[1]);
+  const int64_t first = getFirst().value_or(0);
+  auto slopeOf = [&](OpBuilder &b, Location loc, Value softmax, Value gradient, Value label) -> Value {
+    Type type = softmax.getType();
+    Value oneHot = b.create<arith::SelectOp>(loc, isLabel(rows, b, loc, label, first),
+                                             scalarConstant(b, loc, type, 1.0), scalarConstant(b, loc, type, 0.0));
+    Value slope = b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, softmax, oneHot), gradient);
+    return unlessIgnored(b, loc, getIgnored(), label, slope);
+  };
+  if (getLogSum())
+    return {rows.map({{operands[1]}, {operands[3], operands[0], operands[2]}, {}},
+                     [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+                       Value softmax = b.create<math::ExpOp>(loc, b.create<arith::SubFOp>(loc, x[0], x[1]));
+                       return slopeOf(b, loc, softmax, x[2], x[3]);
+                     })};
   Value logits = withoutPadding(rows, operands[1], getClasses());
   Value max = rows.rowMax(logits), sum = rows.rowSumExp(logits, max);
   RowBuilder::Inputs inputs{{logits}, {max, sum, operands[0], operands[2]}, {}};
   return {rows.map(inputs, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
-    Type type = x[0].getType();
     Value shifted = b.create<arith::SubFOp>(loc, x[0], x[1]);
     Value softmax = b.create<arith::DivFOp>(loc, b.create<math::ExpOp>(loc, shifted), x[2]);
-    Value oneHot = b.create<arith::SelectOp>(loc, isLabel(rows, b, loc, x[4]), scalarConstant(b, loc, type, 1.0),
-                                             scalarConstant(b, loc, type, 0.0));
-    Value slope = b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, softmax, oneHot), x[3]);
-    return unlessIgnored(b, loc, getIgnored(), x[4], slope);
+    return slopeOf(b, loc, softmax, x[3], x[4]);
   })};
 }
 
 SmallVector<IndexOperand> SoftmaxCrossEntropyGradOp::getIndexOperands() {
-  return {{2, static_cast<int64_t>(getClasses().value_or(getLogits().getType().getShape().back())), getIgnored()}};
+  const auto classes = static_cast<int64_t>(getClasses().value_or(getLogits().getType().getShape().back()));
+  return {{2, static_cast<int64_t>(getPlaces().value_or(classes)), getIgnored()}};
 }
 
 int64_t SoftmaxCrossEntropyGradOp::getFlops() { return 7 * sbp::numElements(sbp::shapeOf(getLogits().getType())); }

@@ -1,6 +1,6 @@
 // Rows of a table, and their gradient.
 #include "dialects/exec/EmbeddingWorkspace.h"
-#include "dialects/nn/Nn.h"
+#include "dialects/nn/Parts.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -14,17 +14,19 @@ static SmallVector<int64_t> rowsShape(Value ids, int64_t width) {
 
 void EmbeddingOp::build(OpBuilder &builder, OperationState &state, Value table, Value ids) {
   auto type = cast<RankedTensorType>(table.getType());
-  build(builder, state, RankedTensorType::get(rowsShape(ids, type.getDimSize(1)), type.getElementType()), table, ids);
+  build(builder, state, RankedTensorType::get(rowsShape(ids, type.getDimSize(1)), type.getElementType()), table, ids,
+        IntegerAttr(), IntegerAttr());
 }
 
-/// Factors of indices, table and rows; `indexKind` is Sum where rows are added up.
+/// Factors of indices, table and rows: the sum is over the table's rows, or over the indices.
 static sbp::LoopSpec embeddingSpec(ArrayRef<int64_t> idsShape, ArrayRef<int64_t> tableShape, sbp::FactorKind indexKind,
-                                   sbp::TensorFactors &ids, sbp::TensorFactors &table, sbp::TensorFactors &rows) {
+                                   sbp::FactorKind rowKind, sbp::TensorFactors &ids, sbp::TensorFactors &table,
+                                   sbp::TensorFactors &rows) {
   sbp::LoopSpec spec;
   for (int64_t extent : idsShape)
     ids.push_back({spec.addFactor(extent, indexKind)});
   rows = ids;
-  int row = spec.addFactor(tableShape[0], sbp::FactorKind::Whole), column = spec.addFactor(tableShape[1]);
+  int row = spec.addFactor(tableShape[0], rowKind), column = spec.addFactor(tableShape[1]);
   table = {{row}, {column}};
   rows.push_back({column});
   return spec;
@@ -33,17 +35,29 @@ static sbp::LoopSpec embeddingSpec(ArrayRef<int64_t> idsShape, ArrayRef<int64_t>
 sbp::LoopSpec EmbeddingOp::getLoopSpec() {
   sbp::TensorFactors ids, table, rows;
   sbp::LoopSpec spec = embeddingSpec(getIds().getType().getShape(), getTable().getType().getShape(),
-                                     sbp::FactorKind::Parallel, ids, table, rows);
+                                     sbp::FactorKind::Parallel, sbp::FactorKind::Sum, ids, table, rows);
   spec.operands = {table, ids};
   spec.results = {rows};
   spec.linear = {{{0}, {}}};
   return spec;
 }
 
+Value EmbeddingOp::getPlaced() { return getTable(); }
+bool EmbeddingOp::isPlacedAlong(int64_t dim) { return dim == 0; }
+bool EmbeddingOp::canBePart() { return false; }
+
+void EmbeddingOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> shape) {
+  setPiece(*this, 0, getTable().getType().getDimSize(0), offsets, shape);
+}
+
+void EmbeddingOp::setPart(OpBuilder &, Value, int64_t) { llvm_unreachable("canBePart"); }
+
 LogicalResult EmbeddingOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   auto table = cast<RankedTensorType>(getTable().getType());
   if (table.getRank() != 2)
     return emitOpError() << "looks up rows of " << undecided(table) << "; a table has two dimensions";
+  if (failed(verifyPart(*this, "rows of a table", table.getDimSize(0), getFirst(), getPlaces())))
+    return failure();
   types.push_back(RankedTensorType::get(rowsShape(getIds(), table.getDimSize(1)), table.getElementType()));
   return success();
 }
@@ -58,12 +72,14 @@ SmallVector<Value> EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange ope
                        std::nullopt, [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
                          Value row = b.create<arith::IndexCastOp>(loc, b.getIndexType(), args[0]);
                          Value column = b.create<linalg::IndexOp>(loc, rank - 1);
+                         if (getFirst())
+                           return elementOfPart(b, loc, table, {row, column}, 0, *getFirst());
                          return b.create<tensor::ExtractOp>(loc, table, ValueRange{row, column});
                        })};
 }
 
 SmallVector<IndexOperand> EmbeddingOp::getIndexOperands() {
-  return {{1, getTable().getType().getDimSize(0), std::nullopt}};
+  return {{1, static_cast<int64_t>(getPlaces().value_or(getTable().getType().getDimSize(0))), std::nullopt}};
 }
 
 int64_t EmbeddingOp::getFlops() { return 0; }
@@ -75,7 +91,7 @@ SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &b, ValueRange g, ArrayR
 sbp::LoopSpec EmbeddingGradOp::getLoopSpec() {
   sbp::TensorFactors ids, table, rows;
   sbp::LoopSpec spec = embeddingSpec(getIds().getType().getShape(), getResult().getType().getShape(),
-                                     sbp::FactorKind::Sum, ids, table, rows);
+                                     sbp::FactorKind::Sum, sbp::FactorKind::Parallel, ids, table, rows);
   spec.operands = {rows, ids};
   spec.results = {table};
   spec.linear = {{{0}, {}}};
@@ -88,6 +104,8 @@ LogicalResult EmbeddingGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType
   if (type.getRank() != 2 || gradient.getShape() != ArrayRef<int64_t>(rowsShape(getIds(), type.getDimSize(1))))
     return emitOpError() << "adds " << undecided(gradient) << " at " << undecided(getIds().getType()) << " into "
                          << type << "; the gradient has the indices' dimensions and then the table's second";
+  if (failed(verifyPart(*this, "rows of a table", type.getDimSize(0), getFirst(), getPlaces())))
+    return failure();
   types.push_back(RankedTensorType::get(type.getShape(), gradient.getElementType()));
   return success();
 }
@@ -108,8 +126,11 @@ SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(loops, 0, dims, builder.getContext()); };
   return {buildGeneric(builder, getLoc(), type, operands, {map(rows), map(ids), map(table)}, iterators, 0.0,
                        [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
-                         Value row =
-                             b.create<arith::IndexCastOp>(loc, args[1].getType(), b.create<linalg::IndexOp>(loc, 0));
+                         Value place = b.create<linalg::IndexOp>(loc, 0);
+                         if (getFirst())
+                           place =
+                               b.create<arith::AddIOp>(loc, place, b.create<arith::ConstantIndexOp>(loc, *getFirst()));
+                         Value row = b.create<arith::IndexCastOp>(loc, args[1].getType(), place);
                          Value isRow = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, row, args[1]);
                          Value zero = scalarConstant(b, loc, args[0].getType(), 0.0);
                          Value addend = b.create<arith::SelectOp>(loc, isRow, args[0], zero);
@@ -117,8 +138,17 @@ SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange
                        })};
 }
 
+bool EmbeddingGradOp::isPlacedAlong(int64_t dim) { return dim == 0; }
+bool EmbeddingGradOp::canBePart() { return false; }
+
+void EmbeddingGradOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> shape) {
+  setPiece(*this, 0, getResult().getType().getDimSize(0), offsets, shape);
+}
+
+void EmbeddingGradOp::setPart(OpBuilder &, Value, int64_t) { llvm_unreachable("canBePart"); }
+
 SmallVector<IndexOperand> EmbeddingGradOp::getIndexOperands() {
-  return {{1, getResult().getType().getDimSize(0), std::nullopt}};
+  return {{1, static_cast<int64_t>(getPlaces().value_or(getResult().getType().getDimSize(0))), std::nullopt}};
 }
 
 int64_t EmbeddingGradOp::getFlops() { return sbp::numElements(sbp::shapeOf(getGradient().getType())); }
@@ -132,6 +162,6 @@ std::optional<LibraryCall> EmbeddingGradOp::getLibraryCall() {
     return std::nullopt;
   return LibraryCall{exec::EmbeddingGradAttr::get(getContext(), rows, table.getDimSize(0), table.getDimSize(1),
                                                   table.getElementType(), getIds().getType().getElementType(),
-                                                  std::nullopt),
+                                                  getFirst(), std::nullopt),
                      *workspace};
 }

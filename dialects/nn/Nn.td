@@ -403,55 +403,7 @@ def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library, ProductOp]> {
                              CArg<"bool", "false">:$transposeB)>];
 }
 
-def Nn_EmbeddingOp : Nn_ComputeOp<"embedding", [Differentiable, Indexed, WideResultOp]> {
-  let summary = "Rows of a table";
-  let description = [{
-    ```mlir
-    %y = nn.embedding %table, %ids : (tensor<256x64xf32>, tensor<32x8xi64>) -> tensor<32x8x64xf32>
-    ```
-    - C1: The table has two dimensions; the result has those of the indices and then the table's second.
-    An index outside of the table is an error when the step runs.
-  }];
-  let arguments = (ins Nn_FloatTensor:$table, Nn_IndexTensor:$ids);
-  let results = (outs Nn_FloatTensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$table, "::mlir::Value":$ids)>];
-}
-
-def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [IndexedLibrary]> {
-  let summary = "Adds each row of the gradient to the row of the table that it came from";
-  let arguments = (ins Nn_FloatTensor:$gradient, Nn_IndexTensor:$ids);
-  let results = (outs Nn_FloatTensor:$result);
-}
-
-def Nn_SoftmaxCrossEntropyOp : Nn_ComputeOp<"softmax_cross_entropy", [Differentiable, Indexed, WideOp]> {
-  let summary = "Per row: log(sum over classes of exp(logit)) - logit of the label";
-  let description = [{
-    ```mlir
-    %l = nn.softmax_cross_entropy %logits, %labels : (tensor<32x10xf32>, tensor<32xi64>) -> tensor<32xf32>
-    ```
-    The row's largest logit is subtracted first, so nothing overflows. A row whose label is `ignored` gives 0, and so does
-    its gradient; divide the sum by nn.not_equal's, the global count, for a mean over the others.
-    Where there are fewer `classes` than the last dimension has elements, the rest of it is padding: it takes no part, and its
-    gradient is 0.
-    - C1: The last dimension of the logits is the classes; labels and result have the others.
-    - C2: `classes`, if there, is at least 1 and at most that dimension.
-    Any other label outside of the classes is an error when the step runs.
-  }];
-  let arguments = (ins Nn_FloatTensor:$logits, Nn_IndexTensor:$labels, OptionalAttr<I64Attr>:$ignored,
-                       OptionalAttr<I64Attr>:$classes);
-  let results = (outs Nn_FloatTensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$logits, "::mlir::Value":$labels,
-                             CArg<"::mlir::IntegerAttr", "{}">:$ignored)>];
-}
-
-def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [Indexed, WideOp]> {
-  let summary = "(softmax(logits) - one-hot of the label) times the row's gradient; 0 where the label is `ignored`, and beyond `classes`";
-  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$logits, Nn_IndexTensor:$labels,
-                       OptionalAttr<I64Attr>:$ignored, OptionalAttr<I64Attr>:$classes);
-  let results = (outs Nn_FloatTensor:$result);
-  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$logits, "::mlir::Value":$labels,
-                             "::mlir::IntegerAttr":$ignored, "::mlir::IntegerAttr":$classes)>];
-}
+include "dialects/nn/NnIndexed.td"
 
 //===----------------------------------------------------------------------===//
 // Rows
@@ -461,6 +413,18 @@ def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable, WideOp]> {
   let summary = "Along the last dimension: exp(x - the largest) over its sum";
   let description = [{
     - C1: The operand has a dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
+def Nn_LogSumExpOp : Nn_ComputeOp<"log_sum_exp", [Differentiable, WideOp]> {
+  let summary = "Per row: log(sum over the last dimension of exp(x))";
+  let description = [{
+    The row's largest element is subtracted first, so nothing overflows; where all are -inf, so is the result. Of a row that is cut into
+    parts it is that of the parts' own.
+    - C1: The operand has a dimension; the result has the others.
   }];
   let arguments = (ins Nn_FloatTensor:$input);
   let results = (outs Nn_FloatTensor:$result);

@@ -53,7 +53,16 @@ def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
   let cppNamespace = "::splitcast::nn";
   let methods = [
     InterfaceMethod<[{
-      Makes the op, whose types are a rank's piece, compute the piece that begins at `offsets` of a tensor of `globalShape`.
+      The tensor whose place it is; by default the first result.
+    }], "::mlir::Value", "getPlaced", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return $_op->getResult(0);">,
+    InterfaceMethod<[{
+      Whether it makes a difference where along the dimension a piece lies.
+    }], "bool", "isPlacedAlong", (ins "int64_t":$dim), /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
+    InterfaceMethod<[{
+      Whether it can compute a part along such a dimension whose number is known only when it runs, `setPart`.
+    }], "bool", "canBePart", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
+    InterfaceMethod<[{
+      Makes the op, whose types are a rank's piece, compute with the piece that begins at `offsets` of a tensor of `globalShape`.
     }], "void", "setPlace", (ins "::llvm::ArrayRef<int64_t>":$offsets, "::llvm::ArrayRef<int64_t>":$globalShape)>,
     InterfaceMethod<[{
       Makes the op, which has its place, compute the part `number` of the tensor: parts of its own extent lie one after the

@@ -1,6 +1,8 @@
 // Softmax and layer norm: what needs a row whole.
 #include "dialects/nn/Rows.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace splitcast;
 using namespace splitcast::nn;
@@ -99,6 +101,58 @@ int64_t SoftmaxOp::getFlops() { return 5 * elementsOf(getInput()); }
 
 SmallVector<Value> SoftmaxOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   return {b.create<SoftmaxGradOp>(getLoc(), g[0], getResult())};
+}
+
+//===----------------------------------------------------------------------===//
+// Log of a sum of exponentials
+//===----------------------------------------------------------------------===//
+
+void LogSumExpOp::build(OpBuilder &builder, OperationState &state, Value input) {
+  auto type = cast<RankedTensorType>(input.getType());
+  ArrayRef<int64_t> rows = type.getRank() ? type.getShape().drop_back() : type.getShape();
+  build(builder, state, RankedTensorType::get(rows, type.getElementType()), input);
+}
+
+sbp::LoopSpec LogSumExpOp::getLoopSpec() {
+  sbp::LoopSpec spec;
+  sbp::TensorFactors dims = rowFactors(spec, getInput().getType().getShape());
+  spec.operands = {dims};
+  spec.results = {sbp::TensorFactors(dims.begin(), dims.end() - 1)};
+  return spec;
+}
+
+LogicalResult LogSumExpOp::inferResultTypes(Types &types) {
+  if (failed(verifyHasRows(*this, getInput())))
+    return failure();
+  auto type = cast<RankedTensorType>(getInput().getType());
+  types.push_back(RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
+  return success();
+}
+
+SmallVector<Value> LogSumExpOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  RowBuilder rows(builder, getLoc(), operands[0]);
+  // Where all are -inf, as the masked classes of one rank may be, so is the result, and not a NaN.
+  Value max = rows.mapRows(rows.rowMax(operands[0]), [](OpBuilder &b, Location l, ValueRange x) -> Value {
+    Value least = scalarConstant(b, l, x[0].getType(), -std::numeric_limits<double>::infinity());
+    Value isLeast = b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[0], least);
+    return b.create<arith::SelectOp>(l, isLeast, scalarConstant(b, l, x[0].getType(), 0.0), x[0]);
+  });
+  return {rows.mapRows({max, rows.rowSumExp(operands[0], max)}, [](OpBuilder &b, Location l, ValueRange x) -> Value {
+    return b.create<arith::AddFOp>(l, x[0], b.create<math::LogOp>(l, x[1]));
+  })};
+}
+
+int64_t LogSumExpOp::getFlops() { return 4 * elementsOf(getInput()); }
+
+// exp(x - result) is the softmax.
+SmallVector<Value> LogSumExpOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
+  SmallVector<int64_t> column(undecided(getInput().getType()).getShape());
+  column.back() = 1; // the operand says where the rest is
+  auto perElement = [&](Value perRow) -> Value {
+    return b.create<ReshapeOp>(getLoc(), undecided(perRow.getType()).clone(column), perRow);
+  };
+  Value shifted = b.create<SubOp>(getLoc(), getInput(), perElement(getResult()));
+  return {b.create<MulOp>(getLoc(), perElement(g[0]), b.create<ExpOp>(getLoc(), shifted))};
 }
 
 void SoftmaxGradOp::build(OpBuilder &builder, OperationState &state, Value gradient, Value softmax) {

@@ -47,12 +47,11 @@ struct GptFlags {
     auto found = std::find_if(mesh.begin(), mesh.end(), [&](const sbp::Axis &each) { return each.name == axis; });
     return found == mesh.end() ? 1 : found->size;
   }
-  /// -1: there is none.
-  int64_t tensorAxis() const {
+  TensorAxis tensorAxis() const {
     for (size_t axis = 0; axis < mesh.size(); ++axis)
       if (mesh[axis].name == "tp")
-        return static_cast<int64_t>(axis);
-    return -1;
+        return {static_cast<int64_t>(axis), mesh[axis].size};
+    return {};
   }
 
   const std::string &data() const { return tokens.empty() ? text : tokens; }

@@ -13,13 +13,13 @@ constexpr double kRotationBase = 10000; ///< the slowest of the rotations makes 
 
 class Gpt {
 public:
-  Gpt(Graph &graph, const GptSizes &sizes, bool drops, int64_t tensorAxis)
-      : graph(graph), sizes(sizes), drops(drops), tensorAxis(tensorAxis) {}
+  Gpt(Graph &graph, const GptSizes &sizes, bool drops, const TensorAxis &axis)
+      : graph(graph), sizes(sizes), drops(drops), axis(axis) {}
 
   Tensor logits(const Tensor &tokens) {
     samples = tokens.shape()[0];
     positions = tokens.shape()[1];
-    Tensor words = atTheEnds("wte.weight", {sizes.vocabulary, sizes.width});
+    Tensor words = atTheEnds("wte.weight", {sizes.vocabulary, sizes.width}, ofVocabulary(0));
     Tensor x = embedding(words, tokens);
     if (sizes.isNeox)
       prepareRotations();
@@ -29,15 +29,17 @@ public:
     for (int64_t layer = 0; layer < sizes.layers; ++layer)
       x = block(x, absl::StrCat("h", layer));
     Tensor rows = rowsOf(normalized(x, "ln"));
-    return sizes.isNeox ? matmul(rows, atTheEnds("out.weight", {sizes.width, sizes.vocabulary}))
+    return sizes.isNeox ? matmul(rows, atTheEnds("out.weight", {sizes.width, sizes.vocabulary}, ofVocabulary(1)))
                         : matmul(rows, words, {false, true});
   }
 
 private:
   /// Of what is in no block. The last product's matrix is gathered by itself: it is needed when the table no longer is.
-  Tensor atTheEnds(const std::string &name, const sbp::Shape &shape) {
-    return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding");
+  Tensor atTheEnds(const std::string &name, const sbp::Shape &shape, const Layout &layout = {}) {
+    return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding", layout);
   }
+  /// Of a matrix with the vocabulary as dimension `dim`: uneven parts would have to be gathered for the loss.
+  Layout ofVocabulary(int64_t dim) const { return sizes.vocabulary % axis.ranks == 0 ? splitAlong(dim) : Layout(); }
 
   Tensor places() {
     Tensor all = atTheEnds("wpe.weight", {sizes.context, sizes.width});
@@ -112,9 +114,9 @@ private:
   /// and the bias is whole.
   enum class Cut { Columns, Rows };
   Layout splitAlong(int64_t dim) const {
-    if (tensorAxis < 0)
+    if (axis.number < 0)
       return {};
-    sbp::NdSbp entries(tensorAxis + 1, broadcast());
+    sbp::NdSbp entries(axis.number + 1, broadcast());
     entries.back() = split(dim);
     return {entries};
   }
@@ -146,15 +148,15 @@ private:
   Graph &graph;
   const GptSizes &sizes;
   bool drops;
-  const int64_t tensorAxis; ///< of the mesh; -1: blocks are not divided
+  const TensorAxis axis;
   int64_t samples = 0, positions = 0;
   Tensor cosines, sines; ///< [positions, 1, pairs], of rotations
 };
 
 } // namespace
 
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, int64_t tensorAxis) {
-  return Gpt(graph, sizes, drops, tensorAxis).logits(tokens);
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const TensorAxis &axis) {
+  return Gpt(graph, sizes, drops, axis).logits(tokens);
 }
 
 } // namespace splitcast

@@ -25,13 +25,19 @@ struct GptSizes {
   int64_t adapterRank = 0;
 };
 
+/// An axis of the graph's mesh along which a model is divided between ranks (Shoeybi et al. 2019).
+struct TensorAxis {
+  int64_t number = -1; ///< of the axis; -1: there is none
+  int64_t ranks = 1;   ///< along it
+};
+
 /// Logits [samples * positions, vocabulary] of the token after each position of `tokens` [samples, positions], whose
 /// positions are at most `context`. Variables: wte, wpe or out, h0.* to hN.*, ln.
 ///
-/// Along the axis number `tensorAxis` of the graph's mesh, 0 or more, each block is divided between ranks: its heads,
-/// and the columns of its wide layer (Shoeybi et al. 2019). Only the matrices say so: query, key, value and up are
-/// split by columns, projection and down by rows.
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, int64_t tensorAxis = -1);
+/// Along a tensor axis each block is divided: its heads, and the columns of its wide layer; and the vocabulary, if the
+/// ranks divide it evenly. Only the matrices say so: query, key, value, up and out are split by columns, projection,
+/// down and wte by rows.
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const TensorAxis &axis = {});
 
 } // namespace splitcast
 

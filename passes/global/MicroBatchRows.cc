@@ -1,5 +1,7 @@
 #include "passes/global/MicroBatchRows.h"
 
+#include "dialects/nn/Nn.h"
+
 #include "dialects/sbp/algebra/Solver.h"
 #include "passes/global/SignatureProblem.h"
 
@@ -129,6 +131,19 @@ private:
     for (sbp::Factor &factor : spec.factors)
       if (isOfBatch || !keepsWhole ? factor.extent % microBatches != 0 && !isFree : !isFree)
         factor.kind = sbp::FactorKind::Whole;
+    if (auto placed = dyn_cast<nn::PlacedOpInterface>(op); placed && !placed.canBePart())
+      for (auto [dim, factors] : llvm::enumerate(factorsOf(placed.getPlaced(), op, spec)))
+        for (int factor : factors)
+          if (placed.isPlacedAlong(static_cast<int64_t>(dim)))
+            spec.factors[factor].kind = sbp::FactorKind::Whole;
+  }
+
+  /// Of an operand or the first result of an op.
+  static const sbp::TensorFactors &factorsOf(Value value, Operation *op, const sbp::LoopSpec &spec) {
+    for (auto [operand, factors] : llvm::zip(sbp::tensorOperands(op), spec.operands))
+      if (operand == value)
+        return factors;
+    return spec.results.front();
   }
 
   void addTensor(Value value, const sbp::NdSbp &given) {

@@ -41,6 +41,25 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
   let dependentDialects = ["splitcast::sbp::SbpDialect", "splitcast::nn::NnDialect"];
 }
 
+def SplitClassesPass : Pass<"nn-split-classes", "mlir::ModuleOp"> {
+  let summary = "Cross-entropy over classes that ranks divide, of which none has all logits of a row";
+  let description = [{
+    Where the logits are a product with weights that their user has split along the classes, each rank has those of its classes. nn.softmax_cross_entropy, which
+    needs a row whole, becomes the logarithms of the parts' sums of exponentials, of which ranks tell each other one number per row, less the label's logit, which
+    one rank has; its gradient is given that logarithm, and needs no row. Behind the product may stand what is done to each element. After 'nn-differentiate'. From
+    tests/passes/global/split_classes_example.mlir:
+    ```mlir
+    %2 = nn.softmax_cross_entropy %1, %labels {ignored = -100 : i64} : (tensor<8x12xf32>, tensor<8xi64, #SB>) -> tensor<8xf32>   // before
+    %PARTS = nn.log_sum_exp %BLOCKS : (tensor<8x4x3xf32>) -> tensor<8x4xf32>                                                   // after
+    %ALL = nn.log_sum_exp %PARTS : (tensor<8x4xf32>) -> tensor<8xf32>
+    %OWN = nn.take %LOGITS, %arg1 {ignored = -100 : i64}
+    %LOSS = nn.sub %ALL, %OWN : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+    Classes that the ranks do not divide evenly are left to be gathered, and a warning says so.
+  }];
+  let dependentDialects = ["splitcast::nn::NnDialect"];
+}
+
 def ScaleLossesPass : Pass<"nn-scale-losses", "mlir::ModuleOp"> {
   let summary = "Divides gradients of scaled losses, and leaves out steps in which one is not finite";
   let description = [{

@@ -1,6 +1,7 @@
 #include "passes/global/SignatureProblem.h"
 
 #include "dialects/ccl/algebra/TransportModel.h"
+#include "dialects/nn/Nn.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -138,6 +139,7 @@ private:
   void addOp(Operation *op) {
     sbp::SignatureOp node;
     node.spec = cast<sbp::ShardingOpInterface>(op).getLoopSpec();
+    keepPlacesWhole(op, node.spec);
     const SmallVector<Value> operands = sbp::tensorOperands(op);
     const bool isElementwise = sbp::isElementwise(node.spec);
     node.takesPartial = !isElementwise || llvm::none_of(operands, [&](Value v) { return updated.contains(v); });
@@ -165,12 +167,32 @@ private:
     result.asStored.ops.push_back(std::move(node));
   }
 
+  /// In a function that is to be reproducible, a table that its user has split along the axis of exact sums is
+  /// gathered: else its ranks would look up the indices of others.
+  void keepPlacesWhole(Operation *op, sbp::LoopSpec &spec) {
+    auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
+    auto lookup = dyn_cast<nn::EmbeddingOp>(op);
+    if (!exactAxis || !lookup)
+      return;
+    Value table = lookup.getTable();
+    while (isa_and_nonnull<sbp::FenceOp, nn::CastOp>(table.getDefiningOp()))
+      table = table.getDefiningOp()->getOperand(0);
+    auto read = table.getDefiningOp<sbp::ReadOp>();
+    if (!read)
+      return;
+    for (auto [entry, axis] :
+         llvm::zip(logicalOf(symbols.lookup<sbp::VariableOp>(read.getVariable())), result.asWritten.placement.axes))
+      if (entry.isSplit() && entry.dim == 0 && axis.name == exactAxis.getValue())
+        spec.factors[spec.operands[0][0].front()].kind = sbp::FactorKind::Whole;
+  }
+
   static bool isOfOneTensor(Operation *op) {
     return llvm::count_if(sbp::tensorOperands(op), [](Value v) { return !sbp::shapeOf(v.getType()).empty(); }) == 1;
   }
 
   /// A user has split the variable, along no axis whose ranks are to share its sums; and all that uses it multiplies
-  /// with it and adds up, as a layer does. What is looked up or added to rows is moved wherever that costs least.
+  /// with it and adds up, as a layer does, or looks up rows, which are added up too. What is added to rows itself is
+  /// moved wherever that costs least.
   bool mayKeepSplits(sbp::ReadOp read, const sbp::NdSbp &signature) {
     auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
     bool isSplit = false;

@@ -403,14 +403,17 @@ private:
     Operation *copy = b.create(state);
     for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
       values[from] = to;
-    if (op->getNumResults() == 1)
-      place(copy, op->getResult(0), rows.made(op->getResult(0)).value_or(sbp::Sbp::broadcast()));
+    if (auto placed = dyn_cast<nn::PlacedOpInterface>(op))
+      place(copy, placed.getPlaced(), rows.made(placed.getPlaced()).value_or(sbp::Sbp::broadcast()));
   }
 
   /// Whether something here is computed of a part of the batch, and differs with where in the batch that is.
   bool isNumbered() const {
     return llvm::any_of(func::FuncOp(step).getBody().front(), [&](Operation &op) {
-      if (!isa<nn::PlacedOpInterface>(op))
+      auto placed = dyn_cast<nn::PlacedOpInterface>(op);
+      if (!placed)
+        return false;
+      if (!placed.canBePart()) // nor is it
         return false;
       const std::optional<sbp::Sbp> entry = rows.made(op.getResult(0));
       if (entry)
@@ -422,7 +425,7 @@ private:
   /// Tells an op whose elements depend on their place which part of `whole` it computes.
   void place(Operation *op, Value whole, const sbp::Sbp &entry) {
     auto placed = dyn_cast<nn::PlacedOpInterface>(op);
-    if (!placed || !entry.isSplit())
+    if (!placed || !entry.isSplit() || !placed.isPlacedAlong(entry.dim))
       return;
     const sbp::Shape shape = sbp::shapeOf(whole.getType());
     placed.setPlace(SmallVector<int64_t>(shape.size(), 0), shape);

@@ -108,7 +108,7 @@ private:
                          op->getAttrs());
     Operation *local = builder.create(state);
     if (auto placed = dyn_cast<nn::PlacedOpInterface>(local))
-      place(placed, op->getResult(0));
+      place(placed, cast<nn::PlacedOpInterface>(op).getPlaced());
     for (auto [from, to] : llvm::zip(op->getResults(), local->getResults()))
       values[from] = to;
     return success();

@@ -58,7 +58,10 @@ public:
         padLossesOf(cast.getResult(), castTo(logits, cast.getType().getElementType(), cast));
   }
 
-  static bool isLoss(Operation *op) { return isa<nn::SoftmaxCrossEntropyOp, nn::SoftmaxCrossEntropyGradOp>(op); }
+  static bool isLoss(Operation *op) {
+    auto gradient = dyn_cast<nn::SoftmaxCrossEntropyGradOp>(op);
+    return gradient ? !gradient.getLogSum() : isa<nn::SoftmaxCrossEntropyOp>(op);
+  }
 
 private:
   Value pad(Value value, int64_t dim) {

@@ -34,10 +34,10 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::Embe
     return absl::InvalidArgumentError(absl::StrCat("library call '", kName, "' has a workspace of ", workspace,
                                                    " bytes; give it ",
                                                    needed ? absl::StrCat(*needed) : "fewer indices than 2^31"));
-  absl::StatusOr<std::shared_ptr<KernelLibrary>> library =
-      services.kernels(EmbeddingGradKernel{call.getRows(), call.getVocabulary(), call.getWidth(),
-                                           *elementTypeOf(call.getType()), *elementTypeOf(call.getIndexType())}
-                           .module());
+  absl::StatusOr<std::shared_ptr<KernelLibrary>> library = services.kernels(
+      EmbeddingGradKernel{call.getRows(), call.getVocabulary(), call.getWidth(), call.getFirst().value_or(0),
+                          *elementTypeOf(call.getType()), *elementTypeOf(call.getIndexType())}
+          .module());
   if (!library.ok())
     return library.status();
   absl::StatusOr<std::unique_ptr<Launchable>> kernel = (*library)->kernel(kName);

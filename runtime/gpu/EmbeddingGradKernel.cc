@@ -124,15 +124,21 @@ private:
       while (at.size() < static_cast<size_t>(kLooksAhead))
         at.push_back(add(at.back(), number(1)));
       for (Value position : at)
-        ids.push_back(toIndex(load(indices, position)));
+        ids.push_back(rowAt(position));
       Values next = llvm::to_vector_of<Value>(values);
       for (auto [position, id] : llvm::zip(at, ids))
         next = body(position, id, next);
       return next;
     });
-    return loop(whole, end, number(1), carried, [&](Value position, ValueRange values) {
-      return body(position, toIndex(load(indices, position)), values);
-    });
+    return loop(whole, end, number(1), carried,
+                [&](Value position, ValueRange values) { return body(position, rowAt(position), values); });
+  }
+
+  /// The row of the table that the index at a position names; one beyond all, as an unsigned number, where it names
+  /// none.
+  Value rowAt(Value position) {
+    Value id = toIndex(load(indices, position));
+    return kernel.first == 0 ? id : minus(id, number(kernel.first));
   }
 
   /// How often the row occurs in the part, and how many rows of earlier blocks do.

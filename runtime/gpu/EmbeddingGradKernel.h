@@ -18,6 +18,7 @@ namespace splitcast::runtime {
 /// the indices, in `positions`. Then a warp adds what is listed for a row, up to 1,024 columns at once.
 struct EmbeddingGradKernel {
   int64_t rows = 0, vocabulary = 0, width = 0;
+  int64_t first = 0; ///< of a larger table, where the rows begin; indices elsewhere are nobody's
   ElementType type = ElementType::F32, index = ElementType::I64;
 
   std::string module() const;

@@ -112,13 +112,14 @@ private:
     if (!outcome.ok())
       return outcome.status();
     const bool isAddedUpOtherwise = count<sbp::ScheduleOp>(before) < count<sbp::ScheduleOp>(after) ||
-                                    (!holds<nn::ExactSumOp>(before) && holds<nn::ExactSumOp>(after));
+                                    (!holds<nn::ExactSumOp>(before) && holds<nn::ExactSumOp>(after)) ||
+                                    (!holds<nn::TakeOp>(before) && holds<nn::TakeOp>(after));
     if (!isAddedUpOtherwise)
       return compare(outcomes.global, *outcome, Agreement::Bits);
     if (carriedParts.empty()) // later, buckets stand between what is carried and its sum
       carriedParts = carriedPartsOf(*parsed.value());
-    // Micro-batches are added up in their order, which is another than that of the batch, and exact sums drop what is
-    // less than their unit; from here on it stays.
+    // Micro-batches are added up in their order, which is another than that of the batch, exact sums drop what is less
+    // than their unit, and losses of divided classes sum parts first; from here on it stays.
     absl::Status status = compareWithGlobal(*outcome);
     wide.reset();
     return status.ok() ? setBaseline(**parsed) : status;

@@ -243,36 +243,52 @@ mlir::OwningOpRef<mlir::ModuleOp> rankZeroOf(Graph &graph, int stage, sbp::Strat
 
 constexpr int64_t kRowElements = 12 * 12 / 2 * 12; ///< of a rank's part of a batch, whole
 
-/// Elements that rank 0 sends along the axis tp, of dp = 2 and tp = 3, by collective, but for vectors.
-std::map<std::string, int64_t> sentAlongTp(int64_t layers) {
+/// What rank 0 sends along the axis tp, of dp = 2 and tp = 3, but for vectors.
+struct SentAlongTp {
+  std::map<std::string, int64_t> elements; ///< by collective
+  int64_t largest = 0;                     ///< elements of the largest operand or result
+};
+
+SentAlongTp sentAlongTp(int64_t layers, int64_t vocabulary = 50) {
   Graph graph({"cpu", {{"dp", 2}, {"tp", 3}}});
   graph.function("train");
   Tensor tokens = graph.input("tokens", ElementType::I64, {12, 12}, split(0));
   Tensor next = graph.input("next", ElementType::I64, {12, 12}, split(0));
-  Tensor loss =
-      meanCrossEntropy(gptLogits(graph, tokens, {50, 12, layers, 3, 12}, true, /*tensorAxis=*/1), reshape(next, {144}));
+  Tensor logits = gptLogits(graph, tokens, {vocabulary, 12, layers, 3, 12}, true, {/*number=*/1, /*ranks=*/3});
+  Tensor loss = meanCrossEntropy(logits, reshape(next, {144}));
   graph.minimize(loss, AdamW{1e-3});
   graph.output("loss", loss);
   auto plans = rankZeroOf(graph, 1, sbp::Strategy::Bucket);
-  std::map<std::string, int64_t> sent;
+  SentAlongTp sent;
   mlir::SymbolTableCollection symbols;
   for (auto op : (*plans->getOps<exec::PlanOp>().begin()).getBody().front().getOps<exec::CollectiveOp>())
     if (exec::GroupOp group = exec::groupOf(op, symbols);
-        group.getRanks() == llvm::ArrayRef<int64_t>{0, 1, 2} && op.getData().getBytes() >= 4 * 100)
-      sent[op.getRule().name] += exec::callOf(op, group).traffic().bytes / 4;
+        group.getRanks() == llvm::ArrayRef<int64_t>{0, 1, 2} && op.getData().getBytes() >= 4 * 100) {
+      sent.elements[op.getRule().name] += exec::callOf(op, group).traffic().bytes / 4;
+      sent.largest = std::max(sent.largest, op.getData().getBytes() / 4);
+    }
   return sent;
 }
 
 // Each block gathers the rows before its heads and before its wide layer, and adds up and cuts into rows what comes out
 // of both; backward does the same (Korthikanti et al. 2022, where what is gathered is kept). No matrix moves.
 TEST(Gpt, BlocksDividedBetweenRanksSendActivationsAlone) {
-  const std::map<std::string, int64_t> two = sentAlongTp(2), four = sentAlongTp(4);
+  const std::map<std::string, int64_t> two = sentAlongTp(2).elements, four = sentAlongTp(4).elements;
   std::map<std::string, int64_t> ofBlock;
   for (const auto &[kind, elements] : four)
     if (elements != two.at(kind)) // else it is of what stands before or behind the blocks
       ofBlock[kind] = (elements - two.at(kind)) / 2;
   EXPECT_EQ(ofBlock, (std::map<std::string, int64_t>{{"all_gather", 4 * kRowElements * 2 / 3},
                                                      {"reduce_scatter", 4 * kRowElements * 2 / 3}}));
+}
+
+// Where ranks divide the vocabulary evenly, nobody has a row of logits whole: nothing that is sent has as many elements
+// as the logits of a rank's part of it, or as its table.
+TEST(Gpt, ADividedVocabularyKeepsItsLogitsAndItsTable) {
+  constexpr int64_t kRows = 72, kVocabulary = 150, kWidth = 12;
+  EXPECT_LE(sentAlongTp(2, kVocabulary).largest, kRowElements);
+  EXPECT_LT(kRowElements, kRows * kVocabulary / 3);
+  EXPECT_LT(kRowElements, kVocabulary * kWidth);
 }
 
 /// Rank 0's plan for a step at dp = 3.

@@ -191,6 +191,29 @@ Tables::Tables(const Problem &problem)
   }
   for (size_t demand = 0; demand < problem.demands.size(); ++demand)
     demands[problem.demands[demand].tensor].push_back(demand);
+  noteWantedLater();
+}
+
+void Tables::noteWantedLater() {
+  later.resize(problem.tensors.size());
+  for (const Demand &demand : problem.demands)
+    later[demand.tensor] = demand.wanted;
+  auto note = [&](int tensor, int of) {
+    if (later[tensor].empty() && problem.tensors[tensor].shape == problem.tensors[of].shape)
+      later[tensor] = later[of];
+  };
+  std::vector<std::vector<int>> sameAs(problem.tensors.size()); // behind fences
+  for (size_t tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    if (problem.tensors[tensor].sameAs >= 0)
+      sameAs[problem.tensors[tensor].sameAs].push_back(static_cast<int>(tensor));
+  for (size_t op = problem.ops.size(); op-- > 0;)
+    for (int result : problem.ops[op].results) {
+      for (int behind : sameAs[result])
+        note(result, behind);
+      for (int operand : problem.ops[op].operands)
+        if (isElementwise(problem.ops[op].spec))
+          note(operand, result);
+    }
 }
 
 const NdSbp &Tables::pinned(int op, int result) const {

@@ -88,6 +88,8 @@ public:
     return same < 0 ? tensor : same;
   }
   const NdSbp &pinned(int op, int result) const;
+  /// What a demand makes of the tensor, or of what it is added up to; empty where none says so.
+  const NdSbp &wantedLater(int tensor) const { return later[tensor]; }
   int specOf(int op) const { return specs[op]; }
   /// With the bytes of an element, and whether splits are kept.
   int shapeOf(int tensor) const { return shapes[tensor]; }
@@ -115,6 +117,9 @@ public:
   std::vector<RowIds> rowsOf(const std::vector<OpChoice> &ops);
 
 private:
+  void noteWantedLater();
+
+  std::vector<NdSbp> later; ///< per tensor
   KeyNumbers specNumbers, shapeNumbers;
   std::vector<int> specs, shapes;                        ///< per op; per tensor
   std::unordered_map<Change, Score, ChangeHash> prices;  ///< of whole boxings

@@ -126,9 +126,17 @@ private:
     for (size_t i = 0; i < current.size(); ++i)
       if (!addOperand(i, row.operands[i], axis, cost))
         return std::nullopt;
+    // Pieces of a result that each rank could have whole are none: they would be gathered again.
+    auto isCut = [](const Sbp &entry) { return entry.isSplit() || entry.isFlat(); };
+    const bool isOfPieces = isElementwise(each.spec) || std::any_of(row.operands.begin(), row.operands.end(), isCut);
     for (size_t i = 0; i < results.size(); ++i) {
-      const NdSbp &pinned = tables.pinned(op, i);
-      cost.unsplitResults += !row.results[i].isSplit() && !row.results[i].isFlat();
+      const NdSbp &pinned = tables.pinned(op, i), &later = tables.wantedLater(each.results[i]);
+      cost.unsplitResults += !isCut(row.results[i]) || !isOfPieces;
+      if (row.results[i].isPartial() && !later.empty() && later[axis].isSplit()) {
+        NdSbp made = later;
+        made[axis] = row.results[i];
+        cost.cost += tables.costAlong(axis, each.results[i], made, later);
+      }
       if (pinned.empty() || pinned[axis] == row.results[i])
         continue;
       if (pinned[axis].isPartial())

@@ -4,7 +4,8 @@
 //   Operands  dy [N, H], ids [N]; output table [V, H]; of bf16 and f16 a workspace.
 //   Meaning   table = 0; then table[ids[n]] += dy[n] for n = 0, 1, ...: one order, so one result. Of bf16 and f16 the
 //             sums are in f32, and rounded once.
-//   Errors    at launch, InvalidArgument: an id outside 0..V-1; nothing was written.
+//             With `first` F the table's rows are F..F+V-1 of a larger one's, and ids of others add nothing.
+//   Errors    at launch, without `first`, InvalidArgument: an id outside 0..V-1; nothing was written.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/exec/EmbeddingWorkspace.h"
@@ -17,25 +18,37 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace splitcast::runtime {
 namespace {
 
 constexpr char kName[] = "embedding_grad";
 
-template <typename Index>
-absl::Status checkIds(const std::string &what, const Index *ids, int64_t rows, int64_t vocabulary) {
-  for (int64_t n = 0; n < rows; ++n)
-    if (ids[n] < 0 || ids[n] >= vocabulary)
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, ": ids[", n, "] is ", ids[n], "; the vocabulary has ", vocabulary, " rows"));
-  return absl::OkStatus();
-}
+/// The rows of a table, or of a part of one, and which of them ids name.
+struct Places {
+  int64_t vocabulary = 0;
+  std::optional<int64_t> first; ///< of a part
+
+  /// The row that an id names; of a part, nothing where it lies elsewhere.
+  std::optional<int64_t> rowOf(int64_t id) const {
+    const int64_t begin = first.value_or(0);
+    return id >= begin && id - begin < vocabulary ? std::optional<int64_t>(id - begin) : std::nullopt;
+  }
+
+  template <typename Index> absl::Status check(const std::string &what, const Index *ids, int64_t rows) const {
+    for (int64_t n = 0; n < rows && !first; ++n)
+      if (!rowOf(ids[n]))
+        return absl::InvalidArgumentError(
+            absl::StrCat(what, ": ids[", n, "] is ", ids[n], "; the vocabulary has ", vocabulary, " rows"));
+    return absl::OkStatus();
+  }
+};
 
 template <typename Float, typename Index> class EmbeddingGrad : public Launchable {
 public:
-  EmbeddingGrad(int64_t rows, int64_t vocabulary, int64_t width, std::vector<int64_t> argumentBytes)
-      : rows(rows), vocabulary(vocabulary), width(width), argumentBytes(std::move(argumentBytes)) {}
+  EmbeddingGrad(int64_t rows, const Places &places, int64_t width, std::vector<int64_t> argumentBytes)
+      : rows(rows), places(places), width(width), argumentBytes(std::move(argumentBytes)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
@@ -43,12 +56,13 @@ public:
     const Index *ids = reinterpret_cast<const Index *>(buffers[1].data);
     const Float *gradients = reinterpret_cast<const Float *>(buffers[0].data);
     Float *table = reinterpret_cast<Float *>(buffers[2].data);
-    if (absl::Status status = checkIds(what, ids, rows, vocabulary); !status.ok())
+    if (absl::Status status = places.check(what, ids, rows); !status.ok())
       return status;
     if (argumentBytes[2] > 0)
       std::memset(table, 0, argumentBytes[2]);
     for (int64_t n = 0; n < rows; ++n)
-      addRow(table + ids[n] * width, gradients + n * width);
+      if (const std::optional<int64_t> row = places.rowOf(ids[n]))
+        addRow(table + *row * width, gradients + n * width);
     return absl::OkStatus();
   }
 
@@ -60,7 +74,7 @@ private:
 
   const std::string what = std::string("library call '") + kName + "'";
   int64_t rows;
-  int64_t vocabulary;
+  Places places;
   int64_t width;
   std::vector<int64_t> argumentBytes;
 };
@@ -68,9 +82,9 @@ private:
 /// A row of the table at a time: which rows it gets, in ascending order, is a chain from the first on.
 template <typename Index> class SmallEmbeddingGrad : public Launchable {
 public:
-  SmallEmbeddingGrad(ElementType type, int64_t rows, int64_t vocabulary, int64_t width,
+  SmallEmbeddingGrad(ElementType type, int64_t rows, const Places &places, int64_t width,
                      std::vector<int64_t> argumentBytes)
-      : floats(SmallFloats::of(type)), rows(rows), vocabulary(vocabulary), width(width),
+      : floats(SmallFloats::of(type)), rows(rows), places(places), width(width),
         argumentBytes(std::move(argumentBytes)), row(width) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
@@ -79,18 +93,19 @@ public:
     const auto *gradients = reinterpret_cast<const uint16_t *>(buffers[0].data);
     const auto *ids = reinterpret_cast<const Index *>(buffers[1].data);
     auto *table = reinterpret_cast<uint16_t *>(buffers[2].data);
-    if (absl::Status status = checkIds(what, ids, rows, vocabulary); !status.ok())
+    if (absl::Status status = places.check(what, ids, rows); !status.ok())
       return status;
     if (argumentBytes[2] == 0)
       return absl::OkStatus();
-    auto *first = reinterpret_cast<int64_t *>(buffers[3].data), *next = first + vocabulary;
+    auto *first = reinterpret_cast<int64_t *>(buffers[3].data), *next = first + places.vocabulary;
     auto *sums = reinterpret_cast<float *>(next + rows);
-    std::fill(first, first + vocabulary, kNone);
-    for (int64_t n = rows - 1; n >= 0; --n) {
-      next[n] = first[ids[n]];
-      first[ids[n]] = n;
-    }
-    for (int64_t place = 0; place < vocabulary; ++place)
+    std::fill(first, first + places.vocabulary, kNone);
+    for (int64_t n = rows - 1; n >= 0; --n)
+      if (const std::optional<int64_t> place = places.rowOf(ids[n])) {
+        next[n] = first[*place];
+        first[*place] = n;
+      }
+    for (int64_t place = 0; place < places.vocabulary; ++place)
       makeRow(gradients, first[place], next, sums, table + place * width);
     return absl::OkStatus();
   }
@@ -110,7 +125,9 @@ private:
 
   const std::string what = std::string("library call '") + kName + "'";
   const SmallFloats floats;
-  const int64_t rows, vocabulary, width;
+  const int64_t rows;
+  const Places places;
+  const int64_t width;
   const std::vector<int64_t> argumentBytes;
   std::vector<float> row; ///< that is added
 };
@@ -132,17 +149,16 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
                                                    const LibraryCallOptions &options) {
   auto call = callAs<exec::EmbeddingGradAttr>(any);
   const ElementType type = *elementTypeOf(call.getType()), indexType = *elementTypeOf(call.getIndexType());
+  const Places places{call.getVocabulary(), call.getFirst()};
   if (type == ElementType::BF16 || type == ElementType::F16) {
     std::vector<int64_t> bytes = call.getOperandBytes();
     bytes.push_back(
         exec::hostEmbeddingGradWorkspace(call.getRows(), call.getVocabulary(), call.getWidth(), 2).value_or(0));
     if (indexType == ElementType::I64)
-      return std::make_unique<SmallEmbeddingGrad<int64_t>>(type, call.getRows(), call.getVocabulary(), call.getWidth(),
-                                                           bytes);
-    return std::make_unique<SmallEmbeddingGrad<int32_t>>(type, call.getRows(), call.getVocabulary(), call.getWidth(),
-                                                         bytes);
+      return std::make_unique<SmallEmbeddingGrad<int64_t>>(type, call.getRows(), places, call.getWidth(), bytes);
+    return std::make_unique<SmallEmbeddingGrad<int32_t>>(type, call.getRows(), places, call.getWidth(), bytes);
   }
-  return createFor(type, indexType, call.getRows(), call.getVocabulary(), call.getWidth(), call.getOperandBytes());
+  return createFor(type, indexType, call.getRows(), places, call.getWidth(), call.getOperandBytes());
 }
 
 const LibraryCallRegistration registration(kName, create);

@@ -147,7 +147,13 @@ func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabul
 
 // -----
 
-func.func private @embedding_grad_c1_legal() attributes {call0 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64>, call1 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f64, index_type = i32, workspace = 0>}
+// @embedding_grad_c1
+// expected-error @below {{call of 'embedding_grad' has first = -1; it is at least 0}}
+func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, first = -1>}
+
+// -----
+
+func.func private @embedding_grad_c1_legal() attributes {call2 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = bf16, index_type = i32, first = 5, workspace = 64>, call0 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64>, call1 = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f64, index_type = i32, workspace = 0>}
 
 // -----
 

@@ -141,7 +141,159 @@ func.func @embedding_c1_legal(%table: tensor<4x3xf32>, %one: tensor<i32>) {
 
 // -----
 
-func.func @embedding_grad(%rows: tensor<2x3xf32>, %ids: tensor<4xi64>) {
+func.func @embedding_c2(%table: tensor<4x3xf32>, %ids: tensor<2xi64>) {
+  // expected-error @below {{'nn.embedding' op has 4 rows of a table, first = 3 and places = 6; give both, so that these lie within the places, or neither}}
+  %0 = nn.embedding %table, %ids {first = 3 : i64, places = 6 : i64} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2(%table: tensor<4x3xf32>, %ids: tensor<2xi64>) {
+  // expected-error @below {{'nn.embedding' op has 4 rows of a table, first = 3 and places = none; give both}}
+  %0 = nn.embedding %table, %ids {first = 3 : i64} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2_legal(%table: tensor<4x3xf32>, %ids: tensor<2xi64>) {
+  %0 = nn.embedding %table, %ids {first = 3 : i64, places = 7 : i64} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c2(%rows: tensor<2x3xf32>, %ids: tensor<2xi64>) {
+  // expected-error @below {{'nn.embedding_grad' op has 4 rows of a table, first = -1 and places = 6; give both}}
+  %0 = nn.embedding_grad %rows, %ids {first = -1 : i64, places = 6 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c2_legal(%rows: tensor<2x3xf32>, %ids: tensor<2xi64>) {
+  %0 = nn.embedding_grad %rows, %ids {first = 2 : i64, places = 6 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c1_legal(%rows: tensor<2x3xf32>, %ids: tensor<2xi64>) {
+  %0 = nn.embedding_grad %rows, %ids : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+func.func @take_c1(%x: tensor<4x3xf32>, %ids: tensor<3xi64>) {
+  // expected-error @below {{'nn.take' op takes of 'tensor<4x3xf32>' at 'tensor<3xi64>'; the indices have the operand's dimensions but the last}}
+  %0 = nn.take %x, %ids : (tensor<4x3xf32>, tensor<3xi64>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @take_c1_legal(%x: tensor<2x4x3xf32>, %ids: tensor<2x4xi32>) {
+  %0 = nn.take %x, %ids {ignored = -1 : i64} : (tensor<2x4x3xf32>, tensor<2x4xi32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @take_c2(%x: tensor<4x3xf32>, %ids: tensor<4xi64>) {
+  // expected-error @below {{'nn.take' op has 3 elements of a row, first = none and places = 6; give both}}
+  %0 = nn.take %x, %ids {places = 6 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @take_c2_legal(%x: tensor<4x0xf32>, %ids: tensor<4xi64>) {
+  %0 = nn.take %x, %ids {first = 6 : i64, places = 6 : i64} : (tensor<4x0xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c1(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<3xf32>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<4xf32>' and log_sum 'tensor<3xf32>'; both have one element per row, of one type}}
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c1_legal(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<4xf32>) {
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c2(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<4xf32>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has both a log_sum and 2 classes; where classes are padded, leave out log_sum}}
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum {classes = 2 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c2_legal(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>) {
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids {classes = 2 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c3(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has a part of the classes and no log_sum; the sum over all classes is not known there}}
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids {first = 3 : i64, places = 6 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c3(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<4xf32>) {
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has 3 classes, first = 4 and places = 6; give both}}
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum {first = 4 : i64, places = 6 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_grad_c3_legal(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<4xf32>) {
+  %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum {first = 3 : i64, places = 6 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_c1(%x: tensor<f32>) {
+  // expected-error @below {{'nn.log_sum_exp' op takes 'tensor<f32>'; it works along the last dimension, so there must be one}}
+  %0 = nn.log_sum_exp %x : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_c1(%x: tensor<3x4xf32>) {
+  // expected-error @below {{'nn.log_sum_exp' op result 0 has type 'tensor<4xf32>', but its operands give 'tensor<3xf32>'; change the type}}
+  %0 = nn.log_sum_exp %x : (tensor<3x4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_c1_legal(%x: tensor<3x4xf32>, %y: tensor<5xf64>) {
+  %0 = nn.log_sum_exp %x : (tensor<3x4xf32>) -> tensor<3xf32>
+  %1 = nn.log_sum_exp %y : (tensor<5xf64>) -> tensor<f64>
+  return
+}
+
+// -----
+
+func.func @embedding_grad_c1(%rows: tensor<2x3xf32>, %ids: tensor<4xi64>) {
   // expected-error @below {{'nn.embedding_grad' op adds 'tensor<2x3xf32>' at 'tensor<4xi64>' into 'tensor<8x3xf32>'; the gradient has the indices' dimensions and then the table's second}}
   %0 = nn.embedding_grad %rows, %ids : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<8x3xf32>
   return

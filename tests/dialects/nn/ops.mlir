@@ -210,3 +210,15 @@ func.func @fusion(%x: tensor<4x3xf32>) {
   }
   return
 }
+
+// CHECK-LABEL: func.func @parts_of_classes
+// CHECK-SAME: %[[X:.*]]: tensor<8x10xf32>, %[[I:.*]]: tensor<8xi64>
+func.func @parts_of_classes(%x: tensor<8x10xf32>, %ids: tensor<8xi64>) {
+  // CHECK-NEXT: nn.take %[[X]], %[[I]] : (tensor<8x10xf32>, tensor<8xi64>) -> tensor<8xf32>
+  %y = nn.take %x, %ids : (tensor<8x10xf32>, tensor<8xi64>) -> tensor<8xf32>
+  // CHECK-NEXT: nn.take %[[X]], %[[I]] {first = 10 : i64, ignored = -1 : i64, places = 20 : i64} :
+  %z = nn.take %x, %ids {first = 10 : i64, ignored = -1 : i64, places = 20 : i64} : (tensor<8x10xf32>, tensor<8xi64>) -> tensor<8xf32>
+  // CHECK-NEXT: nn.log_sum_exp %[[X]] : (tensor<8x10xf32>) -> tensor<8xf32>
+  %l = nn.log_sum_exp %x : (tensor<8x10xf32>) -> tensor<8xf32>
+  return
+}

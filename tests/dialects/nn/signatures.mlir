@@ -128,6 +128,19 @@ func.func @moves(%x: tensor<5x3xf32, #S0>, %p: tensor<5x3xf32, #P>, %b: tensor<3
   return
 }
 
+// Places that indices name, divided: who has not what an index names gives 0, and the gradient of what one has is its own.
+// CHECK-LABEL: func.func @divided_places
+// CHECK-COUNT-5: = nn.
+func.func @divided_places(%table: tensor<8x4xf32, #S0>, %ids: tensor<6xi64, #B>, %g: tensor<6x4xf32, #B>, %logits: tensor<6x8xf32, #S1>,
+                          %rows: tensor<6xf32, #B>) {
+  %0 = nn.embedding %table, %ids : (tensor<8x4xf32, #S0>, tensor<6xi64, #B>) -> tensor<6x4xf32, #P>
+  %1 = nn.embedding_grad %g, %ids : (tensor<6x4xf32, #B>, tensor<6xi64, #B>) -> tensor<8x4xf32, #S0>
+  %2 = nn.take %logits, %ids : (tensor<6x8xf32, #S1>, tensor<6xi64, #B>) -> tensor<6xf32, #P>
+  %3 = nn.softmax_cross_entropy_grad %rows, %logits, %ids, %rows : (tensor<6xf32, #B>, tensor<6x8xf32, #S1>, tensor<6xi64, #B>, tensor<6xf32, #B>) -> tensor<6x8xf32, #S1>
+  %4 = nn.log_sum_exp %g : (tensor<6x4xf32, #B>) -> tensor<6xf32, #B>
+  return
+}
+
 // Rows of a table: by index or by column; its gradient sums over indices.
 // CHECK-LABEL: func.func @lookups
 // CHECK-COUNT-7: = nn.

@@ -1,5 +1,5 @@
 // A matrix that its user has split is multiplied as it lies, though it has fewer bytes than the rows that are gathered
-// for it. Not a vector that is added to rows, nor a table that is looked up in: these are gathered.
+// for it; so is a table that is looked up in. A vector that is added to rows is gathered.
 // RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck-19 %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S0 = #sbp.nd<#p, [S(0)]>
@@ -38,8 +38,10 @@ func.func @vector(%x: tensor<4096x8xf32, #S0>) -> tensor<4096x8xf32> {
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @table : tensor<64x8xf32, #S0>
+// Rows of a table that a rank has not are zeros of a sum: it stays as its user has split it, too.
 // CHECK-LABEL: func.func @table_that_is_multiplied_too
-// CHECK: nn.matmul {{.*}} {transpose_b} : (tensor<4096x8xf32, #S0_>, tensor<64x8xf32, #B>) -> tensor<4096x64xf32, #S0_>
+// CHECK: nn.embedding {{.*}} : (tensor<64x8xf32, #S0_>, tensor<4096xi64, #B>) -> tensor<4096x8xf32, #P>
+// CHECK: nn.matmul {{.*}} {transpose_b} : (tensor<4096x8xf32, #B>, tensor<64x8xf32, #S0_>) -> tensor<4096x64xf32, #S1_>
 func.func @table_that_is_multiplied_too(%ids: tensor<4096xi64, #S0>) -> tensor<4096x64xf32> {
   %table = sbp.read @table : tensor<64x8xf32>
   %0 = nn.embedding %table, %ids : (tensor<64x8xf32>, tensor<4096xi64, #S0>) -> tensor<4096x8xf32>

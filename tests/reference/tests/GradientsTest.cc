@@ -143,6 +143,7 @@ std::vector<GradientCase> rowCases() {
     for (std::string columns : {"1", "5", "18"}) {
       std::string all = "tensor<" + rows + columns + "xf64>", row = "tensor<" + columns + "xf64>";
       cases.push_back({"nn.softmax", "", {all}, all});
+      cases.push_back({"nn.log_sum_exp", "", {all}, rows.empty() ? "tensor<f64>" : "tensor<" + rows + "f64>"});
       cases.push_back({"nn.layer_norm", "epsilon = 0.125 : f64", {all, row, row}, all});
     }
   cases.push_back({"nn.layer_norm",
