@@ -76,6 +76,10 @@ void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options
   HoldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createHoldGathersPass(hold));
+  // Of layers that lie at ranks of an axis, all micro-batches in one function, when all that is communicated is known.
+  InterleaveRunsPassOptions interleave;
+  interleave.schedule = sbp::toString(options.pipeline);
+  manager.addPass(createInterleaveRunsPass(interleave));
   // Of the gathers that are left, by all that is computed between them.
   manager.addPass(createChoosePrefetchPass());
   manager.addPass(createVerifyGlobalPass());

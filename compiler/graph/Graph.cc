@@ -158,11 +158,13 @@ sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shap
     return {};
   }
   entries.resize(axes, sbp::Sbp::broadcast());
-  for (const sbp::Sbp &entry : entries)
-    if (entry.isPartial() || entry.isFlat() || (entry.isSplit() && !entry.isPlain()) ||
+  for (auto [entry, size] : llvm::zip(entries, state.placement.getAxisSizes()))
+    if (entry.isPartial() || (entry.isAt() && (entry.dim < 0 || entry.dim >= size)) || entry.isFlat() ||
+        (entry.isSplit() && !entry.isPlain()) ||
         (entry.isSplit() && (entry.dim < 0 || entry.dim >= static_cast<int64_t>(shape.size())))) {
-      fail(absl::StrCat("lays ", shapeText(shape), " out as ", sbp::toString(entries),
-                        "; entries are B, or S(d) with d a dimension of the tensor"));
+      fail(absl::StrCat(
+          "lays ", shapeText(shape), " out as ", sbp::toString(entries),
+          "; entries are B, S(d) with d a dimension of the tensor, or At(k) with k a coordinate of the axis"));
       return {};
     }
   return sbp::NdAttr::get(state.placement, entries);

@@ -478,13 +478,15 @@ private:
 
   /// Calls `move` with each range of a plan and the bytes of the entry point that are its, of this micro-batch.
   using Move = llvm::function_ref<absl::Status(exec::RangeAttr range, std::byte *piece)>;
-  static absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<exec::EntryTensor> tensors,
-                                   const std::vector<Staging> &pieces, int64_t microBatch, Move move) {
+  static absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<int64_t> ahead,
+                                   ArrayRef<exec::EntryTensor> tensors, const std::vector<Staging> &pieces,
+                                   int64_t microBatch, Move move) {
     for (auto [index, number] : llvm::enumerate(numbers)) {
       const exec::EntryTensor &tensor = tensors[number];
       if (tensor.partBytes == 0)
         continue;
-      std::byte *piece = pieces[number].data.get() + (tensor.dim < 0 ? 0 : microBatch * tensor.partBytes);
+      const int64_t part = tensor.dim < 0 ? 0 : microBatch + (ahead.empty() ? 0 : ahead[index]);
+      std::byte *piece = pieces[number].data.get() + part * tensor.partBytes;
       if (absl::Status status = move(cast<exec::RangeAttr>(ranges[index]), piece); !status.ok())
         return status;
     }
@@ -495,18 +497,18 @@ private:
     exec::PlanOp plan = run.plan;
     const exec::EntryPoint &point = function.point;
     absl::Status status =
-        forEachPiece(plan.getInputs(), run.inputs, point.inputs, function.inputData, microBatch,
+        forEachPiece(plan.getInputs(), run.inputs, run.inputsAhead, point.inputs, function.inputData, microBatch,
                      [&](exec::RangeAttr range, std::byte *piece) { return executor->enqueueUpload(range, piece); });
     if (status.ok() && run.numbered)
       status = executor->enqueueUpload(cast<exec::RangeAttr>(plan.getInputs().getValue().back()),
                                        numberOf(function, microBatch));
     if (status.ok())
       status = executor->enqueue(plan.getSymName().str());
-    return status.ok() ? forEachPiece(plan.getOutputs(), run.outputs, point.outputs, function.outputData, microBatch,
-                                      [&](exec::RangeAttr range, std::byte *piece) {
-                                        return executor->enqueueDownload(piece, range);
-                                      })
-                       : status;
+    return status.ok()
+               ? forEachPiece(
+                     plan.getOutputs(), run.outputs, run.outputsAhead, point.outputs, function.outputData, microBatch,
+                     [&](exec::RangeAttr range, std::byte *piece) { return executor->enqueueDownload(piece, range); })
+               : status;
   }
 
   runtime::Device &device;

@@ -43,8 +43,9 @@ EntryPoint entryPointOf(sbp::ScheduleOp schedule, const SymbolTable &symbols) {
   for (auto run : schedule.getBody().front().getOps<sbp::RunOp>()) {
     auto plan = symbols.lookup<PlanOp>(run.getFunction());
     point.runs.push_back({plan, static_cast<int64_t>(run.getBegin()), static_cast<int64_t>(run.getEnd()),
-                          SmallVector<int64_t>(run.getTakes()), SmallVector<int64_t>(run.getGives()), run.getNumbered(),
-                          run.getKept()});
+                          SmallVector<int64_t>(run.getTakes()), SmallVector<int64_t>(run.getGives()),
+                          SmallVector<int64_t>(run.getTakesAhead()), SmallVector<int64_t>(run.getGivesAhead()),
+                          run.getNumbered(), run.getKept()});
     note(inputsOf(plan), run.getTakes(), run.getCuts(), microBatches, point.inputs);
     note(outputsOf(plan), run.getGives(), run.getJoins(), microBatches, point.outputs);
   }

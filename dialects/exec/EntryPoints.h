@@ -34,6 +34,8 @@ struct EntryRun {
   int64_t begin = 0, end = 1;
   /// Of which input or result of the entry point each of the plan's is.
   llvm::SmallVector<int64_t> inputs, outputs;
+  /// Of which micro-batch each is, counted from the run's; empty: all are the run's.
+  llvm::SmallVector<int64_t> inputsAhead = {}, outputsAhead = {};
   bool numbered = false; ///< the plan's last input, which is none of the entry point's, is the micro-batch's number
   bool kept = false;     ///< left out when nothing else ran, and no variable was set, since the entry point last ran
 };

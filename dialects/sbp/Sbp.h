@@ -60,7 +60,7 @@ mlir::LogicalResult verifySharding(mlir::Operation *op);
 
 /// Which row an op has along an axis: #sbp.row.
 struct RowAxis {
-  enum class Kind { Replicated, Splits, Sums, Linear, Slot };
+  enum class Kind { Replicated, Splits, Sums, Linear, Slot, At };
   mlir::StringAttr axis;
   Kind kind = Kind::Replicated;
   int64_t tensor = 0; ///< of Splits: a result; of Sums: an operand

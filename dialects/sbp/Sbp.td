@@ -332,7 +332,8 @@ def Sbp_RunOp : Sbp_Op<"run", [HasParent<"ScheduleOp">]> {
   let description = [{
     Argument i of the function is input `takes[i]` of the schedule: of an input that is cut along a dimension, as `cuts[i]` says, micro-batch m
     is part m of as many equal ones; one with -1 is whole. A function that is `numbered` takes m as its last argument. Result i is result `gives[i]` of the
-    schedule; what is joined along a dimension, as `joins[i]` says, is part m of it. What a run that is `kept` makes is good for the next step,
+    schedule; what is joined along a dimension, as `joins[i]` says, is part m of it. A function of several micro-batches has arguments and results
+    that are of micro-batch m + `takes_ahead[i]` and m + `gives_ahead[i]`. What a run that is `kept` makes is good for the next step,
     too: this leaves the run out, if no other schedule or function ran since, and no variable was set. From
     tests/dialects/sbp/schedules_kept.mlir:
     ```mlir
@@ -346,10 +347,14 @@ def Sbp_RunOp : Sbp_Op<"run", [HasParent<"ScheduleOp">]> {
     - C3: `takes` and `cuts` have an entry for each argument, but for the number, an i64 scalar; `gives` and `joins` for each result.
     - C4: What is cut or joined has the dimension, and in all micro-batches together at most 2^63 - 1 bytes.
     - C5: What is kept takes nothing, not even the number, gives nothing, and runs once.
+    - C6: `takes_ahead` and `gives_ahead`, where they are there, have an entry for each of `takes` and `gives`: how many micro-batches
+      ahead of the run's the part is, which is one of the schedule's; 0 of what is whole.
   }];
   let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$begin, I64Attr:$end, DenseI64ArrayAttr:$takes,
                    DenseI64ArrayAttr:$cuts, UnitAttr:$numbered, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$gives,
-                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$joins, UnitAttr:$kept);
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$joins, UnitAttr:$kept,
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$takes_ahead,
+                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$gives_ahead);
   let assemblyFormat = [{
     $function `from` $begin `to` $end `takes` $takes `cut` $cuts (`numbered` $numbered^)? (`gives` $gives^ `joined` $joins)?
     (`kept` $kept^)? attr-dict

@@ -263,6 +263,19 @@ static EntryAttr parseSplit(AsmParser &parser) {
   return EntryAttr::get(context, Sbp::Kind::FlatSplit, -1, 1, slot, {});
 }
 
+/// What follows At: (2).
+static EntryAttr parseAt(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t coordinate = -1;
+  if (parser.parseLParen() || parser.parseInteger(coordinate) || parser.parseRParen())
+    return {};
+  if (coordinate < 0) {
+    parser.emitError(loc) << "At(" << coordinate << "): a coordinate is at least 0";
+    return {};
+  }
+  return EntryAttr::fromAlgebra(parser.getContext(), Sbp::at(coordinate));
+}
+
 Attribute EntryAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -274,10 +287,12 @@ Attribute EntryAttr::parse(AsmParser &parser, Type) {
     return fromAlgebra(parser.getContext(), Sbp::partial());
   if (keyword == "S")
     return parseSplit(parser);
+  if (keyword == "At")
+    return parseAt(parser);
   parser.emitError(loc)
       << "'" << keyword
-      << "' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]) or S(@bucket, "
-         "offset of total)";
+      << "' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]), S(@bucket, "
+         "offset of total) or At(coordinate)";
   return {};
 }
 
@@ -317,6 +332,10 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
       return emitError() << "bucket '" << entry.getSlot().getBucket().getValue() << "' has "
                          << entry.getSlot().getTotal() << " elements, which axis '" << name.getValue() << "' of size "
                          << size << " does not divide; pad it";
+  for (auto [entry, name, size] : llvm::zip(entries, placement.getAxisNames(), placement.getAxisSizes()))
+    if (entry.getKind() == Sbp::Kind::At && entry.getDim() >= size)
+      return emitError() << "signature is " << splitcast::sbp::toString(entry.toAlgebra()) << " on axis '"
+                         << name.getValue() << "' of size " << size << "; coordinates are 0 to " << size - 1;
   return success();
 }
 

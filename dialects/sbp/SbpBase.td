@@ -82,7 +82,8 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     equal pieces (ragged and empty ones included); S(d by u): the same of d's blocks of u elements, which stay together, as
     the positions of a sample do where a batch lies as rows; S(d to [e0, e1, ...]): cut so that rank r's piece ends at element er of d;
     S(@bucket, offset of total): cut as a slot of a flat bucket, which may say where its chunks end, too; P: every
-    rank holds an addend. Entries apply in the order of the axes, flat ones last.
+    rank holds an addend; At(k): the ranks at coordinate k of the axis hold it, and the others nothing. Entries apply in the
+    order of the axes, flat ones last.
     - C1: One entry per axis.
     - C2: A split dimension exists in the tensor.
     - C3: At most one entry is a flat split, and its slot has room for the piece that the other axes leave.
@@ -92,6 +93,7 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     - C7: A unit makes a difference: where all pieces are equal without it, the entry is S(d).
     - C8: Ends are one per rank of the axis and ascend from 0 on to the length; they are not those of even pieces, and no other axis
       splits the dimension.
+    - C9: A coordinate is at least 0 and below the size of its axis.
   }];
   let parameters = (ins "::splitcast::sbp::PlacementAttr":$placement,
                     ArrayRefParameter<"::splitcast::sbp::EntryAttr">:$entries);
@@ -175,7 +177,7 @@ def Sbp_RowAttr : Sbp_Attr<"Row", "row"> {
     ```
     - `splits result 0 at 1`: the loop of dimension 1 of result 0 is split.
     - `sums operand 0 at 1`: the loop of dimension 1 of operand 0 is split, which no result has: results are P.
-    - `replicated`: no loop is split. `linear`: operands are P, and so are the results.
+    - `replicated`: no loop is split. `at`: likewise, on the ranks at one coordinate. `linear`: operands are P, and so are the results.
     - `slot`: operands and results lie as slots of a bucket.
     `by 6` says that 6 iterations of the loop stay together. Operands and results count tensors only.
     - C1: It says how at least one axis is, and no axis is named twice.

@@ -25,7 +25,8 @@ RankedTensorType BucketOp::getRangeType(Type element, NdAttr member) {
     if (other == axis)
       continue;
     bool hasDimension = entries[other].isSplit();
-    if (ofMember[other].isFlat() || (ofMember[other].isSplit() && !hasDimension))
+    if (ofMember[other].isFlat() || (ofMember[other].isSplit() && !hasDimension) ||
+        ((ofMember[other].isAt() || entries[other].isAt()) && ofMember[other] != entries[other]))
       return {};
     if (ofMember[other].isPartial())
       entries[other] = Sbp::partial();
@@ -34,7 +35,7 @@ RankedTensorType BucketOp::getRangeType(Type element, NdAttr member) {
       shape.push_back(whole.getPlacement().getAxisSizes()[other]);
     }
   }
-  if (ofMember[axis].isSplit())
+  if (ofMember[axis].isSplit() || ofMember[axis].isAt())
     return {};
   entries[axis] = ofMember[axis].isFlat() ? getChunks() : ofMember[axis];
   shape.push_back(getElements());
@@ -56,10 +57,12 @@ LogicalResult BucketOp::verify() {
     bool isOwn = static_cast<int64_t>(index) == getAxisIndex();
     bool leads = !isOwn && entry == Sbp::split(dimensions) && dimensions + 1 < type.getRank() &&
                  type.getDimSize(dimensions) == signature.getPlacement().getAxisSizes()[index];
-    if (!leads && !entry.isBroadcast())
+    if (!leads && !entry.isBroadcast() && (isOwn || !entry.isAt()))
       return emitOpError() << "is " << toString(entry) << " on axis \""
                            << signature.getPlacement().getAxisNames()[index].getValue()
-                           << "\"; there it is B, or splits a leading dimension of the axis's size";
+                           << "\"; there it is B or, along another axis than its own, splits a leading dimension of "
+                              "its size or is at "
+                              "a coordinate";
     dimensions += leads;
   }
   if (type.getRank() != dimensions + 1)
@@ -113,8 +116,13 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError() << "holds " << symbol << ", whose signature is undecided; give its type one";
     NdSbp logical = variable.getLogical().toAlgebra();
     logical[getAxisIndex()] = Sbp::broadcast();
-    for (size_t axis = 0; axis < logical.size(); ++axis)
+    for (size_t axis = 0; axis < logical.size(); ++axis) {
       splits[axis] = splits[axis] || logical[axis].isSplit();
+      if ((logical[axis].isAt() || whole[axis].isAt()) && logical[axis] != whole[axis])
+        return emitOpError() << "is " << toString(whole[axis]) << " on axis \"" << placement.axes[axis].name
+                             << "\", where its member " << symbol << " is " << toString(logical[axis])
+                             << "; what lies in a bucket is all at one coordinate";
+    }
     end = offset + maxBoxElements(shapeOf(variable.getType()), logical, placement);
   }
   for (size_t axis = 0; axis < whole.size(); ++axis)

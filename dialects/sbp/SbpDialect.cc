@@ -52,6 +52,8 @@ struct AliasInterface : OpAsmDialectInterface {
          << (sbp.ends.empty() ? "_" : "to_");
     else if (sbp.isFlat())
       os << "S_" << sbp.slot.bucket << '_' << sbp.slot.offset << '_';
+    else if (sbp.isAt())
+      os << "At" << sbp.dim << '_';
     else
       os << toString(sbp);
   }

@@ -38,7 +38,7 @@ Location withReason(Location location, Attribute reason) {
 // Row: <dp = splits result 0 at 1 by 6, tp = replicated>
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef kRowKinds[] = {"replicated", "splits", "sums", "linear", "slot"}; ///< as RowAxis::Kind
+static constexpr StringRef kRowKinds[] = {"replicated", "splits", "sums", "linear", "slot", "at"}; ///< as RowAxis::Kind
 
 /// What follows `splits` and `sums`: result 0 at 1 by 6.
 static ParseResult parseLoop(AsmParser &parser, RowAxis &row) {

@@ -12,6 +12,7 @@ namespace {
 /// How a run takes an input, or gives a result.
 struct Port {
   int64_t number = -1; ///< of the schedule
+  int64_t ahead = 0;   ///< of the run's micro-batch
   int64_t dim = -1;    ///< that micro-batches are parts along; -1: whole
   Type type;           ///< of the function's
 };
@@ -57,8 +58,9 @@ private:
       return op.emitOpError() << "is numbered, but @" << op.getFunction()
                               << " takes no i64 scalar as its last argument; add one";
     return success(
-        succeeded(verifyPorts(op, "takes", "cut", taken, op.getTakes(), op.getCuts(), inputs)) &&
-        succeeded(verifyPorts(op, "gives", "joined", function->results, op.getGives(), op.getJoins(), results)) &&
+        succeeded(verifyPorts(op, "takes", "cut", taken, op.getTakes(), op.getCuts(), op.getTakesAhead(), inputs)) &&
+        succeeded(verifyPorts(op, "gives", "joined", function->results, op.getGives(), op.getJoins(),
+                              op.getGivesAhead(), results)) &&
         succeeded(verifyKept(op, *function)));
   }
 
@@ -86,12 +88,21 @@ private:
   }
 
   LogicalResult verifyPorts(RunOp op, StringRef verb, StringRef part, TypeRange types, ArrayRef<int64_t> numbers,
-                            ArrayRef<int64_t> dims, std::map<int64_t, SmallVector<std::pair<RunOp, Port>>> &ports) {
+                            ArrayRef<int64_t> dims, ArrayRef<int64_t> ahead,
+                            std::map<int64_t, SmallVector<std::pair<RunOp, Port>>> &ports) {
     if (numbers.size() != types.size() || dims.size() != types.size())
       return op.emitOpError() << verb << " " << numbers.size() << " and says how " << dims.size() << " are " << part
                               << ", but @" << op.getFunction() << " " << verb << " " << types.size()
                               << "; give a number for each";
-    for (auto [type, number, dim] : llvm::zip(types, numbers, dims)) {
+    if (!ahead.empty() && ahead.size() != types.size())
+      return op.emitOpError() << verb << " " << types.size() << " and says of " << ahead.size()
+                              << " how far ahead they are; say it of each, or of none";
+    for (auto [index, type, number, dim] : llvm::enumerate(types, numbers, dims)) {
+      const int64_t offset = ahead.empty() ? 0 : ahead[index];
+      if (offset < 0 || offset > microBatches() - static_cast<int64_t>(op.getEnd()) || (dim < 0 && offset != 0))
+        return op.emitOpError() << verb << " " << number << " as " << part << " " << offset
+                                << " micro-batches ahead of its own, which end before " << op.getEnd() << " of "
+                                << microBatches() << "; stay below these, and at 0 with what is whole";
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (dim < -1 || (tensor && dim >= tensor.getRank()) || !tensor)
         return op.emitOpError() << verb << " " << type << " " << part << " along dimension " << dim
@@ -99,7 +110,7 @@ private:
       if (dim >= 0 && !checkedProduct(checkedBytes(shapeOf(type), elementBytes(type)).value_or(0), microBatches()))
         return op.emitOpError() << verb << " " << type << ", which in " << microBatches()
                                 << " micro-batches is more than " << kMostBytesText << "; make it smaller";
-      ports[number].push_back({op, {number, dim, type}});
+      ports[number].push_back({op, {number, offset, dim, type}});
     }
     return success();
   }
@@ -131,13 +142,17 @@ private:
                  << "gives result " << number << ", which is not joined, more than once";
         continue;
       }
-      llvm::sort(uses, [](auto &a, auto &b) { return a.first.getBegin() < b.first.getBegin(); });
+      auto beginOf = [](const std::pair<RunOp, Port> &use) {
+        return static_cast<int64_t>(RunOp(use.first).getBegin()) + use.second.ahead;
+      };
+      llvm::sort(uses, [&](const auto &a, const auto &b) { return beginOf(a) < beginOf(b); });
       int64_t next = 0;
-      for (auto [op, port] : uses) {
-        if (static_cast<int64_t>(op.getBegin()) != next)
-          return op.emitOpError() << "gives result " << number << " for micro-batches from " << op.getBegin()
+      for (auto &use : uses) {
+        RunOp op = use.first;
+        if (beginOf(use) != next)
+          return op.emitOpError() << "gives result " << number << " for micro-batches from " << beginOf(use)
                                   << " on, where those from " << next << " on are missing; give each once";
-        next = op.getEnd();
+        next += op.getEnd() - op.getBegin();
       }
       if (next != microBatches())
         return schedule.emitOpError() << "@" << schedule.getSymName() << " is given result " << number << " for "

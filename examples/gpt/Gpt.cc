@@ -39,6 +39,7 @@ struct GptFlags {
   std::string frozenText;             ///< patterns
   double clipNorm = 0, clipValue = 0; ///< 0: gradients are not clipped by it
   std::vector<sbp::Axis> mesh;        ///< empty: one axis, dp, of all ranks
+  int64_t pipelineRounds = 1;
   std::string prompt;
   SampleOptions sample;
   TrainingFlags training;
@@ -47,10 +48,10 @@ struct GptFlags {
     auto found = std::find_if(mesh.begin(), mesh.end(), [&](const sbp::Axis &each) { return each.name == axis; });
     return found == mesh.end() ? 1 : found->size;
   }
-  TensorAxis tensorAxis() const {
+  ModelAxis modelAxis(const std::string &name) const {
     for (size_t axis = 0; axis < mesh.size(); ++axis)
-      if (mesh[axis].name == "tp")
-        return {static_cast<int64_t>(axis), mesh[axis].size};
+      if (mesh[axis].name == name)
+        return {static_cast<int64_t>(axis), mesh[axis].size, name == "pp" ? pipelineRounds : 1};
     return {};
   }
 
@@ -66,7 +67,7 @@ Tensor lossIn(Graph &graph, const std::string &function, const GptFlags &flags, 
   graph.function(function);
   Tensor tokens = graph.input("tokens", ElementType::I64, window, split(0));
   Tensor next = graph.input("next", ElementType::I64, window, split(0));
-  Tensor logits = gptLogits(graph, tokens, flags.sizes, drops, flags.tensorAxis());
+  Tensor logits = gptLogits(graph, tokens, flags.sizes, drops, flags.modelAxis("tp"), flags.modelAxis("pp"));
   return meanCrossEntropy(logits, reshape(next, {flags.batch * flags.sizes.context}),
                           flags.isSequential() ? std::optional(kAbsent) : std::nullopt);
 }
@@ -88,8 +89,9 @@ void build(Graph &graph, const GptFlags &flags) {
     graph.output("loss", lossIn(graph, "validate", flags, /*drops=*/false));
   graph.function("write");
   Tensor written = graph.input("tokens", ElementType::I64, {1, flags.sizes.context});
-  graph.output("logits",
-               boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false, flags.tensorAxis()), broadcast()));
+  graph.output("logits", boxTo(gptLogits(graph, written, flags.sizes, /*drops=*/false, flags.modelAxis("tp"),
+                                         flags.modelAxis("pp")),
+                               broadcast()));
   if (!flags.frozenText.empty())
     graph.freeze(absl::StrSplit(flags.frozenText, ','));
 }
@@ -176,21 +178,27 @@ absl::Status checkData(const GptFlags &flags) {
   return absl::OkStatus();
 }
 
-/// "dp=2,tp=2": axes in their order, the last of which has neighbouring ranks.
+/// Of a mesh, in their order: the last one has neighbouring ranks.
+constexpr const char *kAxes[] = {"dp", "pp", "tp"};
+
+/// "dp=2,pp=2,tp=2"
 absl::Status readMesh(const std::string &text, std::vector<sbp::Axis> &mesh) {
   mesh.clear();
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     const std::vector<std::string> words = absl::StrSplit(part, '=');
     int64_t size = 0;
-    if (words.size() != 2 || (words[0] != "dp" && words[0] != "tp") || !absl::SimpleAtoi(words[1], &size) || size < 1 ||
+    const auto *place = std::find(std::begin(kAxes), std::end(kAxes), words[0]);
+    if (words.size() != 2 || place == std::end(kAxes) || !absl::SimpleAtoi(words[1], &size) || size < 1 ||
         size > kMostRanks)
       return absl::InvalidArgumentError(absl::StrCat("'", part,
-                                                     "' is no axis of a mesh; write dp=D,tp=T, with the ranks "
-                                                     "that the batch and that each block is divided between"));
+                                                     "' is no axis of a mesh; write dp=D,pp=P,tp=T, with the "
+                                                     "ranks that the batch, the blocks and each block are divided "
+                                                     "between"));
     if (std::any_of(mesh.begin(), mesh.end(), [&](const sbp::Axis &axis) { return axis.name == words[0]; }))
       return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is there twice; give it once"));
-    if (words[0] == "dp" && !mesh.empty())
-      return absl::InvalidArgumentError("axis 'dp' is behind 'tp', whose ranks are to be neighbours; give it first");
+    if (!mesh.empty() && place < std::find(std::begin(kAxes), std::end(kAxes), mesh.back().name))
+      return absl::InvalidArgumentError(absl::StrCat("axis '", words[0], "' is behind '", mesh.back().name,
+                                                     "', whose ranks are to be nearer to each other; give it first"));
     mesh.push_back({words[0], size});
   }
   return absl::OkStatus();
@@ -210,6 +218,11 @@ absl::Status checkMesh(GptFlags &flags, int64_t ranks) {
   if (flags.sizes.heads % flags.sizeOf("tp") != 0)
     return absl::InvalidArgumentError(absl::StrCat("--heads=", flags.sizes.heads, " is no multiple of tp=",
                                                    flags.sizeOf("tp"), " of --mesh; each rank takes whole heads"));
+  const int64_t stages = flags.sizeOf("pp") * flags.pipelineRounds;
+  if (flags.sizes.layers < stages)
+    return absl::InvalidArgumentError(absl::StrCat("--layers=", flags.sizes.layers, " are fewer than the ", stages,
+                                                   " stages of pp=", flags.sizeOf("pp"), " in ", flags.pipelineRounds,
+                                                   " rounds; each stage takes at least one"));
   return absl::OkStatus();
 }
 
@@ -351,10 +364,12 @@ void addModelFlags(Flags &flags, GptFlags &gpt) {
   flags.addInteger("heads", &gpt.sizes.heads, 1, 10'000, "of attention, per block");
   flags.addInteger("width", &gpt.sizes.width, 1, 1'000'000, "numbers that stand for a byte");
   flags.addParsed(
-      "mesh", "dp=D,tp=T",
-      "ranks that the batch, and that each block's heads and wide layer, are divided between; without it the "
-      "batch only",
+      "mesh", "dp=D,pp=P,tp=T",
+      "ranks that the batch, that the blocks, and that each block's heads and wide layer, are divided between; without "
+      "it the batch only",
       false, [&](const std::string &text) { return readMesh(text, gpt.mesh); });
+  flags.addInteger("pipeline-rounds", &gpt.pipelineRounds, 1, 1000,
+                   "how many stages of the pipeline each of its ranks has, one for each round of what flows through");
   flags.addSwitch("neox", &gpt.sizes.isNeox, "blocks as GPT-NeoX's, with rotary positions, and an output matrix");
   flags.addInteger("adapters", &gpt.sizes.adapterRank, 0, 100'000,
                    "rank of the low-rank matrices that are trained beside those of each block, instead of all else; 0: "

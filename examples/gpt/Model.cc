@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace splitcast {
@@ -9,25 +10,33 @@ namespace {
 
 constexpr double kDeviation = 0.02; ///< of initial weights; smaller where a block adds to what flows past it
 
+constexpr int64_t kWhole = -1;     ///< in place of a dimension: none is split
+constexpr int64_t kAllStages = -1; ///< in place of a stage
+
 constexpr double kRotationBase = 10000; ///< the slowest of the rotations makes 1 / (2 pi base) turns a position
 
 class Gpt {
 public:
-  Gpt(Graph &graph, const GptSizes &sizes, bool drops, const TensorAxis &axis)
-      : graph(graph), sizes(sizes), drops(drops), axis(axis) {}
+  Gpt(Graph &graph, const GptSizes &sizes, bool drops, const ModelAxis &tensor, const ModelAxis &pipeline)
+      : graph(graph), sizes(sizes), drops(drops), tensor(tensor), pipeline(pipeline) {}
 
   Tensor logits(const Tensor &tokens) {
     samples = tokens.shape()[0];
     positions = tokens.shape()[1];
+    stage = sizes.isNeox ? 0 : kAllStages;
     Tensor words = atTheEnds("wte.weight", {sizes.vocabulary, sizes.width}, ofVocabulary(0));
+    stage = 0;
     Tensor x = embedding(words, tokens);
     if (sizes.isNeox)
       prepareRotations();
     else
       x = add(x, places());
     x = dropped(x);
-    for (int64_t layer = 0; layer < sizes.layers; ++layer)
+    for (int64_t layer = 0; layer < sizes.layers; ++layer) {
+      stage = layer * pipeline.ranks * pipeline.rounds / sizes.layers % pipeline.ranks;
       x = block(x, absl::StrCat("h", layer));
+    }
+    stage = pipeline.ranks - 1;
     Tensor rows = rowsOf(normalized(x, "ln"));
     return sizes.isNeox ? matmul(rows, atTheEnds("out.weight", {sizes.width, sizes.vocabulary}, ofVocabulary(1)))
                         : matmul(rows, words, {false, true});
@@ -35,11 +44,11 @@ public:
 
 private:
   /// Of what is in no block. The last product's matrix is gathered by itself: it is needed when the table no longer is.
-  Tensor atTheEnds(const std::string &name, const sbp::Shape &shape, const Layout &layout = {}) {
-    return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding", layout);
+  Tensor atTheEnds(const std::string &name, const sbp::Shape &shape, int64_t splitDim = kWhole) {
+    return parameter(name, shape, Init::normal(0, kDeviation), name == "out.weight" ? "out" : "embedding", splitDim);
   }
   /// Of a matrix with the vocabulary as dimension `dim`: uneven parts would have to be gathered for the loss.
-  Layout ofVocabulary(int64_t dim) const { return sizes.vocabulary % axis.ranks == 0 ? splitAlong(dim) : Layout(); }
+  int64_t ofVocabulary(int64_t dim) const { return sizes.vocabulary % tensor.ranks == 0 ? dim : kWhole; }
 
   Tensor places() {
     Tensor all = atTheEnds("wpe.weight", {sizes.context, sizes.width});
@@ -97,29 +106,33 @@ private:
   }
   int64_t rotatedPairs() const { return sizes.width / sizes.heads / 8; }
 
-  /// All variables of a block are one group, which is gathered and reduced together.
+  /// All variables of a block are one group, which is gathered and reduced together. `splitDim` is divided between the
+  /// ranks of the tensor axis, if there is one.
   Tensor parameter(const std::string &name, const sbp::Shape &shape, const Init &init, const std::string &group,
-                   const Layout &layout = {}) {
+                   int64_t splitDim = kWhole) {
     VariableOptions options;
     options.group = group;
-    options.logical = layout;
+    options.logical = layoutOf(splitDim);
     options.trainable = sizes.adapterRank == 0;
     return graph.variable(name, shape, init, options);
   }
-  Tensor ofBlock(const std::string &name, const sbp::Shape &shape, const Init &init, const Layout &layout = {}) {
-    return parameter(name, shape, init, name.substr(0, name.find('.')), layout);
+  Tensor ofBlock(const std::string &name, const sbp::Shape &shape, const Init &init, int64_t splitDim = kWhole) {
+    return parameter(name, shape, init, name.substr(0, name.find('.')), splitDim);
+  }
+
+  /// Of a variable at this stage's coordinate.
+  Layout layoutOf(int64_t splitDim) const {
+    sbp::NdSbp entries(std::max(tensor.number, pipeline.number) + 1, broadcast());
+    if (tensor.number >= 0 && splitDim != kWhole)
+      entries[tensor.number] = split(splitDim);
+    if (pipeline.number >= 0 && stage != kAllStages)
+      entries[pipeline.number] = sbp::Sbp::at(stage);
+    return {entries};
   }
 
   /// Between the ranks of the tensor axis, if there is one: columns of a matrix, and the elements of its bias; or rows,
   /// and the bias is whole.
   enum class Cut { Columns, Rows };
-  Layout splitAlong(int64_t dim) const {
-    if (axis.number < 0)
-      return {};
-    sbp::NdSbp entries(axis.number + 1, broadcast());
-    entries.back() = split(dim);
-    return {entries};
-  }
   Tensor normalized(const Tensor &x, const std::string &name) {
     return layerNorm(x, ofBlock(name + ".weight", {sizes.width}, Init::constant(1)),
                      ofBlock(name + ".bias", {sizes.width}, Init::zeros()));
@@ -127,14 +140,14 @@ private:
   Tensor dense(const Tensor &x, const std::string &name, int64_t outputs, double deviation, Cut cut) {
     const int64_t inputs = x.shape()[1];
     const bool isByColumns = cut == Cut::Columns;
-    Tensor y = matmul(
-        x, ofBlock(name + ".weight", {inputs, outputs}, Init::normal(0, deviation), splitAlong(isByColumns ? 1 : 0)));
-    y = add(y, ofBlock(name + ".bias", {outputs}, Init::zeros(), isByColumns ? splitAlong(0) : Layout()));
+    Tensor y = matmul(x, ofBlock(name + ".weight", {inputs, outputs}, Init::normal(0, deviation), isByColumns ? 1 : 0));
+    y = add(y, ofBlock(name + ".bias", {outputs}, Init::zeros(), isByColumns ? 0 : kWhole));
     return sizes.adapterRank > 0 ? add(y, adapted(x, name + ".adapter", outputs)) : y;
   }
   Tensor adapted(const Tensor &x, const std::string &name, int64_t outputs) {
     VariableOptions options;
     options.group = name.substr(0, name.find('.'));
+    options.logical = layoutOf(kWhole);
     Tensor down =
         graph.variable(name + ".down", {x.shape()[1], sizes.adapterRank}, Init::normal(0, kDeviation), options);
     Tensor up = graph.variable(name + ".up", {sizes.adapterRank, outputs}, Init::zeros(), options);
@@ -148,15 +161,17 @@ private:
   Graph &graph;
   const GptSizes &sizes;
   bool drops;
-  const TensorAxis axis;
+  const ModelAxis tensor, pipeline;
+  int64_t stage = 0; ///< coordinate along the pipeline's axis, that the next variables are at
   int64_t samples = 0, positions = 0;
   Tensor cosines, sines; ///< [positions, 1, pairs], of rotations
 };
 
 } // namespace
 
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const TensorAxis &axis) {
-  return Gpt(graph, sizes, drops, axis).logits(tokens);
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const ModelAxis &tensor,
+                 const ModelAxis &pipeline) {
+  return Gpt(graph, sizes, drops, tensor, pipeline).logits(tokens);
 }
 
 } // namespace splitcast

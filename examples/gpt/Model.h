@@ -25,19 +25,26 @@ struct GptSizes {
   int64_t adapterRank = 0;
 };
 
-/// An axis of the graph's mesh along which a model is divided between ranks (Shoeybi et al. 2019).
-struct TensorAxis {
+/// An axis of the graph's mesh along which a model is divided between ranks.
+struct ModelAxis {
   int64_t number = -1; ///< of the axis; -1: there is none
   int64_t ranks = 1;   ///< along it
+  int64_t rounds = 1;  ///< of a pipeline: how often what flows through the blocks comes by each rank
 };
 
 /// Logits [samples * positions, vocabulary] of the token after each position of `tokens` [samples, positions], whose
 /// positions are at most `context`. Variables: wte, wpe or out, h0.* to hN.*, ln.
 ///
-/// Along a tensor axis each block is divided: its heads, and the columns of its wide layer; and the vocabulary, if the
-/// ranks divide it evenly. Only the matrices say so: query, key, value, up and out are split by columns, projection,
-/// down and wte by rows.
-Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const TensorAxis &axis = {});
+/// Along a tensor axis each block is divided (Shoeybi et al. 2019): its heads, and the columns of its wide layer; and
+/// the vocabulary, if the ranks divide it evenly. Only the matrices say so: query, key, value, up and out are split by
+/// columns, projection, down and wte by rows.
+///
+/// Along a pipeline axis blocks are divided (Huang et al. 2019) into stages of about as many layers, one after the
+/// other, as many on each rank as there are rounds: stage s is on rank s % ranks. There are no more stages than layers.
+/// wpe is on the first rank, ln and out on the last. wte is on the first where out is there, and else, as both ends use
+/// it, on all. Only variables say so; what is computed of them follows.
+Tensor gptLogits(Graph &graph, const Tensor &tokens, const GptSizes &sizes, bool drops, const ModelAxis &tensor = {},
+                 const ModelAxis &pipeline = {});
 
 } // namespace splitcast
 

@@ -43,7 +43,7 @@ double ranksSharing(Operation *op) {
       const sbp::NdSbp entries = signature.toAlgebra();
       shared.resize(entries.size());
       for (size_t axis = 0; axis < entries.size(); ++axis)
-        if (!entries[axis].isBroadcast())
+        if (!entries[axis].isBroadcast() && !entries[axis].isAt()) // one rank does all of it there
           shared.set(axis);
     }
   for (unsigned axis : shared.set_bits())

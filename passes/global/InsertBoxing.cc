@@ -4,6 +4,7 @@
 #include "passes/global/ReadAs.h"
 
 #include "mlir/IR/Dominance.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <tuple>
 
@@ -27,7 +28,9 @@ sbp::Wanted::Kind wantedIn(Phase phase) {
 
 class FunctionBoxing {
 public:
-  FunctionBoxing(func::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
+  /// `isScheduled`: whether it is a run of a schedule.
+  FunctionBoxing(func::FuncOp function, SymbolTable &symbols, bool isScheduled)
+      : function(function), symbols(symbols), isScheduled(isScheduled) {}
 
   void run() {
     Block &body = function.getBody().front();
@@ -40,13 +43,21 @@ public:
   }
 
 private:
-  /// The group that forward uses last is the one that backward begins with.
+  /// The group that forward uses last is the one that backward begins with; of each stage of a pipeline.
   void findLastGroup(Block &body) {
     for (Operation &op : body)
       for (Value operand : op.getOperands())
         if (sbp::ReadOp read = readBehind(operand); read && !isReadAs(&op))
           if (phases[&op] == Phase::Forward && !feedsOnlyUpdates(&op) && isStoredSplit(read))
-            lastGroup = groupOf(read);
+            lastGroups[coordinatesOf(read)] = groupOf(read);
+  }
+
+  /// Where the variable is: the coordinates of At entries, and else -1.
+  std::vector<int64_t> coordinatesOf(sbp::ReadOp read) {
+    std::vector<int64_t> coordinates;
+    for (const sbp::Sbp &entry : variableOf(read).getLogical().toAlgebra())
+      coordinates.push_back(entry.isAt() ? entry.dim : -1);
+    return coordinates;
   }
 
   sbp::VariableOp variableOf(sbp::ReadOp read) { return symbols.lookup<sbp::VariableOp>(read.getVariable()); }
@@ -81,12 +92,21 @@ private:
 
   Phase phaseOfUse(Operation *user) { return feedsOnlyUpdates(user) ? Phase::Update : phases.lookup(user); }
 
+  /// What a stage of a pipeline gathers for a micro-batch is gathered again for its backward: before that comes it has
+  /// other micro-batches, each of which would keep its own.
+  bool isOfPipeline(sbp::ReadOp read) {
+    return isScheduled &&
+           llvm::any_of(variableOf(read).getLogical().toAlgebra(), [](const sbp::Sbp &entry) { return entry.isAt(); });
+  }
+
   bool isKept(sbp::ReadOp read) {
+    if (isOfPipeline(read) && variableOf(read).getPolicyOrDefault().keep() != sbp::Keep::Step)
+      return false;
     switch (variableOf(read).getPolicyOrDefault().keep()) {
     case sbp::Keep::Never:
       return false;
     case sbp::Keep::Last:
-      return groupOf(read) == lastGroup;
+      return lastGroups.count(coordinatesOf(read)) > 0 && groupOf(read) == lastGroups[coordinatesOf(read)];
     case sbp::Keep::Always:
     case sbp::Keep::Step: // 'sbp-hoist-gathers' makes one gather of those of all micro-batches
       return true;
@@ -184,9 +204,10 @@ private:
 
   func::FuncOp function;
   SymbolTable &symbols;
+  const bool isScheduled;
   DenseMap<Operation *, Phase> phases;
   std::map<std::pair<Phase, Gathered>, Value> scopes;
-  Gathered lastGroup;
+  std::map<std::vector<int64_t>, Gathered> lastGroups; ///< by coordinatesOf
 };
 
 struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
@@ -201,8 +222,12 @@ struct InsertBoxing : splitcast::impl::InsertBoxingPassBase<InsertBoxing> {
         function.emitOpError() << "must have a body of one block";
         return signalPassFailure();
       }
+    llvm::StringSet<> scheduled;
+    for (auto schedule : getOperation().getOps<sbp::ScheduleOp>())
+      for (auto run : schedule.getBody().front().getOps<sbp::RunOp>())
+        scheduled.insert(run.getFunction());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      FunctionBoxing(function, symbols).run();
+      FunctionBoxing(function, symbols, scheduled.contains(function.getSymName())).run();
     foldRoundTrips();
   }
 

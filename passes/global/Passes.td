@@ -365,6 +365,21 @@ def HoldGathersPass : Pass<"sbp-hold-gathers", "mlir::ModuleOp"> {
   let options = [Option<"limitBytes", "limit-bytes", "int64_t", "splitcast::sbp::ZeroOptions().holdGathersBytes", "What a function may hold; 0: nothing">];
 }
 
+def InterleaveRunsPass : Pass<"sbp-interleave-runs", "mlir::ModuleOp"> {
+  let summary = "A step's micro-batches in the order of a pipeline, where layers lie at ranks of an axis";
+  let description = [{
+    Of a schedule whose functions move values from one coordinate of an axis to another, the runs become one, of a function of all
+    micro-batches; and its ops come in an order in which ranks work side by side (dialects/sbp/algebra/PipelineOrder.h). The order changes no
+    bit. What a kept run makes stays as it is, and so does a step in one. From tests/passes/global/interleave_runs_example.mlir:
+    ```mlir
+    sbp.run @train.first from 0 to 1 takes [0] cut [0] gives [0] joined [0]                // before
+    sbp.run @train.last from 1 to 2 takes [0] cut [0] gives [0] joined [0]
+    sbp.run @train.pipeline from 0 to 1 takes [0, 0] cut [0, 0] gives [0, 0] joined [0, 0] {gives_ahead = array<i64: 0, 1>, takes_ahead = array<i64: 0, 1>} // after
+    ```
+  }];
+  let options = [Option<"schedule", "schedule", "std::string", "\"1f1b\"", "'sequential', 'gpipe' or '1f1b'">];
+}
+
 def ChoosePrefetchPass : Pass<"sbp-choose-prefetch", "mlir::ModuleOp"> {
   let summary = "Says how many groups ahead gathers start, where the policy is 'auto'";
   let description = [{
@@ -400,7 +415,7 @@ def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
     - C1: Every tensor has a signature that fits it, all on one placement.
     - C2: Reads and assigns, of variables and of ranges, have their variable's storage signature.
     - C3: No nn.minimize or nn.update is left.
-    - C4: Functions have one block, and no tensor that is taken or returned is P.
+    - C4: Functions have one block, and no tensor that is taken or returned is P, or at one coordinate of an axis.
     - C5: Functions take and return ranked tensors only.
     - C6: States of one variable have distinct roles.
     - C7: Members of a bucket agree on its size; those of one role also on their element type and on the axis along which

@@ -217,7 +217,7 @@ private:
   sbp::NdAttr splitsOf(sbp::NdAttr signature) {
     sbp::NdSbp sbp = signature.toAlgebra();
     for (sbp::Sbp &entry : sbp)
-      if (!entry.isSplit())
+      if (!entry.isSplit() && !entry.isAt())
         entry = sbp::Sbp::broadcast();
     return sbp::NdAttr::get(placement, sbp);
   }

@@ -119,7 +119,7 @@ struct ResizeAxis : splitcast::impl::ResizeAxisPassBase<ResizeAxis> {
       if (!misfit)
         return WalkResult::advance();
       op->emitError() << "'sbp-resize-axis' found " << misfit
-                      << ", whose units or ends do not fit the pieces of the new size; give another size";
+                      << ", whose units, ends or coordinates do not fit the new size; give another size";
       return WalkResult::interrupt();
     });
     return failure(walk.wasInterrupted());

@@ -192,17 +192,18 @@ private:
 
   /// A user has split the variable, along no axis whose ranks are to share its sums; and all that uses it multiplies
   /// with it and adds up, as a layer does, or looks up rows, which are added up too. What is added to rows itself is
-  /// moved wherever that costs least.
+  /// moved wherever that costs least. Or a user has placed it: what belongs to a stage of a pipeline stays there.
   bool mayKeepSplits(sbp::ReadOp read, const sbp::NdSbp &signature) {
     auto exactAxis = function->getAttrOfType<StringAttr>(sbp::kExactSumsName);
-    bool isSplit = false;
+    bool isSplit = false, isPlaced = false;
     for (auto [entry, axis] : llvm::zip(signature, result.asWritten.placement.axes)) {
       if (entry.isSplit() && exactAxis && exactAxis.getValue() == axis.name)
         return false;
       isSplit |= entry.isSplit();
+      isPlaced |= entry.isAt();
     }
-    return isSplit && !symbols.lookup<sbp::VariableOp>(read.getVariable()).getCarried() &&
-           isMultiplied(read.getResult());
+    return !symbols.lookup<sbp::VariableOp>(read.getVariable()).getCarried() &&
+           (isPlaced || (isSplit && isMultiplied(read.getResult())));
   }
 
   /// Behind casts, transposes and fences, too.
@@ -309,6 +310,9 @@ sbp::RowAxis rowOf(const sbp::LoopSpec &spec, const sbp::AxisReason &reason, Str
     break;
   case sbp::OpSignature::Reason::FlatElementwise:
     row.kind = sbp::RowAxis::Kind::Slot;
+    break;
+  case sbp::OpSignature::Reason::At:
+    row.kind = sbp::RowAxis::Kind::At;
     break;
   }
   return row;

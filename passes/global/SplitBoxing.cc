@@ -32,7 +32,7 @@ public:
     for (size_t axis = 0; axis < to.size(); ++axis)
       if (isOfOne(axis) && !to[axis].isFlat())
         set(axis, to[axis]);
-      else if (isOfOne(axis) && last[axis].isSplit())
+      else if (isOfOne(axis) && (last[axis].isSplit() || last[axis].isAt()))
         set(axis, sbp::Sbp::broadcast());
     for (; next < steps.size(); ++next) {
       const sbp::NdSbp &before = steps[next].from;

@@ -214,10 +214,12 @@ private:
         bySize.push_back({loadOf(parameter), parameter});
     llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
     using Load = std::pair<int64_t, int64_t>; // bytes, rank
-    std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
-    for (int64_t rank = 0; rank < algebra.axes[zeroAxis].size; ++rank)
-      loads.push({0, rank});
+    using Loads = std::priority_queue<Load, std::vector<Load>, std::greater<>>;
+    std::map<SmallVector<int64_t>, Loads> loadsAt; // at other coordinates are other ranks
     for (auto [bytes, parameter] : bySize) {
+      Loads &loads = loadsAt[coordinatesOf(parameter)];
+      for (int64_t rank = 0; loads.size() < static_cast<size_t>(algebra.axes[zeroAxis].size); ++rank)
+        loads.push({0, rank});
       const auto [load, rank] = loads.top();
       loads.pop();
       owners[parameter] = rank;
@@ -235,7 +237,7 @@ private:
 
   LogicalResult split(ArrayRef<sbp::VariableOp> parameters) {
     chooseOwners(parameters);
-    std::vector<Bucket> open; // one per element type, frozenness, policy and roles of state
+    std::vector<Bucket> open; // one per element type, frozenness, policy, roles of state and coordinates
     for (sbp::VariableOp parameter : parameters) {
       bool byRows = parameter.getPolicyOrDefault().strategy() == sbp::Strategy::Tensor;
       if (failed(byRows ? splitByRows(parameter) : addToBucket(parameter, open)))
@@ -259,7 +261,8 @@ private:
   LogicalResult addToBucket(sbp::VariableOp parameter, std::vector<Bucket> &open) {
     auto fits = [&](Bucket &bucket) {
       return bucket.element == parameter.getTensorType().getElementType() && bucket.frozen == parameter.getFrozen() &&
-             bucket.policy == parameter.getPolicyOrDefault() && bucket.states == statesOf(parameter);
+             bucket.policy == parameter.getPolicyOrDefault() && bucket.states == statesOf(parameter) &&
+             coordinatesOf(bucket.members.front()) == coordinatesOf(parameter);
     };
     auto bucket = llvm::find_if(open, fits);
     if (bucket == open.end()) {
@@ -271,6 +274,12 @@ private:
       *bucket = startGroup(parameter);
     }
     return add(*bucket, parameter);
+  }
+
+  /// Where the parameter is: the coordinates of At entries, and else -1.
+  static SmallVector<int64_t> coordinatesOf(sbp::VariableOp parameter) {
+    return llvm::map_to_vector(parameter.getLogical().toAlgebra(),
+                               [](const sbp::Sbp &entry) { return entry.isAt() ? entry.dim : -1; });
   }
 
   bool isFull(const Bucket &bucket, sbp::VariableOp next) {
@@ -366,6 +375,9 @@ private:
   void declare(Bucket &bucket, int64_t total, const sbp::Ends &ends, OpBuilder &builder) {
     sbp::NdSbp signature(algebra.axes.size(), sbp::Sbp::broadcast());
     SmallVector<int64_t> shape, offsets(bucket.offsets);
+    for (auto [index, coordinate] : llvm::enumerate(coordinatesOf(bucket.members.front())))
+      if (coordinate >= 0)
+        signature[index] = sbp::Sbp::at(coordinate);
     for (auto [index, axis] : llvm::enumerate(algebra.axes)) {
       auto splits = [&, other = index](sbp::VariableOp member) {
         return static_cast<int64_t>(other) != zeroAxis && member.getLogical().toAlgebra()[other].isSplit();

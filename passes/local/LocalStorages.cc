@@ -2,7 +2,7 @@
 //
 // A bucket's members, and their states of each role, are one storage; it has a rank's share of the bucket's elements
 // where they are split. Every other variable is a storage of its own, of the shape of the rank's piece. A storage
-// lists its members and where the rank's piece of each begins.
+// lists its members and where the rank's piece of each begins. What is at other ranks alone (At) has no element here.
 //
 //   before   sbp.bucket @l : tensor<64xf32> holds [@w, @b] at [0, 48]    both with storage S(@l), on 2 ranks
 //            sbp.variable @v : tensor<10x4xf32> storage S(0)
@@ -64,6 +64,8 @@ int64_t Storages::offsetOf(sbp::VariableOp variable, const RankView &rank) {
   if (!slot)
     return 0;
   sbp::NdAttr storage = variable.getStorageOrLogical();
+  if (!sbp::isHeld(storage.toAlgebra(), rank.coordinates))
+    return 0;
   return storage.getFlatSlot() ? flatPiece(sbp::shapeOf(variable.getType()), storage.toAlgebra(), rank).chunkBegin
                                : slot.getOffset();
 }
@@ -83,10 +85,10 @@ void Storages::define(sbp::VariableOp variable, const RankView &rank) {
   std::string name = names[variable.getSymName()];
   RankedTensorType type = sbp::localType(variable.getStorageType(), rank.coordinates);
   if (sbp::SlotAttr slot = variable.getSlotAttr()) {
-    int64_t elements = slot.getTotal();
     sbp::NdSbp storage = variable.getStorageOrLogical().toAlgebra();
+    int64_t elements = sbp::isHeld(storage, rank.coordinates) ? slot.getTotal() : 0;
     for (size_t axis = 0; axis < storage.size(); ++axis)
-      if (storage[axis].isFlat())
+      if (elements > 0 && storage[axis].isFlat())
         elements =
             sbp::pieceTo(storage[axis].slot.ends, elements, rank.placement.axes[axis].size, rank.coordinates[axis])
                 .count;

@@ -6,11 +6,14 @@
 //   sbp.bucket_pack, .._member    ccl.pack, ccl.view
 //   sbp.fence, sbp.scope          the same, on pieces: what stands in two scopes stays two until it is a plan
 //   ops that compute              the same op on pieces
+//   what is at other ranks (At)   nothing, but for its boxings, which all ranks of the axis join
 #include "passes/global/Passes.h"
 #include "passes/local/Aliases.h"
 #include "passes/local/LocalStorages.h"
 #include "passes/local/LocalizeBoxing.h"
 #include "passes/local/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -70,7 +73,20 @@ private:
     return success();
   }
 
+  /// Whether all that the op takes and makes is at other ranks.
+  bool isElsewhere(Operation *op) const {
+    auto isHeld = [&](Type type) {
+      sbp::NdAttr signature = sbp::signatureOf(type);
+      return signature && sbp::isHeld(signature.toAlgebra(), rank.coordinates);
+    };
+    auto isTensor = [](Type type) { return sbp::signatureOf(type) != nullptr; };
+    return (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor)) &&
+           llvm::none_of(op->getOperandTypes(), isHeld) && llvm::none_of(op->getResultTypes(), isHeld);
+  }
+
   LogicalResult translate(Operation *op) {
+    if (!isa<func::ReturnOp, sbp::BoxingOp>(op) && isElsewhere(op))
+      return success();
     if (isa<func::ReturnOp>(op)) {
       builder.create<func::ReturnOp>(op->getLoc(), operandsOf(op));
       return success();
@@ -212,12 +228,26 @@ private:
     Value piece = values.lookup(op.getInput());
     bool isStored = isa_and_nonnull<sbp::ReadOp, sbp::BucketReadOp>(behindCasts(op.getInput()).getDefiningOp());
     for (const sbp::BoxingStep &step : sbp::planBoxing(shape, from, to, rank.placement)) {
+      if (!isOfGroup(step))
+        continue;
       AxisGroup group = rank.group(step.axes());
-      CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored);
-      piece = localizeStep(build, piece, step, shape, rank.placement, group);
+      const bool moves = step.from[step.axis].isAt() || step.to[step.axis].isAt();
+      CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored && !moves);
+      if (!piece)
+        piece = build.pack({}, {}, RankedTensorType::get({0}, op.getInput().getType().getElementType()));
+      piece = moves ? localizeMove(build, piece, step, shape, rank.placement, group)
+                    : localizeStep(build, piece, step, shape, rank.placement, group);
       isStored = false; // but a part of it, or with something else
     }
-    values[op.getOutput()] = piece; // without a step, another name for the same bytes
+    values[op.getOutput()] = piece; // without a step, another name for the same bytes; null where there are none
+  }
+
+  /// Whether ranks that differ from this one along the step's axes alone hold the tensor before or after it.
+  bool isOfGroup(const sbp::BoxingStep &step) const {
+    sbp::NdSbp others = step.from;
+    for (int64_t axis : step.axes())
+      others[axis] = sbp::Sbp::broadcast();
+    return sbp::isHeld(others, rank.coordinates);
   }
 
   /// What a value is the same number as, but for rounding: behind fences and casts.
@@ -274,6 +304,24 @@ FailureOr<RankView> findRank(ModuleOp module, int64_t rank) {
   return view;
 }
 
+/// The axes along which something is at one coordinate: ranks along these have programs of their own.
+SmallVector<Attribute> axesApart(ModuleOp global) {
+  llvm::SetVector<Attribute> names;
+  auto note = [&](Type type) {
+    if (sbp::NdAttr signature = sbp::signatureOf(type))
+      for (auto [entry, name] : llvm::zip(signature.getEntries(), signature.getPlacement().getAxisNames()))
+        if (entry.getKind() == sbp::Sbp::Kind::At)
+          names.insert(name);
+  };
+  global.walk([&](Operation *op) {
+    if (auto variable = dyn_cast<sbp::VariableOp>(op))
+      note(variable.getType());
+    for (Type type : op->getResultTypes())
+      note(type);
+  });
+  return names.takeVector();
+}
+
 /// Builds into `target` the program of a rank of `global`.
 LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &rank, int64_t rankNumber) {
   OpBuilder builder = OpBuilder::atBlockEnd(target.getBody());
@@ -281,6 +329,8 @@ LogicalResult localizeInto(ModuleOp target, ModuleOp global, const RankView &ran
   target->setAttr("ccl.device", builder.getStringAttr(rank.placement.deviceKind));
   target->setAttr("ccl.rank", builder.getI64IntegerAttr(rankNumber));
   target->setAttr("ccl.ranks", builder.getI64IntegerAttr(rank.placement.numPositions()));
+  if (SmallVector<Attribute> axes = axesApart(global); !axes.empty())
+    target->setAttr("ccl.apart", builder.getArrayAttr(axes));
   Storages storages(global, rank);
   for (Operation &op : global.getOps())
     if (isa<sbp::VariableOp, sbp::BucketOp, sbp::ScheduleOp>(op))

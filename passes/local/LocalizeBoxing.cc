@@ -15,6 +15,12 @@
 // An exchange along several axes is one all-to-all, too: of boxes, what two ranks have in common of what one has and
 // the other wants. Boxes that a rank gets are joined one dimension after the other, as they tile what it wants.
 //
+// What is at one rank of an axis alone is moved flat, in blocks of which all but one are empty:
+//
+//   At(0) -> At(1), tensor<4x5xf32>:
+//            %0 = ccl.all_to_all (view %x flat) blocks [0, 20] received [0, 0]     on rank 0
+//            %0 = ccl.all_to_all (nothing) blocks [0, 0] received [20, 0]          on rank 1
+//
 // On more than kMostSinglePieces ranks the pieces of one extent are cut or joined together, by a transposition, so
 // that the number of ops does not grow with the number of ranks; that of an exchange does, with those that a rank gives
 // to and gets from.
@@ -77,8 +83,8 @@ Value CollectiveBuilder::view(Value input, int64_t offset, ArrayRef<int64_t> sha
   return builder.create<ccl::ViewOp>(loc, type, input, offset);
 }
 
-Value CollectiveBuilder::pack(ValueRange inputs, ArrayRef<int64_t> offsets, int64_t elements) {
-  return builder.create<ccl::PackOp>(loc, flatType(inputs.front(), elements), inputs, offsets);
+Value CollectiveBuilder::pack(ValueRange inputs, ArrayRef<int64_t> offsets, RankedTensorType type) {
+  return builder.create<ccl::PackOp>(loc, type, inputs, offsets);
 }
 
 Value CollectiveBuilder::packTight(ValueRange inputs) {
@@ -88,7 +94,7 @@ Value CollectiveBuilder::packTight(ValueRange inputs) {
     offsets.push_back(elements);
     elements += typeOf(input).getNumElements();
   }
-  return pack(inputs, offsets, elements);
+  return pack(inputs, offsets, flatType(inputs.front(), elements));
 }
 
 Value CollectiveBuilder::slice(Value input, int64_t dim, sbp::Interval interval) {
@@ -178,6 +184,8 @@ private:
   }
 
   sbp::Shape shapeAt(const sbp::Sbp &entry, int64_t r) const {
+    if (!entry.isHeldAt(r))
+      return {0};
     sbp::Shape shape = whole;
     if (entry.isSplit())
       shape[entry.dim] = piece(entry, r).count;
@@ -185,12 +193,9 @@ private:
   }
 
   std::vector<int64_t> elements(const sbp::Sbp &entry) const {
-    if (!entry.isSplit())
-      return std::vector<int64_t>(group.size(), sbp::numElements(whole));
-    const auto [outer, inner] = around(whole, entry.dim);
     std::vector<int64_t> counts;
     for (int64_t r = 0; r < group.size(); ++r)
-      counts.push_back(outer * inner * piece(entry, r).count);
+      counts.push_back(sbp::numElements(shapeAt(entry, r)));
     return counts;
   }
 
@@ -443,6 +448,52 @@ Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep 
     break;
   }
   return input;
+}
+
+namespace {
+
+Value flat(CollectiveBuilder &build, Value input) { return build.view(input, 0, {typeOf(input).getNumElements()}); }
+
+/// What arrived of each rank, one behind the other, as this rank holds it afterwards.
+Value receive(CollectiveBuilder &build, Value received, const StepShapes &shapes, const sbp::Sbp &from) {
+  const sbp::Shape after = shapes.after(shapes.group.index);
+  if (!from.isSplit() || typeOf(received).getNumElements() == 0 || isLeading(after, from.dim))
+    return build.view(received, 0, after);
+  return joinPieces(build, received, after, from.dim, shapes.extentsReceived());
+}
+
+/// An all-to-all in which one rank sends all, or one rank receives all.
+Value sendAndReceive(CollectiveBuilder &build, Value input, const StepShapes &shapes, const sbp::Sbp &from,
+                     const sbp::Sbp &to) {
+  const int64_t own = shapes.group.index, ranks = shapes.group.size();
+  std::vector<int64_t> sent(ranks, 0), received(ranks, 0);
+  if (from.isHeldAt(own))
+    for (int64_t r = 0; r < ranks; ++r)
+      sent[r] = to.isAt() ? (to.isHeldAt(r) ? shapes.elementsBefore()[own] : 0) : shapes.elementsAfter()[r];
+  if (to.isHeldAt(own))
+    for (int64_t r = 0; r < ranks; ++r)
+      received[r] = from.isAt() ? (from.isHeldAt(r) ? shapes.elementsAfter()[own] : 0) : shapes.elementsBefore()[r];
+  const bool cuts = to.isSplit() && from.isHeldAt(own);
+  Value packed = cuts ? packPieces(build, input, to.dim, shapes.extentsSent()) : flat(build, input);
+  return receive(build, build.allToAll(packed, sent, received), shapes, from);
+}
+
+} // namespace
+
+Value localizeMove(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
+                   const sbp::Placement &placement, const AxisGroup &group) {
+  const StepShapes shapes(step, shape, placement, group);
+  const sbp::Sbp &from = step.from[step.axis], &to = step.to[step.axis];
+  switch (step.collective) {
+  case sbp::Collective::Slice:
+    return to.isHeldAt(group.index) ? input : build.view(flat(build, input), 0, {0});
+  case sbp::Collective::AllGather:
+    return build.view(build.allGather(flat(build, input), shapes.elementsBefore()), 0, shapes.after(group.index));
+  case sbp::Collective::ReduceScatter:
+    return build.view(build.reduceScatter(flat(build, input), shapes.elementsAfter()), 0, shapes.after(group.index));
+  default:
+    return sendAndReceive(build, input, shapes, from, to);
+  }
 }
 
 } // namespace splitcast

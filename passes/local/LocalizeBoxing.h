@@ -34,7 +34,7 @@ public:
   mlir::Value allToAll(mlir::Value flat, llvm::ArrayRef<int64_t> sent, llvm::ArrayRef<int64_t> received);
 
   mlir::Value view(mlir::Value input, int64_t offset, llvm::ArrayRef<int64_t> shape);
-  mlir::Value pack(mlir::ValueRange inputs, llvm::ArrayRef<int64_t> offsets, int64_t elements);
+  mlir::Value pack(mlir::ValueRange inputs, llvm::ArrayRef<int64_t> offsets, mlir::RankedTensorType type);
   /// Tensors one after the other, flat.
   mlir::Value packTight(mlir::ValueRange inputs);
   /// [interval) of dimension `dim`.
@@ -58,6 +58,11 @@ private:
 
 /// One step of boxing that involves no bucket, as collectives; `shape` is the global one.
 mlir::Value localizeStep(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
+                         const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
+
+/// Likewise a step from or to ranks at one coordinate of its axis. What a rank holds nothing of has 0 elements, in one
+/// dimension.
+mlir::Value localizeMove(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
                          const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
 
 } // namespace splitcast

@@ -30,7 +30,8 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
     under way while the group before is computed; or when the n-th before it has been. It passes other collectives (in backward, the
     reductions of groups before), but no assignment of what it gathers. How far ahead it starts, in groups and in bytes that are ahead of their use, and whether a
     reduction is waited for so late, the policy of the variables says; `depth` holds for those without, and for what is of no
-    variable. With 0, a collective is waited for where it starts. At most as many gathers as that and one reduction are
+    variable. An exchange is waited for where its result is used, or, of a rank that receives nothing, before the
+    next one starts. With 0, a collective is waited for where it starts. At most as many gathers as that and one reduction are
     under way. All ranks make the same order of collectives.
     From tests/passes/local/prefetch_example.mlir:
     ```mlir

@@ -1,11 +1,12 @@
 // Overlap: gathers start some groups ahead, reductions are waited for one group later.
 //
-// Two walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right behind
-// the wait of the gather before it, or of the n-th before it where n groups are to be ahead: past other collectives, in
-// backward past the reductions of the groups before, but past no assignment of what it gathers and no other gather. The
-// second moves the wait of a reduction, with the views and fences of its result, to where that is used, or the next
-// reduction starts, or the function ends. How far is decided by numbers and bytes that all ranks share, and so is the
-// order of the collectives; at most n gathers and one reduction are under way.
+// Three walks. The first moves a gather of what is stored, with its read, views, fences and their scopes, to right
+// behind the wait of the gather before it, or of the n-th before it where n groups are to be ahead: past other
+// collectives, in backward past the reductions of the groups before, but past no assignment of what it gathers and no
+// other gather. The second moves the wait of a reduction, with the views and fences of its result, to where that is
+// used, or the next reduction starts, or the function ends. The third likewise moves that of an exchange to where its
+// result is used. How far is decided by numbers and bytes that all ranks share, and so is the order of the collectives;
+// at most n gathers and one reduction are under way.
 //
 //   before   %a = ccl.all_gather "one"      %one = ccl.wait %a      nn.relu %one
 //            %b = ccl.all_gather "two"      %two = ccl.wait %b      nn.relu %two
@@ -64,6 +65,8 @@ public:
         return failure();
     if (depth > 0 || llvm::any_of(overlapsUpdates, [](const auto &entry) { return entry.second; }))
       waitForReductionsLate();
+    if (depth > 0)
+      waitForExchangesLate();
     return success();
   }
 
@@ -157,8 +160,17 @@ private:
     gathers.last = gather;
   }
 
+  /// Whether ranks of its group have programs of their own, in which other gathers are before it.
+  bool isApart(ccl::AllGatherOp gather) const {
+    auto axes = gather->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>("ccl.apart");
+    const std::string own = ("_" + gather.getGroup().getName() + "_").str();
+    return axes && llvm::any_of(axes.getAsRange<StringAttr>(), [&](StringAttr axis) {
+             return StringRef(own).contains(("_" + axis.getValue() + "_").str());
+           });
+  }
+
   LogicalResult place(ccl::AllGatherOp gather, Gathers &gathers) {
-    if (!gather.getStored())
+    if (!gather.getStored() || isApart(gather))
       return success();
     Stored stored = storedBehind(gather);
     if (!stored.read)
@@ -242,6 +254,65 @@ private:
       }
       if (isReduction && overlaps(collective))
         open = {waitOf(collective)};
+    }
+  }
+
+  /// An exchange that is under way.
+  struct Exchange {
+    SmallVector<Operation *> late; ///< its wait, and what names its result
+    DenseSet<Value> sent;          ///< its operand, under all names
+    bool receivesNothing() const {
+      return cast<RankedTensorType>(late.front()->getResult(0).getType()).getNumElements() == 0;
+    }
+    bool isNameFor(Operation *op) const {
+      return aliasedBy(op) && llvm::is_contained(late, aliasedBy(op).getDefiningOp());
+    }
+    bool isUsedBy(Operation *op) const {
+      return llvm::any_of(op->getOperands(),
+                          [&](Value v) { return sent.contains(v) || llvm::is_contained(late, v.getDefiningOp()); });
+    }
+  };
+
+  static Exchange startOf(ccl::AllToAllOp op) {
+    Exchange exchange{{waitOf(op)}, {}};
+    SmallVector<Value> open = {op.getInput()};
+    while (Value named = aliasedBy(open.back().getDefiningOp()))
+      open.push_back(named);
+    open = {open.back()};
+    while (!open.empty()) {
+      const Value name = open.pop_back_val();
+      exchange.sent.insert(name);
+      for (Operation *user : name.getUsers())
+        if (aliasedBy(user) == name)
+          open.push_back(user->getResult(0));
+    }
+    return exchange;
+  }
+
+  /// Waits where the result is first used: while the stage before sends it, this rank computes something else. Who
+  /// receives nothing waits before the next one starts; and whoever uses what is sent, before that. What is stored may
+  /// be written where it lies by what does not use it.
+  void waitForExchangesLate() {
+    SmallVector<Exchange> open;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto start = dyn_cast<ccl::AllToAllOp>(op);
+      llvm::erase_if(open, [&](Exchange &each) {
+        if (each.isNameFor(&op)) {
+          each.late.push_back(&op);
+          return false;
+        }
+        const bool isNeeded = (!aliasedBy(&op) && each.isUsedBy(&op)) || op.hasTrait<OpTrait::IsTerminator>() ||
+                              (start && each.receivesNothing());
+        if (isNeeded && &op != each.late.front())
+          for (Operation *late : each.late)
+            late->moveBefore(&op);
+        return isNeeded;
+      });
+      if (!start)
+        continue;
+      Exchange exchange = startOf(start);
+      if (llvm::none_of(exchange.sent, [](Value v) { return v.getDefiningOp<ccl::ReadOp>(); }))
+        open.push_back(std::move(exchange));
     }
   }
 

@@ -405,6 +405,8 @@ int64_t BufferAssignment::tiedOperand(nn::FusionOp fusion, unsigned result) cons
 
 void BufferAssignment::extend(Place place, int64_t index) {
   ArenaBuffer &arena = buffers[place.buffer].arena;
+  if (place.bytes == 0 && arena.bytes > 0) // nothing of it is there, wherever it lies
+    return;
   arena.begin = std::min(arena.begin, index);
   arena.end = std::max(arena.end, index);
 }

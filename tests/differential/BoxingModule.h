@@ -22,6 +22,7 @@ struct BoxingModule {
 
   std::vector<int64_t> mesh;
   sbp::Shape shape;
+  bool withCoordinates = false; ///< whether signatures may be at the first or last coordinate of an axis, too
 
   sbp::Shape argumentShape() const;
   /// From each signature to each other one that has no addends.
@@ -33,6 +34,7 @@ struct BoxingModule {
 
 private:
   std::string placementText() const;
+  std::vector<sbp::NdSbp> signatures(bool withPartial) const;
   std::string argumentType(const BoxingPair &pair) const;
   std::string resultType(const BoxingPair &pair) const;
   /// Ops that make %z of %x, each followed by the number.

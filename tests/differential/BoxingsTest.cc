@@ -66,6 +66,12 @@ INSTANTIATE_TEST_SUITE_P(
                     BoxingModule{{2, 3}, {7}}, BoxingModule{{2, 2}, {40'000}}, BoxingModule{{2, 3}, {33'333}},
                     BoxingModule{{2, 2, 2}, {16}}, BoxingModule{{2, 2, 2}, {11}}, BoxingModule{{2, 2, 2}, {8, 16}},
                     BoxingModule{{2, 2, 2}, {5, 3}}, BoxingModule{{2, 2, 2}, {0, 3}}));
+/// From and to what one rank of an axis has alone, scalars included.
+INSTANTIATE_TEST_SUITE_P(Coordinates, BoxingsTest,
+                         testing::Values(BoxingModule{{2}, {}, true}, BoxingModule{{3}, {4, 7}, true},
+                                         BoxingModule{{9}, {2, 20}, true}, BoxingModule{{2, 2}, {}, true},
+                                         BoxingModule{{2, 3}, {7}, true}, BoxingModule{{3, 2}, {5, 3}, true},
+                                         BoxingModule{{2, 2, 2}, {11}, true}));
 
 } // namespace
 } // namespace splitcast::differential

@@ -245,6 +245,15 @@ Case languageModel(int64_t ranks) { return {"language model", onRanks(kLanguageM
 Case maskedMean(int64_t ranks) { return {"masked mean", onRanks(kMaskedMean, ranks), 0}; }
 Case manyRanks() { return {"many ranks", kManyRanks, 0}; }
 Case tensorParallelMlp() { return {"tensor-parallel mlp", kTensorParallel, 0}; }
+Case pipelineMlp() {
+  return {"pipeline mlp",
+          absl::StrReplaceAll(kTensorParallel, {{"tp = 2", "pp = 2"},
+                                                {"#w1 = #sbp.nd<#p, [B, S(1)]>", "#w1 = #sbp.nd<#p, [B, At(0)]>"},
+                                                {"#b1 = #sbp.nd<#p, [B, S(0)]>", "#b1 = #sbp.nd<#p, [B, At(0)]>"},
+                                                {"#w2 = #sbp.nd<#p, [B, S(0)]>", "#w2 = #sbp.nd<#p, [B, At(1)]>"},
+                                                {"@fc2.bias : tensor<3xf32, #B>", "@fc2.bias : tensor<3xf32, #w2>"}}),
+          0};
+}
 Case tensorParallelMlpInPairs() {
   return {"tensor-parallel mlp in pairs",
           absl::StrReplaceAll(kTensorParallel, {{"[B, S(0)]", "[B, S(0 by 2)]"}, {"[B, S(1)]", "[B, S(1 by 2)]"}}), 0};

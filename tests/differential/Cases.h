@@ -29,6 +29,8 @@ Case manyRanks();
 Case tensorParallelMlp();
 /// The same with the 6 hidden features in pairs, 4 of them on one rank of tp and 2 on the other: slots of two sizes.
 Case tensorParallelMlpInPairs();
+/// The MLP on [dp = 2, pp = 2], its layers on one rank of pp each.
+Case pipelineMlp();
 /// Variables and states that are copied to others: from a larger bucket to a smaller one and back, at one offset and at
 /// another, and within one.
 Case copies(int64_t ranks);

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <map>
 
 namespace splitcast::differential {
 namespace {
@@ -119,6 +120,8 @@ TEST_F(EveryPassOfFixedCasesTest, LanguageModel) { check(languageModel(2)); }
 /// Weights split along tp, and along dp by ZeRO.
 TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlp) { check(tensorParallelMlp()); }
 TEST_F(EveryPassOfFixedCasesTest, TensorParallelMlpInPairs) { check(tensorParallelMlpInPairs()); }
+/// Layers on ranks of their own, and along dp as ZeRO has it.
+TEST_F(EveryPassOfFixedCasesTest, PipelineMlp) { check(pipelineMlp()); }
 TEST_F(EveryPassOfFixedCasesTest, Copies) { check(copies(4)); }
 TEST_F(EveryPassOfFixedCasesTest, ManyRanks) {
   Case of = manyRanks();
@@ -139,8 +142,8 @@ TEST_F(EveryPassOfFixedCasesTest, MicroBatches) { check(microBatches(4)); }
 /// rows that no number of ranks divides, and fewer than ranks.
 TEST_F(EveryPassOfFixedCasesTest, Schedules) {
   const std::vector<std::pair<Case, int64_t>> schedules = {
-      {mlp(3), 2},        {mlp(3), 4},         {mlp(4), 8}, {languageModel(3), 5}, {tensorParallelMlp(), 4},
-      {maskedMean(3), 4}, {microBatches(3), 2}};
+      {mlp(3), 2},        {mlp(3), 4},          {mlp(4), 8},       {languageModel(3), 5}, {tensorParallelMlp(), 4},
+      {maskedMean(3), 4}, {microBatches(3), 2}, {pipelineMlp(), 4}};
   for (const auto &[of, count] : schedules) {
     mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
     ASSERT_TRUE(module);
@@ -160,6 +163,33 @@ TEST_F(EveryPassOfFixedCasesTest, Schedules) {
         first = *std::move(outcomes);
     }
   }
+}
+
+/// The order in which stages work changes no bit, and neither does ZeRO. What is gathered for all stays in a run of its
+/// own.
+TEST_F(EveryPassOfFixedCasesTest, Pipelines) {
+  const Case of = pipelineMlp();
+  mlir::OwningOpRef<mlir::ModuleOp> module = parse(of);
+  ASSERT_TRUE(module);
+  const Experiment experiment{randomSteps(*module, of, 2), randomVariables(*module)};
+  EveryPassOptions options;
+  options.objectCacheDir = testing::TempDir() + "/objects";
+  std::map<sbp::AccumulateOrder, LevelOutcomes> first;
+  for (sbp::PipelineSchedule schedule :
+       {sbp::PipelineSchedule::Sequential, sbp::PipelineSchedule::Gpipe, sbp::PipelineSchedule::OneForwardOneBackward})
+    for (int stage : {0, 1, 2, 3}) {
+      Configuration configuration;
+      configuration.stage = stage;
+      configuration.microBatches = 4;
+      configuration.pipeline = schedule;
+      configuration.keep = stage == 3 ? sbp::Keep::Step : sbp::Keep::Last;
+      configuration.order = stage % 2 == 0 ? sbp::AccumulateOrder::PerMicroBatch : sbp::AccumulateOrder::PerStep;
+      absl::StatusOr<LevelOutcomes> outcomes = checkEveryPass(*module, experiment, configuration, options);
+      ASSERT_TRUE(outcomes.ok()) << configuration.text() << ": " << outcomes.status();
+      const auto [known, isNew] = first.try_emplace(configuration.order, *outcomes);
+      if (!isNew)
+        expectSame(known->second, *outcomes, configuration, false);
+    }
 }
 
 } // namespace

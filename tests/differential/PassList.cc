@@ -91,7 +91,8 @@ private:
 
 std::string Configuration::text() const {
   return absl::StrCat(sbp::toString(zero().policy), ",axis=", axis,
-                      microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches, ", sbp::toString(order))
+                      microBatches > 1 ? absl::StrCat(" in ", microBatches, " micro-batches, ", sbp::toString(order),
+                                                      ", ", sbp::toString(pipeline))
                                        : "",
                       reproducible ? ", reproducible" : "", ownPolicies ? "" : " (own policies dropped)");
 }
@@ -100,6 +101,7 @@ sbp::ZeroOptions Configuration::zero() const {
   sbp::ZeroOptions options;
   options.axis = axis;
   options.accumulate = microBatches;
+  options.pipeline = pipeline;
   options.accumulateOrder = order;
   options.reproducible = reproducible;
   options.policy.setRecompute(recompute).setUpdate(update);

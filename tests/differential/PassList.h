@@ -24,6 +24,7 @@ struct Configuration {
   int64_t prefetch = 1;
   int64_t microBatches = 1;
   sbp::AccumulateOrder order = sbp::AccumulateOrder::PerMicroBatch;
+  sbp::PipelineSchedule pipeline = sbp::PipelineSchedule::OneForwardOneBackward;
   bool reproducible = false;
   sbp::Recompute recompute = sbp::Recompute::No;
   sbp::Update update = sbp::Update::Reduced;

@@ -51,7 +51,7 @@ absl::StatusOr<ScheduledCalls> ScheduledCalls::of(ModuleOp module, const Experim
       for (auto m = static_cast<int64_t>(run.getBegin()); m < static_cast<int64_t>(run.getEnd()); ++m) {
         Call part{run.getFunction().str(), {}, call.function, isFirst, run.getKept()};
         isFirst = false;
-        for (auto [number, dim] : llvm::zip(run.getTakes(), run.getCuts())) {
+        for (auto [index, number, dim] : llvm::enumerate(run.getTakes(), run.getCuts())) {
           if (dim < 0) {
             part.inputs.push_back(call.inputs.at(number));
             continue;
@@ -59,12 +59,15 @@ absl::StatusOr<ScheduledCalls> ScheduledCalls::of(ModuleOp module, const Experim
           absl::StatusOr<std::vector<Tensor>> cut = partsOf(call.inputs.at(number), dim, schedule.getMicroBatches());
           if (!cut.ok())
             return cut.status();
-          part.inputs.push_back(std::move((*cut)[m]));
+          part.inputs.push_back(std::move((*cut)[m + (run.getTakesAhead().empty() ? 0 : run.getTakesAhead()[index])]));
         }
         if (run.getNumbered())
           part.inputs.push_back(numberOf(m, module.getContext()));
         made.experiment.calls.push_back(std::move(part));
-        made.parts.push_back({index, run.getGives().vec(), run.getJoins().vec(), true});
+        std::vector<int64_t> microBatches(run.getGives().size(), m);
+        for (auto [result, ahead] : llvm::enumerate(run.getGivesAhead()))
+          microBatches[result] += ahead;
+        made.parts.push_back({index, run.getGives().vec(), run.getJoins().vec(), true, std::move(microBatches)});
       }
   }
   return made;
@@ -73,7 +76,7 @@ absl::StatusOr<ScheduledCalls> ScheduledCalls::of(ModuleOp module, const Experim
 absl::StatusOr<std::vector<std::vector<Tensor>>> ScheduledCalls::join(std::vector<std::vector<Tensor>> results) const {
   struct Given {
     int64_t dim = -1;
-    std::vector<Tensor> parts; ///< in the order of the runs, which is that of the micro-batches
+    std::map<int64_t, Tensor> parts; ///< by micro-batch
   };
   std::vector<std::vector<Tensor>> all(parts.empty() ? 0 : parts.back().call + 1);
   std::vector<std::map<int64_t, Given>> given(all.size());
@@ -84,12 +87,15 @@ absl::StatusOr<std::vector<std::vector<Tensor>>> ScheduledCalls::join(std::vecto
     for (size_t result = 0; result < part.gives.size(); ++result) {
       Given &to = given[part.call][part.gives[result]];
       to.dim = part.joins[result];
-      to.parts.push_back(std::move(results[i][result]));
+      to.parts[part.microBatches[result]] = std::move(results[i][result]);
     }
   }
   for (size_t call = 0; call < all.size(); ++call)
     for (auto &[number, of] : given[call]) {
-      absl::StatusOr<Tensor> whole = of.dim < 0 ? std::move(of.parts.front()) : joined(std::move(of.parts), of.dim);
+      std::vector<Tensor> parts;
+      for (auto &[microBatch, tensor] : of.parts)
+        parts.push_back(std::move(tensor));
+      absl::StatusOr<Tensor> whole = of.dim < 0 ? std::move(parts.front()) : joined(std::move(parts), of.dim);
       if (!whole.ok())
         return whole.status();
       all[call].push_back(*std::move(whole));

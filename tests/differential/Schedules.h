@@ -28,6 +28,7 @@ private:
     size_t call;                       ///< of the experiment that this was made of
     std::vector<int64_t> gives, joins; ///< as in sbp.run
     bool isScheduled;
+    std::vector<int64_t> microBatches = {}; ///< that the results are of
   };
   std::vector<Part> parts; ///< by call
 };

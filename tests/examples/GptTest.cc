@@ -8,6 +8,7 @@
 #include "passes/plan/Reports.h"
 
 #include "absl/strings/str_cat.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +22,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Small, and ragged: 14 samples over 3 or 4 ranks.
-Command gpt(int heads = 2) {
+Command gpt(int heads = 2, int layers = 2, int width = 24) {
   return {programPath("examples/gpt/gpt"),
           "--text=text",
-          "--layers=2",
+          absl::StrCat("--layers=", layers),
           absl::StrCat("--heads=", heads),
-          "--width=24",
+          absl::StrCat("--width=", width),
           "--context=20",
           "--batch=14",
           "--dropout=0.25"};
@@ -44,24 +45,49 @@ INSTANTIATE_TEST_SUITE_P(Gpt, GptRanks, ::testing::Values(3, 4));
 
 TEST(Gpt, RunTrainsItToTheSameBits) { compareWithRun(with(gpt(), {"--sample=0"}), {"tokens", "next"}, 3); }
 
-// Blocks that are divided between ranks, and the batch besides: heads, columns and rows of matrices say it, and ZeRO
-// splits what is left along the other axis.
-TEST(Gpt, IsTheSameOnAMesh) {
+void expectNear(const std::vector<float> &found, const std::vector<float> &alone) {
+  ASSERT_EQ(found.size(), alone.size());
+  for (size_t step = 0; step < found.size(); ++step)
+    EXPECT_NEAR(found[step], alone[step], 1e-5 * alone[step]) << step;
+}
+
+class GptMesh : public ::testing::TestWithParam<const char *> {};
+
+// Blocks that are divided between ranks, each or among stages, and the batch besides: what matrices are split along and
+// where variables lie says it, and ZeRO splits what is left along the other axis.
+TEST_P(GptMesh, IsTheSameAtEveryStage) {
   const Command command = with(gpt(/*heads=*/4), {"--steps=10", "--sample=0"});
   const std::string directory = makeWorkDirectory();
   const std::vector<float> alone = exactLosses(train(directory, 1, command).losses);
-  const Command onMesh = with(command, {"--mesh=dp=2,tp=2"});
+  const Command onMesh = with(command, {std::string("--mesh=") + GetParam()});
   const Trained expected = train(directory, 4, with(onMesh, {"--enable-zero=stage=0"}));
+  expectNear(exactLosses(expected.losses), alone);
   for (const char *zero : {"stage=1,recompute=yes", "stage=2,strategy=tensor", "stage=3", "stage=3,one-copy=no"}) {
     const Trained found = train(directory, 4, with(onMesh, {std::string("--enable-zero=") + zero}));
     EXPECT_EQ(found.losses, expected.losses) << zero;
     EXPECT_TRUE(found.variables == expected.variables) << zero;
   }
-  for (const std::string &losses : {expected.losses, train(directory, 4, with(command, {"--mesh=tp=4"})).losses}) {
-    const std::vector<float> found = exactLosses(losses);
-    ASSERT_EQ(found.size(), alone.size());
-    for (size_t step = 0; step < found.size(); ++step)
-      EXPECT_NEAR(found[step], alone[step], 1e-5 * alone[step]) << step;
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpt, GptMesh, ::testing::Values("dp=2,tp=2", "dp=2,pp=2"));
+
+TEST(Gpt, TrainsAsAloneWithoutABatchDivided) {
+  const std::string directory = makeWorkDirectory();
+  for (const bool isNeox : {false, true}) {
+    const Command command = with(gpt(/*heads=*/4, /*layers=*/4, /*width=*/32), {"--steps=5", "--sample=0"});
+    const Command model = isNeox ? with(command, {"--neox"}) : command;
+    const std::vector<float> alone = exactLosses(train(directory, 1, model).losses);
+    for (const char *mesh : {"tp=4", "pp=4", "pp=2,tp=2"})
+      expectNear(exactLosses(train(directory, 4, with(model, {std::string("--mesh=") + mesh})).losses), alone);
+    // In 7 micro-batches, side by side, is to the bit as one after the other.
+    const Command pipeline = with(model, {"--mesh=pp=2", "--accumulate=7", "--pipeline-rounds=2"});
+    const Trained expected = train(directory, 2, with(pipeline, {"--pipeline=sequential"}));
+    expectNear(exactLosses(expected.losses), alone);
+    for (const char *order : {"--pipeline=1f1b", "--pipeline=gpipe"}) {
+      const Trained found = train(directory, 2, with(pipeline, {order}));
+      EXPECT_EQ(found.losses, expected.losses) << order;
+      EXPECT_TRUE(found.variables == expected.variables) << order;
+    }
   }
 }
 
@@ -73,10 +99,13 @@ TEST(Gpt, MeshesHaveToFit) {
     return result.describe();
   };
   EXPECT_THAT(errorOf(2, "tp=2"), HasSubstr("--heads=3 is no multiple of tp=2 of --mesh; each rank takes whole heads"));
+  EXPECT_THAT(errorOf(3, "pp=3"),
+              HasSubstr("--layers=2 are fewer than the 3 stages of pp=3 in 1 rounds; each stage takes at least one"));
   EXPECT_THAT(errorOf(2, "dp=2,tp=2"), HasSubstr("--mesh has 4 places, but 2 ranks are running; start as many"));
-  EXPECT_THAT(errorOf(1, "tp=1,dp=1"), HasSubstr("axis 'dp' is behind 'tp', whose ranks are to be neighbours"));
+  EXPECT_THAT(errorOf(1, "tp=1,dp=1"),
+              HasSubstr("axis 'dp' is behind 'tp', whose ranks are to be nearer to each other"));
   EXPECT_THAT(errorOf(1, "tp=1,tp=1"), HasSubstr("axis 'tp' is there twice; give it once"));
-  EXPECT_THAT(errorOf(1, "tp=0"), HasSubstr("'tp=0' is no axis of a mesh; write dp=D,tp=T"));
+  EXPECT_THAT(errorOf(1, "tp=0"), HasSubstr("'tp=0' is no axis of a mesh; write dp=D,pp=P,tp=T"));
 }
 
 // What is not trained stays as it is.
@@ -289,6 +318,68 @@ TEST(Gpt, ADividedVocabularyKeepsItsLogitsAndItsTable) {
   EXPECT_LE(sentAlongTp(2, kVocabulary).largest, kRowElements);
   EXPECT_LT(kRowElements, kRows * kVocabulary / 3);
   EXPECT_LT(kRowElements, kVocabulary * kWidth);
+}
+
+/// How long a step takes on the ranks of a pipeline when each does its own ops one after the other, in the order of the
+/// module, each for as long as it has loops; and sends them in no time. In units of what all ops of a rank take, if
+/// they had as many.
+double timeOnRanks(int64_t ranks, int64_t rounds, bool isNeox, int64_t microBatches, sbp::PipelineSchedule schedule) {
+  Graph graph({"cpu", {{"dp", 1}, {"pp", ranks}}});
+  graph.function("train");
+  const int64_t batch = 2 * microBatches;
+  Tensor tokens = graph.input("tokens", ElementType::I64, {batch, 12}, split(0));
+  Tensor next = graph.input("next", ElementType::I64, {batch, 12}, split(0));
+  GptSizes sizes{50, 12, 4 * ranks, 2, 16, 0};
+  sizes.isNeox = isNeox;
+  Tensor logits = gptLogits(graph, tokens, sizes, true, {}, {/*number=*/1, ranks, rounds});
+  Tensor loss = meanCrossEntropy(logits, reshape(next, {batch * 12}));
+  graph.minimize(loss, Sgd{1e-3});
+  graph.output("loss", loss);
+  auto module = graph.finish();
+  EXPECT_TRUE(module.ok()) << module.status();
+  CompileOptions options;
+  options.zero.accumulate = microBatches;
+  options.zero.pipeline = schedule;
+  auto global = compileGlobal(*module, options);
+  EXPECT_TRUE(global.ok()) << global.status();
+  std::vector<int64_t> freeAt(ranks, 0);
+  int64_t work = 0;
+  for (auto run : (*(*global)->getOps<sbp::ScheduleOp>().begin()).getBody().front().getOps<sbp::RunOp>())
+    for (auto m = run.getBegin(); m < run.getEnd(); ++m) {
+      llvm::DenseMap<mlir::Value, int64_t> doneAt;
+      auto function = (*global)->lookupSymbol<mlir::func::FuncOp>(run.getFunction());
+      for (mlir::Operation &op : function.getBody().front()) {
+        int64_t cost = 0, start = 0, rank = -1;
+        if (auto compute = mlir::dyn_cast<nn::ComputeOpInterface>(op))
+          cost = compute.getFlops();
+        for (mlir::Value operand : op.getOperands())
+          start = std::max(start, doneAt.lookup(operand));
+        for (mlir::Value result : op.getResults())
+          if (sbp::NdAttr signature = sbp::signatureOf(result); signature && signature.toAlgebra()[1].isAt())
+            rank = signature.toAlgebra()[1].dim;
+        if (cost > 0 && rank >= 0) {
+          start = std::max(start, freeAt[rank]);
+          freeAt[rank] = start + cost;
+          work += cost;
+        }
+        for (mlir::Value result : op.getResults())
+          doneAt[result] = start + cost;
+      }
+    }
+  return static_cast<double>(*std::max_element(freeAt.begin(), freeAt.end())) * static_cast<double>(ranks) /
+         static_cast<double>(work);
+}
+
+// K stages work on M micro-batches side by side: about 1 + (K - 1) / M of what each does. (The last one has the
+// product of the logits besides, and what all ranks need, all do.)
+TEST(Gpt, StagesWorkSideBySide) {
+  using sbp::PipelineSchedule;
+  for (const bool isNeox : {false, true}) {
+    EXPECT_GT(timeOnRanks(3, 1, isNeox, 8, PipelineSchedule::Sequential), 2.5);
+    for (const PipelineSchedule schedule : {PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Gpipe})
+      EXPECT_LT(timeOnRanks(3, 1, isNeox, 8, schedule), 1.65) << sbp::toString(schedule);
+    EXPECT_LT(timeOnRanks(4, 1, isNeox, 16, PipelineSchedule::OneForwardOneBackward), 1.6);
+  }
 }
 
 /// Rank 0's plan for a step at dp = 3.

@@ -88,10 +88,13 @@ void runBefore(ccl::WaitOp wait) {
 }
 
 /// Waits for each collective just before its result is used, and runs all else before, as no pass of ours does: so that
-/// kernels run beside collectives of all kinds, and find out whether anything of these is given away early.
+/// kernels run beside collectives of all kinds, and find out whether anything of these is given away early. Who
+/// receives nothing waits where it did: nothing that uses a result says how long what it sends stays as it is.
 void waitLate(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     for (auto wait : llvm::to_vector(function.getOps<ccl::WaitOp>())) {
+      if (cast<RankedTensorType>(wait.getResult().getType()).getNumElements() == 0)
+        continue;
       Operation *first = function.getBody().front().getTerminator();
       for (Operation *user : wait->getUsers())
         first = user->isBeforeInBlock(first) ? user : first;

@@ -196,6 +196,9 @@ std::vector<differential::Configuration> randomConfigurations(Random &random, co
     next.prefetch = random.pick(std::vector<int64_t>{0, 1, sbp::kAutomatic, 2, 3});
     next.update = random.chance(70) ? sbp::Update::Reduced : sbp::Update::Last;
     next.ownPolicies = i == 0;
+    next.pipeline = i == 0   ? sbp::PipelineSchedule::OneForwardOneBackward
+                    : i == 1 ? sbp::PipelineSchedule::Sequential
+                             : sbp::PipelineSchedule::Gpipe;
     result.push_back(next);
   }
   return result;
@@ -241,6 +244,37 @@ bool givePolicies(Random &random, ModuleOp module) {
       builder.create<sbp::GroupOp>(builder.getUnknownLoc(), group, randomPolicy(random, context));
       isAny = true;
     }
+  return isAny;
+}
+
+/// Whether reads of the variable say nothing of how it lies.
+bool isReadAsItLies(sbp::VariableOp variable) {
+  const auto uses = SymbolTable::getSymbolUses(variable, variable->getParentOfType<ModuleOp>());
+  return uses && llvm::all_of(*uses, [](const SymbolTable::SymbolUse &use) {
+           auto read = dyn_cast<sbp::ReadOp>(use.getUser());
+           return !read || !sbp::signatureOf(read.getResult());
+         });
+}
+
+/// Has some variables lie at one coordinate of an axis along which they are whole, mostly of one axis, as stages of a
+/// pipeline do.
+bool placeVariables(Random &random, ModuleOp module) {
+  auto placement = module->getAttrOfType<sbp::PlacementAttr>("sbp.placement");
+  if (!random.chance(25))
+    return false;
+  const size_t axis = random.below(placement.getNumAxes());
+  bool isAny = false;
+  for (auto variable : module.getOps<sbp::VariableOp>()) {
+    const size_t along = random.chance(80) ? axis : random.below(placement.getNumAxes());
+    const auto coordinate = static_cast<int64_t>(random.below(placement.getAxisSizes()[along]));
+    const sbp::NdAttr given = sbp::signatureOf(variable.getType());
+    sbp::NdSbp signature = (given ? given : sbp::NdAttr::broadcast(placement)).toAlgebra();
+    if (!random.chance(60) || variable.getAsMade() || !signature[along].isBroadcast() || !isReadAsItLies(variable))
+      continue;
+    signature[along] = sbp::Sbp::at(coordinate);
+    variable.setTypeAttr(TypeAttr::get(sbp::withSignature(variable.getType(), sbp::NdAttr::get(placement, signature))));
+    isAny = true;
+  }
   return isAny;
 }
 
@@ -486,6 +520,8 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
     model.features.insert(Feature::Selected);
   if (Random groups(seed ^ 0x1d8e4e27c47d124f); groupVariables(groups, *model.module))
     model.features.insert(Feature::Grouped);
+  if (Random places(seed ^ 0xc2b2ae3d27d4eb4f); placeVariables(places, *model.module))
+    model.features.insert(Feature::Placed);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);

@@ -129,6 +129,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "scaled loss",
                                                   "selected",
                                                   "grouped variables",
+                                                  "placed variables",
                                                   "own policies"};
   return names;
 }

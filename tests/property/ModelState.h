@@ -45,6 +45,7 @@ enum class Feature {
   ScaledLoss,      ///< by powers of two, which change
   Selected,        ///< one of two tensors, by a third or by a number
   Grouped,         ///< variables with an optimizer of their own
+  Placed,          ///< variables are at one coordinate of an axis
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen
 };
 const char *toString(Feature feature);

@@ -40,7 +40,7 @@ std::optional<Collective> singleStep(const Sbp &from, const Sbp &to) {
     return Collective::Slice;
   if (to.isBroadcast())
     return Collective::AllGather;
-  if (from.isSplit() && to.isSplit())
+  if (!from.isFlat() && !to.isFlat())
     return Collective::AllToAll;
   return std::nullopt;
 }
@@ -268,7 +268,7 @@ private:
   void visitExchanges(const Key &key, const NdSbp &state) {
     std::vector<size_t> open;
     for (size_t axis = 0; axis < state.size(); ++axis)
-      if (state[axis] != goal[axis] && !state[axis].isPartial())
+      if (state[axis] != goal[axis] && !state[axis].isPartial() && !state[axis].isAt() && !goal[axis].isAt())
         open.push_back(axis);
     if (open.empty() || hasFlat(state) || open.size() > kMostAxesAtOnce)
       return;

@@ -10,7 +10,16 @@
 //   S(@bucket)   all-gather   two                        - if the same   no
 //   P            all-reduce   reduce-scatter             reduce-scatter  -
 //
-// S(i) stands for every unit: S(0) to S(0 by 6) is an all-to-all.
+//   from \ to    At(k)                          from At(k) to
+//   B            slice                          B            all-gather
+//   S(i)         all-to-all                     S(j)         all-to-all
+//   S(@bucket)   two                            S(@bucket)   two
+//   P            reduce-scatter                 P            no
+//   At(j)        - if equal, else all-to-all
+//
+// S(i) stands for every unit: S(0) to S(0 by 6) is an all-to-all. What is at one rank alone is an uneven split of which
+// that rank has all: so an all-gather of it is a broadcast, a reduce-scatter to it a reduction, and an all-to-all
+// between two such a send and a receive.
 //
 // On several axes a boxing is a sequence of steps, found by search for the least cost: the volume, and of each
 // collective what could be sent while it begins (kElementsPerCall). What becomes pieces is never summed whole: P is B

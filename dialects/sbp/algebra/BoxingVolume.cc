@@ -12,6 +12,8 @@ namespace {
 /// Elements of an all-to-all that the rank keeps.
 int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
                      const std::vector<int64_t> &at) {
+  if (!isHeld(step.from, at) || !isHeld(step.to, at))
+    return 0;
   const Box before = localBox(shape, step.from, placement, at), after = localBox(shape, step.to, placement, at);
   int64_t kept = 1;
   for (size_t dim = 0; dim < shape.size(); ++dim)
@@ -59,7 +61,7 @@ std::vector<int64_t> allOf(int64_t ranks) {
 std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
   const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
   const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
-  if (hasEnds(from) || hasEnds(to))
+  if (hasEnds(from) || hasEnds(to) || from.isAt() || to.isAt())
     return allOf(ranks);
   switch (step.collective) {
   case Collective::AllGather: { // the longest piece
@@ -72,7 +74,7 @@ std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, co
   case Collective::AllToAll: { // where one of the two pieces becomes shorter, too
     NdSbp whole = step.from;
     whole[step.axis] = Sbp::broadcast();
-    const Box box = localBox(shape, whole, placement, std::vector<int64_t>(placement.axes.size(), 0));
+    const Box box = localBox(shape, whole, placement, firstHolder(whole));
     return {0, numLonger(box[from.dim].count, from, ranks), numLonger(box[to.dim].count, to, ranks), last};
   }
   default:
@@ -119,7 +121,7 @@ public:
   }
 
   int64_t mostSent() const {
-    std::vector<int64_t> at(placement.axes.size(), 0);
+    std::vector<int64_t> at = firstHolder(step.from);
     const bool isCutAnyhow = std::any_of(step.from.begin(), step.from.end(), hasEnds);
     const int64_t bound =
         isCutAnyhow ? INT64_MAX : copies * numElements(localShape(shape, step.from, placement, at, step.fromLast));
@@ -216,14 +218,14 @@ private:
     return true;
   }
 
-  /// Of an axis that splits nothing one; of one of few ranks all; of a longer one its ends, and where the pieces of the
-  /// whole tensor become shorter.
+  /// Of an axis that splits nothing one that holds it; of one of few ranks all; of a longer one its ends, and where the
+  /// pieces of the whole tensor become shorter.
   std::vector<int64_t> placesAlong(size_t axis) const {
     constexpr int64_t kFew = 4;
     const Sbp &from = step.from[axis], &to = step.to[axis];
     const int64_t ranks = placement.axes[axis].size;
     if (!from.isSplit() && !to.isSplit())
-      return {0};
+      return {firstHolder({from}).front()};
     if (ranks <= kFew || hasEnds(from) || hasEnds(to))
       return allOf(ranks);
     std::set<int64_t> chosen = {0, ranks / 2, ranks - 1};
@@ -252,7 +254,7 @@ int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBy
     return ExchangeVolume(step, shape, placement).mostSent() * elementBytes;
   // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
   // less.
-  std::vector<int64_t> at(placement.axes.size(), 0);
+  std::vector<int64_t> at = firstHolder(step.from);
   for (size_t axis = 0; axis < at.size(); ++axis)
     if (!step.from[axis].ends.empty())
       at[axis] = longestPiece(step.from[axis].ends);

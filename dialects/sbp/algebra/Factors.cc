@@ -130,6 +130,16 @@ void addUnits(const LoopSpec &spec, const std::vector<TensorFactors> &tensors, c
   }
 }
 
+/// The coordinates that entries are at, ascending.
+std::set<int64_t> coordinatesOf(const std::vector<Sbp> &operands, const std::vector<Sbp> &results) {
+  std::set<int64_t> coordinates;
+  for (const std::vector<Sbp> *entries : {&operands, &results})
+    for (const Sbp &entry : *entries)
+      if (entry.isAt())
+        coordinates.insert(entry.dim);
+  return coordinates;
+}
+
 } // namespace
 
 std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands,
@@ -161,6 +171,13 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
     for (size_t result = 0; result < row.results.size(); ++result)
       if (set.results.empty() || std::count(set.results.begin(), set.results.end(), static_cast<int>(result)))
         row.results[result] = Sbp::partial();
+    rows.push_back(std::move(row));
+  }
+  for (int64_t coordinate : coordinatesOf(operands, results)) {
+    OpSignature row = replicated;
+    row.reason = OpSignature::Reason::At;
+    for (std::vector<Sbp> *entries : {&row.operands, &row.results})
+      std::fill(entries->begin(), entries->end(), Sbp::at(coordinate));
     rows.push_back(std::move(row));
   }
   return rows;

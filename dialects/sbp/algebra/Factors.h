@@ -28,6 +28,9 @@
 // Rows that keep a unit together exist for every unit; only those are listed that an operand or result brings along.
 // So do rows that split a loop to given ends (S(0 to [2, 5])), where no tensor has another loop in that dimension.
 //
+// And there is a row in which all lies at one coordinate, At(k), for each that an operand or result brings along: the
+// ranks there compute what `B B B` would be on all.
+//
 // On several axes the rule holds axis by axis, on the shapes that the earlier axes leave.
 //
 //===----------------------------------------------------------------------===//
@@ -79,7 +82,7 @@ struct LoopSpec {
 
 /// One legal row: an entry per operand and per result.
 struct OpSignature {
-  enum class Reason { Replicated, FactorSplit, Linear, FlatElementwise };
+  enum class Reason { Replicated, FactorSplit, Linear, FlatElementwise, At };
   std::vector<Sbp> operands, results;
   Reason reason = Reason::Replicated;
   int factor = -1;  ///< of FactorSplit
@@ -88,7 +91,8 @@ struct OpSignature {
 };
 
 /// All legal rows along an axis of `axisSize` ranks, replicated first; flat splits left out. Of the rows that split a
-/// factor by a unit or to ends, those whose unit or ends the entries bring along, as far as these are given.
+/// factor by a unit or to ends, and of those at a coordinate, those that the entries bring along, as far as these are
+/// given.
 std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands = {},
                                           const std::vector<Sbp> &results = {});
 

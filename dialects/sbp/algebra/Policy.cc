@@ -211,6 +211,16 @@ const ModuleOption moduleOptions[] = {
        return order.has_value();
      },
      [](const ZeroOptions &options) { return toString(options.accumulateOrder); }},
+    {"pipeline",
+     "in which order stages of a pipeline work on micro-batches: each when the one before is done, forward of all and "
+     "then backward, or one forward, one backward",
+     "sequential, gpipe or 1f1b", false, "ORDER",
+     [](std::string_view text, ZeroOptions *options) {
+       std::optional<PipelineSchedule> schedule = parsePipelineSchedule(text);
+       options->pipeline = schedule.value_or(options->pipeline);
+       return schedule.has_value();
+     },
+     [](const ZeroOptions &options) { return toString(options.pipeline); }},
     {"reproducible",
      "sums over the batch are exact, so that as many micro-batches in all give the same bits on every number of ranks, "
      "in both orders",

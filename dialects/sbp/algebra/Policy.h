@@ -18,6 +18,8 @@
 #ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_POLICY_H
 #define SPLITCAST_DIALECTS_SBP_ALGEBRA_POLICY_H
 
+#include "dialects/sbp/algebra/PipelineOrder.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -151,6 +153,8 @@ struct ZeroOptions {
   int64_t accumulate = 1;
   /// Of functions that do not say it themselves. Another order is another rounding.
   AccumulateOrder accumulateOrder = AccumulateOrder::PerMicroBatch;
+  /// In which order ranks that layers lie at work on a step's micro-batches. It changes no bit.
+  PipelineSchedule pipeline = PipelineSchedule::OneForwardOneBackward;
   /// Of functions that do not say it themselves: sums over the batch have no rounding, and so no order.
   bool reproducible = false;
   /// Groups that are recomputed, and groups within them, whatever they say themselves.

@@ -79,6 +79,8 @@ std::string toString(const Sbp &sbp) {
     return "B";
   case Sbp::Kind::Partial:
     return "P";
+  case Sbp::Kind::At:
+    return "At(" + std::to_string(sbp.dim) + ")";
   }
   return "";
 }
@@ -161,6 +163,7 @@ Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sb
 bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if ((!sbp[axis].ends.empty() && static_cast<int64_t>(sbp[axis].ends.size()) != placement.axes[axis].size) ||
+        (sbp[axis].isAt() && sbp[axis].dim >= placement.axes[axis].size) ||
         (sbp[axis].isSplit() && !grainBefore(axis, sbp[axis].dim, shape, sbp, placement).canSplitBy(sbp[axis].unit)))
       return false;
   return true;
@@ -268,8 +271,24 @@ std::vector<Run> clip(const std::vector<Run> &runs, int64_t begin, int64_t count
 
 } // namespace
 
+bool isHeld(const NdSbp &sbp, const std::vector<int64_t> &coordinates) {
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (!sbp[axis].isHeldAt(coordinates[axis]))
+      return false;
+  return true;
+}
+
+std::vector<int64_t> firstHolder(const NdSbp &sbp) {
+  std::vector<int64_t> coordinates;
+  for (const Sbp &entry : sbp)
+    coordinates.push_back(entry.isAt() ? entry.dim : 0);
+  return coordinates;
+}
+
 Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                  const std::vector<int64_t> &coordinates, int64_t last) {
+  if (!isHeld(sbp, coordinates))
+    return {0};
   Shape box = extents(localBox(shape, sbp, placement, coordinates, last));
   int64_t axis = flatAxis(sbp);
   if (axis < 0)
@@ -321,6 +340,8 @@ std::set<int64_t> boxSizes(const Shape &shape, const NdSbp &sbp, const Placement
 
 std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                         const std::vector<int64_t> &coordinates) {
+  if (!isHeld(sbp, coordinates))
+    return {};
   std::vector<Interval> box = localBox(shape, sbp, placement, coordinates);
   std::vector<Run> runs = boxRuns(shape, box);
   int64_t axis = flatAxis(sbp);
@@ -334,7 +355,7 @@ bool ownsPiece(const NdSbp &sbp, const std::vector<int64_t> &coordinates) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (sbp[axis].isBroadcast() && coordinates[axis] != 0)
       return false;
-  return true;
+  return isHeld(sbp, coordinates);
 }
 
 } // namespace splitcast::sbp

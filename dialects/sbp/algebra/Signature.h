@@ -11,6 +11,7 @@
 //   P      every rank holds 10x4 addends, whose sum over ranks is the value
 //   S(@g, 8 of 64)  its 40 elements are elements 8..47 of a bucket of 64, and rank r holds elements 16r..16r+15 of the
 //          bucket: of this variable 8, 16, 16 and 0 elements           (an empty piece is legal)
+//   At(2)  rank 2 holds rows 0..9, the others nothing: what belongs to one stage of a pipeline
 //
 // A split may have a unit, whose elements stay together. A batch of 10 samples of 6 positions each, as 60 rows:
 //
@@ -90,9 +91,9 @@ struct Slot {
 
 /// How a tensor is laid out along one axis.
 struct Sbp {
-  enum class Kind { Split, FlatSplit, Broadcast, Partial };
+  enum class Kind { Split, FlatSplit, Broadcast, Partial, At };
   Kind kind = Kind::Broadcast;
-  int64_t dim = -1; ///< of Split
+  int64_t dim = -1; ///< of Split; of At the coordinate of those that hold the tensor
   Slot slot;        ///< of FlatSplit
   int64_t unit = 1; ///< of Split: so many elements of the dimension stay together
   Ends ends = {};   ///< of Split, of unit 1
@@ -102,11 +103,15 @@ struct Sbp {
   static Sbp flat(Slot slot) { return {Kind::FlatSplit, -1, std::move(slot)}; }
   static Sbp broadcast() { return {}; }
   static Sbp partial() { return {Kind::Partial, -1, {}}; }
+  static Sbp at(int64_t coordinate) { return {Kind::At, coordinate, {}}; }
 
   bool isSplit() const { return kind == Kind::Split; }
   bool isFlat() const { return kind == Kind::FlatSplit; }
   bool isBroadcast() const { return kind == Kind::Broadcast; }
   bool isPartial() const { return kind == Kind::Partial; }
+  bool isAt() const { return kind == Kind::At; }
+  /// Whether the rank at this coordinate of the axis holds anything.
+  bool isHeldAt(int64_t coordinate) const { return !isAt() || dim == coordinate; }
   /// Whether it is S(dim), without a unit or ends.
   bool isPlain() const { return isSplit() && unit == 1 && ends.empty(); }
   bool splitsSameDimAs(const Sbp &other) const { return isSplit() && other.isSplit() && dim == other.dim; }
@@ -119,7 +124,7 @@ struct Sbp {
 /// One entry per axis of the placement.
 using NdSbp = std::vector<Sbp>;
 
-/// As in the IR: "B", "P", "S(0)", "S(0 by 6)", "S(0 to [2, 5])", "S(@g, 8 of 64)".
+/// As in the IR: "B", "P", "S(0)", "S(0 by 6)", "S(0 to [2, 5])", "S(@g, 8 of 64)", "At(2)".
 std::string toString(const Sbp &sbp);
 /// As in the IR: "[S(0), B]".
 std::string toString(const NdSbp &sbp);
@@ -177,7 +182,8 @@ struct Grain {
 /// The grain of dimension `dim` when the entries of the axes before `axis` have cut it.
 Grain grainBefore(int64_t axis, int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement);
 
-/// Whether every unit divides what it splits, on every rank, and ends are one per rank.
+/// Whether every unit divides what it splits, on every rank, ends are one per rank, and what is at a coordinate is at
+/// one of the axis.
 bool unitsFit(const Shape &shape, const NdSbp &sbp, const Placement &placement);
 
 /// The same layout with each unit that makes no difference as 1.
@@ -195,14 +201,21 @@ struct SlotPiece {
 };
 SlotPiece slotPiece(const Slot &slot, int64_t elements, int64_t parts, int64_t index);
 
+/// Whether the rank holds a piece, if an empty one: it is where every At entry says.
+bool isHeld(const NdSbp &sbp, const std::vector<int64_t> &coordinates);
+
+/// A rank that holds a piece: 0 along each axis but those of At entries.
+std::vector<int64_t> firstHolder(const NdSbp &sbp);
+
 /// Shape of what the rank at `coordinates` holds. A flat split gives one dimension: the elements of the variable's own
-/// piece of the bucket (see slotPiece). `last` as for localBox.
+/// piece of the bucket (see slotPiece). So does what the rank does not hold (isHeld): 0 elements, of scalars, too.
+/// `last` as for localBox.
 Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                  const std::vector<int64_t> &coordinates, int64_t last = -1);
 
-/// The box (one interval per dimension) that the Split entries leave on the rank; flat splits, B and P leave all. The
-/// entry of axis `last`, if given, applies after those of all others, as no signature has it but a boxing on its way
-/// (Boxing.h).
+/// The box (one interval per dimension) that the Split entries leave on the rank; all others leave all. Requires
+/// isHeld. The entry of axis `last`, if given, applies after those of all others, as no signature has it but a boxing
+/// on its way (Boxing.h).
 Box localBox(const Shape &shape, const NdSbp &sbp, const Placement &placement, const std::vector<int64_t> &coordinates,
              int64_t last = -1);
 
@@ -228,7 +241,8 @@ struct Run {
 std::vector<Run> pieces(const Shape &shape, const NdSbp &sbp, const Placement &placement,
                         const std::vector<int64_t> &coordinates);
 
-/// Whether this rank is the one that writes its piece when the tensor is saved: coordinate 0 on every axis that is B.
+/// Whether this rank is the one that writes its piece when the tensor is saved: coordinate 0 on every axis that is B,
+/// and where it is on the others.
 bool ownsPiece(const NdSbp &sbp, const std::vector<int64_t> &coordinates);
 
 } // namespace splitcast::sbp

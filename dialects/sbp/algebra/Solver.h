@@ -76,7 +76,7 @@ struct SignatureOp {
 /// A use that is no op of the graph: an assign, a return, a boxing that a user wrote, an update's fence.
 struct Demand {
   int tensor = -1;
-  NdSbp wanted; ///< empty: the signature that the tensor has, with each P summed to B
+  NdSbp wanted; ///< empty: the signature that the tensor has, as `summed` makes it
   NdSbp orAs;   ///< a tensor that has this signature need not have the wanted one. Empty: it must.
 };
 
@@ -179,8 +179,8 @@ std::vector<std::vector<RunnerUp>> runnersUp(const Problem &problem, const Assig
 // Bits that do not depend on where variables lie
 //===----------------------------------------------------------------------===//
 
-/// What a tensor is when nothing of it is left to be summed: with each P as B. A free one, which has no signature, is
-/// B, as whoever returns it gets it.
+/// What a tensor is when nothing of it is left to be summed, and all ranks have it: with each P or At as B. A free one,
+/// which has no signature, is B, as whoever returns it gets it.
 NdSbp summed(NdSbp seen, size_t axes);
 
 struct Phases {

@@ -58,13 +58,14 @@ private:
     int unsplit; ///< entries of results
   };
 
-  /// Per operand or result, entries with units or ends: every one that is brought along is in one of the lists.
+  /// Per operand, entries with units or ends or at a coordinate: every one that is brought along is in one of the
+  /// lists.
   std::vector<std::vector<Sbp>> unitLists(size_t axis) const {
     std::vector<std::vector<Sbp>> lists(1, std::vector<Sbp>(possible.size(), Sbp::broadcast()));
     for (size_t i = 0; i < possible.size(); ++i) {
       std::vector<Sbp> units;
       for (const NdSbp *sbp : possible[i])
-        if ((*sbp)[axis].isSplit() && !(*sbp)[axis].isPlain() &&
+        if ((((*sbp)[axis].isSplit() && !(*sbp)[axis].isPlain()) || (*sbp)[axis].isAt()) &&
             std::find(units.begin(), units.end(), (*sbp)[axis]) == units.end())
           units.push_back((*sbp)[axis]);
       for (size_t n = 0; n < units.size(); ++n) {

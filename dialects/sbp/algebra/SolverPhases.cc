@@ -5,7 +5,7 @@ namespace splitcast::sbp {
 NdSbp summed(NdSbp seen, size_t axes) {
   seen.resize(axes, Sbp::broadcast());
   for (Sbp &entry : seen)
-    if (entry.isPartial())
+    if (entry.isPartial() || entry.isAt())
       entry = Sbp::broadcast();
   return seen;
 }

@@ -110,6 +110,8 @@ int Signatures::idOf(const NdSbp &sbp) {
     key.push_back(static_cast<int64_t>(entry.kind));
     if (entry.isSplit())
       key.insert(key.end(), {entry.dim, entry.unit});
+    if (entry.isAt())
+      key.push_back(entry.dim);
     if (entry.isFlat())
       key.insert(key.end(), {buckets.try_emplace(entry.slot.bucket, buckets.size()).first->second, entry.slot.offset,
                              entry.slot.total});
@@ -240,7 +242,7 @@ const Score &Tables::boxing(int tensor, int from, int to) {
 
 bool Tables::undoesSplit(int tensor, const NdSbp &from, const NdSbp &to) const {
   for (size_t axis = 0; problem.tensors[tensor].keepsSplits && axis < from.size(); ++axis)
-    if (from[axis].isSplit() && to[axis] != from[axis] && problem.placement.axes[axis].size > 1)
+    if ((from[axis].isSplit() || from[axis].isAt()) && to[axis] != from[axis] && problem.placement.axes[axis].size > 1)
       return true;
   return false;
 }

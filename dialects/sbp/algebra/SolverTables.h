@@ -48,7 +48,7 @@ class Signatures {
 public:
   int idOf(const NdSbp &sbp);
   const NdSbp &operator[](int id) const { return all[id]; }
-  /// With each P as B.
+  /// As sbp::summed.
   int summed(int id);
 
 private:

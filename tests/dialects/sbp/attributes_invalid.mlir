@@ -173,7 +173,7 @@ func.func private @nd_c4_legal(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 60)]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 4]>
-// expected-error @below {{'Q' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]) or S(@bucket, offset of total)}}
+// expected-error @below {{'Q' is no signature; write B, P, S(dimension), S(dimension by unit), S(dimension to [ends]), S(@bucket, offset of total) or At(coordinate)}}
 func.func private @unknown_entry(tensor<4xf32, #sbp.nd<#p, [Q]>>)
 
 // -----
@@ -320,3 +320,20 @@ func.func private @nd_c8_legal(tensor<12xf32, #sbp.nd<#p, [S(0 to [0, 0, 12])]>>
 #p = #sbp.placement<"cpu", [dp = 3]>
 // expected-error @below {{lists no ends; give one per rank of the axis}}
 func.func private @no_ends(tensor<12xf32, #sbp.nd<#p, [S(0 to [])]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, pp = 3]>
+// expected-error @below {{signature is At(3) on axis 'pp' of size 3; coordinates are 0 to 2}}
+func.func private @nd_c9(tensor<4xf32, #sbp.nd<#p, [B, At(3)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, pp = 3]>
+// expected-error @below {{At(-1): a coordinate is at least 0}}
+func.func private @nd_c9(tensor<4xf32, #sbp.nd<#p, [B, At(-1)]>>)
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2, pp = 3]>
+func.func private @nd_c9_legal(tensor<4xf32, #sbp.nd<#p, [S(0), At(2)]>>, tensor<f32, #sbp.nd<#p, [At(0), At(0)]>>)

@@ -26,7 +26,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "tp" holds [] at []
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op is S(0) on axis "dp"; there it is B, or splits a leading dimension of the axis's size}}
+// expected-error @below {{'sbp.bucket' op is S(0) on axis "dp"; there it is B or, along another axis than its own, splits a leading dimension of its size or is at a coordinate}}
 sbp.bucket @l : tensor<64xf32, #S0> along "dp" holds [] at []
 
 // -----
@@ -43,7 +43,7 @@ sbp.bucket @l : tensor<2x64xf32, #B> along "dp" holds [] at []
 
 // @bucket_c1
 #m = #sbp.placement<"cpu", [dp = 2, tp = 3]>
-// expected-error @below {{'sbp.bucket' op is S(0) on axis "tp"; there it is B, or splits a leading dimension of the axis's size}}
+// expected-error @below {{'sbp.bucket' op is S(0) on axis "tp"; there it is B or, along another axis than its own, splits a leading dimension of its size or is at a coordinate}}
 sbp.bucket @l : tensor<2x64xf32, #sbp.nd<#m, [B, S(0)]>> along "dp" holds [] at []
 
 // -----

@@ -366,3 +366,58 @@ func.func @f() {
 sbp.schedule @s of 2 {
   sbp.run @f from 0 to 1 takes [] cut [] kept
 }
+
+// -----
+
+// @run_c6
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op takes 2 and says of 1 how far ahead they are; say it of each, or of none}}
+  sbp.run @f from 0 to 1 takes [0, 0] cut [0, 0] {takes_ahead = array<i64: 0>}
+}
+
+// -----
+
+// @run_c6
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  return
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op takes 0 as cut 2 micro-batches ahead of its own, which end before 1 of 2; stay below these, and at 0 with what is whole}}
+  sbp.run @f from 0 to 1 takes [0, 0] cut [0, 0] {takes_ahead = array<i64: 0, 2>}
+}
+
+// -----
+
+// @run_c6
+func.func @f() -> tensor<4xf32> {
+  %x = nn.constant 0.0 : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op gives 0 as joined 1 micro-batches ahead of its own, which end before 1 of 2; stay below these, and at 0 with what is whole}}
+  sbp.run @f from 0 to 1 takes [] cut [] gives [0] joined [-1] {gives_ahead = array<i64: 1>}
+}
+
+// -----
+
+// @schedule_c4: micro-batch 0 twice, and 1 not at all.
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 0 on, where those from 1 on are missing; give each once}}
+  sbp.run @f from 0 to 1 takes [0] cut [0] gives [0, 0] joined [0, 0] {gives_ahead = array<i64: 0, 0>}
+}
+
+// -----
+
+// @run_c6_legal
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %x, %y : tensor<4xf32>, tensor<4xf32>
+}
+sbp.schedule @s of 2 {
+  sbp.run @f from 0 to 1 takes [0, 0] cut [0, 0] gives [0, 0] joined [0, 0] {gives_ahead = array<i64: 1, 0>, takes_ahead = array<i64: 1, 0>}
+}

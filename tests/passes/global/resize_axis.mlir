@@ -66,7 +66,7 @@ module {
 // @resize_axis_c4: 3 ranks leave 8 rows each, of which no 3 and no 6 stay together.
 #p = #sbp.placement<"cpu", [tp = 2, dp = 5]>
 module {
-  // expected-error @below {{'sbp-resize-axis' found 'tensor<24xf32, #sbp.nd<#sbp.placement<"cpu", [tp = 2, dp = 5]>, [S(0), S(0 by 3)]>>', whose units or ends do not fit the pieces of the new size; give another size}}
+  // expected-error @below {{'sbp-resize-axis' found 'tensor<24xf32, #sbp.nd<#sbp.placement<"cpu", [tp = 2, dp = 5]>, [S(0), S(0 by 3)]>>', whose units, ends or coordinates do not fit the new size; give another size}}
   sbp.variable @w : tensor<24xf32, #sbp.nd<#p, [B, B]>> storage #sbp.nd<#p, [S(0), S(0 by 3)]>
 }
 
@@ -74,7 +74,7 @@ module {
 
 #p = #sbp.placement<"cpu", [tp = 2, dp = 5]>
 module {
-  // expected-error @below {{whose units or ends do not fit the pieces of the new size; give another size}}
+  // expected-error @below {{whose units, ends or coordinates do not fit the new size; give another size}}
   func.func private @resize_axis_c4(tensor<24xf32, #sbp.nd<#p, [S(0), S(0 by 6)]>>)
 }
 
@@ -91,6 +91,6 @@ module {
 // Ends are of one number of ranks.
 #p = #sbp.placement<"cpu", [tp = 2, dp = 3]>
 module {
-  // expected-error @below {{whose units or ends do not fit the pieces of the new size; give another size}}
+  // expected-error @below {{whose units, ends or coordinates do not fit the new size; give another size}}
   func.func private @ends(tensor<24xf32, #sbp.nd<#p, [S(0 to [20, 24]), B]>>)
 }

@@ -110,6 +110,15 @@ func.func @verify_global_c4(%x: tensor<f32, #P>) -> tensor<f32, #P> {
 
 // -----
 
+#p = #sbp.placement<"cpu", [dp = 2, pp = 2]>
+#at = #sbp.nd<#p, [B, At(1)]>
+// expected-error @below {{'func.func' op @verify_global_c4 takes or returns 'tensor<f32, #sbp.nd<#sbp.placement<"cpu", [dp = 2, pp = 2]>, [B, At(1)]>>', of which some ranks have nothing; take or return it as B or S}}
+func.func @verify_global_c4(%x: tensor<f32, #at>) -> tensor<f32, #at> {
+  return %x : tensor<f32, #at>
+}
+
+// -----
+
 // Also where nothing uses it.
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 #B = #sbp.nd<#p, [B, B]>

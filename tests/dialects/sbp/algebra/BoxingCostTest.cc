@@ -46,7 +46,7 @@ public:
           const Edge &edge = edges[i * cost.size() + j];
           const Cost through = plus(edge.cost, cost[j]);
           if (edge.cost == kNever || !(through < cost[i]) || (edge.isExchange && !isAtGoal(i, j, goal)) ||
-              (edge.sumsAlong >= 0 && signatures[goal][edge.sumsAlong].isSplit()))
+              (edge.sumsAlong >= 0 && !signatures[goal][edge.sumsAlong].isBroadcast()))
             continue;
           cost[i] = through;
           changed = true;
@@ -89,8 +89,9 @@ private:
       return {costs({scatter, exchange}), false};
     }
     for (size_t other : changed)
-      if (from[other].isPartial() || to[other].isPartial())
-        return {};
+      for (const Sbp *entry : {&from[other], &to[other]})
+        if (entry->isPartial() || entry->isAt())
+          return {};
     if (isByGathersAndSlices(from, to))
       return {};
     return {costs({exchangeOf(from, to)}), true};
@@ -131,9 +132,10 @@ private:
 };
 
 /// Compares plans for every pair of signatures, and says for how many.
-size_t checkPlans(const Shape &shape, const Placement &placement, int64_t perCall) {
+size_t checkPlans(const Shape &shape, const Placement &placement, int64_t perCall, bool withCoordinates = false) {
   const std::vector<NdSbp> signatures =
-      allSignatures(placement.axes.size(), entriesOf(shape.size(), /*withPartial=*/true));
+      withCoordinates ? signaturesWithCoordinates(shape.size(), placement)
+                      : allSignatures(placement.axes.size(), entriesOf(shape.size(), /*withPartial=*/true));
   const CheapestChains chains(shape, placement, signatures, perCall);
   size_t checked = 0;
   for (size_t j = 0; j < signatures.size(); ++j) {
@@ -171,6 +173,16 @@ TEST(CostTest, PlansAreTheCheapest) {
         if (!HasFailure())
           checked += checkPlans(shape, meshOf(mesh), perCall);
   EXPECT_GT(checked, 0u);
+}
+
+TEST(CostTest, PlansFromAndToOneRankAreTheCheapest) {
+  size_t checked = 0;
+  for (const std::vector<int64_t> &mesh : std::vector<std::vector<int64_t>>{{3}, {2, 2}, {2, 3}})
+    for (const Shape &shape : std::vector<Shape>{{}, {7}, {100'000}, {5, 3}})
+      for (int64_t perCall : {kElementsPerCall, int64_t{0}})
+        if (!HasFailure())
+          checked += checkPlans(shape, meshOf(mesh), perCall, /*withCoordinates=*/true);
+  EXPECT_GT(checked, 1000u);
 }
 
 /// On long axes some ranks are not looked at: what is found may be less than the most, by what a piece is longer.

@@ -13,7 +13,7 @@ namespace {
 /// The table of Boxing.h.
 TEST(SingleStepTest, Table) {
   const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s0 = Sbp::split(0), s1 = Sbp::split(1),
-            f = Sbp::flat({"g", 0, 8}), g = Sbp::flat({"g", 4, 8}), u = Sbp::split(0, 6);
+            f = Sbp::flat({"g", 0, 8}), g = Sbp::flat({"g", 4, 8}), u = Sbp::split(0, 6), at = Sbp::at(2);
   const std::optional<Collective> none;
   struct Row {
     Sbp from, to;
@@ -45,7 +45,19 @@ TEST(SingleStepTest, Table) {
                       {p, b, Collective::AllReduce},
                       {p, s0, Collective::ReduceScatter},
                       {p, f, Collective::ReduceScatter},
-                      {p, p, none}};
+                      {p, p, none},
+                      {b, at, Collective::Slice},
+                      {s0, at, Collective::AllToAll},
+                      {u, at, Collective::AllToAll},
+                      {f, at, none},
+                      {p, at, Collective::ReduceScatter},
+                      {at, b, Collective::AllGather},
+                      {at, s0, Collective::AllToAll},
+                      {at, u, Collective::AllToAll},
+                      {at, f, none},
+                      {at, p, none},
+                      {at, at, none},
+                      {at, Sbp::at(0), Collective::AllToAll}};
   for (const Row &row : rows)
     EXPECT_EQ(singleStep(row.from, row.to), row.step) << toString(row.from) << " to " << toString(row.to);
 }
@@ -103,6 +115,9 @@ void checkStep(const BoxingStep &step, const Shape &shape, const Placement &plac
   const std::string text = describe(shape, placement, step.from, step.to);
   if (step.toLast < 0) {
     ASSERT_TRUE(unitsFit(shape, step.to, placement)) << text;
+  }
+  if (step.from[step.axis].isAt() || step.to[step.axis].isAt()) {
+    ASSERT_EQ(stepVolume(step, shape, 1, placement), simulator.mostSent(step)) << text;
   }
   if (step.collective != Collective::Exchange) {
     NdSbp expected = step.from;
@@ -185,6 +200,29 @@ TEST_P(PlanTest, EveryPlanMovesTheTensor) {
           return;
       }
   EXPECT_GT(checked, meshesOf(axes).size());
+}
+
+/// From, to and past what one rank of an axis has alone.
+TEST(PlanWithCoordinatesTest, EveryPlanMovesTheTensor) {
+  size_t checked = 0, pairs = 0;
+  const std::vector<std::pair<std::vector<int64_t>, size_t>> cases = {
+      {{1}, 1}, {{2}, 1}, {{3}, 1}, {{2, 2}, 1}, {{3, 2}, 1}, {{2, 1}, 1}, {{2, 3}, 1}, {{2, 2, 2}, 7}};
+  for (const auto &[mesh, stride] : cases)
+    for (const Shape &shape : std::vector<Shape>{{}, {5}, {0}, {5, 3}}) {
+      const Placement placement = meshOf(mesh);
+      Simulator simulator(shape, placement);
+      const std::vector<NdSbp> signatures = signaturesWithCoordinates(shape.size(), placement);
+      for (const NdSbp &from : signatures)
+        for (const NdSbp &to : signatures) {
+          if (!isLegalBoxing(from, to) || pairs++ % stride != 0)
+            continue;
+          checkPlan(shape, placement, from, to, simulator);
+          if (HasFatalFailure())
+            return;
+          ++checked;
+        }
+    }
+  EXPECT_GT(checked, 10'000u);
 }
 
 /// From a to b to c is from a to c, and a gather behind a slice gives what was: the values of one plan are what the

@@ -260,6 +260,25 @@ TEST(DeriveSignaturesTest, EndsAreSound) {
   EXPECT_FALSE(isLegal(add, 3, {to, Sbp::splitTo(0, {5, 5, 5})}, {to}));
 }
 
+/// At a coordinate that is brought along an op has one row: all of it is there.
+TEST(DeriveSignaturesTest, AtACoordinateAllIs) {
+  const Sbp b = Sbp::broadcast(), at = Sbp::at(1);
+  for (const NumericOp &op : numericOps({4, 3, 2, 5})) {
+    const std::vector<Sbp> operands(op.spec.operands.size(), at), results(op.spec.results.size(), at);
+    EXPECT_TRUE(isLegal(op.spec, 3, operands, results));
+    for (size_t i = 0; i < operands.size(); ++i) {
+      std::vector<Sbp> others = operands;
+      others[i] = b;
+      EXPECT_FALSE(isLegal(op.spec, 3, others, results));
+      others[i] = Sbp::at(0);
+      EXPECT_FALSE(isLegal(op.spec, 3, others, results));
+    }
+    EXPECT_FALSE(isLegal(op.spec, 3, operands, std::vector<Sbp>(results.size(), b)));
+    for (const OpSignature &row : deriveSignatures(op.spec, 3))
+      EXPECT_NE(row.reason, OpSignature::Reason::At);
+  }
+}
+
 /// The entries of y when axis after axis splits the loops of x[a * b] -> y[a, b] so that x has the entries `merged`;
 /// fewer when an axis has no such row. Expects the units of every row on the way to fit.
 NdSbp splitInTurn(int64_t a, int64_t b, const Placement &placement, const NdSbp &merged) {

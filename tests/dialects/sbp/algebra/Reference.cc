@@ -87,6 +87,24 @@ std::vector<NdSbp> signaturesWithEnds(const Shape &shape, const Placement &place
   return signatures;
 }
 
+std::vector<NdSbp> signaturesWithCoordinates(size_t rank, const Placement &placement) {
+  std::vector<Sbp> entries = entriesOf(rank, /*withPartial=*/true);
+  int64_t longest = 0;
+  for (const Axis &axis : placement.axes)
+    longest = std::max(longest, axis.size);
+  for (int64_t coordinate = 0; coordinate < longest; ++coordinate)
+    entries.push_back(Sbp::at(coordinate));
+  std::vector<NdSbp> signatures;
+  for (const NdSbp &sbp : allSignatures(placement.axes.size(), entries)) {
+    bool isEnd = true;
+    for (size_t axis = 0; axis < sbp.size(); ++axis)
+      isEnd &= !sbp[axis].isAt() || sbp[axis].dim == 0 || sbp[axis].dim == placement.axes[axis].size - 1;
+    if (isEnd)
+      signatures.push_back(sbp);
+  }
+  return signatures;
+}
+
 namespace {
 
 /// Which piece an element of so many belongs to, when pieces end so.
@@ -129,6 +147,9 @@ std::vector<std::vector<int64_t>> keptIndices(const Shape &shape, const NdSbp &s
 
 std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placement &placement, int64_t position) {
   std::vector<int64_t> at = placement.coordinates(position);
+  for (size_t axis = 0; axis < sbp.size(); ++axis)
+    if (sbp[axis].isAt() && sbp[axis].dim != at[axis])
+      return {};
   std::vector<std::vector<int64_t>> kept = keptIndices(shape, sbp, placement, at);
   std::vector<int64_t> elements = {0};
   for (size_t dim = 0; dim < shape.size(); ++dim) {

@@ -39,6 +39,9 @@ std::vector<Ends> allEnds(int64_t length, int64_t ranks);
 /// All signatures with an entry of ends of dimension 0 on `axis`, and on other axes B, P or S of another dimension.
 std::vector<NdSbp> signaturesWithEnds(const Shape &shape, const Placement &placement, size_t axis, bool withPartial);
 
+/// All signatures of B, P, S of every dimension and, on each axis, its first and last coordinate.
+std::vector<NdSbp> signaturesWithCoordinates(size_t rank, const Placement &placement);
+
 /// The logical indices of the elements that the position holds, in the order in which they lie there.
 std::vector<int64_t> heldBy(const Shape &shape, const NdSbp &sbp, const Placement &placement, int64_t position);
 

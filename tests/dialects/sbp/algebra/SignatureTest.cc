@@ -58,9 +58,17 @@ TEST(PlacementTest, EqualWhenAllPartsAre) {
 }
 
 TEST(SbpTest, EqualWhenAllPartsAre) {
-  const std::vector<Sbp> different = {Sbp::broadcast(),       Sbp::partial(),          Sbp::split(0),
-                                      Sbp::split(1),          Sbp::flat({"g", 0, 8}),  Sbp::flat({"h", 0, 8}),
-                                      Sbp::flat({"g", 2, 8}), Sbp::flat({"g", 0, 16}), Sbp::split(0, 2)};
+  const std::vector<Sbp> different = {Sbp::broadcast(),
+                                      Sbp::partial(),
+                                      Sbp::split(0),
+                                      Sbp::split(1),
+                                      Sbp::flat({"g", 0, 8}),
+                                      Sbp::flat({"h", 0, 8}),
+                                      Sbp::flat({"g", 2, 8}),
+                                      Sbp::flat({"g", 0, 16}),
+                                      Sbp::split(0, 2),
+                                      Sbp::at(0),
+                                      Sbp::at(1)};
   for (size_t i = 0; i < different.size(); ++i)
     for (size_t j = 0; j < different.size(); ++j) {
       EXPECT_EQ(different[i] == different[j], i == j);
@@ -74,6 +82,7 @@ TEST(SbpTest, Text) {
   EXPECT_EQ(toString(Sbp::split(3)), "S(3)");
   EXPECT_EQ(toString(Sbp::split(3, 256)), "S(3 by 256)");
   EXPECT_EQ(toString(Sbp::flat({"g", 8, 64})), "S(@g, 8 of 64)");
+  EXPECT_EQ(toString(Sbp::at(2)), "At(2)");
   EXPECT_EQ(toString(NdSbp{}), "[]");
   EXPECT_EQ(toString(NdSbp{Sbp::split(0), Sbp::broadcast()}), "[S(0), B]");
 }
@@ -81,15 +90,18 @@ TEST(SbpTest, Text) {
 TEST(SbpTest, EveryEntryIsOfOneKind) {
   struct Row {
     Sbp sbp;
-    bool split, flat, broadcast, partial;
+    bool split, flat, broadcast, partial, at;
   };
   for (const Row &row :
-       {Row{Sbp::split(0), true, false, false, false}, Row{Sbp::flat({"g", 0, 8}), false, true, false, false},
-        Row{Sbp::broadcast(), false, false, true, false}, Row{Sbp::partial(), false, false, false, true}}) {
+       {Row{Sbp::split(0), true, false, false, false, false},
+        Row{Sbp::flat({"g", 0, 8}), false, true, false, false, false},
+        Row{Sbp::broadcast(), false, false, true, false, false}, Row{Sbp::partial(), false, false, false, true, false},
+        Row{Sbp::at(0), false, false, false, false, true}}) {
     EXPECT_EQ(row.sbp.isSplit(), row.split);
     EXPECT_EQ(row.sbp.isFlat(), row.flat);
     EXPECT_EQ(row.sbp.isBroadcast(), row.broadcast);
     EXPECT_EQ(row.sbp.isPartial(), row.partial);
+    EXPECT_EQ(row.sbp.isAt(), row.at);
   }
 }
 
@@ -134,6 +146,7 @@ TEST(WorkedExampleTest, Table) {
       {Sbp::split(0), {{3, 4}, {3, 4}, {2, 4}, {2, 4}}, {{{0, 0, 12}}, {{12, 0, 12}}, {{24, 0, 8}}, {{32, 0, 8}}}},
       {Sbp::partial(), {{10, 4}, {10, 4}, {10, 4}, {10, 4}}, {whole, whole, whole, whole}},
       {Sbp::flat({"g", 8, 64}), {{8}, {16}, {16}, {0}}, {{{0, 0, 8}}, {{8, 0, 16}}, {{24, 0, 16}}, {}}},
+      {Sbp::at(2), {{0}, {0}, {10, 4}, {0}}, {{}, {}, whole, {}}},
   };
   for (const Row &row : rows)
     for (int64_t rank = 0; rank < 4; ++rank) {
@@ -264,6 +277,27 @@ TEST(SlotPieceTest, ChunksOfABucketCoverTheSlot) {
         }
 }
 
+/// What is at a coordinate is held there alone, and split there as the other axes say; scalars, too.
+TEST(IsHeldTest, OtherAxesSplitWhatIsThere) {
+  const Placement placement = meshOf({2, 3});
+  for (const Shape &shape : std::vector<Shape>{{}, {5}, {5, 2}})
+    for (const NdSbp &sbp : signaturesWithCoordinates(shape.size(), placement))
+      for (int64_t position = 0; position < placement.numPositions(); ++position) {
+        const std::vector<int64_t> at = placement.coordinates(position);
+        const std::vector<int64_t> &held = heldBy(shape, sbp, placement, position);
+        std::vector<int64_t> listed;
+        for (const sbp::Run &run : pieces(shape, sbp, placement, at))
+          for (int64_t i = 0; i < run.count; ++i)
+            listed.push_back(run.logical + i);
+        EXPECT_EQ(listed, held) << toString(sbp);
+        EXPECT_EQ(numElements(localShape(shape, sbp, placement, at)), static_cast<int64_t>(held.size()));
+        EXPECT_TRUE(isHeld(sbp, firstHolder(sbp)));
+        EXPECT_TRUE(isHeld(sbp, at) || held.empty());
+      }
+  EXPECT_FALSE(unitsFit({5}, {Sbp::broadcast(), Sbp::at(3)}, placement));
+  EXPECT_TRUE(unitsFit({5}, {Sbp::at(1), Sbp::at(2)}, placement));
+}
+
 TEST(OwnsPieceTest, Table) {
   const Sbp b = Sbp::broadcast(), p = Sbp::partial(), s = Sbp::split(0), f = Sbp::flat({"g", 0, 8});
   struct Row {
@@ -271,9 +305,11 @@ TEST(OwnsPieceTest, Table) {
     std::vector<int64_t> at;
     bool owns;
   };
-  for (const Row &row : {Row{{}, {}, true}, Row{{b}, {0}, true}, Row{{b}, {1}, false}, Row{{s}, {1}, true},
-                         Row{{f}, {1}, true}, Row{{p}, {1}, true}, Row{{b, s}, {0, 1}, true},
-                         Row{{b, s}, {1, 0}, false}, Row{{f, b}, {1, 0}, true}, Row{{f, b}, {1, 1}, false}})
+  for (const Row &row :
+       {Row{{}, {}, true}, Row{{b}, {0}, true}, Row{{b}, {1}, false}, Row{{s}, {1}, true}, Row{{f}, {1}, true},
+        Row{{p}, {1}, true}, Row{{b, s}, {0, 1}, true}, Row{{b, s}, {1, 0}, false}, Row{{f, b}, {1, 0}, true},
+        Row{{f, b}, {1, 1}, false}, Row{{Sbp::at(1), s}, {1, 1}, true}, Row{{Sbp::at(1), b}, {1, 1}, false},
+        Row{{Sbp::at(1)}, {0}, false}})
     EXPECT_EQ(ownsPiece(row.sbp, row.at), row.owns) << toString(row.sbp);
 }
 
