@@ -466,6 +466,26 @@ void sumExactly(GeneratedGraph &graph) {
     graph.features.insert(toString(Feature::SummedExactly));
 }
 
+/// What is drawn apart from the graph, each by itself: seeds without one of these have the graph that they had.
+void changeModel(uint64_t seed, const Traits &traits, ModelState &model, bool isOfIntegers) {
+  Random policies(seed ^ 0x9e3779b97f4a7c15);
+  if (policies.chance(40) && givePolicies(policies, *model.module))
+    model.features.insert(Feature::OwnPolicies);
+  if (Random training(seed ^ 0x94d049bb133111eb); changeTraining(training, *model.module))
+    model.features.insert(Feature::ScheduledRate);
+  Random clips(seed ^ 0xe7037ed1a0b428db);
+  if (std::optional<Feature> clipped = clipGradients(clips, *model.module, isOfIntegers))
+    model.features.insert(*clipped);
+  if (Random scales(seed ^ 0x8ebc6af09c88c6e3); scaleLosses(scales, traits, *model.module))
+    model.features.insert(Feature::ScaledLoss);
+  if (Random selects(seed ^ 0x589965cc75374cc3); selectSome(selects, *model.module, isOfIntegers))
+    model.features.insert(Feature::Selected);
+  if (Random groups(seed ^ 0x1d8e4e27c47d124f); groupVariables(groups, *model.module))
+    model.features.insert(Feature::Grouped);
+  if (Random places(seed ^ 0xc2b2ae3d27d4eb4f); placeVariables(places, *model.module))
+    model.features.insert(Feature::Placed);
+}
+
 GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &context) {
   Random random(seed);
   ModelState model(random, traits, context);
@@ -506,22 +526,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   graph.configurations = randomConfigurations(random, model);
   if (Random schedules(seed ^ 0x94d049bb133111eb); schedules.chance(20))
     addSchedule(model, optimizer, graph);
-  Random policies(seed ^ 0x9e3779b97f4a7c15);
-  if (policies.chance(40) && givePolicies(policies, *model.module))
-    model.features.insert(Feature::OwnPolicies);
-  if (Random training(seed ^ 0x94d049bb133111eb); changeTraining(training, *model.module))
-    model.features.insert(Feature::ScheduledRate);
-  Random clips(seed ^ 0xe7037ed1a0b428db);
-  if (std::optional<Feature> clipped = clipGradients(clips, *model.module, graph.isOfIntegers))
-    model.features.insert(*clipped);
-  if (Random scales(seed ^ 0x8ebc6af09c88c6e3); scaleLosses(scales, traits, *model.module))
-    model.features.insert(Feature::ScaledLoss);
-  if (Random selects(seed ^ 0x589965cc75374cc3); selectSome(selects, *model.module, graph.isOfIntegers))
-    model.features.insert(Feature::Selected);
-  if (Random groups(seed ^ 0x1d8e4e27c47d124f); groupVariables(groups, *model.module))
-    model.features.insert(Feature::Grouped);
-  if (Random places(seed ^ 0xc2b2ae3d27d4eb4f); placeVariables(places, *model.module))
-    model.features.insert(Feature::Placed);
+  changeModel(seed, traits, model, graph.isOfIntegers);
   Random refused(seed ^ 0xd1b54a32d192ed03);
   addRefusals(refused, model, graph);
   graph.experiment.initial = std::move(model.initial);
