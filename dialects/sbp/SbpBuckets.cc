@@ -61,8 +61,7 @@ LogicalResult BucketOp::verify() {
       return emitOpError() << "is " << toString(entry) << " on axis \""
                            << signature.getPlacement().getAxisNames()[index].getValue()
                            << "\"; there it is B or, along another axis than its own, splits a leading dimension of "
-                              "its size or is at "
-                              "a coordinate";
+                              "its size or is at a coordinate";
     dimensions += leads;
   }
   if (type.getRank() != dimensions + 1)

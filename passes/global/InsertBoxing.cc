@@ -2,6 +2,7 @@
 #include "dialects/sbp/Phases.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
+#include "passes/global/VariableStorages.h"
 
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/StringSet.h"
@@ -49,15 +50,7 @@ private:
       for (Value operand : op.getOperands())
         if (sbp::ReadOp read = readBehind(operand); read && !isReadAs(&op))
           if (phases[&op] == Phase::Forward && !feedsOnlyUpdates(&op) && isStoredSplit(read))
-            lastGroups[coordinatesOf(read)] = groupOf(read);
-  }
-
-  /// Where the variable is: the coordinates of At entries, and else -1.
-  std::vector<int64_t> coordinatesOf(sbp::ReadOp read) {
-    std::vector<int64_t> coordinates;
-    for (const sbp::Sbp &entry : variableOf(read).getLogical().toAlgebra())
-      coordinates.push_back(entry.isAt() ? entry.dim : -1);
-    return coordinates;
+            lastGroups[coordinatesOf(variableOf(read))] = groupOf(read);
   }
 
   sbp::VariableOp variableOf(sbp::ReadOp read) { return symbols.lookup<sbp::VariableOp>(read.getVariable()); }
@@ -95,8 +88,7 @@ private:
   /// What a stage of a pipeline gathers for a micro-batch is gathered again for its backward: before that comes it has
   /// other micro-batches, each of which would keep its own.
   bool isOfPipeline(sbp::ReadOp read) {
-    return isScheduled &&
-           llvm::any_of(variableOf(read).getLogical().toAlgebra(), [](const sbp::Sbp &entry) { return entry.isAt(); });
+    return isScheduled && llvm::any_of(coordinatesOf(variableOf(read)), [](int64_t each) { return each >= 0; });
   }
 
   bool isKept(sbp::ReadOp read) {
@@ -106,7 +98,8 @@ private:
     case sbp::Keep::Never:
       return false;
     case sbp::Keep::Last:
-      return lastGroups.count(coordinatesOf(read)) > 0 && groupOf(read) == lastGroups[coordinatesOf(read)];
+      return lastGroups.count(coordinatesOf(variableOf(read))) > 0 &&
+             groupOf(read) == lastGroups[coordinatesOf(variableOf(read))];
     case sbp::Keep::Always:
     case sbp::Keep::Step: // 'sbp-hoist-gathers' makes one gather of those of all micro-batches
       return true;

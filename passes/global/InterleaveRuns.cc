@@ -22,7 +22,7 @@
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <limits>
 #include <map>

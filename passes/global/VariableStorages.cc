@@ -12,6 +12,13 @@ std::string storageOf(sbp::VariableOp variable) {
   return ("@" + variable.getSymName()).str();
 }
 
+std::vector<int64_t> coordinatesOf(sbp::VariableOp variable) {
+  std::vector<int64_t> coordinates;
+  for (const sbp::Sbp &entry : variable.getLogical().toAlgebra())
+    coordinates.push_back(entry.isAt() ? entry.dim : -1);
+  return coordinates;
+}
+
 static std::string storageOf(StringRef name, const SymbolTable &symbols) {
   auto variable = symbols.lookup<sbp::VariableOp>(name);
   return variable ? storageOf(variable) : ("@" + name).str();

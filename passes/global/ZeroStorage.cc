@@ -1,5 +1,6 @@
 // ZeRO as storage: which variables lie split, and as slots of which buckets.
 #include "passes/global/Passes.h"
+#include "passes/global/VariableStorages.h"
 #include "passes/global/ZeroTexts.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
@@ -215,7 +216,7 @@ private:
     llvm::stable_sort(bySize, [](const auto &a, const auto &b) { return a.first > b.first; });
     using Load = std::pair<int64_t, int64_t>; // bytes, rank
     using Loads = std::priority_queue<Load, std::vector<Load>, std::greater<>>;
-    std::map<SmallVector<int64_t>, Loads> loadsAt; // at other coordinates are other ranks
+    std::map<std::vector<int64_t>, Loads> loadsAt; // at other coordinates are other ranks
     for (auto [bytes, parameter] : bySize) {
       Loads &loads = loadsAt[coordinatesOf(parameter)];
       for (int64_t rank = 0; loads.size() < static_cast<size_t>(algebra.axes[zeroAxis].size); ++rank)
@@ -274,12 +275,6 @@ private:
       *bucket = startGroup(parameter);
     }
     return add(*bucket, parameter);
-  }
-
-  /// Where the parameter is: the coordinates of At entries, and else -1.
-  static SmallVector<int64_t> coordinatesOf(sbp::VariableOp parameter) {
-    return llvm::map_to_vector(parameter.getLogical().toAlgebra(),
-                               [](const sbp::Sbp &entry) { return entry.isAt() ? entry.dim : -1; });
   }
 
   bool isFull(const Bucket &bucket, sbp::VariableOp next) {

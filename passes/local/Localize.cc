@@ -235,8 +235,7 @@ private:
       CollectiveBuilder build(builder, op.getLoc(), group, describe(op), isStored && !moves);
       if (!piece)
         piece = build.pack({}, {}, RankedTensorType::get({0}, op.getInput().getType().getElementType()));
-      piece = moves ? localizeMove(build, piece, step, shape, rank.placement, group)
-                    : localizeStep(build, piece, step, shape, rank.placement, group);
+      piece = localizeStep(build, piece, step, shape, rank.placement, group);
       isStored = false; // but a part of it, or with something else
     }
     values[op.getOutput()] = piece; // without a step, another name for the same bytes; null where there are none

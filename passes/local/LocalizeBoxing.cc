@@ -427,29 +427,6 @@ Value exchange(CollectiveBuilder &build, Value input, const StepShapes &shapes, 
 
 } // namespace
 
-Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
-                   const sbp::Placement &placement, const AxisGroup &group) {
-  if (step.collective == sbp::Collective::Exchange)
-    return exchangeBoxes(build, input, BoxesExchanged(step, shape, placement, group));
-  StepShapes shapes(step, shape, placement, group);
-  int64_t fromDim = step.from[step.axis].dim, toDim = step.to[step.axis].dim;
-  switch (step.collective) {
-  case sbp::Collective::Slice:
-    return build.slice(input, toDim, shapes.pieceAfter(group.index));
-  case sbp::Collective::AllGather:
-    return gather(build, input, shapes, fromDim);
-  case sbp::Collective::AllReduce:
-    return build.allReduce(input);
-  case sbp::Collective::ReduceScatter:
-    return scatter(build, input, shapes, toDim);
-  case sbp::Collective::AllToAll:
-    return exchange(build, input, shapes, fromDim, toDim);
-  case sbp::Collective::Exchange: // above
-    break;
-  }
-  return input;
-}
-
 namespace {
 
 Value flat(CollectiveBuilder &build, Value input) { return build.view(input, 0, {typeOf(input).getNumElements()}); }
@@ -478,8 +455,8 @@ Value sendAndReceive(CollectiveBuilder &build, Value input, const StepShapes &sh
   return receive(build, build.allToAll(packed, sent, received), shapes, from);
 }
 
-} // namespace
-
+/// A step from or to ranks at one coordinate of its axis. What a rank holds nothing of has 0 elements, in one
+/// dimension.
 Value localizeMove(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
                    const sbp::Placement &placement, const AxisGroup &group) {
   const StepShapes shapes(step, shape, placement, group);
@@ -494,6 +471,33 @@ Value localizeMove(CollectiveBuilder &build, Value input, const sbp::BoxingStep 
   default:
     return sendAndReceive(build, input, shapes, from, to);
   }
+}
+
+} // namespace
+
+Value localizeStep(CollectiveBuilder &build, Value input, const sbp::BoxingStep &step, const sbp::Shape &shape,
+                   const sbp::Placement &placement, const AxisGroup &group) {
+  if (step.collective == sbp::Collective::Exchange)
+    return exchangeBoxes(build, input, BoxesExchanged(step, shape, placement, group));
+  if (step.from[step.axis].isAt() || step.to[step.axis].isAt())
+    return localizeMove(build, input, step, shape, placement, group);
+  StepShapes shapes(step, shape, placement, group);
+  int64_t fromDim = step.from[step.axis].dim, toDim = step.to[step.axis].dim;
+  switch (step.collective) {
+  case sbp::Collective::Slice:
+    return build.slice(input, toDim, shapes.pieceAfter(group.index));
+  case sbp::Collective::AllGather:
+    return gather(build, input, shapes, fromDim);
+  case sbp::Collective::AllReduce:
+    return build.allReduce(input);
+  case sbp::Collective::ReduceScatter:
+    return scatter(build, input, shapes, toDim);
+  case sbp::Collective::AllToAll:
+    return exchange(build, input, shapes, fromDim, toDim);
+  case sbp::Collective::Exchange: // above
+    break;
+  }
+  return input;
 }
 
 } // namespace splitcast

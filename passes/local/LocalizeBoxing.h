@@ -56,13 +56,9 @@ private:
   ccl::GroupAttr group;
 };
 
-/// One step of boxing that involves no bucket, as collectives; `shape` is the global one.
+/// One step of boxing that involves no bucket, as collectives; `shape` is the global one. What a rank holds nothing of
+/// (sbp::isHeld) has 0 elements, in one dimension.
 mlir::Value localizeStep(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
-                         const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
-
-/// Likewise a step from or to ranks at one coordinate of its axis. What a rank holds nothing of has 0 elements, in one
-/// dimension.
-mlir::Value localizeMove(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
                          const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
 
 } // namespace splitcast

@@ -303,7 +303,7 @@ private:
         }
         const bool isNeeded = (!aliasedBy(&op) && each.isUsedBy(&op)) || op.hasTrait<OpTrait::IsTerminator>() ||
                               (start && each.receivesNothing());
-        if (isNeeded && &op != each.late.front())
+        if (isNeeded)
           for (Operation *late : each.late)
             late->moveBefore(&op);
         return isNeeded;

@@ -373,6 +373,10 @@ const ErrorCase kErrorCases[] = {
      "extents are not negative"},
     {"InputSplit", [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, split(1)); },
      "input 'y' lays 4 out as [S(1)]"},
+    {"InputCoordinate",
+     [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, Layout{sbp::Sbp::at(64)}); },
+     "input 'y' lays 4 out as [At(64)]; entries are B, S(d) with d a dimension of the tensor, or At(k) with k a "
+     "coordinate of the axis"},
     {"InputAxes",
      [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, Layout{{split(0), split(0)}}); },
      "lays out along 2 axes; the placement has 1"},
@@ -519,7 +523,9 @@ void buildRest(Graph &graph) {
   parts = add(parts, graph.iota(ElementType::F32, {8, 4, 2, 6}, 1));
   Tensor logits = sub(reshape(parts, {8, 4, 12}), log(exp(cos(sin(transpose(reshape(parts, {8, 12, 4}), {0, 2, 1}))))));
   Tensor loss = meanCrossEntropy(boxTo(logits, split(0)), labels, 0);
-  graph.minimize(add(loss, add(mean(softmax(x)), mean(sum(cast(labels, ElementType::F32), {1}), {0}))), Momentum{0.1});
+  graph.minimize(
+      add(loss, add(add(mean(softmax(x)), mean(logSumExp(x))), mean(sum(cast(labels, ElementType::F32), {1}), {0}))),
+      Momentum{0.1});
   graph.output("loss", loss);
 }
 

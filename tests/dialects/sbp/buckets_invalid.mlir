@@ -48,6 +48,23 @@ sbp.bucket @l : tensor<2x64xf32, #sbp.nd<#m, [B, S(0)]>> along "dp" holds [] at 
 
 // -----
 
+// @bucket_c1: along its own axis it is at no coordinate.
+#m = #sbp.placement<"cpu", [dp = 2, pp = 3]>
+// expected-error @below {{'sbp.bucket' op is At(1) on axis "dp"; there it is B or}}
+sbp.bucket @l : tensor<64xf32, #sbp.nd<#m, [At(1), B]>> along "dp" holds [] at []
+
+// -----
+
+// What lies in a bucket is all at one coordinate.
+#m = #sbp.placement<"cpu", [dp = 2, pp = 3]>
+#at1 = #sbp.nd<#m, [B, At(1)]>
+#at2 = #sbp.nd<#m, [B, At(2)]>
+sbp.variable @w : tensor<4xf32, #at2> slot #sbp.slot<@l, 0 of 64>
+// expected-error @below {{'sbp.bucket' op is At(1) on axis "pp", where its member @w is At(2); what lies in a bucket is all at one coordinate}}
+sbp.bucket @l : tensor<64xf32, #at1> along "dp" holds [@w] at [0]
+
+// -----
+
 // @bucket_c2
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
