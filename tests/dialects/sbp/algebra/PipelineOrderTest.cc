@@ -58,6 +58,18 @@ TEST(PipelineOrderTest, BubblesAreAsTheFormulaSays) {
     }
 }
 
+/// How much forward a rank does before it first goes back.
+int64_t forwardsFirst(const std::vector<PipelineBlock> &blocks, const PipelineOrder &order, int64_t rank,
+                      int64_t places) {
+  int64_t forwards = 0;
+  for (int block : order.blocks) {
+    if (blocks[block].rank == rank && blocks[block].hop >= places)
+      break;
+    forwards += blocks[block].rank == rank;
+  }
+  return forwards;
+}
+
 /// With v stages on a rank it idles for (K - 1) (F + B) of its v M (F + B) only, where K divides M.
 TEST(PipelineOrderTest, InterleavedBubblesAreShorter) {
   for (int64_t ranks : {2, 3, 4})
@@ -69,6 +81,9 @@ TEST(PipelineOrderTest, InterleavedBubblesAreShorter) {
         EXPECT_EQ(order.time, (rounds * microBatches + ranks - 1) * each)
             << ranks << " ranks, " << rounds << " rounds, " << microBatches << " micro-batches";
         EXPECT_LE(order.mostBegun[0], std::min(microBatches, 3 * ranks));
+        for (int64_t rank = 0; rank + 1 < ranks; ++rank)
+          EXPECT_EQ(forwardsFirst(blocks, order, rank, ranks * rounds),
+                    std::min(rounds * microBatches, 2 * (ranks - rank - 1) + (rounds - 1) * ranks + 1));
         expectOrdered(blocks, order);
       }
 }
