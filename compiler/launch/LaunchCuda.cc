@@ -76,7 +76,8 @@ absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
   runtime::CudaDeviceOptions device;
   device.number = number;
   device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
-  device.allowsTf32 = isSet("SPLITCAST_TF32");
+  device.products.allowsTf32 = isSet("SPLITCAST_TF32");
+  device.products.timesAlgorithms = isSet("SPLITCAST_TIME_PRODUCTS");
   return runtime::createCudaDevice(device);
 }
 

@@ -27,11 +27,14 @@ inline std::optional<int64_t> hostEmbeddingGradWorkspace(int64_t rows, int64_t v
   return bytes ? sbp::checkedAlignUp(*bytes, sbp::kAlignmentBytes) : std::nullopt;
 }
 
-/// Bytes of the workspace on a device that launches threads: a position, an i32, for each index. Nothing: more than can
-/// be counted.
-inline std::optional<int64_t> deviceEmbeddingGradWorkspace(int64_t rows) {
-  constexpr int64_t kPosition = 4;
-  return rows <= INT32_MAX ? std::optional(kPosition * rows) : std::nullopt;
+/// Bytes of the workspace on a device that launches threads: for each index three i32 (its row, and sorted the position
+/// and the row), and for each row of the table, and behind the last, where its indices begin among the sorted ones, an
+/// i32. Nothing: more than can be counted so.
+inline std::optional<int64_t> deviceEmbeddingGradWorkspace(int64_t rows, int64_t vocabulary) {
+  constexpr int64_t kWord = 4;
+  if (rows >= INT32_MAX || vocabulary >= INT32_MAX)
+    return std::nullopt;
+  return kWord * (3 * rows + vocabulary + 1);
 }
 
 } // namespace splitcast::exec

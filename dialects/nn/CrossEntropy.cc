@@ -10,12 +10,24 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// Whether the element's class, counted from `first` on, is `label`.
+/// The element's class, counted from `first` on, as `type` or, where no class needs more, i32: what vectors and GPUs
+/// compare at once.
+Value classOf(const RowBuilder &rows, OpBuilder &b, Location l, Type type, int64_t first = 0) {
+  const bool staysAsIs =
+      type.getIntOrFloatBitWidth() <= 32 || first > std::numeric_limits<int32_t>::max() - rows.rowExtent();
+  Value place =
+      b.create<arith::IndexCastOp>(l, staysAsIs ? type : b.getI32Type(), b.create<linalg::IndexOp>(l, rows.rank() - 1));
+  if (first == 0)
+    return place;
+  return b.create<arith::AddIOp>(l, place, b.create<arith::ConstantOp>(l, b.getIntegerAttr(place.getType(), first)));
+}
+
+/// Whether the element's class, counted from `first` on, is `label`. One that is no class, but ignored or refused, may
+/// be taken for one.
 Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label, int64_t first = 0) {
-  Value place = b.create<linalg::IndexOp>(l, rows.rank() - 1);
-  if (first != 0)
-    place = b.create<arith::AddIOp>(l, place, b.create<arith::ConstantIndexOp>(l, first));
-  Value position = b.create<arith::IndexCastOp>(l, label.getType(), place);
+  const Value position = classOf(rows, b, l, label.getType(), first);
+  if (position.getType() != label.getType())
+    label = b.create<arith::TruncIOp>(l, position.getType(), label);
   return b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, position, label);
 }
 
@@ -32,9 +44,9 @@ Value withoutPadding(RowBuilder &rows, Value logits, std::optional<int64_t> clas
   if (!classes || *classes == rows.rowExtent())
     return logits;
   return rows.map({{logits}, {}, {}}, [&](OpBuilder &b, Location l, ValueRange x) -> Value {
-    Value position = b.create<linalg::IndexOp>(l, rows.rank() - 1);
-    Value isClass =
-        b.create<arith::CmpIOp>(l, arith::CmpIPredicate::slt, position, b.create<arith::ConstantIndexOp>(l, *classes));
+    const Value position = classOf(rows, b, l, b.getI64Type());
+    Value end = b.create<arith::ConstantOp>(l, b.getIntegerAttr(position.getType(), *classes));
+    Value isClass = b.create<arith::CmpIOp>(l, arith::CmpIPredicate::slt, position, end);
     Value nothing = scalarConstant(b, l, x[0].getType(), -std::numeric_limits<double>::infinity());
     return b.create<arith::SelectOp>(l, isClass, x[0], nothing);
   });
@@ -186,10 +198,14 @@ SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, 
                      })};
   Value logits = withoutPadding(rows, operands[1], getClasses());
   Value max = rows.rowMax(logits), sum = rows.rowSumExp(logits, max);
-  RowBuilder::Inputs inputs{{logits}, {max, sum, operands[0], operands[2]}, {}};
+  // A quotient for each row, not for each element, where it takes as long as the exponential.
+  Value share = rows.mapRows({sum}, [](OpBuilder &b, Location loc, ValueRange x) -> Value {
+    return b.create<arith::DivFOp>(loc, scalarConstant(b, loc, x[0].getType(), 1.0), x[0]);
+  });
+  RowBuilder::Inputs inputs{{logits}, {max, share, operands[0], operands[2]}, {}};
   return {rows.map(inputs, [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Value shifted = b.create<arith::SubFOp>(loc, x[0], x[1]);
-    Value softmax = b.create<arith::DivFOp>(loc, b.create<math::ExpOp>(loc, shifted), x[2]);
+    Value softmax = b.create<arith::MulFOp>(loc, b.create<math::ExpOp>(loc, shifted), x[2]);
     return slopeOf(b, loc, softmax, x[3], x[4]);
   })};
 }

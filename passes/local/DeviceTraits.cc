@@ -47,7 +47,8 @@ std::optional<LibraryCall> onCuda(LibraryCall call) {
   if (isEmpty(call))
     return std::nullopt;
   if (auto gradient = dyn_cast<exec::EmbeddingGradAttr>(call.call)) {
-    const std::optional<int64_t> workspace = exec::deviceEmbeddingGradWorkspace(gradient.getRows());
+    const std::optional<int64_t> workspace =
+        exec::deviceEmbeddingGradWorkspace(gradient.getRows(), gradient.getVocabulary());
     return workspace ? std::optional(withWorkspace(gradient, *workspace)) : std::nullopt;
   }
   auto attention = dyn_cast<exec::AttentionAttr>(call.call);

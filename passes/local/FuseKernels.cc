@@ -1,9 +1,10 @@
 // What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
 //
-//   0. What is the last to read a tensor along its rows stands behind what read it so before (ReadRowsOnce.h): one
-//   kernel
-//      reads it for both. What only extends elements (a cast from bf16 to f32) is made again for each op that uses it
-//      in a kernel: so the smaller tensor is what lies in memory.
+//   0. Reshapes move out from between ops of a kernel (MoveReshapes.h). What is the last to read a tensor along its
+//   rows
+//      stands behind what read it so before (ReadRowsOnce.h): one kernel reads it for both. Where sums over rows are
+//      kernels of their own, what only they use is part of them (SumsApart.h). What only extends elements (a cast from
+//      bf16 to f32) is made again for each op that uses it in a kernel: so the smaller tensor is what lies in memory.
 //   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
 //      What a library computes is in no group.
 //   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its
@@ -26,9 +27,11 @@
 // Groups are found by the operands of an op, never by looking through all groups: the time is linear in the uses.
 #include "passes/local/Aliases.h"
 #include "passes/local/DeviceTraits.h"
+#include "passes/local/MoveReshapes.h"
 #include "passes/local/OpLoops.h"
 #include "passes/local/Passes.h"
 #include "passes/local/ReadRowsOnce.h"
+#include "passes/local/SumsApart.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -73,7 +76,8 @@ struct Group {
 /// about an op and an open group, only what the op itself reads counts: nobody else outside reads the group.
 class Fuser {
 public:
-  Fuser(Block &block, DeviceTraits traits) : block(block), traits(std::move(traits)) {}
+  Fuser(Block &block, DeviceTraits traits)
+      : block(block), traits(std::move(traits)), addends(sumsApart(block, this->traits)) {}
 
   void run() {
     for (Operation &op : block) {
@@ -120,7 +124,7 @@ private:
     group.shape = loops.shape;
     group.pattern = loops.pattern;
     group.hasRows = loops.pattern == LoopPattern::Rows;
-    group.hasColumns = loops.pattern == LoopPattern::Columns;
+    group.hasColumns = loops.pattern == LoopPattern::Columns || addends.contains(op);
     group.last = groups.size();
     groups.push_back(std::move(group));
     mergedInto.push_back(mergedInto.size());
@@ -354,6 +358,7 @@ private:
 
   Block &block;
   const DeviceTraits traits;
+  const DenseSet<Operation *> addends; ///< of sums over rows that are kernels of their own
   std::vector<Group> groups;
   std::vector<GroupId> mergedInto;                  ///< per group; itself, when in none
   DenseMap<Operation *, GroupId> ids;               ///< of the visited ops
@@ -371,6 +376,7 @@ struct FuseKernels : splitcast::impl::FuseKernelsPassBase<FuseKernels> {
       if (isOpTriviallyDead(&op)) // no kernel would compute it
         op.erase();
     const DeviceTraits traits = deviceTraitsOf(getOperation()->getParentOfType<ModuleOp>());
+    moveReshapes(block, traits);
     readRowsOnce(block, traits);
     extendWhereUsed(block, traits);
     Fuser(block, traits).run();

@@ -90,7 +90,14 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<Index> indices) {
   Key key = keyOf(tensor, indices);
   if (Value value = known(key))
     return splat(value);
+  // What is the same for all lanes is made once: who asks for it later may be no lane, as who stores a row's mean.
+  const bool isOfLanes = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
+  const bool lanesBefore = lanes;
+  const Value maskBefore = mask;
+  if (!isOfLanes)
+    lanes = false, mask = {};
   Value value = compute(tensor, indices);
+  lanes = lanesBefore, mask = maskBefore;
   scopes.back()[key] = value;
   return splat(value);
 }

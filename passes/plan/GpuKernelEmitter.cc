@@ -22,17 +22,33 @@ constexpr int64_t kLongRow = 4096, kTeamWarps = 16;
 /// threads for each, which together have more loads under way than memory takes time to answer.
 constexpr int64_t kColumns = 8, kColumnWarps = 32, kRowSets = kColumnWarps * (kWarp / kColumns), kRowsAtOnce = 4;
 /// Elements side by side in a thread: 16 bytes of f32. One number for all types, so that the order of a sum along a row
-/// does not depend on what else its kernel makes.
-constexpr int64_t kLanes = 4;
+/// does not depend on what else its kernel makes. Where there is no sum, and nothing but small floats, 16 bytes of
+/// these.
+constexpr int64_t kLanes = 4, kSmallLanes = 8;
+/// Numbers of elements up to this are divided in 32 bits, which a GPU does several times faster than in 64.
+constexpr int64_t kMostIn32Bits = int64_t{1} << 30;
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
+  auto isSmall = [](Value tensor) {
+    Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16;
+  };
+  auto fits = [&](Value result) {
+    ArrayRef<int64_t> shape = shapeOf(result);
+    return !containsReduction(result) && (form.isFlat || (!shape.empty() && shape.back() % kSmallLanes == 0));
+  };
+  const bool isSmallAlone = llvm::all_of(body.arguments, isSmall) && llvm::all_of(body.results, isSmall);
+  return isSmallAlone && llvm::all_of(body.results, fits) ? kSmallLanes : kLanes;
+}
 
 class GpuKernelEmitter : ElementEvaluator {
 public:
   GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                    ArrayRef<int64_t> tied, ArrayRef<int64_t> alignments)
-      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, kLanes), fusion(fusion), body(body), form(form),
-        tied(tied), alignments(alignments) {}
+      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, lanesOf(body, form)), fusion(fusion), body(body),
+        form(form), tied(tied), alignments(alignments) {}
 
   FailureOr<func::FuncOp> emit(StringRef name) {
     SmallVector<Type> types = kernelArgumentTypes(body, form, tied);
@@ -138,15 +154,19 @@ private:
   /// The place of element `linear` of a tensor of these extents.
   SmallVector<Index> placeOf(Value linear, ArrayRef<int64_t> extents, bool isLane) {
     SmallVector<Index> place(extents.size());
-    for (size_t dim = extents.size(); dim-- > 0;) {
-      if (dim == 0) {
-        place[dim] = {linear, false};
-        break;
-      }
-      Value extent = indexConstant(extents[dim]);
-      place[dim] = {builder.create<arith::RemUIOp>(loc, linear, extent), false};
-      linear = builder.create<arith::DivUIOp>(loc, linear, extent);
+    const bool isShort = ShapedType::getNumElements(extents) <= kMostIn32Bits;
+    Type counted = isShort ? Type(builder.getI32Type()) : builder.getIndexType();
+    auto as = [&](Value number, Type type) {
+      return number.getType() == type ? number : builder.create<arith::IndexCastUIOp>(loc, type, number).getResult();
+    };
+    Value left = extents.size() > 1 ? as(linear, counted) : linear;
+    for (size_t dim = extents.size(); dim-- > 1;) {
+      Value extent = builder.create<arith::ConstantOp>(loc, builder.getIntegerAttr(counted, extents[dim]));
+      place[dim] = {as(builder.create<arith::RemUIOp>(loc, left, extent), builder.getIndexType()), false};
+      left = builder.create<arith::DivUIOp>(loc, left, extent);
     }
+    if (!place.empty())
+      place[0] = {as(left, builder.getIndexType()), false};
     if (!place.empty())
       place.back().isLane = isLane;
     return place;

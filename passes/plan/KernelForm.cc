@@ -49,7 +49,9 @@ LinalgBody::LinalgBody(nn::FusionOp fusion) : module(ModuleOp::create(fusion.get
   for (Value result : fusion.getBody().front().getTerminator()->getOperands())
     made.push_back(map.lookup(result));
   auto end = builder.create<func::ReturnOp>(fusion.getLoc(), made);
-  // A loss and its gradient need the same sums of a row.
+  // A loss and its gradient need the same sums of a row. Constants come first: where one outside took the place of one
+  // of two regions' own, these would no longer be alike.
+  module->walk([&](arith::ConstantOp constant) { constant->moveBefore(block, block->begin()); });
   IRRewriter rewriter(builder);
   DominanceInfo dominance;
   eliminateCommonSubExpressions(rewriter, dominance, *module);

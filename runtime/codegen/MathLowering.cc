@@ -191,7 +191,7 @@ struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
 
 } // namespace
 
-void buildMathPipeline(OpPassManager &passes) {
+void buildMathPipeline(OpPassManager &passes, llvm::function_ref<void(OpPassManager &)> ofTarget) {
   std::string small[] = {"bf16", "f16"};
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = small;
@@ -199,6 +199,7 @@ void buildMathPipeline(OpPassManager &passes) {
   passes.addPass(std::make_unique<NarrowInStepsPass>());
   passes.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
   passes.addPass(std::make_unique<StripFastMathPass>());
+  ofTarget(passes);
   passes.addPass(std::make_unique<PolynomialMathPass>());
   passes.addPass(std::make_unique<ExpandArithPass>());
   passes.addPass(createCanonicalizerPass());

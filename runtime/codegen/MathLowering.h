@@ -1,15 +1,21 @@
-//===- MathLowering.h - Rounding and functions, the same on every device ---------------------===//
+//===- MathLowering.h - Rounding and functions, on every device ---------------------===//
 #ifndef SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
 #define SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace splitcast::runtime {
 
 /// Passes on a module of kernels, whatever they will run on; the result is in the dialects of the source. bf16 and f16
 /// arithmetic is done in f32 and rounded after every op, nothing is contracted or reassociated; exp, log, tanh, erf and
 /// others on f32 become polynomials. Sine, cosine, square roots, and functions of f64, are left to the target.
-void buildMathPipeline(mlir::OpPassManager &passes);
+///
+/// `ofTarget` may add passes: functions of f32, and roundings of f32 to bf16, that they replace by the target's own
+/// instructions become neither polynomials nor integer arithmetic.
+void buildMathPipeline(
+    mlir::OpPassManager &passes,
+    llvm::function_ref<void(mlir::OpPassManager &)> ofTarget = [](mlir::OpPassManager &) {});
 
 } // namespace splitcast::runtime
 

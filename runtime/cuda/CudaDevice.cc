@@ -47,7 +47,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) override {
-    return createCudaLibraryCall(call, {options.allowsTf32, chip});
+    return createCudaLibraryCall(call, {options.products, chip});
   }
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {

@@ -8,6 +8,7 @@
 #define SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
 
 #include "runtime/api/Device.h"
+#include "runtime/cuda/CudaProductOptions.h"
 
 #include "absl/time/time.h"
 #include "cuda_runtime_api.h"
@@ -18,8 +19,7 @@ namespace splitcast::runtime {
 
 struct CudaDeviceOptions {
   int number = 0; ///< of the device, as CUDA counts them
-  /// Products of f32 with tf32's 10 bits of mantissa: faster, and not the numbers of other devices.
-  bool allowsTf32 = false;
+  CudaProductOptions products;
   /// Work is captured as CUDA graphs where the executor asks for it.
   bool capturesGraphs = true;
 };

@@ -22,7 +22,7 @@ public:
   explicit CudaCallServices(const CudaLibraryCallOptions &options) : options(options) {}
 
   absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) override {
-    return createCudaProduct(product, options.allowsTf32);
+    return createCudaProduct(product, options.products);
   }
 
   absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) override {

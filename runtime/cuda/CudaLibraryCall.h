@@ -9,6 +9,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "runtime/api/Device.h"
+#include "runtime/cuda/CudaProductOptions.h"
 
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@
 namespace splitcast::runtime {
 
 struct CudaLibraryCallOptions {
-  bool allowsTf32 = false;
+  CudaProductOptions products;
   std::string chip; ///< of the device, as "sm_90"
 };
 

@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   p.strideA = p.m * p.k;
   p.strideB = p.k * p.n;
   p.strideC = p.m * p.n;
-  absl::StatusOr<std::unique_ptr<ProductCall>> product = createCudaProduct(p, options.allowsTf32);
+  absl::StatusOr<std::unique_ptr<ProductCall>> product = createCudaProduct(p, options.products);
   if (!product.ok())
     return product.status();
   return std::make_unique<CudaMatmul>(*std::move(product), std::move(argumentBytes));

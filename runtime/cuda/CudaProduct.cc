@@ -1,14 +1,23 @@
 // cuBLASLt counts columns first: what lies as C [m, n] in rows is C^T there, so C^T = B^T A^T is computed, with no
 // copy.
+//
+// Of the algorithms that it proposes for a product, which is known by its sizes, the first is only the likeliest to be
+// fast. On request (CudaProductOptions) those that give the same bits are timed, when the product is large enough.
 #include "runtime/cuda/CudaProduct.h"
 
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
+#include "runtime/cuda/FastestWay.h"
 
 #include "cublasLt.h"
 #include "llvm/ADT/bit.h"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
+#include <random>
+#include <tuple>
+#include <vector>
 
 namespace splitcast::runtime {
 namespace {
@@ -17,6 +26,10 @@ namespace {
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 /// The widest load that an algorithm uses.
 constexpr uint32_t kAlignment = 16;
+/// Algorithms of which the fastest is chosen, and the operations of a product, about 2 us, from which on they are
+/// timed.
+constexpr size_t kMostAlgorithms = 8;
+constexpr double kLeastFlops = 1e9;
 
 absl::Status blasStatus(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -62,10 +75,44 @@ Types typesOf(ElementType type, bool allowsTf32) {
   }
 }
 
+/// Elements from the first of the first matrix to the last of the last one, in rows.
+int64_t extentOf(int64_t rows, int64_t columns, int64_t toNextRow, int64_t count, int64_t toNextMatrix) {
+  return (count - 1) * toNextMatrix + (rows - 1) * toNextRow + columns;
+}
+
+/// Numbers of both signs from 1/8 to 16, drawn: as many as memory holds. Of one magnitude they would not do: sums of
+/// small floats are then exact in any order.
+absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
+  const int64_t element = bytesOf(type), drawn = std::min(memory.bytes / element, int64_t{1} << 20);
+  const int fraction = type == ElementType::F64   ? 52
+                       : type == ElementType::F32 ? 23
+                       : type == ElementType::F16 ? 10
+                                                  : 7;
+  const int width = static_cast<int>(8 * element);
+  const uint64_t exponent = (uint64_t{1} << (width - 2)) - (uint64_t{1} << fraction), sign = uint64_t{1} << (width - 1);
+  std::mt19937_64 random(1);
+  std::vector<std::byte> bytes(drawn * element);
+  for (int64_t i = 0; i < drawn; ++i) {
+    const uint64_t bits = random();
+    const uint64_t magnitude = exponent + ((bits >> 53) % 7 << fraction) - (uint64_t{3} << fraction);
+    const uint64_t number = (bits & sign) | magnitude | (bits & ((uint64_t{1} << fraction) - 1));
+    std::memcpy(bytes.data() + i * element, &number, element); // the lower bytes come first
+  }
+  absl::Status status =
+      cudaStatus(cudaMemcpy(memory.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "a matrix");
+  for (int64_t done = drawn * element; done < memory.bytes && status.ok();) {
+    const int64_t more = std::min(done, memory.bytes - done);
+    status = cudaStatus(cudaMemcpy(memory.data() + done, memory.data(), more, cudaMemcpyDeviceToDevice), "a matrix");
+    done += more;
+  }
+  return status;
+}
+
 class CudaProduct final : public ProductCall {
 public:
-  CudaProduct(const StridedProduct &product, Types types, Library library)
-      : product(product), types(types), library(library) {}
+  CudaProduct(const StridedProduct &product, const CudaProductOptions &options, Library library)
+      : product(product), types(typesOf(product.type, options.allowsTf32)), timesAlgorithms(options.timesAlgorithms),
+        library(library) {}
   CudaProduct(const CudaProduct &) = delete;
   CudaProduct &operator=(const CudaProduct &) = delete;
   ~CudaProduct() override {
@@ -95,16 +142,21 @@ public:
     absl::StatusOr<const cublasLtMatmulAlgo_t *> algorithm = algorithmFor(uint32_t{1} << llvm::countr_zero(all));
     if (!algorithm.ok())
       return algorithm.status();
+    return run(**algorithm, a, b, c, library.workspace, cudaStreamOf(stream));
+  }
+
+private:
+  absl::Status run(const cublasLtMatmulAlgo_t &algorithm, const void *a, const void *b, void *c, void *workspace,
+                   cudaStream_t stream) const {
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
     const bool isDouble = types.scale == CUDA_R_64F;
     const void *one = isDouble ? static_cast<const void *>(&one64) : &one32;
     const void *zero = isDouble ? static_cast<const void *>(&zero64) : &zero32;
     return blasStatus(cublasLtMatmul(library.handle, operation, one, b, first, a, second, zero, c, result, c, result,
-                                     *algorithm, library.workspace, kWorkspaceBytes, cudaStreamOf(stream)));
+                                     &algorithm, workspace, kWorkspaceBytes, stream));
   }
 
-private:
   absl::Status setTranspose(cublasLtMatmulDescAttributes_t attribute, bool isTransposed) {
     const cublasOperation_t value = isTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     return blasStatus(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)));
@@ -139,22 +191,69 @@ private:
     for (auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       set(name, alignment);
-    cublasLtMatmulHeuristicResult_t found = {};
+    std::vector<cublasLtMatmulHeuristicResult_t> found(isTimed(alignment) ? kMostAlgorithms : 1);
     int count = 0;
     if (status.ok())
-      status = blasStatus(cublasLtMatmulAlgoGetHeuristic(library.handle, operation, first, second, result, result,
-                                                         preference, 1, &found, &count));
+      status =
+          blasStatus(cublasLtMatmulAlgoGetHeuristic(library.handle, operation, first, second, result, result,
+                                                    preference, static_cast<int>(found.size()), found.data(), &count));
     cublasLtMatmulPreferenceDestroy(preference);
     if (status.ok() && count == 0)
       status = absl::UnimplementedError(absl::StrCat("cuBLASLt has no algorithm for products of ", product.m, " x ",
                                                      product.n, " x ", product.k, " of ", nameOf(product.type)));
     if (!status.ok())
       return status;
-    return &(algorithms[alignment] = found.algo);
+    found.resize(count);
+    absl::StatusOr<size_t> chosen = fastestOf(found);
+    if (!chosen.ok())
+      return chosen.status();
+    return &(algorithms[alignment] = found[*chosen].algo);
   }
+
+  bool isTimed(uint32_t alignment) const {
+    const StridedProduct &p = product;
+    return timesAlgorithms && alignment == kAlignment &&
+           2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.count) >= kLeastFlops;
+  }
+
+  absl::StatusOr<size_t> fastestOf(const std::vector<cublasLtMatmulHeuristicResult_t> &found) const {
+    if (found.size() < 2)
+      return 0;
+    const StridedProduct &p = product;
+    static auto *known = new std::map<Key, size_t>;
+    const Key key = {p.m,       p.n,       p.k,          p.count,      p.lda,  p.ldb,        p.strideA,
+                     p.strideB, p.strideC, p.transposeA, p.transposeB, p.type, types.compute};
+    if (auto number = known->find(key); number != known->end())
+      return number->second;
+    const int64_t element = bytesOf(p.type);
+    const CudaScratch a(element * (p.transposeA ? extentOf(p.k, p.m, p.lda, p.count, p.strideA)
+                                                : extentOf(p.m, p.k, p.lda, p.count, p.strideA)));
+    const CudaScratch b(element * (p.transposeB ? extentOf(p.n, p.k, p.ldb, p.count, p.strideB)
+                                                : extentOf(p.k, p.n, p.ldb, p.count, p.strideB)));
+    const CudaScratch workspace(kWorkspaceBytes); // work of other streams may be under way
+    if (!a.data() || !b.data() || !workspace.data())
+      return 0;
+    absl::Status status = fillWithNumbers(a, p.type);
+    status.Update(fillWithNumbers(b, p.type));
+    if (!status.ok())
+      return status;
+    std::vector<Way> ways;
+    for (const cublasLtMatmulHeuristicResult_t &one : found)
+      ways.push_back(
+          [&](void *c, cudaStream_t stream) { return run(one.algo, a.data(), b.data(), c, workspace.data(), stream); });
+    absl::StatusOr<size_t> fastest = fastestOfSameBits(ways, element * extentOf(p.m, p.n, p.ldc, p.count, p.strideC));
+    if (fastest.ok())
+      (*known)[key] = *fastest;
+    return fastest;
+  }
+
+  /// Sizes, distances between rows and matrices, what is transposed, and types.
+  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool,
+                         ElementType, cublasComputeType_t>;
 
   const StridedProduct product;
   const Types types;
+  const bool timesAlgorithms;
   const Library library;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
@@ -163,11 +262,12 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<ProductCall>> createCudaProduct(const StridedProduct &product, bool allowsTf32) {
+absl::StatusOr<std::unique_ptr<ProductCall>> createCudaProduct(const StridedProduct &product,
+                                                               const CudaProductOptions &options) {
   absl::StatusOr<Library> library = Library::get();
   if (!library.ok())
     return library.status();
-  auto call = std::make_unique<CudaProduct>(product, typesOf(product.type, allowsTf32), *library);
+  auto call = std::make_unique<CudaProduct>(product, options, *library);
   if (absl::Status status = call->prepare(); !status.ok())
     return status;
   return call;

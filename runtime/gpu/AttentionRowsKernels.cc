@@ -1,81 +1,173 @@
 #include "runtime/gpu/AttentionRowsKernels.h"
 
-#include "runtime/gpu/WarpKernel.h"
+#include "runtime/gpu/ThreadKernel.h"
 
-#include "absl/strings/str_cat.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/STLExtras.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <limits>
+
+using namespace mlir;
 
 namespace splitcast::runtime {
 namespace {
 
-std::string real(double value) {
-  char text[64];
-  snprintf(text, sizeof(text), "%.17e", value);
-  return text;
-}
+/// Keys of a row that a lane keeps in registers, as long as a row has no more than kMostWarps warps, and rows of a
+/// block that has a warp for each.
+constexpr int64_t kMostKept = 32, kMostWarps = 32, kRowsPerBlock = 4;
+
+class Emitter : ThreadKernel {
+public:
+  Emitter(const AttentionRowsKernels &kernels, MLIRContext &context)
+      : ThreadKernel(context), kernels(kernels), type(parseType(nameOf(kernels.type), &context)),
+        warps(std::clamp<int64_t>((kernels.keys + kWarpLanes * kMostKept - 1) / (kWarpLanes * kMostKept), 1,
+                                  kMostWarps)) {}
+
+  void emit(ModuleOp module) {
+    auto scores = MemRefType::get({kernels.rows, kernels.keys}, type);
+    SmallVector<Type> ofSoftmax = {scores};
+    if (!kernels.maskType.empty())
+      ofSoftmax.push_back(MemRefType::get({kernels.keys}, parseType(kernels.maskType, b.getContext())));
+    function(module, "softmax", ofSoftmax, [&](ValueRange arguments) { launchRows([&] { emitSoftmax(arguments); }); });
+    function(module, "softmax_gradient", {scores, scores},
+             [&](ValueRange arguments) { launchRows([&] { emitGradient(arguments); }); });
+  }
+
+private:
+  Value real(double value) { return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value)); }
+
+  //===--------------------------------------------------------------------===//
+  // Rows, keys, and what the threads of a row have together
+  //===--------------------------------------------------------------------===//
+
+  void launchRows(function_ref<void()> body) {
+    SmallVector<SharedArray> arrays;
+    if (warps > 1)
+      arrays.push_back({{warps}, type});
+    const int64_t rowsPerBlock = warps > 1 ? 1 : kRowsPerBlock;
+    launch((kernels.rows + rowsPerBlock - 1) / rowsPerBlock, std::max(warps, rowsPerBlock), arrays,
+           [&](ValueRange shared) {
+             byWarp = warps > 1 ? shared.front() : Value();
+             row = warps > 1 ? block : add(times(block, kRowsPerBlock), warp);
+             if (kernels.rows % rowsPerBlock == 0)
+               body();
+             else
+               emitIf(isBelow(row, number(kernels.rows)), body);
+           });
+  }
+
+  /// What the thread keeps of the row: every so-manieth key.
+  Values keysOfThread() {
+    const int64_t threads = warps * kWarpLanes;
+    Value first = warps > 1 ? add(times(warp, kWarpLanes), lane) : lane;
+    Values keys;
+    for (int64_t from = 0; from < kernels.keys; from += threads)
+      keys.push_back(add(first, number(from)));
+    return keys;
+  }
+  /// Whether the nth key of every thread is one.
+  bool isWhole(size_t nth) const { return static_cast<int64_t>(nth + 1) * warps * kWarpLanes <= kernels.keys; }
+  /// Behind the last key that the row sees, masks left out.
+  Value endOfRow() {
+    if (!kernels.isCausal)
+      return number(kernels.keys);
+    return least(add(rest(row, kernels.positions), number(1)), number(kernels.keys));
+  }
+  /// What `then` makes of the key, where the row sees it.
+  Values ofSeen(size_t nth, Value key, Value end, function_ref<Values()> then, const Values &otherwise) {
+    return !kernels.isCausal && isWhole(nth) ? then() : valuesIf(isBelow(key, end), then, otherwise);
+  }
+  void storeKey(size_t nth, Value value, Value to, Value key) {
+    auto one = [&] { store(value, to, {row, key}); };
+    isWhole(nth) ? one() : emitIf(isBelow(key, number(kernels.keys)), one);
+  }
+
+  /// All that the row's threads have, combined in a fixed order; each of them gets it.
+  template <typename OpT> Value ofRow(const Values &values) {
+    Value all = values.front();
+    for (Value value : llvm::drop_begin(values))
+      all = make<OpT>(all, value);
+    for (int64_t offset = kWarpLanes / 2; offset > 0; offset /= 2)
+      all = make<OpT>(all, b.create<gpu::ShuffleOp>(loc, all, static_cast<int32_t>(offset),
+                                                    static_cast<int32_t>(kWarpLanes), gpu::ShuffleMode::XOR)
+                               .getShuffleResult());
+    if (warps == 1)
+      return all;
+    emitIf(isEqual(lane, number(0)), [&] { store(all, byWarp, warp); });
+    barrier();
+    all = load(byWarp, number(0));
+    for (int64_t other = 1; other < warps; ++other)
+      all = make<OpT>(all, load(byWarp, number(other)));
+    barrier(); // the next goes to the same place
+    return all;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Kernels
+  //===--------------------------------------------------------------------===//
+
+  /// Scores of what is not seen are as in the op's definition: the lowest, and weigh 0.
+  void emitSoftmax(ValueRange arguments) {
+    Value scores = arguments[0], scale = real(kernels.scale), zero = real(0),
+          lowest = real(std::numeric_limits<float>::lowest() / 4);
+    Value yes = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)),
+          no = b.create<arith::ConstantOp>(loc, b.getBoolAttr(false)), end = endOfRow();
+    const Values keys = keysOfThread();
+    Values values, seen;
+    for (auto [nth, key] : llvm::enumerate(keys)) {
+      auto scoreOf = [&, at = key]() -> Values {
+        Value score = make<arith::MulFOp>(load(scores, {row, at}), scale);
+        if (arguments.size() == 1)
+          return {score, yes};
+        Value entry = load(arguments[1], at);
+        Value off = b.create<arith::ConstantOp>(loc, b.getZeroAttr(entry.getType()));
+        Value isOn = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, entry, off);
+        return {choose(isOn, score, lowest), isOn};
+      };
+      const Values found = ofSeen(nth, key, end, scoreOf, {lowest, no});
+      values.push_back(found[0]);
+      seen.push_back(found[1]);
+    }
+    Value max = ofRow<arith::MaximumFOp>(values);
+    for (auto [value, isSeen] : llvm::zip(values, seen))
+      value = choose(isSeen, b.create<math::ExpOp>(loc, make<arith::SubFOp>(value, max)), zero);
+    Value sum = ofRow<arith::AddFOp>(values), one = real(1);
+    Value isNone = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, sum, zero);
+    Value share = make<arith::DivFOp>(one, choose(isNone, one, sum));
+    for (auto [nth, key] : llvm::enumerate(keys))
+      storeKey(nth, make<arith::MulFOp>(values[nth], share), scores, key);
+  }
+
+  void emitGradient(ValueRange arguments) {
+    Value probabilities = arguments[0], gradient = arguments[1], zero = real(0), end = endOfRow();
+    const Values keys = keysOfThread();
+    Values weights, slopes, products;
+    for (auto [nth, key] : llvm::enumerate(keys)) {
+      auto both = [&, at = key]() -> Values { return {load(probabilities, {row, at}), load(gradient, {row, at})}; };
+      const Values found = ofSeen(nth, key, end, both, {zero, zero});
+      weights.push_back(found[0]);
+      slopes.push_back(found[1]);
+      products.push_back(make<arith::MulFOp>(found[0], found[1]));
+    }
+    Value dot = ofRow<arith::AddFOp>(products), scale = real(kernels.scale);
+    for (auto [nth, key] : llvm::enumerate(keys)) {
+      Value product = make<arith::MulFOp>(weights[nth], make<arith::SubFOp>(slopes[nth], dot));
+      storeKey(nth, make<arith::MulFOp>(product, scale), gradient, key);
+    }
+  }
+
+  const AttentionRowsKernels &kernels;
+  const Type type;
+  const int64_t warps; ///< of a row
+  Value row, byWarp;   ///< of the thread; an element for each of the row's warps, if there are several
+};
 
 } // namespace
 
 std::string AttentionRowsKernels::module() const {
-  const std::string element = nameOf(type), memref = absl::StrCat("memref<", rows, "x", keys, "x", element, ">");
-  const bool hasMask = !maskType.empty();
-  const std::string mask = absl::StrCat("memref<", keys, "x", maskType, ">");
-  auto floats = [&](const char *name, double value) {
-    return absl::StrCat("%", name, " = arith.constant ", real(value), " : ", element, "\n");
-  };
-  // Scores of what is not seen are as in the op's definition: the lowest, and weigh 0.
-  const double lowest = std::numeric_limits<float>::lowest() / 4;
-  const std::string keyCount = absl::StrCat("%keys = arith.constant ", keys, " : index\n");
-  std::string body =
-      keyCount + floats("scale", scale) + floats("lowest", lowest) + floats("zero", 0) + floats("unit", 1);
-  absl::StrAppend(&body, "%positions = arith.constant ", positions, " : index\n%next = arith.constant 1 : index\n",
-                  "%position = arith.remui %row, %positions : index\n%behind = arith.addi %position, %next : index\n");
-  if (hasMask)
-    absl::StrAppend(&body, "%off = arith.constant 0 : ", maskType, "\n");
-  absl::StrAppend(&body, isCausal ? "%end = arith.minui %behind, %keys : index\n"
-                                  : "%end = arith.maxui %keys, %next : index\n");
-  // %y: the score, scaled; %isOn: whether the mask lets it be seen.
-  std::string score =
-      absl::StrCat("%x = memref.load %scores[%row, %key] : ", memref, "\n%y = arith.mulf %x, %scale : ", element, "\n");
-  if (hasMask)
-    absl::StrAppend(&score, "%entry = memref.load %mask[%key] : ", mask,
-                    "\n%isOn = arith.cmpi ne, %entry, %off : ", maskType, "\n");
-  auto seen = [&](const char *result, const char *value, const char *otherwise) {
-    return hasMask
-               ? absl::StrCat("%", result, " = arith.select %isOn, %", value, ", %", otherwise, " : ", element, "\n")
-               : "";
-  };
-  const std::string loop = " = scf.for %key = %lane to %end step %lanes iter_args(";
-  absl::StrAppend(&body, "%max_lane", loop, "%sofar = %lowest) -> (", element, ") {\n", score, seen("z", "y", "lowest"),
-                  "%more = arith.maximumf %sofar, %", hasMask ? "z" : "y", " : ", element,
-                  "\nscf.yield %more : ", element, "\n}\n", acrossLanes("max", "arith.maximumf", element));
-  absl::StrAppend(&body, "%sum_lane", loop, "%sofar = %zero) -> (", element, ") {\n", score,
-                  "%shifted = arith.subf %y, %max : ", element, "\n%exp = math.exp %shifted : ", element, "\n",
-                  seen("weight", "exp", "zero"), "memref.store %", hasMask ? "weight" : "exp",
-                  ", %scores[%row, %key] : ", memref, "\n%more = arith.addf %sofar, %", hasMask ? "weight" : "exp",
-                  " : ", element, "\nscf.yield %more : ", element, "\n}\n", acrossLanes("sum", "arith.addf", element));
-  absl::StrAppend(&body, "%isNone = arith.cmpf oeq, %sum, %zero : ", element,
-                  "\n%divisor = arith.select %isNone, %unit, %sum : ", element,
-                  "\nscf.for %key = %lane to %keys step %lanes {\n%isSeen = arith.cmpi ult, %key, %end : index\n",
-                  "%weight = memref.load %scores[%row, %key] : ", memref,
-                  "\n%quotient = arith.divf %weight, %divisor : ", element,
-                  "\n%p = arith.select %isSeen, %quotient, %zero : ", element,
-                  "\nmemref.store %p, %scores[%row, %key] : ", memref, "\n}\n");
-  std::string gradient = absl::StrCat(
-      keyCount, floats("scale", scale), floats("zero", 0),
-      "%dot_lane = scf.for %key = %lane to %keys step %lanes iter_args(", "%sofar = %zero) -> (", element,
-      ") {\n%p = memref.load %p_all[%row, %key] : ", memref, "\n%g = memref.load %g_all[%row, %key] : ", memref,
-      "\n%product = arith.mulf %p, %g : ", element, "\n%more = arith.addf %sofar, %product : ", element,
-      "\nscf.yield %more : ", element, "\n}\n", acrossLanes("dot", "arith.addf", element),
-      "scf.for %key = %lane to %keys step %lanes {\n", "%p = memref.load %p_all[%row, %key] : ", memref,
-      "\n%g = memref.load %g_all[%row, %key] : ", memref, "\n%centered = arith.subf %g, %dot : ", element,
-      "\n%product = arith.mulf %p, %centered : ", element, "\n%ds = arith.mulf %product, %scale : ", element,
-      "\nmemref.store %ds, %g_all[%row, %key] : ", memref, "\n}\n");
-  const std::string scores = absl::StrCat("%scores: ", memref, hasMask ? absl::StrCat(", %mask: ", mask) : "");
-  const std::string both = absl::StrCat("%p_all: ", memref, ", %g_all: ", memref);
-  return warpKernel("softmax", scores, rows, body) + warpKernel("softmax_gradient", both, rows, gradient);
+  return kernelText([&](MLIRContext &context, ModuleOp module) { Emitter(*this, context).emit(module); });
 }
 
 } // namespace splitcast::runtime

@@ -28,12 +28,12 @@ private:
 
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
                                                                       CallServices &services) {
-  const std::optional<int64_t> needed = exec::deviceEmbeddingGradWorkspace(call.getRows());
+  const std::optional<int64_t> needed = exec::deviceEmbeddingGradWorkspace(call.getRows(), call.getVocabulary());
   const int64_t workspace = call.getWorkspace().value_or(0);
   if (!needed || workspace != *needed)
-    return absl::InvalidArgumentError(absl::StrCat("library call '", kName, "' has a workspace of ", workspace,
-                                                   " bytes; give it ",
-                                                   needed ? absl::StrCat(*needed) : "fewer indices than 2^31"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("library call '", kName, "' has a workspace of ", workspace, " bytes; give it ",
+                     needed ? absl::StrCat(*needed) : "fewer indices and rows than 2^31 - 1"));
   absl::StatusOr<std::shared_ptr<KernelLibrary>> library = services.kernels(
       EmbeddingGradKernel{call.getRows(), call.getVocabulary(), call.getWidth(), call.getFirst().value_or(0),
                           *elementTypeOf(call.getType()), *elementTypeOf(call.getIndexType())}

@@ -1,15 +1,8 @@
 #include "runtime/gpu/EmbeddingGradKernel.h"
 
-#include "runtime/gpu/GpuProgram.h"
-#include "runtime/gpu/WarpKernel.h"
+#include "runtime/gpu/ThreadKernel.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 
@@ -18,167 +11,131 @@ using namespace mlir;
 namespace splitcast::runtime {
 namespace {
 
-/// Rows of the table that a block makes, its warps, and the parts of the indices, of each of which a thread lists a
-/// row.
-constexpr int64_t kBlockRows = 64, kWarps = 8, kParts = kWarps * kWarpLanes / kBlockRows;
-/// Sums that a lane keeps in registers, indices that a thread loads before it looks at one, and rows that a warp adds
-/// at once, as long as that are few addends.
-constexpr int64_t kMostSums = 32, kLooksAhead = 8, kMostRows = 4, kMostAddends = 64;
+/// Indices that a block sorts, a lane for each; its warps, each of which compares them with a part of all; and keys
+/// that a thread loads before it looks at one.
+constexpr int64_t kSorted = kWarpLanes, kSortWarps = 8, kLooksAhead = 8;
+/// Threads of a block of what is done for each element by itself.
+constexpr int64_t kThreadWarps = 8, kThreads = kThreadWarps * kWarpLanes;
+/// Columns that a lane adds up at once, and rows of the gradient that it loads before it adds one.
+constexpr int64_t kMostColumns = 8, kRowsAtOnce = 4;
 
-/// Emits into a module. Names are short: the text is a kernel's.
-class Emitter {
+class Emitter : ThreadKernel {
 public:
   Emitter(const EmbeddingGradKernel &kernel, MLIRContext &context)
-      : kernel(kernel), loc(UnknownLoc::get(&context)), b(&context), element(parseType(nameOf(kernel.type), &context)),
+      : ThreadKernel(context), kernel(kernel), element(parseType(nameOf(kernel.type), &context)),
         sumType(kernel.type == ElementType::F64 ? b.getF64Type() : b.getF32Type()) {}
 
-  OwningOpRef<ModuleOp> emit() {
-    OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-    b.setInsertionPointToEnd(module->getBody());
+  void emit(ModuleOp module) {
     auto rows = MemRefType::get({kernel.rows, kernel.width}, element),
          ids = MemRefType::get({kernel.rows}, parseType(nameOf(kernel.index), b.getContext())),
          made = MemRefType::get({kernel.vocabulary, kernel.width}, element),
-         listed = MemRefType::get({kernel.rows}, b.getI32Type());
-    auto function = b.create<func::FuncOp>(loc, "embedding_grad", b.getFunctionType({rows, ids, made, listed}, {}));
-    Block *block = function.addEntryBlock();
-    gradient = block->getArgument(0), indices = block->getArgument(1), table = block->getArgument(2);
-    positions = block->getArgument(3);
-    b.setInsertionPointToEnd(block);
-    emitLaunch();
-    b.create<func::ReturnOp>(loc);
-    return module;
+         words = MemRefType::get({kernel.workspaceWords()}, b.getI32Type());
+    function(module, "embedding_grad", {rows, ids, made, words}, [&](ValueRange arguments) {
+      gradient = arguments[0], indices = arguments[1], table = arguments[2], workspace = arguments[3];
+      emitKeys();
+      emitSort();
+      emitStarts();
+      emitSums();
+    });
   }
 
 private:
-  using Values = SmallVector<Value>;
-
-  Value number(int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
-  Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y); }
-  Value minus(Value x, Value y) { return b.create<arith::SubIOp>(loc, x, y); }
-  Value times(Value x, int64_t y) { return b.create<arith::MulIOp>(loc, x, number(y)); }
-  Value least(Value x, Value y) { return b.create<arith::MinUIOp>(loc, x, y); }
-  Value isBelow(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, x, y); }
-  Value isEqual(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y); }
-  Value choose(Value condition, Value x, Value y) { return b.create<arith::SelectOp>(loc, condition, x, y); }
-  Value toIndex(Value integer) { return b.create<arith::IndexCastOp>(loc, b.getIndexType(), integer); }
-  Value toCount(Value condition) { return choose(condition, number(1), number(0)); }
-  Value toWord(Value index) { return b.create<arith::IndexCastOp>(loc, b.getI32Type(), index); }
-  Value load(Value from, ValueRange at) { return b.create<memref::LoadOp>(loc, from, at); }
-  void store(Value value, Value to, ValueRange at) { b.create<memref::StoreOp>(loc, value, to, at); }
-
-  Values loop(Value from, Value to, Value step, const Values &start, function_ref<Values(Value, ValueRange)> body) {
-    auto op = b.create<scf::ForOp>(loc, from, to, step, start, [&](OpBuilder &, Location, Value i, ValueRange carried) {
-      b.create<scf::YieldOp>(loc, body(i, carried));
+  /// A thread for each of [0, count).
+  void launchThreads(int64_t count, function_ref<void(Value)> body) {
+    launch((count + kThreads - 1) / kThreads, kThreadWarps, {}, [&](ValueRange) {
+      Value i = add(times(block, kThreads), add(times(warp, kWarpLanes), lane));
+      emitIf(isBelow(i, number(count)), [&] { body(i); });
     });
-    return op.getResults();
-  }
-  void emitIf(Value condition, function_ref<void()> then) {
-    b.create<scf::IfOp>(loc, condition, [&](OpBuilder &, Location) {
-      then();
-      b.create<scf::YieldOp>(loc);
-    });
-  }
-  void emitLaunch() {
-    auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-    auto shared = [&](ArrayRef<int64_t> shape) {
-      return MemRefType::get(shape, b.getI32Type(), MemRefLayoutAttrInterface(), space);
-    };
-    Value one = number(1), blocks = number((kernel.vocabulary + kBlockRows - 1) / kBlockRows);
-    auto launch = b.create<gpu::LaunchOp>(
-        loc, blocks, one, one, number(kWarpLanes), number(kWarps), one, Value(), Type(), ValueRange(),
-        TypeRange{shared({kParts, kBlockRows}), shared({kParts}), shared({kBlockRows}), shared({kBlockRows})});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&launch.getBody().front());
-    lane = launch.getThreadIds().x, warp = launch.getThreadIds().y;
-    counts = launch.getWorkgroupAttributions()[0], before = launch.getWorkgroupAttributions()[1];
-    starts = launch.getWorkgroupAttributions()[2], totals = launch.getWorkgroupAttributions()[3];
-    first = times(launch.getBlockIds().x, kBlockRows);
-    Value thread = add(times(warp, kWarpLanes), lane);
-    row = b.create<arith::RemUIOp>(loc, thread, number(kBlockRows));
-    part = b.create<arith::DivUIOp>(loc, thread, number(kBlockRows));
-    count();
-    b.create<gpu::BarrierOp>(loc);
-    Value total = totalOf(row);
-    emitIf(isEqual(part, number(0)), [&] { store(toWord(total), totals, row); });
-    b.create<gpu::BarrierOp>(loc);
-    list(startOfRow());
-    b.create<gpu::BarrierOp>(loc);
-    emitRows();
-    b.create<gpu::TerminatorOp>(loc);
   }
 
   //===--------------------------------------------------------------------===//
-  // Where the rows of the block occur
+  // The workspace, one part behind the other
   //===--------------------------------------------------------------------===//
 
-  /// For each index of the thread's part, in order: its position, and the row of the table that it names. All threads
-  /// of a warp look at the same one.
-  Values scan(const Values &start, function_ref<Values(Value, Value, ValueRange)> body) {
-    const int64_t perPart = (kernel.rows + kParts - 1) / kParts;
-    Value begin = least(times(part, perPart), number(kernel.rows)),
-          end = least(add(times(part, perPart), number(perPart)), number(kernel.rows));
-    Value whole =
-        b.create<arith::SubIOp>(loc, end, b.create<arith::RemUIOp>(loc, minus(end, begin), number(kLooksAhead)));
-    Values carried = loop(begin, whole, number(kLooksAhead), start, [&](Value from, ValueRange values) {
-      Values at = {from}, ids;
-      while (at.size() < static_cast<size_t>(kLooksAhead))
-        at.push_back(add(at.back(), number(1)));
-      for (Value position : at)
-        ids.push_back(rowAt(position));
-      Values next = llvm::to_vector_of<Value>(values);
-      for (auto [position, id] : llvm::zip(at, ids))
-        next = body(position, id, next);
-      return next;
+  /// The row of the table that each index names, or the vocabulary, where it names none.
+  Value keyAt(Value position) { return load(workspace, position); }
+  /// The positions of the indices, sorted by their keys, then by themselves.
+  Value sortedPosition(Value i) { return toIndex(load(workspace, add(i, number(kernel.rows)))); }
+  /// Their keys.
+  Value sortedKey(Value i) { return load(workspace, add(i, number(2 * kernel.rows))); }
+  /// Where a row's begin among these; of the vocabulary, where the last row's end.
+  Value startOf(Value row) { return toIndex(load(workspace, add(row, number(3 * kernel.rows)))); }
+
+  void emitKeys() {
+    launchThreads(kernel.rows, [&](Value i) {
+      Value id = toIndex(load(indices, i));
+      Value row = kernel.first == 0 ? id : minus(id, number(kernel.first));
+      store(toWord(least(row, number(kernel.vocabulary))), workspace, i); // unsigned: below 0, too
     });
-    return loop(whole, end, number(1), carried,
-                [&](Value position, ValueRange values) { return body(position, rowAt(position), values); });
   }
 
-  /// The row of the table that the index at a position names; one beyond all, as an unsigned number, where it names
-  /// none.
-  Value rowAt(Value position) {
-    Value id = toIndex(load(indices, position));
-    return kernel.first == 0 ? id : minus(id, number(kernel.first));
-  }
+  //===--------------------------------------------------------------------===//
+  // Sorting: the place of an index is the number of those that come before it
+  //===--------------------------------------------------------------------===//
 
-  /// How often the row occurs in the part, and how many rows of earlier blocks do.
-  void count() {
-    Value wanted = add(first, row);
-    Values found = scan({number(0), number(0)}, [&](Value, Value id, ValueRange sums) -> Values {
-      return {add(sums[0], toCount(isEqual(id, wanted))), add(sums[1], toCount(isBelow(id, first)))};
+  void emitSort() {
+    const SharedArray perWarp = {{kSortWarps, kSorted}, b.getI32Type()};
+    launch((kernel.rows + kSorted - 1) / kSorted, kSortWarps, perWarp, [&](ValueRange shared) {
+      Value counts = shared.front(), begin = times(block, kSorted), own = add(begin, lane), rows = number(kernel.rows);
+      Value key = keyAt(least(own, number(kernel.rows - 1)));
+      const int64_t part = (kernel.rows + kSortWarps - 1) / kSortWarps;
+      Value from = least(times(warp, part), rows), to = least(add(from, number(part)), rows);
+      Value here = inside(begin, from, to), behind = inside(add(begin, number(kSorted)), from, to);
+      Value one = word(1), behindOwn = add(key, one);
+      // Of one key, what comes before this block's does come first.
+      Value count = countBelow(from, here, behindOwn, word(0));
+      count = loop(here, behind, number(1), {count}, [&](Value i, ValueRange sum) -> Values {
+                Value bound = choose(isBelow(i, own), behindOwn, key);
+                return {addIfBelow(keyAt(i), bound, sum.front())};
+              }).front();
+      store(countBelow(behind, to, key, count), counts, ValueRange{warp, lane});
+      barrier();
+      Value isFirst = make<arith::AndIOp>(isEqual(warp, number(0)), isBelow(own, rows));
+      emitIf(isFirst, [&] {
+        Value place = number(0);
+        for (int64_t other = 0; other < kSortWarps; ++other)
+          place = add(place, toIndex(load(counts, ValueRange{number(other), lane})));
+        store(toWord(own), workspace, add(place, rows));
+        store(key, workspace, add(place, number(2 * kernel.rows)));
+      });
     });
-    store(toWord(found[0]), counts, ValueRange{part, row});
-    emitIf(isEqual(row, number(0)), [&] { store(toWord(found[1]), before, part); });
   }
 
-  Value totalOf(Value ofRow) {
-    Value total = number(0);
-    for (int64_t other = 0; other < kParts; ++other)
-      total = add(total, toIndex(load(counts, ValueRange{number(other), ofRow})));
-    return total;
+  Value inside(Value x, Value from, Value to) { return make<arith::MaxUIOp>(from, least(x, to)); }
+  Value addIfBelow(Value key, Value bound, Value sum) {
+    return add(sum, choose(isBelow(key, bound), word(1), word(0)));
   }
 
-  /// Where in the list the row's positions begin: behind those of all rows before it.
-  Value startOfRow() {
-    Value start = number(0);
-    for (int64_t other = 0; other < kParts; ++other)
-      start = add(start, toIndex(load(before, number(other))));
-    return loop(number(0), row, number(1), {start},
-                [&](Value other, ValueRange sum) -> Values { return {add(sum.front(), toIndex(load(totals, other)))}; })
+  /// How many keys of [from, to) are below the bound, and `count`. All lanes of a warp look at the same one.
+  Value countBelow(Value from, Value to, Value bound, Value count) {
+    Value whole = minus(to, rest(minus(to, from), kLooksAhead));
+    count = loop(from, whole, number(kLooksAhead), {count}, [&](Value at, ValueRange sum) -> Values {
+              Values keys;
+              for (int64_t i = 0; i < kLooksAhead; ++i)
+                keys.push_back(keyAt(add(at, number(i))));
+              Value next = sum.front();
+              for (Value key : keys)
+                next = addIfBelow(key, bound, next);
+              return {next};
+            }).front();
+    return loop(whole, to, number(1), {count},
+                [&](Value at, ValueRange sum) -> Values { return {addIfBelow(keyAt(at), bound, sum.front())}; })
         .front();
   }
 
-  /// Positions of the row in the part, behind those of the parts before.
-  void list(Value start) {
-    emitIf(isEqual(part, number(0)), [&] { store(toWord(start), starts, row); });
-    for (int64_t other = 0; other + 1 < kParts; ++other)
-      start = add(start, choose(isBelow(number(other), part), toIndex(load(counts, ValueRange{number(other), row})),
-                                number(0)));
-    Value wanted = add(first, row);
-    scan({start}, [&](Value position, Value id, ValueRange at) -> Values {
-      Value isOne = isEqual(id, wanted);
-      emitIf(isOne, [&] { store(toWord(position), positions, at.front()); });
-      return {add(at.front(), toCount(isOne))};
+  /// By halves: how many sorted keys are below the row's.
+  void emitStarts() {
+    launchThreads(kernel.vocabulary + 1, [&](Value row) {
+      Value low = number(0), left = number(kernel.rows);
+      for (int64_t most = kernel.rows; most > 0; most /= 2) { // `left` is at most that
+        Value half = quotient(left, 2), middle = add(low, half);
+        Value isAny = isBelow(number(0), left);
+        Value key = sortedKey(least(middle, number(kernel.rows - 1)));
+        Value goesUp = make<arith::AndIOp>(isAny, isBelow(key, toWord(row)));
+        low = choose(goesUp, add(middle, number(1)), low);
+        left = choose(goesUp, minus(minus(left, half), number(1)), half);
+      }
+      store(toWord(low), workspace, add(row, number(3 * kernel.rows)));
     });
   }
 
@@ -186,42 +143,72 @@ private:
   // Rows of the table
   //===--------------------------------------------------------------------===//
 
-  void emitRows() {
-    const int64_t sums = std::min(kMostSums, (kernel.width + kWarpLanes - 1) / kWarpLanes);
-    loop(warp, number(kBlockRows), number(kWarps), {}, [&](Value ofBlock, ValueRange) -> Values {
-      Value inTable = add(first, ofBlock);
-      emitIf(isBelow(inTable, number(kernel.vocabulary)), [&] {
-        loop(number(0), number(kernel.width), number(sums * kWarpLanes), {}, [&](Value begin, ValueRange) -> Values {
-          Values columns = {add(begin, lane)};
-          while (static_cast<int64_t>(columns.size()) < sums)
-            columns.push_back(add(columns.back(), number(kWarpLanes)));
-          storeRow(inTable, columns, sumListed(ofBlock, columns));
-          return {};
-        });
+  /// A block makes a slice of the columns of kPieces rows, which lie apart, since those that occur often may be
+  /// neighbors.
+  void emitSums() {
+    const int64_t perLane = std::min(kMostColumns, (kernel.width + kWarpLanes - 1) / kWarpLanes);
+    const int64_t slice = perLane * kWarpLanes, slices = (kernel.width + slice - 1) / slice;
+    const int64_t blocks = (kernel.vocabulary + kPieces - 1) / kPieces;
+    const SharedArray perWarp = {{kPieces, slice}, sumType};
+    launch(blocks * slices, kPieces, perWarp, [&](ValueRange shared) {
+      Value begin = times(rest(block, slices), slice);
+      Value first = quotient(block, slices);
+      Values columns = {add(begin, lane)};
+      while (static_cast<int64_t>(columns.size()) < perLane)
+        columns.push_back(add(columns.back(), number(kWarpLanes)));
+      Value own = add(first, times(warp, blocks));
+      emitIf(isBelow(own, number(kernel.vocabulary)), [&] {
+        Value from = startOf(own), to = startOf(add(own, number(1)));
+        Value isFew = isBelow(minus(to, from), number(EmbeddingGradKernel::kMostAlone + 1));
+        emitIf(isFew, [&] { storeRow(own, columns, sumListed(from, to, columns)); });
       });
-      return {};
+      loop(first, number(kernel.vocabulary), number(blocks), {}, [&](Value row, ValueRange) -> Values {
+        Value from = startOf(row), occurs = minus(startOf(add(row, number(1))), from);
+        emitIf(isBelow(number(EmbeddingGradKernel::kMostAlone), occurs), // the same for all threads of the block
+               [&] { sumTogether(row, from, occurs, columns, shared.front()); });
+        return {};
+      });
     });
   }
 
-  Values sumListed(Value ofBlock, ArrayRef<Value> columns) {
-    const int64_t addendsPerRow = static_cast<int64_t>(columns.size()) * (sumType.isF64() ? 2 : 1);
-    const int64_t rowsAtOnce = std::clamp<int64_t>(kMostAddends / addendsPerRow, 1, kMostRows);
+  /// Each warp adds a piece of what is listed; then the first adds the pieces' sums, in order.
+  void sumTogether(Value row, Value from, Value occurs, ArrayRef<Value> columns, Value shared) {
+    auto startOfPiece = [&](Value piece) { return add(from, quotient(make<arith::MulIOp>(occurs, piece), kPieces)); };
+    Values sums = sumListed(startOfPiece(warp), startOfPiece(add(warp, number(1))), columns);
+    auto placeOf = [&](Value piece, size_t column) {
+      return Values{piece, add(lane, number(static_cast<int64_t>(column) * kWarpLanes))};
+    };
+    for (auto [column, sum] : llvm::enumerate(sums))
+      store(sum, shared, placeOf(warp, column));
+    barrier();
+    emitIf(isEqual(warp, number(0)), [&] {
+      Values totals;
+      for (size_t column = 0; column < columns.size(); ++column) {
+        Value total = load(shared, placeOf(number(0), column));
+        for (int64_t piece = 1; piece < kPieces; ++piece)
+          total = make<arith::AddFOp>(total, load(shared, placeOf(number(piece), column)));
+        totals.push_back(total);
+      }
+      storeRow(row, columns, totals);
+    });
+    barrier(); // the next row's sums go to the same place
+  }
+
+  /// Of the rows of the gradient at the sorted positions [begin, end), one after the other.
+  Values sumListed(Value begin, Value end, ArrayRef<Value> columns) {
     Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(sumType));
-    Value begin = toIndex(load(starts, ofBlock)), occurs = toIndex(load(totals, ofBlock));
-    Value end = add(begin, occurs);
-    Value whole = minus(end, b.create<arith::RemUIOp>(loc, occurs, number(rowsAtOnce)));
-    Values sums = loop(begin, whole, number(rowsAtOnce), Values(columns.size(), zero), [&](Value at, ValueRange from) {
+    Value whole = minus(end, rest(minus(end, begin), kRowsAtOnce));
+    Values sums = loop(begin, whole, number(kRowsAtOnce), Values(columns.size(), zero), [&](Value at, ValueRange from) {
       SmallVector<Values> addends;
-      for (int64_t i = 0; i < rowsAtOnce; ++i)
-        addends.push_back(addendsOf(toIndex(load(positions, add(at, number(i)))), columns));
+      for (int64_t i = 0; i < kRowsAtOnce; ++i)
+        addends.push_back(addendsOf(sortedPosition(add(at, number(i))), columns));
       Values next = llvm::to_vector_of<Value>(from);
       for (const Values &ofRow : addends)
         next = addRow(next, ofRow);
       return next;
     });
-    return loop(whole, end, number(1), sums, [&](Value at, ValueRange from) {
-      return addRow(from, addendsOf(toIndex(load(positions, at)), columns));
-    });
+    return loop(whole, end, number(1), sums,
+                [&](Value at, ValueRange from) { return addRow(from, addendsOf(sortedPosition(at), columns)); });
   }
 
   /// Columns beyond the width are the last, and not stored.
@@ -236,7 +223,7 @@ private:
     Values result;
     for (auto [sum, addend] : llvm::zip(sums, addends)) {
       Value wide = element == sumType ? addend : b.create<arith::ExtFOp>(loc, sumType, addend).getResult();
-      result.push_back(b.create<arith::AddFOp>(loc, sum, wide));
+      result.push_back(make<arith::AddFOp>(sum, wide));
     }
     return result;
   }
@@ -250,28 +237,15 @@ private:
   }
 
   const EmbeddingGradKernel &kernel;
-  const Location loc;
-  OpBuilder b;
   const Type element, sumType;
-  Value gradient, indices, table, positions; ///< arguments; the last is the workspace, the list
-  Value first;                               ///< row of the table that is the block's
-  Value lane, warp, row, part;               ///< of the thread; the row, of the block, that it lists
-  /// Shared by the block: of each part, how often each row occurs and how many rows of earlier blocks do; where each
-  /// row's positions begin, and how many they are.
-  Value counts, before, starts, totals;
+  static constexpr int64_t kPieces = EmbeddingGradKernel::kPieces;
+  Value gradient, indices, table, workspace; ///< arguments
 };
 
 } // namespace
 
 std::string EmbeddingGradKernel::module() const {
-  DialectRegistry registry;
-  registerGpuKernelDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  Emitter(*this, context).emit()->print(stream);
-  return text;
+  return kernelText([&](MLIRContext &context, ModuleOp module) { Emitter(*this, context).emit(module); });
 }
 
 } // namespace splitcast::runtime

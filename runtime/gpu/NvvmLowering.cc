@@ -1,5 +1,6 @@
 // The pass pipeline of PtxCompiler.h.
 #include "runtime/codegen/MathLowering.h"
+#include "runtime/gpu/MathUnits.h"
 #include "runtime/gpu/PtxCompiler.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -108,7 +109,7 @@ struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
 } // namespace
 
 void buildNvvmPipeline(OpPassManager &passes) {
-  buildMathPipeline(passes);
+  buildMathPipeline(passes, [](OpPassManager &ofChip) { ofChip.addPass(createUseMathUnitsPass()); });
   passes.addPass(std::make_unique<ScalarizeMathPass>());
   passes.addPass(std::make_unique<UseIntrinsicsPass>());
   passes.addPass(std::make_unique<LowerVectorPass>());

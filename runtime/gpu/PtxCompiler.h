@@ -32,7 +32,8 @@ void buildNvvmPipeline(mlir::OpPassManager &passes);
 
 /// PTX of all functions of a program, which is changed. Unless the program says otherwise, pointers are distinct; they
 /// are aligned as the functions' llvm.align says.
-///   Numerics  no fast math, no contraction, square roots and divisions rounded to nearest.
+///   Numerics  no fast math, no contraction, square roots and divisions rounded to nearest; exp and tanh of f32 by the
+///             chip's units (MathUnits.h).
 ///   Errors    InvalidArgument with the compiler's diagnostics; FailedPrecondition: a kernel needs libdevice, and there
 ///             is none.
 absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &target);

@@ -1,6 +1,8 @@
 // The embedding's gradient as a GPU's threads make it: tables that end within a block, rows wider than registers hold,
-// rows that occur often, few indices. Sums are rounded, and compared exactly: their order is that of the indices.
+// rows that occur often, few indices. Sums are rounded, and compared exactly: their order is that of the indices, or of
+// pieces of these.
 #include "dialects/exec/Exec.h"
+#include "runtime/gpu/EmbeddingGradKernel.h"
 #include "tests/gpu/EmulatedDevice.h"
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,7 @@ struct Shape {
   int64_t rows, vocabulary, width;
 };
 
+using runtime::EmbeddingGradKernel;
 using IdOf = std::function<int64_t(int64_t)>;
 
 class EmbeddingGradTest : public testing::Test {
@@ -32,26 +35,46 @@ protected:
   /// The table, which held other values, and what it should be.
   void compare(const Shape &shape, const IdOf &idOf) {
     const auto [rows, vocabulary, width] = shape;
-    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(mlir::parseAttribute(
-        absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary, ", width = ", width,
-                     ", type = f32, index_type = i64, workspace = ", 4 * rows, ">"),
-        &context));
+    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(
+        mlir::parseAttribute(absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary,
+                                          ", width = ", width, ", type = f32, index_type = i64, workspace = ",
+                                          *exec::deviceEmbeddingGradWorkspace(rows, vocabulary), ">"),
+                             &context));
     auto launchable = device->libraryCall(call);
     ASSERT_TRUE(launchable.ok()) << launchable.status();
     std::vector<int64_t> ids(rows);
-    std::vector<float> gradient(rows * width), table(vocabulary * width, 77), expected(vocabulary * width, 0);
+    std::vector<float> gradient(rows * width), table(vocabulary * width, 77);
     for (int64_t i = 0; i < rows; ++i) {
       ids[i] = idOf(i);
-      for (int64_t column = 0; column < width; ++column) {
+      for (int64_t column = 0; column < width; ++column)
         gradient[i * width + column] = static_cast<float>((i * 7 + column) % 101) / 7;
-        if (ids[i] >= 0 && ids[i] < vocabulary)
-          expected[ids[i] * width + column] += gradient[i * width + column];
-      }
     }
-    std::vector<int32_t> workspace(rows, -1);
+    std::vector<int32_t> workspace(3 * rows + vocabulary + 1, -1);
     ASSERT_EQ((*launchable)->launch({bufferOf(gradient), bufferOf(ids), bufferOf(table), bufferOf(workspace)}, *stream),
               absl::OkStatus());
-    EXPECT_EQ(table, expected);
+    EXPECT_EQ(table, expectedOf(shape, ids, gradient));
+  }
+
+  static std::vector<float> expectedOf(const Shape &shape, const std::vector<int64_t> &ids,
+                                       const std::vector<float> &gradient) {
+    const auto [rows, vocabulary, width] = shape;
+    std::vector<float> expected(vocabulary * width);
+    for (int64_t row = 0; row < vocabulary; ++row) {
+      std::vector<int64_t> listed;
+      for (int64_t i = 0; i < rows; ++i)
+        if (ids[i] == row)
+          listed.push_back(i);
+      const auto count = static_cast<int64_t>(listed.size());
+      const int64_t pieces = count > EmbeddingGradKernel::kMostAlone ? EmbeddingGradKernel::kPieces : 1;
+      for (int64_t column = 0; column < width; ++column)
+        for (int64_t piece = 0; piece < pieces; ++piece) {
+          float sum = 0;
+          for (int64_t i = count * piece / pieces; i < count * (piece + 1) / pieces; ++i)
+            sum += gradient[listed[i] * width + column];
+          expected[row * width + column] += sum;
+        }
+    }
+    return expected;
   }
 
   mlir::MLIRContext context;
@@ -84,6 +107,8 @@ TEST_F(EmbeddingGradTest, IndicesOutsideOfTheTableAreNobodys) {
 
 TEST_F(EmbeddingGradTest, RowsThatOccurOften) {
   compare({/*rows=*/2001, /*vocabulary=*/66, /*width=*/3}, [](int64_t) { return 1; });
+  // As many as one warp adds, and one more; columns of two slices; several such rows of one block.
+  compare({/*rows=*/580, /*vocabulary=*/9, /*width=*/259}, [](int64_t i) { return i < 64 ? 0 : i < 129 ? 2 : i % 7; });
   compare({/*rows=*/2050, /*vocabulary=*/200, /*width=*/3},
           [](int64_t i) { return i < 1900 ? i * 5 % 64 : 64 + i % 130; });
 }

@@ -171,6 +171,9 @@ TEST(PtxArithmetic, Floats) {
          {"sqrt.rn.f32 %f9, %f1;", "f", f(-2), 0, 0, kNan},
          {"sqrt.rn.f64 %fd9, %fd1;", "fd", d(2), 0, 0, 0x3FF6A09E667F3BCD},
          {"ex2.approx.ftz.f32 %f9, %f1;", "f", f(-3), 0, 0, f(0.125F)},
+         {"ex2.approx.ftz.f32 %f9, %f1;", "f", f(0.5F), 0, 0, 0x3FB504F2}, // sqrt(2) is 0x3FB504F3
+         {"rcp.approx.ftz.f32 %f9, %f1;", "f", f(3), 0, 0, 0x3EAAAAAA},
+         {"rcp.approx.ftz.f32 %f9, %f1;", "f", kInf, 0, 0, 0},
          {"rcp.approx.ftz.f64 %fd9, %fd1;", "fd", d(3), 0, 0, 0x3FD5555500000000},
          {"neg.f32 %f9, %f1;", "f", 0, 0, 0, kMinusZero},
          {"abs.f64 %fd9, %fd1;", "fd", d(-2), 0, 0, d(2)},

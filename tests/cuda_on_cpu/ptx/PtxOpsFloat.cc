@@ -1,6 +1,7 @@
 #include "tests/cuda_on_cpu/ptx/PtxFloat.h"
 #include "tests/cuda_on_cpu/ptx/PtxOps.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace splitcast::cuda_on_cpu {
@@ -74,8 +75,14 @@ template <class T> struct Reciprocal {
 template <class T> struct SquareRoot {
   static T of(T a) { return canonical(std::sqrt(a)); }
 };
+/// What an approximate instruction gives here: without its last bit, so that nothing can rely on a better one. Powers
+/// of two, of which scaling relies on it, stay what they are.
+inline float approximate(float a) { return std::isnan(a) ? a : bitsAs<float>(bitsAs<uint32_t>(a) & ~uint32_t{1}); }
 struct PowerOfTwo {
-  static float of(float a) { return canonical(std::exp2(a)); }
+  static float of(float a) { return canonical(approximate(std::exp2(a))); }
+};
+struct ApproximateReciprocal {
+  static float of(float a) { return canonical(approximate(1 / a)); }
 };
 struct Flush {
   static float of(float a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0F, a) : a; }
@@ -259,7 +266,7 @@ void lowerCopySign(Builder &builder, Statement &statement) {
   lowerAlike(builder, statement, type, wideHandlerOf<CopySign, 2>(type), 2);
 }
 
-/// The one approximate instruction that libdevice's exact functions need (to scale by powers of two).
+/// Of kernels' exponentials; and libdevice's exact functions scale by it.
 void lowerPowerOfTwo(Builder &builder, Statement &statement) {
   if (!statement.take("approx"))
     return builder.fail("ex2 is approximate, and must say so");
@@ -284,6 +291,13 @@ struct CoarseReciprocal {
 };
 
 void lowerReciprocal(Builder &builder, Statement &statement) {
+  if (statement.rest() == "approx" && absl::c_linear_search(statement.parts, "ftz") &&
+      statement.parts.back() == "f32") {
+    statement.take("approx");
+    const bool flushes = statement.take("ftz");
+    const Type type = statement.takeType();
+    return lowerArithmetic(builder, statement, unary<ApproximateReciprocal, float, float>, 1, flushes, false, type);
+  }
   if (statement.rest() != "approx" || statement.parts.back() != "f64")
     return lowerRounded(builder, statement);
   const bool isCoarse = statement.take("approx") && statement.take("ftz");

@@ -14,6 +14,32 @@ module attributes {ccl.device = "cuda"} {
     return %dx, %db : tensor<6x8xf32>, tensor<8xf32>
   }
 
+  // What only the sums use is part of their kernel, and does not keep the sum with the residual's gradient from being
+  // made with the rows.
+  // CHECK-LABEL: func.func @addends_of_sums
+  // CHECK-NEXT: %[[A:.*]]:3 = nn.fusion({{.*}} -> (tensor<6xf32>, tensor<6xf32>, tensor<6x8xf32>)
+  // CHECK: nn.layer_norm_grad
+  // CHECK: nn.row_moments
+  // CHECK: nn.add
+  // CHECK: %[[B:.*]]:2 = nn.fusion(%[[A]]#0, {{.*}} -> (tensor<8xf32>, tensor<8xf32>)
+  // CHECK-NOT: nn.fusion
+  // CHECK: nn.matmul
+  // CHECK: return %[[A]]#2, %[[B]]#0, %[[B]]#1
+  func.func @addends_of_sums(%g: tensor<6x8xf32>, %x: tensor<6x8xf32>, %w: tensor<8xf32>, %r: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<6x6xf32>) {
+    %dx = nn.layer_norm_grad %g, %x, %w {epsilon = 1.0e-05 : f64} : (tensor<6x8xf32>, tensor<6x8xf32>, tensor<8xf32>) -> tensor<6x8xf32>
+    %mean, %scale = nn.row_moments %x {epsilon = 1.0e-05 : f64} : (tensor<6x8xf32>) -> (tensor<6xf32>, tensor<6xf32>)
+    %m = nn.broadcast %mean {dims = array<i64: 1>} : (tensor<6xf32>) -> tensor<6x8xf32>
+    %s = nn.broadcast %scale {dims = array<i64: 1>} : (tensor<6xf32>) -> tensor<6x8xf32>
+    %c = nn.sub %x, %m : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    %z = nn.mul %c, %s : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    %gz = nn.mul %g, %z : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    %dw = nn.reduce_sum %gz {dims = array<i64: 0>} : (tensor<6x8xf32>) -> tensor<8xf32>
+    %db = nn.reduce_sum %g {dims = array<i64: 0>} : (tensor<6x8xf32>) -> tensor<8xf32>
+    %sum = nn.add %r, %dx : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    %p = nn.matmul %sum, %sum {transpose_b} : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x6xf32>
+    return %sum, %dw, %db, %p : tensor<6x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<6x6xf32>
+  }
+
   // CHECK-LABEL: func.func @library
   // CHECK-NEXT: nn.matmul
   // CHECK-NEXT: nn.embedding_grad

@@ -71,13 +71,14 @@ func.func @rows(%t: tensor<5x8xf32> {ccl.global = tensor<5x8xf32>}, %i: tensor<7
   return %0 : tensor<7x8xf32>
 }
 
-// A sum that is rounded is shared like any sum: a block's warps add columns, in f32, and a warp adds a scalar.
-// CHECK: gpu.launch {{.*}}workgroup({{.*}} : memref<32x8xf32, #gpu.address_space<workgroup>>)
-// CHECK: gpu.barrier
-// CHECK: arith.truncf {{.*}} : f32 to bf16
+// A sum that is rounded is shared like any sum: a warp adds a scalar, and a block's warps add columns, which come behind
+// what a walk over rows might have made; both in f32.
 // CHECK: gpu.launch
 // CHECK: gpu.shuffle {{.*}} : f32
 // CHECK: arith.truncf {{.*}} : f32 to f16
+// CHECK: gpu.launch {{.*}}workgroup({{.*}} : memref<32x8xf32, #gpu.address_space<workgroup>>)
+// CHECK: gpu.barrier
+// CHECK: arith.truncf {{.*}} : f32 to bf16
 func.func @rounded(%x: tensor<64x32xbf16> {ccl.global = tensor<64x32xbf16>}, %y: tensor<640xf16> {ccl.global = tensor<640xf16>}) -> (tensor<32xbf16> {ccl.global = tensor<32xbf16>}, tensor<f16> {ccl.global = tensor<f16>}) {
   %0 = nn.reduce_sum %x {dims = array<i64: 0>} : (tensor<64x32xbf16>) -> tensor<32xbf16>
   %1 = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<640xf16>) -> tensor<f16>

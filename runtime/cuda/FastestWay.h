@@ -1,0 +1,44 @@
+//===- FastestWay.h - Choosing among ways to compute the same bits -----------------------------------===//
+#ifndef SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H
+#define SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "cuda_runtime_api.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace splitcast::runtime {
+
+/// Enqueues what writes `result`, in memory of the device.
+using Way = std::function<absl::Status(void *result, cudaStream_t stream)>;
+
+/// The number of the fastest way among those whose result has the bits of the first one's, which is timed on this
+/// device and compared there, for the host. So a choice changes nothing but time, and need not be the same on all
+/// ranks. Takes twice `bytes`, a result's, of the device's memory, for as long as it runs; 0, the first, when there is
+/// not as much.
+///   Errors  of the first way, and of copies. A way that fails otherwise is not chosen.
+absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t bytes);
+
+/// Memory of the device, for a while. Null when there is not as much.
+class CudaScratch {
+public:
+  explicit CudaScratch(int64_t bytes) : bytes(bytes) {
+    if (cudaMalloc(&memory, bytes) != cudaSuccess)
+      memory = nullptr;
+  }
+  CudaScratch(const CudaScratch &) = delete;
+  CudaScratch &operator=(const CudaScratch &) = delete;
+  ~CudaScratch() { cudaFree(memory); }
+
+  std::byte *data() const { return static_cast<std::byte *>(memory); }
+  const int64_t bytes;
+
+private:
+  void *memory = nullptr;
+};
+
+} // namespace splitcast::runtime
+
+#endif // SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H

@@ -1,0 +1,155 @@
+#include "runtime/gpu/MathUnits.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace splitcast::runtime {
+namespace {
+
+using namespace mlir;
+
+/// Ops on numbers, or vectors of them, of one shape.
+class Numbers {
+public:
+  Numbers(OpBuilder &builder, Location loc, Type type)
+      : b(builder), loc(loc), floats(type), ints(like(b.getI32Type())) {}
+
+  Value number(double value) { return constant(floats, b.getF32FloatAttr(static_cast<float>(value))); }
+  Value integer(int32_t value) { return constant(ints, b.getI32IntegerAttr(value)); }
+  template <typename OpT, typename... Args> Value make(Args... args) { return b.create<OpT>(loc, args...).getResult(); }
+  Value bitsOf(Value x) { return make<arith::BitcastOp>(ints, x); }
+  Value floatOf(Value bits) { return make<arith::BitcastOp>(floats, bits); }
+  Value isBelow(Value x, double bound) { return make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, number(bound)); }
+
+  /// An instruction of f32, for each number of x.
+  Value instruction(StringRef name, Value x) {
+    auto one = [&](Value operand) -> Value {
+      return b.create<LLVM::CallIntrinsicOp>(loc, operand.getType(), b.getStringAttr(name), ValueRange{operand})
+          ->getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(x.getType());
+    if (!vector)
+      return one(x);
+    Value result = number(0.0);
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+      result = make<vector::InsertOp>(one(make<vector::ExtractOp>(x, lane)), result, lane);
+    return result;
+  }
+
+private:
+  Type like(Type element) const {
+    auto vector = dyn_cast<VectorType>(floats);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value constant(Type type, TypedAttr value) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = SplatElementsAttr::get(vector, value);
+    return make<arith::ConstantOp>(value);
+  }
+
+  OpBuilder &b;
+  const Location loc;
+  const Type floats, ints;
+};
+
+constexpr double kLog2E = 1.44269502162933349609375; // log2(e) in f32, and what that lacks
+constexpr double kLog2ERest = 1.925963033500011079e-8;
+constexpr char kPowerOfTwo[] = "llvm.nvvm.ex2.approx.ftz.f", kReciprocal[] = "llvm.nvvm.rcp.approx.ftz.f";
+
+/// 2^n 2^f, n the integer next to x log2(e): as the last bits of n + 1.5 * 2^23. 2^n is made as twice 2^(n-1), which
+/// is finite for every x whose exponential is.
+Value exponential(Numbers &m, Value x) {
+  const double lastBits = 12582912;
+  const Value bounded = m.make<arith::MinimumFOp>(x, m.number(89));
+  const Value log2E = m.number(kLog2E);
+  const Value shifted = m.make<math::FmaOp>(bounded, log2E, m.number(lastBits));
+  const Value n = m.make<arith::SubFOp>(shifted, m.number(lastBits));
+  Value f = m.make<math::FmaOp>(bounded, log2E, m.make<arith::NegFOp>(n));
+  f = m.make<math::FmaOp>(bounded, m.number(kLog2ERest), f);
+  const Value exponent = m.make<arith::ShLIOp>(m.bitsOf(shifted), m.integer(23));
+  const Value half = m.floatOf(m.make<arith::AddIOp>(exponent, m.integer(126 << 23)));
+  const Value power = m.make<arith::MulFOp>(m.make<arith::MulFOp>(m.instruction(kPowerOfTwo, f), half), m.number(2));
+  return m.make<arith::SelectOp>(m.isBelow(x, -86.6), m.number(0), power);
+}
+
+/// 1 - 2 / (e^2|x| + 1), with the sign of x; next to 0, where little is left of that, x + x^3 p(x^2), p by
+/// interpolation of (tanh(x)/x - 1)/x^2 at five of Chebyshev's nodes in [0, 0.36] of x^2 (relatively 1.1e-8).
+Value hyperbolicTangent(Numbers &m, Value x) {
+  const double nearZero = 0.6;
+  const Value magnitude = m.make<math::AbsFOp>(x), one = m.number(1);
+  const Value power = m.instruction(kPowerOfTwo, m.make<arith::MulFOp>(magnitude, m.number(2 * kLog2E)));
+  const Value quotient = m.instruction(kReciprocal, m.make<arith::AddFOp>(power, one));
+  const Value far = m.make<math::CopySignOp>(m.make<math::FmaOp>(quotient, m.number(-2), one), x);
+  const Value square = m.make<arith::MulFOp>(x, x);
+  Value p = m.number(-0.006269119728489186);
+  for (double next : {0.02111095905764215, -0.053873948851243345, 0.13332915367021367, -0.3333333033273309})
+    p = m.make<math::FmaOp>(p, square, m.number(next));
+  const Value near = m.make<math::FmaOp>(m.make<arith::MulFOp>(p, square), x, x);
+  return m.make<arith::SelectOp>(m.isBelow(magnitude, nearZero), near, far);
+}
+
+/// f32 to bf16, two at once. A single one is half of that.
+Value rounded(OpBuilder &b, arith::TruncFOp op) {
+  const Location loc = op.getLoc();
+  const Type pair = VectorType::get({2}, b.getBF16Type());
+  auto two = [&](Value low, Value high) -> Value {
+    return b.create<LLVM::CallIntrinsicOp>(loc, pair, b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"), ValueRange{high, low})
+        ->getResult(0);
+  };
+  const auto vector = dyn_cast<VectorType>(op.getType());
+  if (!vector)
+    return b.create<vector::ExtractOp>(loc, two(op.getIn(), op.getIn()), 0);
+  Value result = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vector));
+  const int64_t count = vector.getNumElements();
+  for (int64_t lane = 0; lane < count; lane += 2) {
+    const Value low = b.create<vector::ExtractOp>(loc, op.getIn(), lane);
+    const Value both = two(low, lane + 1 < count ? b.create<vector::ExtractOp>(loc, op.getIn(), lane + 1) : low);
+    for (int64_t i = 0; i < 2 && lane + i < count; ++i)
+      result = b.create<vector::InsertOp>(loc, b.create<vector::ExtractOp>(loc, both, i), result, lane + i);
+  }
+  return result;
+}
+
+bool isF32(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return getElementTypeOrSelf(type).isF32() && (!vector || vector.getRank() == 1);
+}
+
+struct UseMathUnitsPass : PassWrapper<UseMathUnitsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UseMathUnitsPass)
+  StringRef getArgument() const override { return "splitcast-use-math-units"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      const Value by = byUnits(op);
+      if (!by)
+        return;
+      op->getResult(0).replaceAllUsesWith(by);
+      op->erase();
+    });
+  }
+
+private:
+  static Value byUnits(Operation *op) {
+    OpBuilder b(op);
+    if (auto round = dyn_cast<arith::TruncFOp>(op))
+      return isF32(round.getIn().getType()) && getElementTypeOrSelf(round.getType()).isBF16() ? rounded(b, round)
+                                                                                              : Value();
+    if (!isa<math::ExpOp, math::TanhOp>(op) || !isF32(op->getResult(0).getType()))
+      return {};
+    Numbers numbers(b, op->getLoc(), op->getResult(0).getType());
+    return isa<math::ExpOp>(op) ? exponential(numbers, op->getOperand(0))
+                                : hyperbolicTangent(numbers, op->getOperand(0));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createUseMathUnitsPass() { return std::make_unique<UseMathUnitsPass>(); }
+
+} // namespace splitcast::runtime

@@ -1,0 +1,150 @@
+// Attention of f32 as a GPU's threads make its rows: of one warp, and of several; hidden by causality, a mask, or both.
+#include "dialects/exec/Exec.h"
+#include "tests/gpu/EmulatedDevice.h"
+
+#include "absl/strings/str_cat.h"
+#include "mlir/AsmParser/AsmParser.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace splitcast::gpu_tests {
+namespace {
+
+/// One sample. Tensors are [positions or keys, heads, width].
+struct Case {
+  int64_t positions, keys, heads, width;
+  bool isCausal, hasMask;
+  double scale = 0.5;
+
+  bool isSeen(int64_t position, int64_t key) const {
+    return (!isCausal || key <= position) && (!hasMask || key % 3 != 1);
+  }
+};
+
+using Floats = std::vector<float>;
+
+Floats drawn(int64_t count, int64_t seed) {
+  Floats values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>((i * 37 + seed * 11) % 101 - 50) / 50;
+  return values;
+}
+
+/// In double precision, as the op's definition says; `gradient` is that of the output.
+struct Reference {
+  Floats output, queryGrad, keyGrad, valueGrad;
+
+  Reference(const Case &c, const Floats &gradient, const Floats &query, const Floats &key, const Floats &value)
+      : output(query.size()), queryGrad(query.size()), keyGrad(key.size()), valueGrad(key.size()) {
+    const int64_t row = c.heads * c.width;
+    for (int64_t head = 0; head < c.heads; ++head)
+      for (int64_t position = 0; position < c.positions; ++position) {
+        const int64_t q = position * row + head * c.width;
+        std::vector<double> p(c.keys), dp(c.keys);
+        double sum = 0, centered = 0;
+        for (int64_t j = 0; j < c.keys; ++j) {
+          double score = 0;
+          for (int64_t i = 0; i < c.width; ++i) {
+            score += double{query[q + i]} * key[j * row + head * c.width + i];
+            dp[j] += double{gradient[q + i]} * value[j * row + head * c.width + i];
+          }
+          p[j] = c.isSeen(position, j) ? std::exp(c.scale * score) : 0;
+          sum += p[j];
+        }
+        for (int64_t j = 0; j < c.keys; ++j)
+          centered += (p[j] /= sum > 0 ? sum : 1) * dp[j];
+        for (int64_t j = 0; j < c.keys; ++j)
+          for (int64_t i = 0; i < c.width; ++i) {
+            const int64_t k = j * row + head * c.width + i;
+            const double slope = c.scale * p[j] * (dp[j] - centered);
+            output[q + i] += static_cast<float>(p[j] * value[k]);
+            valueGrad[k] += static_cast<float>(p[j] * gradient[q + i]);
+            queryGrad[q + i] += static_cast<float>(slope * key[k]);
+            keyGrad[k] += static_cast<float>(slope * query[q + i]);
+          }
+      }
+  }
+};
+
+class AttentionRowsTest : public testing::Test {
+protected:
+  AttentionRowsTest() : device(createEmulatedDevice({})), stream(*device->createStream("compute")) {
+    context.loadDialect<exec::ExecDialect>();
+  }
+
+  template <typename T> static runtime::Buffer bufferOf(std::vector<T> &values) {
+    return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T))};
+  }
+
+  void launch(const Case &c, bool isGradient, std::vector<runtime::Buffer> buffers) {
+    const exec::AttentionExtents extents{isGradient, c.hasMask, 1, c.positions, c.keys, c.heads, c.width, 4};
+    const int64_t bytes = *exec::deviceAttentionWorkspace(extents);
+    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(mlir::parseAttribute(
+        absl::StrCat("#exec.attention<", isGradient ? "gradient = true, " : "",
+                     "samples = 1, positions = ", c.positions, ", keys = ", c.keys, ", heads = ", c.heads,
+                     ", width = ", c.width, ", scale = ", c.scale, ", causal = ", c.isCausal ? "true" : "false",
+                     ", type = f32", c.hasMask ? ", mask_type = i64" : "", ", workspace = ", bytes, ">"),
+        &context));
+    auto launchable = device->libraryCall(call);
+    ASSERT_TRUE(launchable.ok()) << launchable.status();
+    std::vector<std::byte> workspace(bytes, std::byte{0x7f});
+    buffers.push_back(bufferOf(workspace));
+    ASSERT_EQ((*launchable)->launch(buffers, *stream), absl::OkStatus());
+  }
+
+  static void expectNear(const Floats &found, const Floats &expected) {
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], 1e-5 * (1 + std::abs(expected[i]))) << "at " << i;
+  }
+
+  void compare(const Case &c) {
+    SCOPED_TRACE(
+        absl::StrCat(c.positions, " positions, ", c.keys, " keys, causal: ", c.isCausal, ", mask: ", c.hasMask));
+    const int64_t ofQueries = c.positions * c.heads * c.width, ofKeys = c.keys * c.heads * c.width;
+    Floats gradient = drawn(ofQueries, 1), query = drawn(ofQueries, 2), key = drawn(ofKeys, 3),
+           value = drawn(ofKeys, 4);
+    Floats output(ofQueries, 77), queryGrad(ofQueries, 77), keyGrad(ofKeys, 77), valueGrad(ofKeys, 77);
+    std::vector<int64_t> mask(c.keys);
+    for (int64_t j = 0; j < c.keys; ++j)
+      mask[j] = j % 3 != 1;
+    std::vector<runtime::Buffer> operands = {bufferOf(query), bufferOf(key), bufferOf(value)};
+    if (c.hasMask)
+      operands.push_back(bufferOf(mask));
+    std::vector<runtime::Buffer> forward = operands, backward = {bufferOf(gradient)};
+    forward.push_back(bufferOf(output));
+    backward.insert(backward.end(), operands.begin(), operands.end());
+    for (Floats *result : {&queryGrad, &keyGrad, &valueGrad})
+      backward.push_back(bufferOf(*result));
+    launch(c, false, forward);
+    launch(c, true, backward);
+    const Reference expected(c, gradient, query, key, value);
+    expectNear(output, expected.output);
+    expectNear(queryGrad, expected.queryGrad);
+    expectNear(keyGrad, expected.keyGrad);
+    expectNear(valueGrad, expected.valueGrad);
+  }
+
+  mlir::MLIRContext context;
+  const std::unique_ptr<runtime::Device> device;
+  const std::unique_ptr<runtime::Stream> stream;
+};
+
+TEST_F(AttentionRowsTest, OfOneWarp) {
+  for (const bool isCausal : {false, true})
+    for (const bool hasMask : {false, true}) {
+      compare({/*positions=*/5, /*keys=*/70, /*heads=*/3, /*width=*/4, isCausal, hasMask});
+      compare({/*positions=*/64, /*keys=*/64, /*heads=*/2, /*width=*/2, isCausal, hasMask});
+    }
+}
+
+TEST_F(AttentionRowsTest, OfSeveralWarps) {
+  for (const bool isCausal : {false, true})
+    for (const bool hasMask : {false, true})
+      compare({/*positions=*/3, /*keys=*/2500, /*heads=*/1, /*width=*/4, isCausal, hasMask});
+  compare({/*positions=*/1100, /*keys=*/1030, /*heads=*/1, /*width=*/1, /*isCausal=*/true, /*hasMask=*/false});
+}
+
+} // namespace
+} // namespace splitcast::gpu_tests
