@@ -77,7 +77,8 @@ absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
   device.number = number;
   device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
   device.products.allowsTf32 = isSet("SPLITCAST_TF32");
-  device.products.timesAlgorithms = isSet("SPLITCAST_TIME_PRODUCTS");
+  if (const char *least = std::getenv("SPLITCAST_TIME_PRODUCTS"); least && *least)
+    device.products.leastTimedFlops = 1e9 * std::atof(least);
   return runtime::createCudaDevice(device);
 }
 

@@ -1,10 +1,9 @@
 // What one kernel computes: ops are put into groups, and each group becomes an nn.fusion.
 //
 //   0. Reshapes move out from between ops of a kernel (MoveReshapes.h). What is the last to read a tensor along its
-//   rows
-//      stands behind what read it so before (ReadRowsOnce.h): one kernel reads it for both. Where sums over rows are
-//      kernels of their own, what only they use is part of them (SumsApart.h). What only extends elements (a cast from
-//      bf16 to f32) is made again for each op that uses it in a kernel: so the smaller tensor is what lies in memory.
+//      rows stands behind what read it so before (ReadRowsOnce.h): one kernel reads it for both. Where sums over rows
+//      are kernels of their own, what only they use is part of them (SumsApart.h). What only extends elements (a cast
+//      from bf16 to f32) is made again for each op that uses it in a kernel: so the smaller tensor lies in memory.
 //   1. The loop factors of an op say its pattern: elementwise, along rows, sums over the rows, another reduction.
 //      What a library computes is in no group.
 //   2. The block is walked once. An op starts a group, and joins to it, one after the other, the groups that made its

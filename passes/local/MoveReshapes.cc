@@ -10,21 +10,15 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// The tensor `shape` of the value's elements.
-RankedTensorType inShape(Value value, ArrayRef<int64_t> shape) { return typeOf(value).clone(shape); }
-
-Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
-  return builder.create<nn::ReshapeOp>(loc, inShape(value, shape), value);
-}
-
 bool isMadeByKernel(Value value, const DeviceTraits &traits) {
   Operation *made = behindFences(value).getDefiningOp();
   return made && isFusible(made, traits);
 }
 
-bool isUsedByKernel(Value value, const DeviceTraits &traits) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isa<sbp::FenceOp>(user) ? isUsedByKernel(user->getResult(0), traits) : isFusible(user, traits);
+/// Whether kernels use the value, and nothing else does.
+bool isUsedByKernelsAlone(Value value, const DeviceTraits &traits) {
+  return !value.use_empty() && llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return isa<sbp::FenceOp>(user) ? isUsedByKernelsAlone(user->getResult(0), traits) : isFusible(user, traits);
   });
 }
 
@@ -36,20 +30,20 @@ nn::CastOp narrowingCast(Operation *op) {
   return isNarrowing ? cast : nn::CastOp();
 }
 
-/// Casts to smaller floats, up to the kernels that make what they read.
+/// Casts to smaller floats, up to the kernels that make what they read, if nobody else reads it in that shape: else
+/// both would lie in memory until the cast was needed.
 void raiseNarrowingCasts(Block &block, const DeviceTraits &traits) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     nn::CastOp cast = narrowingCast(&op);
     auto reshape = cast ? cast.getInput().getDefiningOp<nn::ReshapeOp>() : nn::ReshapeOp();
-    if (!reshape || !isMadeByKernel(reshape.getInput(), traits))
+    if (!reshape || !reshape->hasOneUse() || !isMadeByKernel(reshape.getInput(), traits))
       continue;
     OpBuilder builder(reshape);
     auto type = typeOf(reshape.getInput()).clone(typeOf(cast).getElementType());
     Value small = builder.create<nn::CastOp>(cast.getLoc(), type, reshape.getInput());
-    cast.replaceAllUsesWith(reshaped(builder, reshape.getLoc(), small, typeOf(cast).getShape()));
+    cast.replaceAllUsesWith(builder.create<nn::ReshapeOp>(reshape.getLoc(), typeOf(cast), small).getResult());
     cast.erase();
-    if (reshape.use_empty())
-      reshape.erase();
+    reshape.erase();
   }
 }
 
@@ -74,7 +68,7 @@ private:
     if (maker->getNumResults() != 1 || maker->getNumRegions() != 0 || !isFusible(maker, traits) ||
         isa<nn::PlacedOpInterface>(maker) || narrowingCast(maker) || maker->getNumOperands() == 0)
       return false;
-    if (!(maker->hasOneUse() || onlyExtends(maker)) || !isUsedByKernel(reshape, traits))
+    if (!(maker->hasOneUse() || onlyExtends(maker)) || !isUsedByKernelsAlone(reshape, traits))
       return false;
     return !namesDimensions(maker) && isElementwise(maker) && llvm::all_of(maker->getOperands(), [&](Value operand) {
       return isWhole(operand, maker) || isOfBoth(typeOf(operand).getShape(), reshape);
@@ -111,26 +105,47 @@ private:
     return isLastOf(typeOf(reshape.getInput()).getShape()) && isLastOf(typeOf(reshape).getShape());
   }
 
+  /// The op is made again where it stands, so that it reads no storage behind an assignment.
   void lower(Operation *maker, nn::ReshapeOp reshape) {
     OpBuilder builder(maker);
-    const ArrayRef<int64_t> shape = typeOf(reshape).getShape();
     SmallVector<Value> operands;
-    for (Value operand : maker->getOperands()) {
-      if (isWhole(operand, maker)) {
-        operand = reshaped(builder, reshape.getLoc(), operand, shape);
-        open.push_back(operand.getDefiningOp<nn::ReshapeOp>());
-      }
-      operands.push_back(operand);
-    }
+    for (Value operand : maker->getOperands())
+      operands.push_back(isWhole(operand, maker) ? inShape(operand, typeOf(reshape).getShape(), maker) : operand);
     OperationState state(maker->getLoc(), maker->getName(), operands, typeOf(reshape), maker->getAttrs());
     reshape.replaceAllUsesWith(builder.create(state)->getResult(0));
-    reshape.erase();
+    erase(reshape);
     if (maker->use_empty())
       maker->erase();
   }
 
+  /// One reshape for each value and shape, before the first op that needs it: so that a value that is used twice is one
+  /// operand of a kernel.
+  Value inShape(Value value, ArrayRef<int64_t> shape, Operation *user) {
+    while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+      value = reshape.getInput();
+    RankedTensorType type = typeOf(value).clone(shape);
+    if (type == typeOf(value))
+      return value;
+    nn::ReshapeOp &reshape = made[{value, type}];
+    if (!reshape) {
+      reshape = OpBuilder(user).create<nn::ReshapeOp>(user->getLoc(), type, value);
+      open.push_back(reshape);
+    } else if (user->isBeforeInBlock(reshape)) {
+      reshape->moveBefore(user);
+    }
+    return reshape;
+  }
+
+  void erase(nn::ReshapeOp reshape) {
+    auto known = made.find({reshape.getInput(), typeOf(reshape)});
+    if (known != made.end() && known->second == reshape)
+      made.erase(known);
+    reshape.erase();
+  }
+
   const DeviceTraits &traits;
   SmallVector<nn::ReshapeOp> open;
+  DenseMap<std::pair<Value, Type>, nn::ReshapeOp> made;
 };
 
 } // namespace

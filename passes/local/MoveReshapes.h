@@ -11,8 +11,8 @@ namespace splitcast {
 /// Reshapes, which cost nothing, move out from between ops that one kernel can compute:
 ///
 ///   a cast to a smaller float      up before the reshape of its operand, to what made that
-///   another elementwise op         down behind the reshape of its result, when an op of a kernel uses that and nobody
-///                                  else uses the result
+///   another elementwise op         behind the reshape of its result, when ops of kernels alone use that, and nobody
+///                                  else the result; one that only extends its operand, whoever does
 ///
 ///   before   %1 = nn.matmul ...  : 8x4, bf16             after   %1 = nn.matmul ...  : 8x4, bf16
 ///            %2 = nn.cast %1     : 8x4, f32                      %2 = nn.reshape %1  : 2x4x4, bf16

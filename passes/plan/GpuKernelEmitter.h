@@ -12,7 +12,8 @@
 //   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result; what is
 //   made of a sum element by
 //                   element (it is rounded, say) is made where the sum is
-// Nothing depends on the device: a kernel gives the same bits on every GPU, but not those of the CPU's.
+// Nothing here depends on the device. Exponentials and hyperbolic tangents do (runtime/gpu/MathUnits.h): GPUs of one
+// kind give the same bits, but not those of the CPU's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_GPUKERNELEMITTER_H

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -26,10 +27,8 @@ namespace {
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 /// The widest load that an algorithm uses.
 constexpr uint32_t kAlignment = 16;
-/// Algorithms of which the fastest is chosen, and the operations of a product, about 2 us, from which on they are
-/// timed.
+/// Algorithms of which the fastest is chosen.
 constexpr size_t kMostAlgorithms = 8;
-constexpr double kLeastFlops = 1e9;
 
 absl::Status blasStatus(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -105,13 +104,15 @@ absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
     status = cudaStatus(cudaMemcpy(memory.data() + done, memory.data(), more, cudaMemcpyDeviceToDevice), "a matrix");
     done += more;
   }
-  return status;
+  // Copies within the device are not waited for, one to the host behind them is; other streams wait for neither.
+  return status.ok() ? cudaStatus(cudaMemcpy(bytes.data(), memory.data(), 1, cudaMemcpyDeviceToHost), "a matrix")
+                     : status;
 }
 
 class CudaProduct final : public ProductCall {
 public:
   CudaProduct(const StridedProduct &product, const CudaProductOptions &options, Library library)
-      : product(product), types(typesOf(product.type, options.allowsTf32)), timesAlgorithms(options.timesAlgorithms),
+      : product(product), types(typesOf(product.type, options.allowsTf32)), leastTimedFlops(options.leastTimedFlops),
         library(library) {}
   CudaProduct(const CudaProduct &) = delete;
   CudaProduct &operator=(const CudaProduct &) = delete;
@@ -204,27 +205,27 @@ private:
     if (!status.ok())
       return status;
     found.resize(count);
-    absl::StatusOr<size_t> chosen = fastestOf(found);
+    absl::StatusOr<cublasLtMatmulAlgo_t> chosen = fastestOf(found);
     if (!chosen.ok())
       return chosen.status();
-    return &(algorithms[alignment] = found[*chosen].algo);
+    return &(algorithms[alignment] = *chosen);
   }
 
   bool isTimed(uint32_t alignment) const {
     const StridedProduct &p = product;
-    return timesAlgorithms && alignment == kAlignment &&
-           2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.count) >= kLeastFlops;
+    return leastTimedFlops && alignment == kAlignment &&
+           2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.count) >= *leastTimedFlops;
   }
 
-  absl::StatusOr<size_t> fastestOf(const std::vector<cublasLtMatmulHeuristicResult_t> &found) const {
+  absl::StatusOr<cublasLtMatmulAlgo_t> fastestOf(const std::vector<cublasLtMatmulHeuristicResult_t> &found) const {
     if (found.size() < 2)
-      return 0;
+      return found.front().algo;
     const StridedProduct &p = product;
-    static auto *known = new std::map<Key, size_t>;
-    const Key key = {p.m,       p.n,       p.k,          p.count,      p.lda,  p.ldb,        p.strideA,
-                     p.strideB, p.strideC, p.transposeA, p.transposeB, p.type, types.compute};
-    if (auto number = known->find(key); number != known->end())
-      return number->second;
+    static auto *known = new std::map<Key, cublasLtMatmulAlgo_t>;
+    const Key key = {p.m,       p.n,       p.k,       p.count,      p.lda,        p.ldb,  p.ldc,
+                     p.strideA, p.strideB, p.strideC, p.transposeA, p.transposeB, p.type, types.compute};
+    if (auto algorithm = known->find(key); algorithm != known->end())
+      return algorithm->second;
     const int64_t element = bytesOf(p.type);
     const CudaScratch a(element * (p.transposeA ? extentOf(p.k, p.m, p.lda, p.count, p.strideA)
                                                 : extentOf(p.m, p.k, p.lda, p.count, p.strideA)));
@@ -232,7 +233,7 @@ private:
                                                 : extentOf(p.k, p.n, p.ldb, p.count, p.strideB)));
     const CudaScratch workspace(kWorkspaceBytes); // work of other streams may be under way
     if (!a.data() || !b.data() || !workspace.data())
-      return 0;
+      return found.front().algo;
     absl::Status status = fillWithNumbers(a, p.type);
     status.Update(fillWithNumbers(b, p.type));
     if (!status.ok())
@@ -242,18 +243,18 @@ private:
       ways.push_back(
           [&](void *c, cudaStream_t stream) { return run(one.algo, a.data(), b.data(), c, workspace.data(), stream); });
     absl::StatusOr<size_t> fastest = fastestOfSameBits(ways, element * extentOf(p.m, p.n, p.ldc, p.count, p.strideC));
-    if (fastest.ok())
-      (*known)[key] = *fastest;
-    return fastest;
+    if (!fastest.ok())
+      return fastest.status();
+    return (*known)[key] = found[*fastest].algo;
   }
 
   /// Sizes, distances between rows and matrices, what is transposed, and types.
-  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool,
-                         ElementType, cublasComputeType_t>;
+  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool,
+                         bool, ElementType, cublasComputeType_t>;
 
   const StridedProduct product;
   const Types types;
-  const bool timesAlgorithms;
+  const std::optional<double> leastTimedFlops;
   const Library library;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;

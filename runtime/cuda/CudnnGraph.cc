@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudnnGraph.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace splitcast::runtime {
@@ -168,6 +169,25 @@ void CudnnGraph::reshape(const Tensor &x, const Tensor &result) {
 // Ways to run it
 //===----------------------------------------------------------------------===//
 
+absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configuration) {
+  CudnnDescriptor engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t handle = engine.get();
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes;
+  int64_t engines = 0, count = 0;
+  if (status.ok())
+    status = cudnnStatusOf(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
+                                                    static_cast<void *>(&handle)),
+                           "asking for an engine");
+  if (status.ok())
+    status = cudnnStatusOf(cudnnBackendGetAttribute(handle, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                                    notes.size(), &count, notes.data()),
+                           "asking for an engine's numerical notes");
+  if (!status.ok())
+    return status;
+  return !absl::c_linear_search(absl::MakeSpan(notes).first(count), CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+}
+
 absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHandle_t handle,
                                                                         const std::string &deviceProperties) {
   std::vector<cudnnBackendDescriptor_t> all;
@@ -212,7 +232,19 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
   if (count == 0)
     return absl::UnimplementedError("cuDNN has nothing to run this with on this GPU");
   results.erase(results.begin() + count, results.end());
-  return results;
+  std::vector<CudnnDescriptor> deterministic;
+  for (const CudnnDescriptor &result : results) {
+    absl::StatusOr<bool> keeps = isDeterministic(result);
+    if (!keeps.ok())
+      return keeps.status();
+    if (*keeps)
+      deterministic.push_back(result);
+  }
+  if (deterministic.empty())
+    return absl::UnimplementedError(absl::StrCat("each of the ", count,
+                                                 " ways that cuDNN has to run this on this GPU "
+                                                 "may give other bits from run to run"));
+  return deterministic;
 }
 
 } // namespace splitcast::runtime

@@ -81,13 +81,15 @@ public:
   /// The same elements by other strides.
   void reshape(const Tensor &x, const Tensor &result);
 
-  /// Ways to run the graph, the best first; they may not outlive it. For the device of `handle`, or, when that is null,
-  /// for the one that `deviceProperties` (cuDNN's JSON) describes. Unimplemented: none.
+  /// Ways to run the graph, the best first, without those that cuDNN says are nondeterministic; they may not outlive
+  /// it. For the device of `handle`, or, when that is null, for the one that `deviceProperties` (cuDNN's JSON)
+  /// describes. Unimplemented: none.
   absl::StatusOr<std::vector<CudnnDescriptor>> configurations(cudnnHandle_t handle,
                                                               const std::string &deviceProperties = "");
 
 private:
   CudnnDescriptor make(cudnnBackendDescriptorType_t type) { return {type, status}; }
+  absl::StatusOr<bool> isDeterministic(const CudnnDescriptor &configuration);
   void addPointwise(cudnnPointwiseMode_t mode, cudnnDataType_t compute, const Tensor &x, const Tensor *y,
                     const Tensor *where, const Tensor &result, int64_t axis = -1);
 

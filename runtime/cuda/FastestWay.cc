@@ -44,17 +44,16 @@ double secondsOf(const Way &way, void *result, cudaStream_t stream) {
 /// Page-locked memory of the host: copies to other memory take several times as long.
 struct Pages {
   Pages() {
-    if (cudaHostAlloc(&memory, 2 * kPieceBytes, cudaHostAllocDefault) != cudaSuccess)
-      memory = nullptr;
+    if (cudaHostAlloc(&memory, 2 * kPieceBytes, cudaHostAllocDefault) == cudaSuccess)
+      return;
+    memory = nullptr;
+    cudaGetLastError();
   }
   ~Pages() { cudaFreeHost(memory); }
   void *memory = nullptr;
 };
 
-absl::StatusOr<bool> isSame(const CudaScratch &one, const CudaScratch &other) {
-  const Pages pages;
-  if (!pages.memory)
-    return absl::ResourceExhaustedError("page-locked memory to compare results of products");
+absl::StatusOr<bool> isSame(const CudaScratch &one, const CudaScratch &other, const Pages &pages) {
   auto *here = static_cast<std::byte *>(pages.memory), *there = here + kPieceBytes;
   for (int64_t at = 0; at < one.bytes; at += kPieceBytes) {
     const int64_t count = std::min(kPieceBytes, one.bytes - at);
@@ -81,7 +80,8 @@ absl::Status computeOnce(const Way &way, const CudaScratch &result, cudaStream_t
 
 absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t bytes) {
   const CudaScratch first(bytes), other(bytes);
-  if (ways.size() < 2 || !first.data() || !other.data())
+  const Pages pages;
+  if (ways.size() < 2 || !first.data() || !other.data() || !pages.memory)
     return 0;
   Stream on;
   absl::Status status = cudaStatus(cudaStreamCreateWithFlags(&on.stream, cudaStreamNonBlocking), "a stream");
@@ -100,7 +100,7 @@ absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t byt
       break;
     if (!computeOnce(ways[number], other, on.stream).ok())
       continue;
-    absl::StatusOr<bool> same = isSame(first, other);
+    absl::StatusOr<bool> same = isSame(first, other, pages);
     if (!same.ok())
       return same.status();
     if (*same)

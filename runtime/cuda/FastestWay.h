@@ -14,10 +14,9 @@ namespace splitcast::runtime {
 /// Enqueues what writes `result`, in memory of the device.
 using Way = std::function<absl::Status(void *result, cudaStream_t stream)>;
 
-/// The number of the fastest way among those whose result has the bits of the first one's, which is timed on this
-/// device and compared there, for the host. So a choice changes nothing but time, and need not be the same on all
-/// ranks. Takes twice `bytes`, a result's, of the device's memory, for as long as it runs; 0, the first, when there is
-/// not as much.
+/// The number of the fastest way, by this device's and this moment's time, among those whose result has the bits of the
+/// first one's here. Takes twice `bytes`, a result's, of the device's memory, for as long as it runs; 0, the first,
+/// when there is not as much, or no page-locked memory to compare in.
 ///   Errors  of the first way, and of copies. A way that fails otherwise is not chosen.
 absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t bytes);
 
@@ -25,8 +24,10 @@ absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t byt
 class CudaScratch {
 public:
   explicit CudaScratch(int64_t bytes) : bytes(bytes) {
-    if (cudaMalloc(&memory, bytes) != cudaSuccess)
-      memory = nullptr;
+    if (cudaMalloc(&memory, bytes) == cudaSuccess)
+      return;
+    memory = nullptr;
+    cudaGetLastError(); // or who looks at it next takes it for his own
   }
   CudaScratch(const CudaScratch &) = delete;
   CudaScratch &operator=(const CudaScratch &) = delete;

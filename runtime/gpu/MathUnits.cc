@@ -120,12 +120,13 @@ bool isF32(Type type) {
 
 struct UseMathUnitsPass : PassWrapper<UseMathUnitsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UseMathUnitsPass)
+  explicit UseMathUnitsPass(bool roundsToBFloat16) : roundsToBFloat16(roundsToBFloat16) {}
   StringRef getArgument() const override { return "splitcast-use-math-units"; }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
-    getOperation()->walk([](Operation *op) {
+    getOperation()->walk([this](Operation *op) {
       const Value by = byUnits(op);
       if (!by)
         return;
@@ -135,21 +136,26 @@ struct UseMathUnitsPass : PassWrapper<UseMathUnitsPass, OperationPass<ModuleOp>>
   }
 
 private:
-  static Value byUnits(Operation *op) {
+  Value byUnits(Operation *op) const {
     OpBuilder b(op);
-    if (auto round = dyn_cast<arith::TruncFOp>(op))
-      return isF32(round.getIn().getType()) && getElementTypeOrSelf(round.getType()).isBF16() ? rounded(b, round)
-                                                                                              : Value();
+    if (auto round = dyn_cast<arith::TruncFOp>(op)) {
+      const bool isToBFloat16 = isF32(round.getIn().getType()) && getElementTypeOrSelf(round.getType()).isBF16();
+      return roundsToBFloat16 && isToBFloat16 ? rounded(b, round) : Value();
+    }
     if (!isa<math::ExpOp, math::TanhOp>(op) || !isF32(op->getResult(0).getType()))
       return {};
     Numbers numbers(b, op->getLoc(), op->getResult(0).getType());
     return isa<math::ExpOp>(op) ? exponential(numbers, op->getOperand(0))
                                 : hyperbolicTangent(numbers, op->getOperand(0));
   }
+
+  const bool roundsToBFloat16;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createUseMathUnitsPass() { return std::make_unique<UseMathUnitsPass>(); }
+std::unique_ptr<Pass> createUseMathUnitsPass(bool roundsToBFloat16) {
+  return std::make_unique<UseMathUnitsPass>(roundsToBFloat16);
+}
 
 } // namespace splitcast::runtime

@@ -108,8 +108,9 @@ struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
 
 } // namespace
 
-void buildNvvmPipeline(OpPassManager &passes) {
-  buildMathPipeline(passes, [](OpPassManager &ofChip) { ofChip.addPass(createUseMathUnitsPass()); });
+void buildNvvmPipeline(OpPassManager &passes, const PtxTarget &target) {
+  const bool roundsToBFloat16 = target.chipNumber() >= 80 && target.ptxNumber() >= 70;
+  buildMathPipeline(passes, [&](OpPassManager &ofChip) { ofChip.addPass(createUseMathUnitsPass(roundsToBFloat16)); });
   passes.addPass(std::make_unique<ScalarizeMathPass>());
   passes.addPass(std::make_unique<UseIntrinsicsPass>());
   passes.addPass(std::make_unique<LowerVectorPass>());

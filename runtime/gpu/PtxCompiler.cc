@@ -106,7 +106,7 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
     return mlir::success();
   });
   mlir::PassManager passes(context, mlir::ModuleOp::getOperationName());
-  buildNvvmPipeline(passes);
+  buildNvvmPipeline(passes, target);
   if (mlir::failed(passes.run(*program.module)))
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not lower kernels for ", target.chip, ": ", errors));
   llvm::LLVMContext llvmContext;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace splitcast::runtime {
@@ -21,6 +22,16 @@ struct PtxTarget {
   std::string features = "+ptx80";
   /// The file libdevice.10.bc; empty: none, and kernels that need it are an error.
   std::string libdevice;
+
+  int chipNumber() const { return numberBehind(chip, "sm_"); }
+  int ptxNumber() const { return numberBehind(features, "+ptx"); }
+
+private:
+  /// 0 when it is not there.
+  static int numberBehind(const std::string &text, const std::string &name) {
+    const size_t at = text.find(name);
+    return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + name.size());
+  }
 };
 
 /// libdevice of the toolkit in CUDA_HOME or CUDA_PATH, if one of them is set, else of /usr/local/cuda.
@@ -28,7 +39,7 @@ struct PtxTarget {
 absl::StatusOr<std::string> findLibdevice();
 
 /// Passes on a module that holds a gpu.module; what is in that is then all in the LLVM and NVVM dialects.
-void buildNvvmPipeline(mlir::OpPassManager &passes);
+void buildNvvmPipeline(mlir::OpPassManager &passes, const PtxTarget &target);
 
 /// PTX of all functions of a program, which is changed. Unless the program says otherwise, pointers are distinct; they
 /// are aligned as the functions' llvm.align says.

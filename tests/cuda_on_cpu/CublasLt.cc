@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "cublasLt.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace splitcast::cuda_on_cpu {
@@ -214,13 +215,15 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulPreference_t preference, int most,
                                               cublasLtMatmulHeuristicResult_t results[], int *count) {
   const bool fits = fit(of<Operation>(operation), of<Matrix>(a), of<Matrix>(b), of<Matrix>(c));
-  *count = fits ? 1 : 0;
-  results[0].algo.data[0] = kAlgorithm;
-  results[0].algo.data[1] = of<Preference>(preference).alignment;
-  results[0].state = CUBLAS_STATUS_SUCCESS;
+  *count = fits ? std::min(most, 2) : 0; // alike
+  for (int i = 0; i < *count; ++i) {
+    results[i].algo.data[0] = kAlgorithm;
+    results[i].algo.data[1] = of<Preference>(preference).alignment;
+    results[i].state = CUBLAS_STATUS_SUCCESS;
+  }
   return fits ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 

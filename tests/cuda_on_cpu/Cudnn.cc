@@ -12,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "cudnn.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace splitcast::cuda_on_cpu {
@@ -391,6 +393,18 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudn
   if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *count = 1;
     std::memcpy(values, &kWorkspaceBytes, sizeof(kWorkspaceBytes));
+    return CUDNN_STATUS_SUCCESS;
+  }
+  if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
+    *count = 1;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
+    const bool isShaky = std::getenv("SPLITCAST_CUDA_ON_CPU_NONDETERMINISTIC") != nullptr;
+    *count = isShaky ? 2 : 1;
+    const cudnnBackendNumericalNote_t notes[] = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE,
+                                                 CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+    std::copy_n(notes, *count, static_cast<cudnnBackendNumericalNote_t *>(values));
     return CUDNN_STATUS_SUCCESS;
   }
   if (name != CUDNN_ATTR_ENGINEHEUR_RESULTS)

@@ -82,6 +82,18 @@ TEST(DeviceTreeSumTest, BecomesPtx) {
     ASSERT_TRUE(ptx.ok()) << ptx.status();
     EXPECT_NE(ptx->find(".entry tree_sum"), std::string::npos);
     EXPECT_EQ(ptx->find("fma"), std::string::npos);
+    EXPECT_EQ(ptx->find("cvt.rn.bf16"), std::string::npos); // of later chips
+  }
+}
+
+TEST(DeviceTreeSumTest, RoundsByTheChipsConversionWhereItHasOne) {
+  for (const char *features : {"+ptx80", "+ptx60"}) {
+    mlir::MLIRContext context;
+    auto program = runtime::deviceTreeSum(5, ElementType::BF16, context);
+    ASSERT_TRUE(program.ok()) << program.status();
+    auto ptx = runtime::compileToPtx(*program, {"sm_90", features, ""});
+    ASSERT_TRUE(ptx.ok()) << ptx.status();
+    EXPECT_EQ(ptx->find("cvt.rn.bf16x2.f32") != std::string::npos, features == std::string("+ptx80"));
   }
 }
 

@@ -100,3 +100,51 @@ func.func @library(%x: tensor<2x4x6xf32>, %w: tensor<6x6xf32>) -> tensor<8x6xf32
   %z = nn.matmul %r, %w : (tensor<8x6xf32>, tensor<6x6xf32>) -> tensor<8x6xf32>
   return %z : tensor<8x6xf32>
 }
+
+// So is what a library takes as well as a kernel: it would be made for each.
+// CHECK-LABEL: func.func @library_and_kernel
+// CHECK-NEXT: %[[F:.*]]:2 = nn.fusion(%arg0)
+// CHECK: nn.tanh
+// CHECK: nn.exp
+// CHECK: %[[R:.*]] = nn.reshape %[[F]]#1
+// CHECK-NEXT: nn.matmul %[[R]], %[[R]]
+// CHECK-NEXT: nn.fusion(%[[R]])
+func.func @library_and_kernel(%x: tensor<2x4x6xf32>) -> (tensor<2x4x6xf32>, tensor<8x8xf32>, tensor<8x6xf32>) {
+  %t = nn.tanh %x : (tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  %y = nn.exp %t : (tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  %r = nn.reshape %y : (tensor<2x4x6xf32>) -> tensor<8x6xf32>
+  %m = nn.matmul %r, %r {transpose_b} : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x8xf32>
+  %z = nn.neg %r : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  return %t, %m, %z : tensor<2x4x6xf32>, tensor<8x8xf32>, tensor<8x6xf32>
+}
+
+// What is used twice is one operand, in one shape; what comes back to its shape is itself.
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT: %[[Y:.*]] = nn.matmul
+// CHECK-NEXT: %[[R:.*]] = nn.reshape %[[Y]]
+// CHECK-NEXT: nn.fusion(%[[R]], %arg2) : (tensor<2x4x6xf32>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+// CHECK-NOT: nn.reshape
+// CHECK: return
+func.func @twice(%a: tensor<8x6xf32>, %w: tensor<6x6xf32>, %x: tensor<2x4x6xf32>) -> tensor<2x4x6xf32> {
+  %y = nn.matmul %a, %w : (tensor<8x6xf32>, tensor<6x6xf32>) -> tensor<8x6xf32>
+  %n = nn.neg %y : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %e = nn.exp %n : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %m = nn.mul %y, %e : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %r = nn.reshape %m : (tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  %s = nn.add %r, %x : (tensor<2x4x6xf32>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  return %s : tensor<2x4x6xf32>
+}
+
+// A cast of what others need as it is would only take more memory, for longer.
+// CHECK-LABEL: func.func @cast_later
+// CHECK-NEXT: %[[F:.*]] = nn.fusion(%arg0) {{.*}} -> tensor<2x4x6xf32>
+// CHECK: %[[R:.*]] = nn.reshape %[[F]]
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: nn.fusion(%[[R]]) {{.*}} -> tensor<8x6xbf16>
+func.func @cast_later(%x: tensor<2x4x6xf32>) -> (tensor<8x8xf32>, tensor<8x6xbf16>) {
+  %t = nn.tanh %x : (tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  %r = nn.reshape %t : (tensor<2x4x6xf32>) -> tensor<8x6xf32>
+  %m = nn.matmul %r, %r {transpose_b} : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x8xf32>
+  %c = nn.cast %r : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+  return %m, %c : tensor<8x8xf32>, tensor<8x6xbf16>
+}

@@ -84,4 +84,17 @@ func.func @rounded(%x: tensor<64x32xbf16> {ccl.global = tensor<64x32xbf16>}, %y:
   %1 = nn.reduce_sum %y {dims = array<i64: 0>} : (tensor<640xf16>) -> tensor<f16>
   return %0, %1 : tensor<32xbf16>, tensor<f16>
 }
+
+// What a kernel stores of a row, and needs for elements, too, is one number and not one for each lane.
+// CHECK: gpu.launch
+// CHECK-NOT: vector.store {{.*}} : memref<18xf32>
+// CHECK: memref.store {{.*}} : memref<18xf32>
+// CHECK-NOT: vector.store {{.*}} : memref<18xf32>
+// CHECK: memref.store {{.*}} : memref<18xf32>
+// CHECK: vector.store {{.*}} : memref<18x128xf32>
+func.func @moments(%g: tensor<18x128xf32> {ccl.global = tensor<18x128xf32>}, %x: tensor<18x128xf32> {ccl.global = tensor<18x128xf32>}, %w: tensor<128xf32> {ccl.global = tensor<128xf32>}) -> (tensor<18x128xf32> {ccl.global = tensor<18x128xf32>}, tensor<18xf32> {ccl.global = tensor<18xf32>}, tensor<18xf32> {ccl.global = tensor<18xf32>}) {
+  %d = nn.layer_norm_grad %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<18x128xf32>, tensor<18x128xf32>, tensor<128xf32>) -> tensor<18x128xf32>
+  %mean, %scale = nn.row_moments %x {epsilon = 1.0e-5 : f64} : (tensor<18x128xf32>) -> (tensor<18xf32>, tensor<18xf32>)
+  return %d, %mean, %scale : tensor<18x128xf32>, tensor<18xf32>, tensor<18xf32>
+}
 }
