@@ -5,6 +5,7 @@
 #include "runtime/nccl/NcclCommunicator.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
@@ -77,8 +78,14 @@ absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
   device.number = number;
   device.capturesGraphs = !is("SPLITCAST_CUDA_GRAPHS", "0");
   device.products.allowsTf32 = isSet("SPLITCAST_TF32");
-  if (const char *least = std::getenv("SPLITCAST_TIME_PRODUCTS"); least && *least)
-    device.products.leastTimedFlops = 1e9 * std::atof(least);
+  if (const char *text = std::getenv("SPLITCAST_TIME_PRODUCTS"); text && *text) {
+    double least = 0;
+    if (!absl::SimpleAtod(text, &least) || !(least >= 0))
+      return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_TIME_PRODUCTS is '", text,
+                                                     "'; it takes the least GFLOP ",
+                                                     "of products that are timed, a number that is not negative"));
+    device.products.leastTimedFlops = 1e9 * least;
+  }
   return runtime::createCudaDevice(device);
 }
 

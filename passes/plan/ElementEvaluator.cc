@@ -92,12 +92,12 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<Index> indices) {
     return splat(value);
   // What is the same for all lanes is made once: who asks for it later may be no lane, as who stores a row's mean.
   const bool isOfLanes = llvm::any_of(indices, [](const Index &index) { return index.isLane; });
-  const bool lanesBefore = lanes;
+  const bool lanesBefore = lanes, betweenBefore = isBetweenLanes;
   const Value maskBefore = mask;
   if (!isOfLanes)
-    lanes = false, mask = {};
+    isBetweenLanes |= lanes, lanes = false, mask = {};
   Value value = compute(tensor, indices);
-  lanes = lanesBefore, mask = maskBefore;
+  lanes = lanesBefore, mask = maskBefore, isBetweenLanes = betweenBefore;
   scopes.back()[key] = value;
   return splat(value);
 }
@@ -243,9 +243,10 @@ SmallVector<Index> ElementEvaluator::loopsOf(linalg::GenericOp generic, ArrayRef
   return loops;
 }
 
-/// Whether the innermost loop is summed, in lanes. (Where the caller's lanes are columns, each has its own sum.)
+/// Whether the innermost loop is summed, in lanes. (Where the caller's lanes are columns, each has its own sum; and in
+/// the middle of a walk in lanes, where threads may have parted, each adds by itself.)
 bool ElementEvaluator::isByRows(linalg::GenericOp generic) {
-  return !lanes && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction &&
+  return !lanes && !isBetweenLanes && generic.getIteratorTypesArray().back() == utils::IteratorType::reduction &&
          !usesPlaces(generic.getResult(0));
 }
 

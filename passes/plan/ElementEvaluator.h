@@ -92,6 +92,8 @@ private:
     int64_t level; ///< 1 + that of the reductions that it needs
   };
 
+  bool isBetweenLanes = false; ///< what is made is one number, asked for by lanes
+
   Key keyOf(mlir::Value tensor, llvm::ArrayRef<Index> indices);
   mlir::Value known(const Key &key);
   mlir::Type laneType(mlir::Type element);

@@ -335,9 +335,6 @@ private:
   /// Of a team, [0, extent) by its threads x laneCount; of a thread alone, by laneCount. The rest under a mask.
   SmallVector<Value> forLanes(int64_t extent, ValueRange carried, LaneBody step) override {
     const int64_t stride = warpLane ? teamWarps * kWarp * laneCount : laneCount, whole = extent / stride;
-    if (warpLane && isInLanes) // where threads may have parted, and those of a sum must be together
-      error = "needs a sum along a row in the middle of another walk along it";
-    const bool wasInLanes = std::exchange(isInLanes, true);
     SmallVector<Value> values(carried);
     lanes = true;
     if (warpLane && whole <= kRowChunks)
@@ -349,7 +346,6 @@ private:
     if (whole * stride < extent)
       values = restOfLanes(whole * stride, extent, values, step);
     lanes = false;
-    isInLanes = wasInLanes;
     return values;
   }
 
@@ -533,7 +529,6 @@ private:
   SmallVector<Value> targets;
   gpu::LaunchOp launched;             ///< which is being emitted
   DenseMap<Type, Value> sharedByTeam; ///< an element per warp, by type
-  bool isInLanes = false;             ///< what is emitted is for a place along the row
   int64_t teamWarps = 1;              ///< of a launch whose threads make rows together: warps per row
   Value warp, warpLane;               ///< there: of the thread in its block, and in its warp
   Value teamLane, laneStart;       ///< there: of the thread among those of its row, and where its first vector begins

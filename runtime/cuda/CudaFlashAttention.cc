@@ -13,6 +13,7 @@
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/CudnnAttention.h"
 #include "runtime/cuda/CudnnPlan.h"
@@ -25,29 +26,18 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Memory of the device that one stream's calls share: the largest that was asked for so far. A call keeps what it got,
-/// since graphs may hold its address.
-struct Scratch {
-  explicit Scratch(void *data, int64_t bytes) : data(data), bytes(bytes) {}
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  ~Scratch() { cudaFree(data); }
-
-  static absl::StatusOr<std::shared_ptr<Scratch>> get(int64_t bytes) {
-    static std::weak_ptr<Scratch> largest;
-    if (std::shared_ptr<Scratch> known = largest.lock(); known && known->bytes >= bytes)
-      return known;
-    void *data = nullptr;
-    if (absl::Status status = cudaStatus(cudaMalloc(&data, bytes), "cuDNN's workspace"); !status.ok())
-      return status;
-    auto made = std::make_shared<Scratch>(data, bytes);
-    largest = made;
-    return made;
-  }
-
-  void *const data;
-  const int64_t bytes;
-};
+/// What one stream's calls share: the largest that was asked for so far. A call keeps what it got, since graphs may
+/// hold its address.
+absl::StatusOr<std::shared_ptr<CudaScratch>> sharedScratch(int64_t bytes) {
+  static std::weak_ptr<CudaScratch> largest;
+  if (std::shared_ptr<CudaScratch> known = largest.lock(); known && known->bytes >= bytes)
+    return known;
+  auto made = std::make_shared<CudaScratch>(bytes);
+  if (!made->data())
+    return cudaStatus(cudaErrorMemoryAllocation, absl::StrCat("cuDNN's workspace of ", bytes, " bytes"));
+  largest = made;
+  return made;
+}
 
 /// What calls of one configuration share.
 struct Plans {
@@ -94,14 +84,14 @@ private:
 class CudaAttention : public Launchable {
 public:
   CudaAttention(const std::string &name, std::shared_ptr<Plans> plans, const exec::FlashAttentionLayout &layout,
-                double scale, std::vector<int64_t> argumentBytes, std::shared_ptr<Scratch> more)
+                double scale, std::vector<int64_t> argumentBytes, std::shared_ptr<CudaScratch> more)
       : what(absl::StrCat("library call '", name, "'")), plans(std::move(plans)), layout(layout),
         scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), more(std::move(more)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
       return status;
-    std::byte *scratch = more ? static_cast<std::byte *>(more->data) : buffers.back().data;
+    std::byte *scratch = more ? more->data() : buffers.back().data;
     cudaStream_t on = cudaStreamOf(stream);
     if (!plans->backward)
       return forward(buffers[0], buffers[1], buffers[2], buffers[3].data, nullptr, scratch + layout.library, on);
@@ -147,7 +137,7 @@ private:
   const exec::FlashAttentionLayout layout;
   const float scale, one = 1, lowest = -std::numeric_limits<float>::infinity();
   const std::vector<int64_t> argumentBytes;
-  const std::shared_ptr<Scratch> more; ///< instead of a workspace that is too small
+  const std::shared_ptr<CudaScratch> more; ///< instead of a workspace that is too small
 };
 
 } // namespace
@@ -179,9 +169,9 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
   if (!plans.ok())
     return absl::Status(plans.status().code(), absl::StrCat("library call '", name, "': ", plans.status().message()));
   const int64_t used = layout->library + (*plans)->workspaceBytes();
-  std::shared_ptr<Scratch> scratch;
+  std::shared_ptr<CudaScratch> scratch;
   if (used > workspace) {
-    absl::StatusOr<std::shared_ptr<Scratch>> more = Scratch::get(used);
+    absl::StatusOr<std::shared_ptr<CudaScratch>> more = sharedScratch(used);
     if (!more.ok())
       return more.status();
     scratch = *std::move(more);

@@ -6,6 +6,7 @@
 #include "runtime/cuda/CudaProduct.h"
 
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/cuda/FastestWay.h"
 

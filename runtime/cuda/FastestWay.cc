@@ -1,5 +1,6 @@
 #include "runtime/cuda/FastestWay.h"
 
+#include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
 
 #include <algorithm>

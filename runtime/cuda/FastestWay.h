@@ -20,26 +20,6 @@ using Way = std::function<absl::Status(void *result, cudaStream_t stream)>;
 ///   Errors  of the first way, and of copies. A way that fails otherwise is not chosen.
 absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t bytes);
 
-/// Memory of the device, for a while. Null when there is not as much.
-class CudaScratch {
-public:
-  explicit CudaScratch(int64_t bytes) : bytes(bytes) {
-    if (cudaMalloc(&memory, bytes) == cudaSuccess)
-      return;
-    memory = nullptr;
-    cudaGetLastError(); // or who looks at it next takes it for his own
-  }
-  CudaScratch(const CudaScratch &) = delete;
-  CudaScratch &operator=(const CudaScratch &) = delete;
-  ~CudaScratch() { cudaFree(memory); }
-
-  std::byte *data() const { return static_cast<std::byte *>(memory); }
-  const int64_t bytes;
-
-private:
-  void *memory = nullptr;
-};
-
 } // namespace splitcast::runtime
 
 #endif // SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H

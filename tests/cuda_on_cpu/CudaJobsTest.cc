@@ -227,6 +227,13 @@ TEST(CudaErrors, AttentionMayGiveOtherBits) {
                3, {"library call 'attention'", "may give other bits from run to run"});
 }
 
+TEST(CudaErrors, WhatIsTimedIsNoNumber) {
+  for (const char *value : {"abc", "-1"})
+    expectErrors(
+        onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", std::string("SPLITCAST_TIME_PRODUCTS=") + value}), 3,
+        {std::string("SPLITCAST_TIME_PRODUCTS is '") + value + "'"});
+}
+
 TEST(CudaErrors, NoDevice) { expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=0"}), 3, {"no GPU"}); }
 
 TEST(CudaErrors, MoreRanksThanDevices) {

@@ -1,13 +1,7 @@
 // Attention of f32 as a GPU's threads make its rows: of one warp, and of several; hidden by causality, a mask, or both.
-#include "dialects/exec/Exec.h"
-#include "tests/gpu/EmulatedDevice.h"
-
-#include "absl/strings/str_cat.h"
-#include "mlir/AsmParser/AsmParser.h"
+#include "tests/gpu/DeviceCallTest.h"
 
 #include <cmath>
-#include <gtest/gtest.h>
-#include <vector>
 
 namespace splitcast::gpu_tests {
 namespace {
@@ -68,30 +62,18 @@ struct Reference {
   }
 };
 
-class AttentionRowsTest : public testing::Test {
+class AttentionRowsTest : public DeviceCallTest {
 protected:
-  AttentionRowsTest() : device(createEmulatedDevice({})), stream(*device->createStream("compute")) {
-    context.loadDialect<exec::ExecDialect>();
-  }
-
-  template <typename T> static runtime::Buffer bufferOf(std::vector<T> &values) {
-    return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T))};
-  }
-
-  void launch(const Case &c, bool isGradient, std::vector<runtime::Buffer> buffers) {
+  void launchAttention(const Case &c, bool isGradient, std::vector<runtime::Buffer> buffers) {
     const exec::AttentionExtents extents{isGradient, c.hasMask, 1, c.positions, c.keys, c.heads, c.width, 4};
     const int64_t bytes = *exec::deviceAttentionWorkspace(extents);
-    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(mlir::parseAttribute(
-        absl::StrCat("#exec.attention<", isGradient ? "gradient = true, " : "",
-                     "samples = 1, positions = ", c.positions, ", keys = ", c.keys, ", heads = ", c.heads,
-                     ", width = ", c.width, ", scale = ", c.scale, ", causal = ", c.isCausal ? "true" : "false",
-                     ", type = f32", c.hasMask ? ", mask_type = i64" : "", ", workspace = ", bytes, ">"),
-        &context));
-    auto launchable = device->libraryCall(call);
-    ASSERT_TRUE(launchable.ok()) << launchable.status();
     std::vector<std::byte> workspace(bytes, std::byte{0x7f});
     buffers.push_back(bufferOf(workspace));
-    ASSERT_EQ((*launchable)->launch(buffers, *stream), absl::OkStatus());
+    launch(absl::StrCat("attention<", isGradient ? "gradient = true, " : "", "samples = 1, positions = ", c.positions,
+                        ", keys = ", c.keys, ", heads = ", c.heads, ", width = ", c.width, ", scale = ", c.scale,
+                        ", causal = ", c.isCausal ? "true" : "false", ", type = f32",
+                        c.hasMask ? ", mask_type = i64" : "", ", workspace = ", bytes, ">"),
+           buffers);
   }
 
   static void expectNear(const Floats &found, const Floats &expected) {
@@ -117,18 +99,14 @@ protected:
     backward.insert(backward.end(), operands.begin(), operands.end());
     for (Floats *result : {&queryGrad, &keyGrad, &valueGrad})
       backward.push_back(bufferOf(*result));
-    launch(c, false, forward);
-    launch(c, true, backward);
+    launchAttention(c, false, forward);
+    launchAttention(c, true, backward);
     const Reference expected(c, gradient, query, key, value);
     expectNear(output, expected.output);
     expectNear(queryGrad, expected.queryGrad);
     expectNear(keyGrad, expected.keyGrad);
     expectNear(valueGrad, expected.valueGrad);
   }
-
-  mlir::MLIRContext context;
-  const std::unique_ptr<runtime::Device> device;
-  const std::unique_ptr<runtime::Stream> stream;
 };
 
 TEST_F(AttentionRowsTest, OfOneWarp) {

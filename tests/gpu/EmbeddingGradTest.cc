@@ -1,16 +1,10 @@
 // The embedding's gradient as a GPU's threads make it: tables that end within a block, rows wider than registers hold,
 // rows that occur often, few indices. Sums are rounded, and compared exactly: their order is that of the indices, or of
 // pieces of these.
-#include "dialects/exec/Exec.h"
 #include "runtime/gpu/EmbeddingGradKernel.h"
-#include "tests/gpu/EmulatedDevice.h"
-
-#include "absl/strings/str_cat.h"
-#include "mlir/AsmParser/AsmParser.h"
+#include "tests/gpu/DeviceCallTest.h"
 
 #include <functional>
-#include <gtest/gtest.h>
-#include <vector>
 
 namespace splitcast::gpu_tests {
 namespace {
@@ -22,26 +16,11 @@ struct Shape {
 using runtime::EmbeddingGradKernel;
 using IdOf = std::function<int64_t(int64_t)>;
 
-class EmbeddingGradTest : public testing::Test {
+class EmbeddingGradTest : public DeviceCallTest {
 protected:
-  EmbeddingGradTest() : device(createEmulatedDevice({})), stream(*device->createStream("compute")) {
-    context.loadDialect<exec::ExecDialect>();
-  }
-
-  template <typename T> static runtime::Buffer bufferOf(std::vector<T> &values) {
-    return {reinterpret_cast<std::byte *>(values.data()), static_cast<int64_t>(values.size() * sizeof(T))};
-  }
-
   /// The table, which held other values, and what it should be.
   void compare(const Shape &shape, const IdOf &idOf) {
     const auto [rows, vocabulary, width] = shape;
-    auto call = mlir::dyn_cast<exec::LibraryCallAttrInterface>(
-        mlir::parseAttribute(absl::StrCat("#exec.embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary,
-                                          ", width = ", width, ", type = f32, index_type = i64, workspace = ",
-                                          *exec::deviceEmbeddingGradWorkspace(rows, vocabulary), ">"),
-                             &context));
-    auto launchable = device->libraryCall(call);
-    ASSERT_TRUE(launchable.ok()) << launchable.status();
     std::vector<int64_t> ids(rows);
     std::vector<float> gradient(rows * width), table(vocabulary * width, 77);
     for (int64_t i = 0; i < rows; ++i) {
@@ -50,8 +29,10 @@ protected:
         gradient[i * width + column] = static_cast<float>((i * 7 + column) % 101) / 7;
     }
     std::vector<int32_t> workspace(3 * rows + vocabulary + 1, -1);
-    ASSERT_EQ((*launchable)->launch({bufferOf(gradient), bufferOf(ids), bufferOf(table), bufferOf(workspace)}, *stream),
-              absl::OkStatus());
+    launch(absl::StrCat("embedding_grad<rows = ", rows, ", vocabulary = ", vocabulary, ", width = ", width,
+                        ", type = f32, index_type = i64, workspace = ",
+                        *exec::deviceEmbeddingGradWorkspace(rows, vocabulary), ">"),
+           {bufferOf(gradient), bufferOf(ids), bufferOf(table), bufferOf(workspace)});
     EXPECT_EQ(table, expectedOf(shape, ids, gradient));
   }
 
@@ -76,10 +57,6 @@ protected:
     }
     return expected;
   }
-
-  mlir::MLIRContext context;
-  const std::unique_ptr<runtime::Device> device;
-  const std::unique_ptr<runtime::Stream> stream;
 };
 
 TEST_F(EmbeddingGradTest, TheLastBlockHasFewRows) {

@@ -97,4 +97,38 @@ func.func @moments(%g: tensor<18x128xf32> {ccl.global = tensor<18x128xf32>}, %x:
   %mean, %scale = nn.row_moments %x {epsilon = 1.0e-5 : f64} : (tensor<18x128xf32>) -> (tensor<18xf32>, tensor<18xf32>)
   return %d, %mean, %scale : tensor<18x128xf32>, tensor<18xf32>, tensor<18xf32>
 }
+
+// A sum along a row that is needed in the middle of a walk along it is each thread's own: shuffles are for all of them.
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.shuffle
+// CHECK: scf.for
+// CHECK-NOT: gpu.shuffle
+// CHECK: scf.for
+// CHECK-NOT: gpu.shuffle
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: gpu.shuffle
+// CHECK: gpu.terminator
+func.func @sum_in_a_walk(%x: tensor<6x132xf32> {ccl.global = tensor<6x132xf32>}) -> (tensor<f32> {ccl.global = tensor<f32>}) {
+  %0 = nn.fusion(%x) : (tensor<6x132xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<6x132xf32>):
+    %m = nn.reduce_sum %a {dims = array<i64: 1>} : (tensor<6x132xf32>) -> tensor<6xf32>
+    %b = nn.broadcast %m {dims = array<i64: 1>} : (tensor<6xf32>) -> tensor<6x132xf32>
+    %c = nn.sub %a, %b : (tensor<6x132xf32>, tensor<6x132xf32>) -> tensor<6x132xf32>
+    %s = nn.reduce_sum %c {dims = array<i64: 0, 1>} : (tensor<6x132xf32>) -> tensor<f32>
+    nn.yield %s : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// A loss over padded classes and its gradient have one maximum and one sum: one exponential for that, one for the slope.
+// CHECK: gpu.launch
+// CHECK: math.exp
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+// CHECK: gpu.terminator
+func.func @loss(%x: tensor<4x128xf32> {ccl.global = tensor<4x128xf32>}, %y: tensor<4xi64> {ccl.global = tensor<4xi64>}, %g: tensor<4xf32> {ccl.global = tensor<4xf32>}) -> (tensor<4xf32> {ccl.global = tensor<4xf32>}, tensor<4x128xf32> {ccl.global = tensor<4x128xf32>}) {
+  %e = nn.softmax_cross_entropy %x, %y {classes = 121 : i64} : (tensor<4x128xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %d = nn.softmax_cross_entropy_grad %g, %x, %y {classes = 121 : i64} : (tensor<4xf32>, tensor<4x128xf32>, tensor<4xi64>) -> tensor<4x128xf32>
+  return %e, %d : tensor<4xf32>, tensor<4x128xf32>
+}
 }
