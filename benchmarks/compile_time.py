@@ -31,36 +31,41 @@ def parseArguments():
 
 
 class Body:
-    """The lines of a function, with a number for each value."""
+    """The lines of a function, with a number for each value. Variables are whole on all ranks, but along an axis "tp" or
+    "pp"; `stage` is that of "pp" whose variables come next, None: they are on all."""
 
-    def __init__(self):
-        self.lines, self.variables = [], []
+    def __init__(self, axes):
+        self.axes, self.lines, self.variables, self.stage = axes, [], [], None
 
     def op(self, text, result):
         name = f"%{len(self.lines)}"
         self.lines.append(f"  {name} = {text} -> {result}")
         return name
 
-    def variable(self, name, shape, group):
-        self.variables.append(f'sbp.variable @{name} : tensor<{shape}xf32> init #sbp.normal<mean = 0.0, stddev = 0.02> '
-                              f'group "{group}"')
+    def layout(self, split):
+        entries = {"tp": "B" if split is None else f"S({split})", "pp": "B" if self.stage is None else f"At({self.stage})"}
+        return "#sbp.nd<#p, [" + ", ".join(entries.get(name, "B") for name, _ in self.axes) + "]>"
+
+    def variable(self, name, shape, group, split=None):
+        self.variables.append(f'sbp.variable @{name} : tensor<{shape}xf32, {self.layout(split)}> '
+                              f'init #sbp.normal<mean = 0.0, stddev = 0.02> group "{group}"')
         value = f"%{len(self.lines)}"
         self.lines.append(f"  {value} = sbp.read @{name} : tensor<{shape}xf32>")
         return value
 
-    def dense(self, x, rows, inputs, outputs, name, group):
-        """x * weight + bias"""
-        weight = self.variable(f"{name}.weight", f"{inputs}x{outputs}", group)
-        bias = self.variable(f"{name}.bias", f"{outputs}", group)
+    def dense(self, x, rows, inputs, outputs, name, group, split=None):
+        """x * weight + bias. `split`: of the weight's dimensions, between ranks of axis tp."""
+        weight = self.variable(f"{name}.weight", f"{inputs}x{outputs}", group, split)
+        bias = self.variable(f"{name}.bias", f"{outputs}", group, 0 if split == 1 else None)
         result = f"tensor<{rows}x{outputs}xf32>"
         y = self.op(f"nn.matmul {x}, {weight} : (tensor<{rows}x{inputs}xf32>, tensor<{inputs}x{outputs}xf32>)", result)
         return self.op(f"nn.add {y}, {bias} : ({result}, tensor<{outputs}xf32>)", result)
 
-    def module(self, axes, arguments, result):
+    def module(self, arguments, result):
         """Arguments are split along the first axis."""
-        split = "#sbp.nd<#p, [S(0)" + ", B" * (len(axes) - 1) + "]>"
+        split = "#sbp.nd<#p, [S(0)" + ", B" * (len(self.axes) - 1) + "]>"
         types = ", ".join(f"%{name}: tensor<{type}, #S0>" for name, type in arguments)
-        names = ", ".join(f"{name} = {size}" for name, size in axes)
+        names = ", ".join(f"{name} = {size}" for name, size in self.axes)
         return "\n".join([f'#p = #sbp.placement<"cpu", [{names}]>', f"#S0 = {split}",
                           "module attributes {sbp.placement = #p} {"] + self.variables +
                          [f"func.func @train({types}) -> tensor<f32> {{"] + self.lines +
@@ -70,14 +75,14 @@ class Body:
 
 def mlp(layers, axes):
     """Layers of a product, a bias and a gelu; each in a group of its own."""
-    body, x = Body(), "%x"
+    body, x = Body(axes), "%x"
     for layer in range(layers):
         sums = body.dense(x, 8, 16, 16, f"l{layer}", f"l{layer}")
         if layer == 0:  # the argument says how it lies
             body.lines[-2] = body.lines[-2].replace("(tensor<8x16xf32>", "(tensor<8x16xf32, #S0>")
         x = body.op(f"nn.gelu {sums} : (tensor<8x16xf32>)", "tensor<8x16xf32>")
     loss = body.op(f"nn.reduce_sum {x} {{dims = array<i64: 0, 1>}} : (tensor<8x16xf32>)", "tensor<f32>")
-    return body.module(axes, [("x", "8x16xf32")], loss)
+    return body.module([("x", "8x16xf32")], loss)
 
 
 @dataclasses.dataclass
@@ -93,8 +98,9 @@ class Sizes:
 class Gpt:
     """GPT-2's blocks, as in examples/gpt."""
 
-    def __init__(self, sizes):
-        self.sizes, self.body = sizes, Body()
+    def __init__(self, sizes, axes):
+        self.sizes, self.body = sizes, Body(axes)
+        self.stages = dict(axes).get("pp", 1)
         self.rows = sizes.samples * sizes.context
         self.flow = f"tensor<{sizes.samples}x{sizes.context}x{sizes.width}xf32>"
         self.flat = f"tensor<{self.rows}x{sizes.width}xf32>"
@@ -116,27 +122,28 @@ class Gpt:
     def block(self, x, group):
         width, rows = self.sizes.width, self.rows
         y = self.norm(x, f"{group}.ln1", group)
-        parts = [self.reshape(self.body.dense(y, rows, width, width, f"{group}.{part}", group), self.flat, self.split)
+        parts = [self.reshape(self.body.dense(y, rows, width, width, f"{group}.{part}", group, 1), self.flat, self.split)
                  for part in ("query", "key", "value")]
         mixed = self.body.op(f"nn.attention {', '.join(parts)} {{causal, scale = 0.125 : f64}} : "
                              f"({', '.join([self.split] * 3)})", self.split)
         mixed = self.reshape(mixed, self.split, self.flat)
-        mixed = self.body.dense(mixed, rows, width, width, f"{group}.projection", group)
+        mixed = self.body.dense(mixed, rows, width, width, f"{group}.projection", group, 0)
         x = self.add(x, self.reshape(mixed, self.flat, self.flow))
-        y = self.body.dense(self.norm(x, f"{group}.ln2", group), rows, width, 4 * width, f"{group}.up", group)
+        y = self.body.dense(self.norm(x, f"{group}.ln2", group), rows, width, 4 * width, f"{group}.up", group, 1)
         wide = f"tensor<{rows}x{4 * width}xf32>"
         y = self.body.op(f"nn.gelu {y} {{tanh}} : ({wide})", wide)
-        y = self.body.dense(y, rows, 4 * width, width, f"{group}.down", group)
+        y = self.body.dense(y, rows, 4 * width, width, f"{group}.down", group, 0)
         return self.add(x, self.reshape(y, self.flat, self.flow))
 
-    def text(self, axes):
+    def text(self):
         s = self.sizes
         tokens, words = f"tensor<{s.samples}x{s.context}xi64, #S0>", f"tensor<{s.vocabulary}x{s.width}xf32>"
-        table = self.body.variable("wte", f"{s.vocabulary}x{s.width}", "embedding")
+        table = self.body.variable("wte", f"{s.vocabulary}x{s.width}", "embedding", 0)
         places = self.body.variable("wpe", f"{s.context}x{s.width}", "embedding")
         x = self.body.op(f"nn.embedding {table}, %tokens : ({words}, {tokens})", self.flow)
         x = self.body.op(f"nn.add {x}, {places} : ({self.flow}, tensor<{s.context}x{s.width}xf32>)", self.flow)
         for layer in range(s.layers):
+            self.body.stage = layer * self.stages // s.layers if self.stages > 1 else None
             x = self.block(x, f"h{layer}")
         logits = f"tensor<{self.rows}x{s.vocabulary}xf32>"
         y = self.body.op(f"nn.matmul {self.norm(x, 'ln', 'ln')}, {table} {{transpose_b}} : ({self.flat}, {words})", logits)
@@ -145,7 +152,7 @@ class Gpt:
                               f"tensor<{self.rows}xf32>")
         total = self.body.op(f"nn.reduce_sum {losses} {{dims = array<i64: 0>}} : (tensor<{self.rows}xf32>)", "tensor<f32>")
         loss = self.body.op(f"nn.scale {total} {{value = {1 / self.rows} : f64}} : (tensor<f32>)", "tensor<f32>")
-        return self.body.module(axes, [(name, f"{s.samples}x{s.context}xi64") for name in ("tokens", "next")], loss)
+        return self.body.module([(name, f"{s.samples}x{s.context}xi64") for name in ("tokens", "next")], loss)
 
 
 @dataclasses.dataclass
@@ -175,14 +182,20 @@ def gptLines():
     for name, sizes in (("gpt 124M", small), ("gpt 24 layers", dataclasses.replace(small, layers=24)),
                         ("gpt 1558M", large)):
         for ranks in (2, 1024):
-            yield Line(f"{name}, {ranks} ranks", Gpt(sizes).text([("dp", ranks)]), "stage=3")
+            yield Line(f"{name}, {ranks} ranks", Gpt(sizes, [("dp", ranks)]).text(), "stage=3")
     ragged = dataclasses.replace(small, samples=1000)
     for ranks in (3, 1024):
-        yield Line(f"gpt 124M, batch 1000 on {ranks} ranks", Gpt(ragged).text([("dp", ranks)]), "stage=3")
-    axes = [("dp", 2), ("tp", 2)]
-    yield Line("gpt 124M, 2 x 2 ranks", Gpt(small).text(axes), "stage=3 axis=dp")
+        yield Line(f"gpt 124M, batch 1000 on {ranks} ranks", Gpt(ragged, [("dp", ranks)]).text(), "stage=3")
+    axes = [("dp", 2), ("mp", 2)]
+    yield Line("gpt 124M, 2 x 2 ranks", Gpt(small, axes).text(), "stage=3 axis=dp")
     axes += [(f"a{i}", 1) for i in range(4)]
-    yield Line("gpt 124M, 2 x 2 x 1 x 1 x 1 x 1 ranks", Gpt(small).text(axes), "stage=3 axis=dp")
+    yield Line("gpt 124M, 2 x 2 x 1 x 1 x 1 x 1 ranks", Gpt(small, axes).text(), "stage=3 axis=dp")
+    deep = dataclasses.replace(small, layers=16, width=1024, heads=16, vocabulary=50304)
+    for steps in ("", " accumulate=8"):
+        for sizes in ((2, 2, 2), (16, 8, 8)):
+            axes = list(zip(("dp", "pp", "tp"), sizes))
+            yield Line("gpt, " + " x ".join(map(str, sizes)) + " ranks" + ("," + steps if steps else ""), Gpt(deep, axes).text(),
+                       "stage=3 axis=dp" + steps)
 
 
 def userSeconds(command):

@@ -107,6 +107,8 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
       absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
                       "initial values %.3f s\n",
                       seconds.global, seconds.plan, seconds.ranks, seconds.kernels, seconds.variables);
+  if (const std::optional<sbp::Policy> chosen = session.chosenPolicy())
+    absl::StrAppend(&text, "chosen within memory-limit: ", sbp::toString(*chosen), "\n");
   if (session.scratchBytes() > 0)
     absl::StrAppend(&text, "scratch of library calls, as this processor has it, beside the peaks: ",
                     megabytes(session.scratchBytes()), "\n");

@@ -2,6 +2,7 @@
 
 #include "compiler/launch/AgreeOnStorages.h"
 #include "compiler/launch/Alike.h"
+#include "compiler/launch/MemoryLimit.h"
 
 #include "dialects/exec/EntryPoints.h"
 #include "runtime/executor/Executor.h"
@@ -28,13 +29,15 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 /// What ranks must have in common before the first step.
-std::string fingerprint(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted) {
+/// `limited`: what is said, where a limit of memory is to choose the rest; else empty.
+std::string fingerprint(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted,
+                        const std::string &limited) {
   std::string text;
   llvm::raw_string_ostream os(text);
   global->print(os, OpPrintingFlags().enableDebugInfo(false)); // where it was written is no part of it
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
-                      ", one-copy ", sbp::toString(wanted), ", CPU ", llvm::sys::getHostCPUName().str());
+                      ", one-copy ", sbp::toString(wanted), limited, ", CPU ", llvm::sys::getHostCPUName().str());
 }
 
 absl::Status comparePrograms(const std::string &mine, runtime::Communicator &communicator) {
@@ -118,35 +121,74 @@ public:
   SessionImpl(runtime::Device &device, runtime::Communicator &communicator)
       : device(device), communicator(communicator) {}
 
-  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
+  /// As the options say; within a limit of memory in the first way that is.
   absl::Status init(ModuleOp global, SessionOptions options) {
     lastPhase = absl::Now();
-    sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
-    const sbp::OneCopy wanted = oneCopy;
     // Whatever the options say, so that ranks whose options differ find that out together.
     const absl::StatusOr<bool> isCommon = haveMemoryInCommon(communicator);
     endPhase(seconds.ranks);
     if (!isCommon.ok())
       return isCommon.status();
-    if (wanted == sbp::OneCopy::Auto && *isCommon) {
-      oneCopy = sbp::OneCopy::Yes;
-      const absl::StatusOr<bool> isBound = tryOneCopy(global, options);
+    sbp::ZeroOptions &zero = options.compile.zero;
+    const bool isLimited = zero.memoryLimit > 0;
+    if (isLimited)
+      limited = absl::StrCat(", memory-limit ", zero.memoryLimit, " and ", sbp::toString(zero.policy));
+    for (const sbp::Policy &way : isLimited ? waysToSave(zero.policy) : std::vector<sbp::Policy>{zero.policy}) {
+      zero.policy = way;
+      const absl::StatusOr<bool> isBound = tryWay(global, options, *isCommon);
       if (!isBound.ok() || *isBound)
         return isBound.status();
+    }
+    return exceedsLimit(zero.memoryLimit, leastPeak, policyOfLeast);
+  }
+
+  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
+  /// False, on all ranks: it exceeds the limit of memory.
+  absl::StatusOr<bool> tryWay(ModuleOp global, SessionOptions options, bool isCommon) {
+    sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
+    const sbp::OneCopy wanted = oneCopy;
+    if (wanted == sbp::OneCopy::Auto && isCommon) {
+      oneCopy = sbp::OneCopy::Yes;
+      absl::StatusOr<bool> isBound = tryOneCopy(global, options);
+      if (!isBound.ok() || *isBound)
+        return isBound;
     }
     oneCopy = wanted == sbp::OneCopy::Auto ? sbp::OneCopy::No : wanted;
     if (absl::Status status = compile(global, options, wanted); !status.ok())
       return status;
-    return bind(options).status();
+    absl::StatusOr<bool> fits = isWithinLimit(options, MemoryReports(*plans));
+    return fits.ok() && *fits ? bind(options) : fits;
   }
 
   /// False, on all ranks: one copy would take more memory, or cannot be had.
   absl::StatusOr<bool> tryOneCopy(ModuleOp global, const SessionOptions &options) {
     if (absl::Status status = compile(global, options, sbp::OneCopy::Auto); !status.ok())
       return status;
-    const absl::StatusOr<bool> pays = paysToHaveOneCopy(*plans, communicator);
+    absl::StatusOr<bool> pays = paysToHaveOneCopy(*plans, communicator);
+    if (pays.ok() && *pays)
+      pays = isWithinLimit(options, MemoryReports(*plans));
     endPhase(seconds.ranks);
     return pays.ok() && *pays ? bind(options, /*needsOneCopy=*/hasWhole(*plans)) : pays;
+  }
+
+  /// What was compiled, on every rank; all get the same. Before anything is allocated, and when it has been found of
+  /// what ranks have one copy.
+  absl::StatusOr<bool> isWithinLimit(const SessionOptions &options, const MemoryReports &reports) {
+    const sbp::ZeroOptions &zero = options.compile.zero;
+    if (zero.memoryLimit == 0)
+      return true;
+    chosen = zero.policy;
+    absl::StatusOr<LargestPeak> peak = largestPeak(*plans, reports, options.savesBeside, communicator);
+    endPhase(seconds.ranks);
+    if (!peak.ok())
+      return peak.status();
+    if (peak->bytes <= zero.memoryLimit)
+      return true;
+    if (leastPeak.bytes == 0 || peak->bytes < leastPeak.bytes) {
+      leastPeak = *peak;
+      policyOfLeast = *chosen;
+    }
+    return false;
   }
 
   absl::Status compile(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted) {
@@ -168,7 +210,8 @@ public:
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
                        "\" devices, but this session runs on \"", device.kind(),
                        "\"; start it with --device=", placement.getDeviceKind().getValue().str()));
-    if (absl::Status status = comparePrograms(fingerprint(**boxed, options, wanted), communicator); !status.ok())
+    if (absl::Status status = comparePrograms(fingerprint(**boxed, options, wanted, limited), communicator);
+        !status.ok())
       return status;
     endPhase(seconds.ranks);
     absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
@@ -189,7 +232,7 @@ public:
     return storages.ok() ? shareStorages(*plans, *storages) : storages.status();
   }
 
-  /// False, on all ranks, only with `needsOneCopy`: see Executor::bind.
+  /// False, on all ranks, only with `needsOneCopy`, see Executor::bind, or where it exceeds the limit of memory.
   absl::StatusOr<bool> bind(const SessionOptions &options, bool needsOneCopy = false) {
     savesBeside = options.savesBeside;
     absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
@@ -201,6 +244,11 @@ public:
     executor = std::move(*bound);
     endPhase(seconds.kernels);
     memory.emplace(*plans, [this](StringRef space) { return executor->isShared(space); });
+    if (const absl::StatusOr<bool> fits = isWithinLimit(options, *memory); !fits.ok() || !*fits) {
+      memory.reset();
+      executor.reset();
+      return fits;
+    }
     absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
         runtime::Variables::create(*plans, device, communicator, *executor);
     if (!made.ok())
@@ -388,6 +436,7 @@ public:
     SymbolTableCollection symbols;
     return function.ok() ? reportCommunication((*function)->point, symbols) : CommunicationReport();
   }
+  std::optional<sbp::Policy> chosenPolicy() const override { return chosen; }
   int64_t scratchBytes() const override { return device.scratchBytes(); }
   ModuleOp plan() override { return *plans; }
 
@@ -518,6 +567,10 @@ private:
   CompileSeconds seconds;
   bool savesBeside = false;
   absl::Time lastPhase;
+  std::string limited;               ///< of the fingerprint
+  std::optional<sbp::Policy> chosen; ///< within a limit of memory
+  LargestPeak leastPeak;             ///< of the ways that exceed it; of 0 bytes before there was one
+  sbp::Policy policyOfLeast;
   std::map<std::string, Function> byName; // outlives the executor, which may have been given copies of it
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;

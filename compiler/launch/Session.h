@@ -69,7 +69,8 @@ public:
   ///   Errors  InvalidArgument: the module does not verify or compile (with the compiler's diagnostics), the placement
   ///   does
   ///           not fit the communicator. FailedPrecondition: ranks have different programs, options or CPUs; names
-  ///           them.
+  ///           them. ResourceExhausted: whatever is chosen of what the options leave open, a rank exceeds the limit of
+  ///           memory.
   static absl::StatusOr<std::unique_ptr<Session>> create(mlir::ModuleOp global, const SessionOptions &options,
                                                          runtime::Device &device, runtime::Communicator &communicator);
 
@@ -165,6 +166,8 @@ public:
   /// Why ranks have a copy each of what they could have one of, for a person; empty: they do not, or have no memory in
   /// common.
   virtual std::string whyNotShared() const = 0;
+  /// With a limit of memory, what was chosen for variables that say nothing, and whose groups do not.
+  virtual std::optional<sbp::Policy> chosenPolicy() const = 0;
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;
   /// Beside the predicted peak, of all functions: Device::scratchBytes.

@@ -145,7 +145,10 @@ private:
 /// The location with a reason, #sbp.row or #sbp.wanted, in place of the one that it had.
 mlir::Location withReason(mlir::Location location, mlir::Attribute reason);
 
-/// The operands and results that a LoopSpec speaks of.
+/// Whether the op uses nothing of the operand but where it is.
+bool isPlaceAlone(mlir::OpOperand &operand);
+
+/// The operands that a LoopSpec speaks of.
 llvm::SmallVector<mlir::Value> tensorOperands(mlir::Operation *op);
 
 } // namespace splitcast::sbp

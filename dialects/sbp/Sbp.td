@@ -186,6 +186,26 @@ def Sbp_FenceOp : Sbp_Op<"fence", [Pure, AllTypesMatch<["input", "output"]>,
   let assemblyFormat = "$input `in` $scope attr-dict `:` type($output)";
 }
 
+def Sbp_ColocateOp : Sbp_Op<"colocate", [Pure, DeclareOpInterfaceMethods<ShardingOpInterface>]> {
+  let summary = "The same value, on the stage of a pipeline that has another";
+  let description = [{
+    Along each axis along which `beside` is at a coordinate, so is the output; along the others it is whatever costs least.
+    Of `beside` nothing is used but where it is. 'nn-differentiate' puts each gradient beside its value, and 'sbp-propagate',
+    which knows where values are, moves it there, once for all its uses, and erases the op. What is made from nothing is
+    made there, split as `beside` is. From tests/dialects/sbp/ops.mlir:
+    ```mlir
+    %1 = sbp.colocate %0 with %x : (tensor<10x4xf32, #S0>, tensor<8xf32>) -> tensor<10x4xf32>
+    ```
+    - C1: Input and output have the same shape and element type.
+    - C2: The output has no signature: it is decided with the move.
+  }];
+  let arguments = (ins Sbp_GlobalTensor:$input, Sbp_GlobalTensor:$beside);
+  let results = (outs Sbp_GlobalTensor:$output);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$beside)>];
+  let assemblyFormat = "$input `with` $beside attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Buckets
 //===----------------------------------------------------------------------===//

@@ -457,6 +457,10 @@ bool NdAttr::hasPartial() const {
   return llvm::any_of(getEntries(), [](EntryAttr entry) { return entry.getKind() == Sbp::Kind::Partial; });
 }
 
+bool NdAttr::hasAt() const {
+  return llvm::any_of(getEntries(), [](EntryAttr entry) { return entry.getKind() == Sbp::Kind::At; });
+}
+
 std::optional<Slot> NdAttr::getFlatSlot() const {
   for (EntryAttr entry : getEntries())
     if (entry.getSlot())

@@ -106,6 +106,8 @@ def Sbp_NdAttr : Sbp_Attr<"Nd", "nd", [DeclareAttrInterfaceMethods<VerifiableTen
     static NdAttr broadcast(PlacementAttr placement);
     bool isBroadcast() const;
     bool hasPartial() const;
+    /// Whether it is at a coordinate along any axis, as what belongs to one stage of a pipeline is.
+    bool hasAt() const;
     /// The entry of the axis that has a flat split, or none.
     std::optional<Slot> getFlatSlot() const;
   }];

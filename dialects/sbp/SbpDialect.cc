@@ -124,9 +124,17 @@ PlacementAttr placementOf(ModuleOp module) {
   return {};
 }
 
+bool isPlaceAlone(OpOperand &operand) {
+  auto colocate = dyn_cast<ColocateOp>(operand.getOwner());
+  return colocate && &operand == &colocate.getBesideMutable();
+}
+
 SmallVector<Value> tensorOperands(Operation *op) {
-  return llvm::to_vector(
-      llvm::make_filter_range(op->getOperands(), [](Value value) { return isa<RankedTensorType>(value.getType()); }));
+  SmallVector<Value> tensors;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) && !isPlaceAlone(operand))
+      tensors.push_back(operand.get());
+  return tensors;
 }
 
 } // namespace splitcast::sbp

@@ -330,14 +330,34 @@ LogicalResult ScopeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-LoopSpec FenceOp::getLoopSpec() {
+/// Of an op that hands on what it takes.
+static LoopSpec identitySpec(RankedTensorType type) {
   LoopSpec spec;
   TensorFactors dims;
-  for (int64_t extent : getInput().getType().getShape())
+  for (int64_t extent : type.getShape())
     dims.push_back({spec.addFactor(extent)});
   spec.operands = {dims};
   spec.results = {dims};
   spec.anyShape = true;
   spec.linear = {{{0}, {}}};
   return spec;
+}
+
+LoopSpec FenceOp::getLoopSpec() { return identitySpec(getInput().getType()); }
+
+LoopSpec ColocateOp::getLoopSpec() { return identitySpec(getInput().getType()); }
+
+void ColocateOp::build(OpBuilder &builder, OperationState &state, Value input, Value beside) {
+  build(builder, state, withSignature(input.getType(), nullptr), input, beside);
+}
+
+LogicalResult ColocateOp::verify() {
+  RankedTensorType in = getInput().getType(), out = getOutput().getType();
+  if (in.getShape() != out.getShape() || in.getElementType() != out.getElementType())
+    return emitOpError() << "turns " << in << " into " << out << "; shape and element type must stay";
+  if (out.getEncoding())
+    return emitOpError()
+           << "has a result of type " << out
+           << ", but 'sbp-propagate' decides its signature; leave it out, or move the value with sbp.boxing";
+  return success();
 }

@@ -7,6 +7,10 @@
 // gradients of its operands. What reaches the reads of a variable, added up, is the gradient of its update; where
 // something is assigned between reads, of those behind the last assignment.
 //
+// Where variables have coordinates, as stages of a pipeline do, a gradient that has all its addends is put beside its
+// value (sbp.colocate), and so is what its op took of others, where nothing else says where that is needed: else each
+// op of backward would be where that costs least for itself, and what several of them use would move once for each.
+//
 // With a loss_scale the gradient of the loss is that, read from a variable, instead of 1; updates are `scaled by` it.
 // Variables of a group are updated by its optimizer.
 //
@@ -90,8 +94,8 @@ private:
 
 class Differentiator {
 public:
-  Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols, Updates &updates)
-      : minimize(minimize), symbols(symbols), updates(updates), builder(minimize) {}
+  Differentiator(nn::MinimizeOp minimize, SymbolTable &symbols, Updates &updates, bool hasStages)
+      : minimize(minimize), symbols(symbols), updates(updates), hasStages(hasStages), builder(minimize) {}
 
   LogicalResult run() {
     findSlice();
@@ -181,7 +185,7 @@ private:
   }
 
   /// Values pass unchanged through these, and so do gradients.
-  static bool isIdentity(Operation *op) { return isa<sbp::BoxingOp, sbp::FenceOp>(op); }
+  static bool isIdentity(Operation *op) { return isa<sbp::BoxingOp, sbp::FenceOp, sbp::ColocateOp>(op); }
 
   LogicalResult checkGradients() {
     SmallVector<Operation *> without;
@@ -259,6 +263,48 @@ private:
     sum = sum ? builder.create<nn::AddOp>(value.getLoc(), sum, gradient).getResult() : gradient;
   }
 
+  /// Of the result of an op, all whose users have been visited. A scalar is wherever something needs it.
+  Value gradientOf(Value result) {
+    Value gradient = gradients.lookup(result);
+    if (!gradient || !hasStages || cast<RankedTensorType>(result.getType()).getRank() == 0)
+      return gradient;
+    return builder.create<sbp::ColocateOp>(gradient.getLoc(), gradient, result);
+  }
+
+  /// Of what an op's gradient is made of, behind `last`, some takes no gradient, but what the op took: it is to be
+  /// where the op is, too, and not where that was made.
+  void colocateOperands(Operation *op, Operation *last, ArrayRef<Value> resultGradients) {
+    auto beside = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!beside || beside.getRank() == 0)
+      return;
+    DenseSet<Value> ofGradients(resultGradients.begin(), resultGradients.end()), made;
+    DenseMap<Value, Value> colocated;
+    for (Operation *next = last->getNextNode(); next != minimize; next = next->getNextNode()) {
+      const bool takesGradient = llvm::any_of(next->getOperands(), [&](Value v) { return ofGradients.contains(v); });
+      for (OpOperand &use : next->getOpOperands())
+        if (!takesGradient && !made.contains(use.get()) && isMovedTo(op, use.get()))
+          use.set(colocatedIn(colocated, use.get(), op->getResult(0), next));
+      for (Value result : next->getResults())
+        (takesGradient ? ofGradients : made).insert(result);
+    }
+  }
+
+  /// Whether it may be that the op took the value from elsewhere. Variables are where they are.
+  static bool isMovedTo(Operation *op, Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.getRank() > 0 && value.getDefiningOp() != op && !readBehind(value);
+  }
+
+  Value colocatedIn(DenseMap<Value, Value> &colocated, Value value, Value beside, Operation *before) {
+    Value &result = colocated[value];
+    if (!result) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(before);
+      result = builder.create<sbp::ColocateOp>(value.getLoc(), value, beside);
+    }
+    return result;
+  }
+
   void differentiate(Operation *op) {
     if (auto read = dyn_cast<sbp::ReadOp>(op)) {
       if (Value gradient = gradients.lookup(read.getResult()))
@@ -267,7 +313,7 @@ private:
     }
     SmallVector<Value> resultGradients;
     for (Value result : op->getResults())
-      resultGradients.push_back(gradients.lookup(result));
+      resultGradients.push_back(gradientOf(result));
     if (llvm::none_of(resultGradients, [](Value v) { return v != nullptr; }))
       return;
     if (isIdentity(op))
@@ -277,8 +323,11 @@ private:
     SmallVector<bool> needed;
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
+    Operation *last = minimize->getPrevNode();
     SmallVector<Value> operandGradients =
         cast<nn::GradientOpInterface>(op).buildGradient(builder, resultGradients, needed);
+    if (hasStages)
+      colocateOperands(op, last, resultGradients);
     for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients))
       accumulate(operand, gradient);
   }
@@ -323,6 +372,7 @@ private:
   nn::MinimizeOp minimize;
   SymbolTable &symbols;
   Updates &updates;
+  const bool hasStages; ///< whether variables are at coordinates
   OpBuilder builder;
   Value scale;                    ///< of the loss; null: 1
   SmallVector<Operation *> slice; ///< what the loss depends on, in order
@@ -338,9 +388,12 @@ struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
     SymbolTable symbols(getOperation());
     if (failed(verifyOneScale()))
       return signalPassFailure();
+    const bool hasStages = llvm::any_of(getOperation().getOps<sbp::VariableOp>(), [](sbp::VariableOp variable) {
+      return variable.getLogical() && variable.getLogical().hasAt();
+    });
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        if (failed(minimizeLosses(block, symbols)))
+        if (failed(minimizeLosses(block, symbols, hasStages)))
           return signalPassFailure();
   }
 
@@ -361,13 +414,13 @@ private:
     return failure(walked.wasInterrupted());
   }
 
-  static LogicalResult minimizeLosses(Block &block, SymbolTable &symbols) {
+  static LogicalResult minimizeLosses(Block &block, SymbolTable &symbols, bool hasStages) {
     auto ops = llvm::to_vector(block.getOps<nn::MinimizeOp>());
     if (ops.empty())
       return success();
     Updates updates(block);
     for (nn::MinimizeOp op : ops)
-      if (failed(Differentiator(op, symbols, updates).run()))
+      if (failed(Differentiator(op, symbols, updates, hasStages).run()))
         return failure();
     return success();
   }

@@ -87,9 +87,7 @@ private:
 
   /// What a stage of a pipeline gathers for a micro-batch is gathered again for its backward: before that comes it has
   /// other micro-batches, each of which would keep its own.
-  bool isOfPipeline(sbp::ReadOp read) {
-    return isScheduled && llvm::any_of(coordinatesOf(variableOf(read)), [](int64_t each) { return each >= 0; });
-  }
+  bool isOfPipeline(sbp::ReadOp read) { return isScheduled && variableOf(read).getLogical().hasAt(); }
 
   bool isKept(sbp::ReadOp read) {
     if (isOfPipeline(read) && variableOf(read).getPolicyOrDefault().keep() != sbp::Keep::Step)

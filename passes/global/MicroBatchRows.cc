@@ -168,7 +168,8 @@ private:
       const std::optional<sbp::Sbp> made = rows.made(operand.get());
       if (made && *made != wanted && !rows.isSum(operand))
         return refuse(operand, *made, wanted);
-      level = std::max(level, rows.level(operand.get()) + rows.isSum(operand));
+      if (!sbp::isPlaceAlone(operand))
+        level = std::max(level, rows.level(operand.get()) + rows.isSum(operand));
     }
     for (Value result : op->getResults())
       rows.levels[result] = level;
@@ -177,6 +178,8 @@ private:
 
   sbp::Sbp wantedBy(OpOperand &operand, const sbp::OpChoice *choice, size_t index) {
     sbp::Sbp whole = sbp::Sbp::broadcast();
+    if (sbp::isPlaceAlone(operand))
+      return rows.made(operand.get()).value_or(whole);
     if (choice) // of a free op: as its result is wanted, which users say
       return choice->isFree ? rows.made(operand.get()).value_or(whole) : choice->row.operands[index].front();
     Operation *user = operand.getOwner();

@@ -32,7 +32,8 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
     are frozen or carried, or on which the loss does not depend, get no update; those in one of nn.minimize's groups are updated by its optimizer. A group
     of none of them is an error, and so is a variable in two, and one of a shape that its optimizer does not update. Ops on the way that have no gradient are reported, all
     of them at once. An update has the gradient at one value: where a variable is assigned between reads of it, what was read before counts as
-    a constant. From tests/passes/global/differentiate_example.mlir:
+    a constant. Where variables are at coordinates, a gradient that has all its contributions is put beside its value (sbp.colocate); a scalar is not.
+    From tests/passes/global/differentiate_example.mlir:
     ```mlir
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before
     nn.update @w, %dw in %scope : tensor<4x2xf32> with #nn.sgd<lr = 0.5>         // after
@@ -253,7 +254,8 @@ def PropagatePass : Pass<"sbp-propagate", "mlir::ModuleOp"> {
     between layers is waited for, while gradients are reduced beside backward. So it is not what `enable-zero` does. Signatures that the user wrote stay. What is made from
     nothing (constants, broadcasts of scalars) takes the signature that its user wants; several users get one each. What a variable has that its user has
     split, and what is made of that alone, is used as it lies wherever an op has such a row: activations are gathered or summed for it, whichever have more bytes. P stays P until an op needs
-    more, so gradients are reduced once, after their last contribution. What is fenced for an update gets the update
+    more, so gradients are reduced once, after their last contribution. What is to be beside a value (sbp.colocate) is at its
+    coordinates. What is fenced for an update gets the update
     signature of its variable: gradients before the fence, right after their last contribution, or behind it, when backward
     has ended, if the policy of the variable is ZeRO 1. Ops that are more than elementwise see what comes out of an update
     in the signature that it would have had without one, so that no sum depends on the stage. The location of each op that

@@ -132,6 +132,8 @@ private:
       resolve(boxing->getOpOperand(0), sbp::signatureOf(boxing.getOutput()));
     } else if (auto fence = dyn_cast<sbp::FenceOp>(op)) {
       applyFence(fence);
+    } else if (auto colocate = dyn_cast<sbp::ColocateOp>(op)) {
+      applyColocate(colocate);
     } else if (auto number = problem.numbers.find(op); number != problem.numbers.end()) {
       applyRow(op, number->second);
     }
@@ -172,6 +174,15 @@ private:
         builder.create<sbp::BoxingOp>(locationOf(fence.getLoc(), wanted), sbp::withSignature(fence.getType(), update),
                                       fence.getOutput(), variable.getSlotAttr());
     fence.getOutput().replaceAllUsesExcept(boxed, boxed);
+  }
+
+  /// Its input in its place: boxed, unless its users say where that is made.
+  void applyColocate(sbp::ColocateOp op) {
+    const sbp::OpChoice &choice = phases.stored.assignment.ops[problem.numbers.lookup(op)];
+    OpOperand &input = op->getOpOperand(0);
+    if (!choice.isFree)
+      require(input, attr(choice.row.operands.front()), {}, sbp::Wanted::by(input));
+    op.getOutput().replaceAllUsesWith(input.get()); // it is erased with what nobody uses, when nothing is made any more
   }
 
   void applyRow(Operation *op, int number) {

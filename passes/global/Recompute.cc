@@ -97,7 +97,7 @@ public:
     findGroups();
     for (Operation *op : backward)
       for (OpOperand &use : op->getOpOperands())
-        if (isMadeAgain(use.get()))
+        if (!sbp::isPlaceAlone(use) && isMadeAgain(use.get()))
           use.set(again(use.get(), op));
   }
 
@@ -117,7 +117,9 @@ private:
       numbers[&op] = numbers.size();
       if (phases.lookup(&op) == sbp::Phase::Backward) {
         backward.push_back(&op);
-        usedInBackward.insert(op.operand_begin(), op.operand_end());
+        for (OpOperand &use : op.getOpOperands())
+          if (!sbp::isPlaceAlone(use))
+            usedInBackward.insert(use.get());
       }
       if (!isForward(&op) || isa<sbp::ReadOp>(op) || isReadAs(&op))
         continue;
@@ -189,9 +191,10 @@ private:
     builder.setInsertionPoint(user);
     for (Operation *op : slice) {
       const StringAttr group = places.lookup(op).group;
-      auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
-        if (Value made = clones.lookup(operand))
-          return made;
+      auto operands = llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) {
+        const Value operand = use.get(), made = clones.lookup(operand);
+        if (made || sbp::isPlaceAlone(use))
+          return made ? made : operand;
         return isa<RankedTensorType>(operand.getType()) ? fenced(operand, group) : operand;
       });
       Operation *copy = builder.clone(*op);
@@ -213,7 +216,9 @@ private:
     add(value);
     while (!open.empty()) {
       slice.push_back(open.pop_back_val());
-      llvm::for_each(slice.back()->getOperands(), add);
+      for (OpOperand &use : slice.back()->getOpOperands())
+        if (!sbp::isPlaceAlone(use))
+          add(use.get());
     }
     llvm::sort(slice, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
     return slice;

@@ -145,6 +145,8 @@ private:
     node.takesPartial = !isElementwise || llvm::none_of(operands, [&](Value v) { return updated.contains(v); });
     for (Value operand : operands)
       node.operands.push_back(result.tensors.lookup(operand));
+    if (auto colocate = dyn_cast<sbp::ColocateOp>(op))
+      node.beside = result.tensors.lookup(colocate.getBeside());
     bool isPinned = false;
     for (Value value : op->getResults()) {
       sbp::NdAttr pinned = sbp::signatureOf(value);
@@ -159,7 +161,7 @@ private:
       if (isMadeOfKept)
         keepSplits(value);
     auto mayBeFree = [&](Value operand) { return free.contains(operand) || sbp::shapeOf(operand.getType()).empty(); };
-    if (isElementwise && !isPinned && llvm::all_of(operands, mayBeFree))
+    if (isElementwise && !isPinned && node.beside < 0 && llvm::all_of(operands, mayBeFree))
       free.insert(op->getResult(0));
     result.numbers[op] = static_cast<int>(result.ops.size());
     result.ops.push_back(op);
@@ -210,7 +212,10 @@ private:
   static bool isMultiplied(Value value) {
     SmallVector<Value> open = {value};
     while (!open.empty())
-      for (Operation *user : open.pop_back_val().getUsers()) {
+      for (OpOperand &use : open.pop_back_val().getUses()) {
+        if (sbp::isPlaceAlone(use))
+          continue;
+        Operation *user = use.getOwner();
         auto fence = dyn_cast<sbp::FenceOp>(user);
         auto sharding = dyn_cast<sbp::ShardingOpInterface>(user);
         if (fence ? !updateScopeOf(fence) : sharding && isOfOneTensor(user)) {

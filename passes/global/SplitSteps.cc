@@ -316,13 +316,15 @@ private:
   void markOperands(Operation *op) {
     if (op->getNumResults() != 1 || rows.made(op->getResult(0)) || !isa<sbp::ShardingOpInterface>(op)) {
       for (OpOperand &use : op->getOpOperands())
-        isa<RankedTensorType>(use.get().getType()) ? want(use) : void(needed.insert(use.get()));
+        if (!sbp::isPlaceAlone(use))
+          isa<RankedTensorType>(use.get().getType()) ? want(use) : void(needed.insert(use.get()));
       return;
     }
     for (int64_t dim : SmallVector<int64_t>(freeWanted.lookup(op->getResult(0)).getArrayRef()))
-      for (Value operand : op->getOperands())
-        rows.made(operand) ? void(needed.insert(operand))
-                           : void(freeWanted[operand].insert(operandDim(op, operand, dim)));
+      for (OpOperand &use : op->getOpOperands())
+        if (Value operand = use.get(); !sbp::isPlaceAlone(use))
+          rows.made(operand) ? void(needed.insert(operand))
+                             : void(freeWanted[operand].insert(operandDim(op, operand, dim)));
   }
 
   void want(OpOperand &use) {
@@ -376,6 +378,8 @@ private:
                                                  rows.isSum(fence->getOpOperand(0)) &&
                                                  sums.of(fence->getOpOperand(0)).fence)
       return emitFencedSum(fence);
+    if (auto colocate = dyn_cast<sbp::ColocateOp>(op))
+      return emitColocate(colocate);
     if (isa<sbp::AssignOp>(op) ? part == Part::Last : needsClone(op))
       clone(op);
     for (Value result : op->getResults())
@@ -385,6 +389,21 @@ private:
     for (Value result : op->getResults())
       if (const Sum *sum = ended.lookup(result); sum && needed.contains(result))
         totals[result] = accumulate(*sum, values.lookup(result), {});
+  }
+
+  /// Its input alone, where nothing else here needs what it is to be beside.
+  void emitColocate(sbp::ColocateOp op) {
+    Value output = op.getOutput();
+    if (needed.contains(output)) {
+      values[output] = valueOf(op->getOpOperand(0));
+      if (Value beside = values.lookup(op.getBeside()))
+        values[output] = b.create<sbp::ColocateOp>(op.getLoc(), values[output], beside);
+    }
+    for (int64_t dim : SmallVector<int64_t>(freeWanted.lookup(output).getArrayRef()))
+      freeValues[{output, dim}] =
+          rows.made(op.getInput()) ? values.lookup(op.getInput()) : freeValues.at({op.getInput(), dim});
+    if (const Sum *sum = ended.lookup(output); sum && needed.contains(output))
+      totals[output] = accumulate(*sum, values.lookup(output), {});
   }
 
   bool needsClone(Operation *op) const {

@@ -150,9 +150,8 @@ private:
         return function.emitOpError() << "@" << function.getSymName() << " takes argument " << index
                                       << " as P, but an input is given whole and not as addends of ranks; take it as B "
                                          "or S";
-    auto isAt = [](const sbp::Sbp &entry) { return entry.isAt(); };
     for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
-      if (sbp::NdAttr signature = sbp::signatureOf(type); signature && llvm::any_of(signature.toAlgebra(), isAt))
+      if (sbp::NdAttr signature = sbp::signatureOf(type); signature && signature.hasAt())
         return function.emitOpError() << "@" << function.getSymName() << " takes or returns " << type
                                       << ", of which some ranks have nothing; take or return it as B or S";
     return success();

@@ -67,8 +67,9 @@ private:
              << "has a tensor on " << signature.getPlacement()
              << ", but neither a variable nor a function's type says where the module is; give it the "
                 "attribute sbp.placement";
-    return op->emitOpError() << "has a tensor on another placement than the module's: " << signature.getPlacement()
-                             << " and not " << placement << "; a module has one placement";
+    return op->emitOpError()
+           << "has a tensor on another placement than the module's: " << signature.getPlacement() << " and not "
+           << placement << "; a module has one placement; what some of its ranks have is At(K) along one of its axes";
   }
 
   sbp::PlacementAttr placement;

@@ -360,8 +360,12 @@ struct Localize : splitcast::impl::LocalizePassBase<Localize> {
 } // namespace
 
 FailureOr<OwningOpRef<ModuleOp>> splitcast::localize(ModuleOp global, int64_t rank) {
+  return failed(verifyGlobal(global)) ? FailureOr<OwningOpRef<ModuleOp>>() : localizeVerified(global, rank);
+}
+
+FailureOr<OwningOpRef<ModuleOp>> splitcast::localizeVerified(ModuleOp global, int64_t rank) {
   FailureOr<RankView> view = findRank(global, rank);
-  if (failed(view) || failed(verifyGlobal(global)))
+  if (failed(view))
     return failure();
   global.getContext()->loadDialect<ccl::CclDialect, nn::NnDialect>();
   OwningOpRef<ModuleOp> local = ModuleOp::create(global.getLoc());

@@ -21,6 +21,10 @@ namespace splitcast {
 /// What 'sbp-localize' does, leaving `global` as it is: the programs of several ranks can be made from it.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localize(mlir::ModuleOp global, int64_t rank);
 
+/// The same of a module of which 'sbp-verify-global' would find nothing, or nothing but addends that functions take and
+/// return: so a test sees what one op makes of them.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localizeVerified(mlir::ModuleOp global, int64_t rank);
+
 /// What 'ccl-verify-local' checks of one function.
 mlir::LogicalResult verifyLocal(mlir::func::FuncOp function);
 

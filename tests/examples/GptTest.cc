@@ -320,13 +320,10 @@ TEST(Gpt, ADividedVocabularyKeepsItsLogitsAndItsTable) {
   EXPECT_LT(kRowElements, kVocabulary * kWidth);
 }
 
-/// How long a step takes on the ranks of a pipeline when each does its own ops one after the other, in the order of the
-/// module, each for as long as it has loops; and sends them in no time. In units of what all ops of a rank take, if
-/// they had as many.
-double timeOnRanks(int64_t ranks, int64_t rounds, bool isNeox, int64_t microBatches, sbp::PipelineSchedule schedule) {
-  Graph graph({"cpu", {{"dp", 1}, {"pp", ranks}}});
+/// A step of a small GPT, of GPT-NeoX's form or not, a stage for each rank of the axis pp and round.
+mlir::OwningOpRef<mlir::ModuleOp> stagesOf(Graph &graph, int64_t ranks, int64_t rounds, bool isNeox, int64_t batch,
+                                           const CompileOptions &options) {
   graph.function("train");
-  const int64_t batch = 2 * microBatches;
   Tensor tokens = graph.input("tokens", ElementType::I64, {batch, 12}, split(0));
   Tensor next = graph.input("next", ElementType::I64, {batch, 12}, split(0));
   GptSizes sizes{50, 12, 4 * ranks, 2, 16, 0};
@@ -337,17 +334,49 @@ double timeOnRanks(int64_t ranks, int64_t rounds, bool isNeox, int64_t microBatc
   graph.output("loss", loss);
   auto module = graph.finish();
   EXPECT_TRUE(module.ok()) << module.status();
+  auto global = compileGlobal(*module, options);
+  EXPECT_TRUE(global.ok()) << global.status();
+  return *std::move(global);
+}
+
+// From each stage to the next, and back: what all ops of a stage need of a block's activations, or of their gradient,
+// is moved once.
+TEST(Gpt, ActivationsMoveOnceFromStageToStage) {
+  constexpr int64_t kRanks = 3, kBatch = 2;
+  for (const int64_t rounds : {1, 2}) {
+    Graph graph({"cpu", {{"dp", 1}, {"pp", kRanks}}});
+    auto module = stagesOf(graph, kRanks, rounds, /*isNeox=*/true, kBatch, {});
+    std::map<std::pair<int64_t, int64_t>, int64_t> moves, expected; // elements, by stage from and to
+    module->walk([&](sbp::BoxingOp op) {
+      const sbp::Sbp from = sbp::signatureOf(op.getInput()).toAlgebra()[1],
+                     to = sbp::signatureOf(op.getOutput()).toAlgebra()[1];
+      if (from.isAt() && to.isAt() && from != to)
+        moves[{from.dim, to.dim}] += op.getType().getNumElements();
+    });
+    for (int64_t block = 0; block + 1 < kRanks * rounds; ++block) {
+      const int64_t from = block % kRanks, to = (block + 1) % kRanks;
+      expected[{from, to}] += kBatch * 12 * 16;
+      expected[{to, from}] += kBatch * 12 * 16;
+    }
+    EXPECT_EQ(moves, expected) << rounds << " rounds";
+  }
+}
+
+/// How long a step takes on the ranks of a pipeline when each does its own ops one after the other, in the order of the
+/// module, each for as long as it has loops; and sends them in no time. In units of what all ops of a rank take, if
+/// they had as many.
+double timeOnRanks(int64_t ranks, int64_t rounds, bool isNeox, int64_t microBatches, sbp::PipelineSchedule schedule) {
+  Graph graph({"cpu", {{"dp", 1}, {"pp", ranks}}});
   CompileOptions options;
   options.zero.accumulate = microBatches;
   options.zero.pipeline = schedule;
-  auto global = compileGlobal(*module, options);
-  EXPECT_TRUE(global.ok()) << global.status();
+  auto global = stagesOf(graph, ranks, rounds, isNeox, 2 * microBatches, options);
   std::vector<int64_t> freeAt(ranks, 0);
   int64_t work = 0;
-  for (auto run : (*(*global)->getOps<sbp::ScheduleOp>().begin()).getBody().front().getOps<sbp::RunOp>())
+  for (auto run : (*global->getOps<sbp::ScheduleOp>().begin()).getBody().front().getOps<sbp::RunOp>())
     for (auto m = run.getBegin(); m < run.getEnd(); ++m) {
       llvm::DenseMap<mlir::Value, int64_t> doneAt;
-      auto function = (*global)->lookupSymbol<mlir::func::FuncOp>(run.getFunction());
+      auto function = global->lookupSymbol<mlir::func::FuncOp>(run.getFunction());
       for (mlir::Operation &op : function.getBody().front()) {
         int64_t cost = 0, start = 0, rank = -1;
         if (auto compute = mlir::dyn_cast<nn::ComputeOpInterface>(op))

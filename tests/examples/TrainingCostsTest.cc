@@ -22,8 +22,6 @@
 namespace splitcast {
 namespace {
 
-constexpr int64_t kRanks = 3;
-
 //===----------------------------------------------------------------------===//
 // A rank
 //===----------------------------------------------------------------------===//
@@ -89,6 +87,7 @@ int runAsRank(const std::string &path) {
 struct Training {
   const char *name; ///< of the test
   std::vector<std::string> flags;
+  int64_t ranks = 3;
 };
 
 const std::vector<Training> kTrainings = {
@@ -99,7 +98,10 @@ const std::vector<Training> kTrainings = {
     {"ClippedByValue", {"--clip-value=0.1", "--schedule=cosine,steps=9,warmup=2"}},
     {"EachOtherOptimizer",
      {"--optimizer=adam", "--group=a:*.up.weight:sgd", "--group=b:*.up.bias:momentum", "--group=c:*.down.*:nesterov",
-      "--group=d:*.query.weight:lion", "--group=e:h0.key.weight:adagrad", "--group=f:*.value.*:rmsprop"}}};
+      "--group=d:*.query.weight:lion", "--group=e:h0.key.weight:adagrad", "--group=f:*.value.*:rmsprop"}},
+    {"DividedBlocks", {"--mesh=dp=2,tp=2"}, 4},
+    {"Stages", {"--mesh=dp=2,pp=2", "--neox"}, 4},
+    {"StagesOfDividedBlocks", {"--mesh=pp=2,tp=2"}, 4}};
 
 class TrainingCosts : public ::testing::TestWithParam<Training> {};
 
@@ -117,9 +119,9 @@ TEST_P(TrainingCosts, AreThoseThatWerePredicted) {
                    "--steps=0",
                    "--loss-scale=initial=1024",
                    "--write-mlir=model.mlir"};
-  const JobResult written = runIn(directory, kRanks, with(write, GetParam().flags));
+  const JobResult written = runIn(directory, GetParam().ranks, with(write, GetParam().flags));
   ASSERT_TRUE(written.succeeded()) << written.describe();
-  const runtime::MpirunResult result = runtime::runUnderMpirun(kRanks, {directory + "/model.mlir"}, 120);
+  const runtime::MpirunResult result = runtime::runUnderMpirun(GetParam().ranks, {directory + "/model.mlir"}, 120);
   EXPECT_EQ(result.exitCode, 0) << result.output;
 }
 

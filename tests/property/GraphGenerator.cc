@@ -183,7 +183,7 @@ sbp::Strategy strategyOf(int64_t percent) {
 std::vector<differential::Configuration> randomConfigurations(Random &random, const ModelState &model) {
   differential::Configuration common;
   if (model.placement.getNumAxes() > 1 && random.chance(50))
-    common.axis = "tp";
+    common.axis = model.placement.getAxisNames().back().str();
   std::vector<differential::Configuration> result;
   int64_t stage = random.below(4);
   for (int64_t i = 0; i < 2; ++i) {
@@ -258,9 +258,9 @@ bool isReadAsItLies(sbp::VariableOp variable) {
 
 /// Has some variables lie at one coordinate of an axis along which they are whole, mostly of one axis, as stages of a
 /// pipeline do.
-bool placeVariables(Random &random, ModuleOp module) {
+bool placeVariables(Random &random, const Traits &traits, ModuleOp module) {
   auto placement = module->getAttrOfType<sbp::PlacementAttr>("sbp.placement");
-  if (!random.chance(25))
+  if (!random.chance(traits.isOnMesh ? 100 : 25))
     return false;
   const size_t axis = random.below(placement.getNumAxes());
   bool isAny = false;
@@ -291,6 +291,7 @@ Traits randomTraits(uint64_t seed, MLIRContext &context) {
   }
   traits.ofUsers = random.chance(45);
   traits.splitsBatch = random.chance(25);
+  traits.isOnMesh = seed >= kFirstSeedOnMesh;
   return traits;
 }
 
@@ -482,7 +483,7 @@ void changeModel(uint64_t seed, const Traits &traits, ModelState &model, bool is
     model.features.insert(Feature::Selected);
   if (Random groups(seed ^ 0x1d8e4e27c47d124f); groupVariables(groups, *model.module))
     model.features.insert(Feature::Grouped);
-  if (Random places(seed ^ 0xc2b2ae3d27d4eb4f); placeVariables(places, *model.module))
+  if (Random places(seed ^ 0xc2b2ae3d27d4eb4f); placeVariables(places, traits, *model.module))
     model.features.insert(Feature::Placed);
 }
 
@@ -630,7 +631,9 @@ GeneratedGraph generateGraph(uint64_t seed, MLIRContext &context) {
       return graph;
     next.percentSplit -= kLessSplit;
   }
-  return generateNear(seed, {traits.extents, {}, traits.percentSplit, traits.ofUsers, traits.splitsBatch}, context);
+  Traits withoutHalves = traits;
+  withoutHalves.halves.clear();
+  return generateNear(seed, withoutHalves, context);
 }
 
 } // namespace splitcast::property

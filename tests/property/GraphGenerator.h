@@ -4,6 +4,7 @@
 // data are small integers. Over the seeds there are
 //
 //   placements   2, 3 and 4 ranks; meshes [n], [2, 2], with axes of size 1, with ranks in another order
+//                From kFirstSeedOnMesh on: of two and three axes, up to 12 ranks, with variables at coordinates
 //   shapes       extents 1 to 9: ragged on the mesh, and smaller than it, so that shards are empty; in a third of the
 //                graphs one extent or two, up to 19, so that most tensors are square, and many are cubes
 //   elements     f32 and some f64; in a quarter of the graphs also bf16, f16 or both, but no sum of these over ranks,
@@ -27,6 +28,8 @@
 #include <set>
 
 namespace splitcast::property {
+
+inline constexpr uint64_t kFirstSeedOnMesh = 1'000'000;
 
 /// A module that the global level must refuse.
 struct Refusal {

@@ -8,8 +8,19 @@ namespace splitcast::property {
 
 namespace {
 
-sbp::PlacementAttr randomPlacement(Random &random, bool hasHalves, MLIRContext &context) {
-  using Axes = std::vector<sbp::Axis>;
+using Axes = std::vector<sbp::Axis>;
+
+/// Meshes of two and three axes, none of size 1.
+const std::vector<Axes> &meshesOfAxes() {
+  static const std::vector<Axes> meshes = {{{"dp", 2}, {"pp", 2}},
+                                           {{"dp", 2}, {"tp", 3}},
+                                           {{"dp", 3}, {"pp", 2}},
+                                           {{"dp", 2}, {"pp", 2}, {"tp", 2}},
+                                           {{"dp", 2}, {"pp", 3}, {"tp", 2}}};
+  return meshes;
+}
+
+sbp::PlacementAttr randomPlacement(Random &random, const Traits &traits, MLIRContext &context) {
   static const std::vector<Axes> meshes = {{{"dp", 2}},
                                            {{"dp", 2}},
                                            {{"dp", 3}},
@@ -22,8 +33,9 @@ sbp::PlacementAttr randomPlacement(Random &random, bool hasHalves, MLIRContext &
                                            {{"dp", 1}, {"tp", 3}},
                                            {{"dp", 1}}};
   // Kernels for GPUs run on a device that emulates them; they are larger, hence fewer.
-  sbp::Placement placement{random.chance(20) ? "cuda" : "cpu", random.pick(meshes), {}};
-  if (hasHalves && random.chance(15)) // one rank: none sums with others
+  sbp::Placement placement{
+      random.chance(20) ? "cuda" : "cpu", random.pick(traits.isOnMesh ? meshesOfAxes() : meshes), {}};
+  if (!traits.halves.empty() && random.chance(15)) // one rank: none sums with others
     placement.axes = random.chance(50) ? Axes{{"dp", 1}} : Axes{{"dp", 1}, {"tp", 1}};
   if (random.chance(10)) { // ranks in another order
     placement.ranks.resize(placement.numPositions());
@@ -38,7 +50,7 @@ sbp::PlacementAttr randomPlacement(Random &random, bool hasHalves, MLIRContext &
 
 ModelState::ModelState(Random &random, Traits traits, MLIRContext &context)
     : random(random), traits(std::move(traits)), module(ModuleOp::create(UnknownLoc::get(&context))),
-      placement(randomPlacement(random, hasHalves(), context)) {
+      placement(randomPlacement(random, this->traits, context)) {
   module.get()->setAttr("sbp.placement", placement);
 }
 

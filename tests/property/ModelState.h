@@ -58,6 +58,7 @@ struct Traits {
   int percentSplit = 60;          ///< of a signature's entries
   bool ofUsers = false;           ///< with features
   bool splitsBatch = false;       ///< inputs are split by rows or whole, and their rows an even number
+  bool isOnMesh = false;          ///< of two or three axes, with variables at coordinates
 };
 
 /// Its module, placement, variables and their values.

@@ -34,7 +34,7 @@ public:
       return this->member(member);
     if (isa<sbp::ScopeOp>(op))
       return absl::OkStatus();
-    if (isa<sbp::BoxingOp, sbp::FenceOp>(op)) {
+    if (isa<sbp::BoxingOp, sbp::FenceOp, sbp::ColocateOp>(op)) {
       bindResults(values, &op, values.lookup(op.getOperand(0)));
       return absl::OkStatus();
     }

@@ -173,14 +173,14 @@ std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize
         row.results[result] = Sbp::partial();
     rows.push_back(std::move(row));
   }
-  for (int64_t coordinate : coordinatesOf(operands, results)) {
-    OpSignature row = replicated;
-    row.reason = OpSignature::Reason::At;
-    for (std::vector<Sbp> *entries : {&row.operands, &row.results})
-      std::fill(entries->begin(), entries->end(), Sbp::at(coordinate));
-    rows.push_back(std::move(row));
-  }
+  for (int64_t coordinate : coordinatesOf(operands, results))
+    rows.push_back(rowAt(spec, coordinate));
   return rows;
+}
+
+OpSignature rowAt(const LoopSpec &spec, int64_t coordinate) {
+  return {std::vector<Sbp>(spec.operands.size(), Sbp::at(coordinate)),
+          std::vector<Sbp>(spec.results.size(), Sbp::at(coordinate)), OpSignature::Reason::At, -1};
 }
 
 void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize) {

@@ -96,6 +96,9 @@ struct OpSignature {
 std::vector<OpSignature> deriveSignatures(const LoopSpec &spec, int64_t axisSize, const std::vector<Sbp> &operands = {},
                                           const std::vector<Sbp> &results = {});
 
+/// The row in which all operands and results are at the coordinate.
+OpSignature rowAt(const LoopSpec &spec, int64_t coordinate);
+
 /// Cuts the factor that the row splits: the loops that the next axis finds.
 void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize);
 

@@ -193,6 +193,16 @@ const ModuleOption moduleOptions[] = {
        return value.has_value();
      },
      [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
+    {"memory-limit",
+     "bytes that a rank may need, 0 for any: of stage and recompute a program that runs chooses for it what is left "
+     "open",
+     kAnyNumber, false, std::nullopt,
+     [](std::string_view text, ZeroOptions *options) {
+       std::optional<int64_t> value = parseNumber(text);
+       options->memoryLimit = value.value_or(options->memoryLimit);
+       return value.has_value();
+     },
+     [](const ZeroOptions &options) { return std::to_string(options.memoryLimit); }},
     {"accumulate", "micro-batches that a step is computed in, one after the other, whose gradients are added up",
      kPositiveNumber, false, "K",
      [](std::string_view text, ZeroOptions *options) {

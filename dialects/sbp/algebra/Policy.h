@@ -149,6 +149,9 @@ struct ZeroOptions {
   OneCopy oneCopy = OneCopy::Auto;
   /// A function that assigns nothing keeps what it gathers between its runs, up to so many bytes.
   int64_t holdGathersBytes = int64_t{256} << 20;
+  /// Bytes that the predicted peak of a rank may have; 0: any. A session chooses what the policy leaves open so that it
+  /// has no more (compiler/launch/MemoryLimit.h); passes know nothing of it.
+  int64_t memoryLimit = 0;
   /// Micro-batches that a step is computed in, of functions that do not say it themselves.
   int64_t accumulate = 1;
   /// Of functions that do not say it themselves. Another order is another rounding.

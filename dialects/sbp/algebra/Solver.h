@@ -70,6 +70,9 @@ struct SignatureOp {
   /// otherwise. Empty: they see what the row makes.
   std::vector<NdSbp> pinned;
   bool takesPartial = true; ///< false: no operand may be P. Updates are computed with values, never with addends.
+  /// A tensor: where that is at a coordinate, so is the op, whatever that costs; and where the op's operands are free,
+  /// it is also split as that. Or -1.
+  int beside = -1;
   RowLimit limit;
 };
 

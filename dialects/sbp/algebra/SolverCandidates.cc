@@ -258,10 +258,17 @@ Candidates::Operands Candidates::operandsOf(int op, const RowIds &walked) const 
   return result;
 }
 
+/// Where an op is to be beside a tensor at a coordinate, that may move yet: it stays where the walk has put it.
+bool Candidates::staysAt(int op, const RowIds &walked) const {
+  return tables.problem.ops[op].beside >= 0 &&
+         std::any_of(walked.axes.begin(), walked.axes.end(),
+                     [](const AxisReason &axis) { return axis.reason == OpSignature::Reason::At; });
+}
+
 /// All that an op's kind depends on.
 Key Candidates::keyOf(int op, const Operands &operands, const RowIds &walked) {
   const SignatureOp &each = tables.problem.ops[op];
-  Key key = {tables.specOf(op), each.takesPartial, static_cast<int64_t>(each.limit.kind)};
+  Key key = {tables.specOf(op), each.takesPartial, static_cast<int64_t>(each.limit.kind), staysAt(op, walked)};
   for (int operand : each.operands)
     key.push_back(seenAs[operand].empty() ? kFree : setOf[operand]);
   for (const std::vector<int> &places : operands.places) {
@@ -285,7 +292,7 @@ OpKind Candidates::makeKind(int op, const Operands &operands, const RowIds &walk
   OpKind kind;
   kind.rows = {walked};
   const bool isFree = walked.results.size() == 1 && walked.results.front() == kFree;
-  if (!isFree && each.limit.kind != RowLimit::Kind::Row) {
+  if (!isFree && !staysAt(op, walked) && each.limit.kind != RowLimit::Kind::Row) {
     std::vector<std::vector<int>> possible;
     for (int operand : each.operands)
       possible.push_back(seenAs[operand]);

@@ -44,6 +44,7 @@ private:
   struct Operands;
   void addOp(int op, const RowIds &walked);
   Operands operandsOf(int op, const RowIds &walked) const;
+  bool staysAt(int op, const RowIds &walked) const;
   Key keyOf(int op, const Operands &operands, const RowIds &walked);
   OpKind makeKind(int op, const Operands &operands, const RowIds &walked);
   void addPorts(int op, const Operands &operands, OpKind &kind);

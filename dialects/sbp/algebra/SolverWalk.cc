@@ -30,6 +30,8 @@ public:
       : tables(tables), op(op), each(tables.problem.ops[op]), placement(tables.problem.placement), boxed(boxed) {
     for (int operand : each.operands)
       current.push_back(seen[operand] == kFree ? NdSbp() : tables.signatures[seen[operand]]);
+    if (each.beside >= 0 && seen[each.beside] != kFree)
+      beside = tables.signatures[seen[each.beside]];
     wanted = current;
     for (NdSbp &entries : wanted)
       entries.resize(placement.axes.size());
@@ -60,13 +62,26 @@ public:
 private:
   static Sbp along(size_t axis, const NdSbp &sbp) { return sbp.empty() ? Sbp::broadcast() : sbp[axis]; }
 
+  /// What is made from nothing is made as what it is to be beside.
+  bool isMadeBeside() const {
+    return !beside.empty() && std::all_of(current.begin(), current.end(), [](const NdSbp &sbp) { return sbp.empty(); });
+  }
+
   std::vector<OpSignature> rowsAlong(const LoopSpec &spec, size_t axis) const {
     std::vector<Sbp> operands, pinned;
     for (const NdSbp &sbp : current)
       operands.push_back(along(axis, sbp));
+    if (const Sbp place = along(axis, beside); place.isAt())
+      return {rowAt(spec, place.dim)};
     for (size_t i = 0; i < results.size(); ++i)
       pinned.push_back(along(axis, tables.pinned(op, i)));
+    if (isMadeBeside() && !beside[axis].isPartial())
+      pinned.front() = beside[axis];
     std::vector<OpSignature> rows = deriveSignatures(spec, placement.axes[axis].size, operands, pinned);
+    if (isMadeBeside())
+      for (OpSignature &row : rows)
+        if (row.results.front() == pinned.front())
+          return {row};
     for (const Sbp &entry : operands)
       if (entry.isFlat())
         if (OpSignature flat = flatSignature(spec, entry.slot); !flat.results.empty())
@@ -193,6 +208,7 @@ private:
   const SignatureOp &each;
   const Placement &placement;
   const std::vector<std::vector<int>> &boxed;
+  NdSbp beside; ///< empty: it is computed wherever that costs least
   std::vector<NdSbp> current, wanted, results;
 };
 
@@ -206,6 +222,8 @@ public:
     for (size_t op = 0; op < problem.ops.size(); ++op) {
       for (int operand : problem.ops[op].operands)
         see(operand);
+      if (problem.ops[op].beside >= 0)
+        see(problem.ops[op].beside);
       RowIds row;
       if (problem.ops[op].limit.kind == RowLimit::Kind::Row)
         row = limited(op);
@@ -246,11 +264,17 @@ private:
       return false;
     if (each.limit.kind == RowLimit::Kind::PartialPlaces && !each.limit.row.results.front().empty())
       return false;
+    if (each.beside >= 0 && seen[each.beside] != kFree && isAnywhereAt(tables.signatures[seen[each.beside]]))
+      return false;
     for (int operand : each.operands)
       if (seen[operand] != kFree &&
           (seen[operand] != tables.broadcast || !tables.problem.tensors[operand].shape.empty()))
         return false;
     return isElementwise(each.spec);
+  }
+
+  static bool isAnywhereAt(const NdSbp &sbp) {
+    return std::any_of(sbp.begin(), sbp.end(), [](const Sbp &entry) { return entry.isAt(); });
   }
 
   RowIds freeRow(int op) const {
@@ -280,7 +304,8 @@ private:
   /// All that the choice depends on.
   Key keyOf(int op) {
     const SignatureOp &each = tables.problem.ops[op];
-    Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces};
+    Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces,
+               each.beside < 0 ? kFree : seen[each.beside]};
     for (int operand : each.operands) {
       const std::vector<int> &known = boxed[tables.elementsOf(operand)];
       key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(known.size())});

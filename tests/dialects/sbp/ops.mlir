@@ -53,3 +53,11 @@ func.func @scopes(%0: tensor<10x4xf32, #S0>) {
   %1 = sbp.fence %0 in %t : tensor<10x4xf32, #S0>
   return
 }
+
+// CHECK-LABEL: func.func @colocate
+// CHECK-SAME: %[[G:.*]]: tensor<10x4xf32, #S0_>, %[[X:.*]]: tensor<8xf32>
+func.func @colocate(%0: tensor<10x4xf32, #S0>, %x: tensor<8xf32>) -> tensor<10x4xf32> {
+  // CHECK: sbp.colocate %[[G]] with %[[X]] : (tensor<10x4xf32, #S0_>, tensor<8xf32>) -> tensor<10x4xf32>
+  %1 = sbp.colocate %0 with %x : (tensor<10x4xf32, #S0>, tensor<8xf32>) -> tensor<10x4xf32>
+  return %1 : tensor<10x4xf32>
+}

@@ -412,3 +412,43 @@ func.func @boxing_c4_legal(%v: tensor<4xf32, #sbp.nd<#p, [P]>>) {
   %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [P]>> -> tensor<4xf32, #sbp.nd<#p, [B]>> bucket #sbp.slot<@b, 12 of 16>
   return
 }
+
+// -----
+
+func.func @colocate_c1(%v: tensor<4xf32>) {
+  // expected-error @below {{'sbp.colocate' op turns 'tensor<4xf32>' into 'tensor<2x2xf32>'; shape and element type must stay}}
+  %0 = sbp.colocate %v with %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @colocate_c1(%v: tensor<4xf32>) {
+  // expected-error @below {{'sbp.colocate' op turns 'tensor<4xf32>' into 'tensor<4xf16>'; shape and element type must stay}}
+  %0 = sbp.colocate %v with %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @colocate_c1_legal(%v: tensor<4xf32>, %other: tensor<2x3xi64>) {
+  %0 = sbp.colocate %v with %other : (tensor<4xf32>, tensor<2x3xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @colocate_c2(%v: tensor<4xf32, #B>) {
+  // expected-error @below {{'sbp.colocate' op has a result of type 'tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>>', but 'sbp-propagate' decides its signature; leave it out, or move the value with sbp.boxing}}
+  %0 = sbp.colocate %v with %v : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32, #B>
+  return
+}
+
+// -----
+
+#B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
+func.func @colocate_c2_legal(%v: tensor<4xf32, #B>) {
+  %0 = sbp.colocate %v with %v : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32>
+  return
+}

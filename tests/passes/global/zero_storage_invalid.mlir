@@ -16,7 +16,7 @@
 // BYTES: is given 'bucket-bytes=-1': bucket-bytes is '-1', which must be a number that is not negative
 // COPY: is given 'one-copy=2': one-copy is '2', which must be no, yes or auto
 // HOLD: it has no option 'hold-gathers-bytes'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes, axis and one-copy{{$}}
-// UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes, axis, one-copy, hold-gathers-bytes, accumulate, accumulate-order, pipeline and reproducible
+// UNKNOWN: is given 'stag=1': it has no option 'stag'; options are stage, strategy, keep, prefetch, prefetch-bytes, bucket-bytes, recompute, update, compute-type, whole-bytes, axis, one-copy, hold-gathers-bytes, memory-limit, accumulate, accumulate-order, pipeline and reproducible
 // AXIS: error: 'sbp-zero-storage' got axis=pp; the placement has dp tp; give one of these, or leave the axis out for the first
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 sbp.variable @a : tensor<9x4xf32, #sbp.nd<#p, [B, B]>>

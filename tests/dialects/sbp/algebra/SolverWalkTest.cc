@@ -63,6 +63,37 @@ TEST(SolverWalkTest, AxisByAxis) {
   EXPECT_EQ(walk(graph.problem).assignment.tensors[down], (NdSbp{s0, p}));
 }
 
+/// Beside a tensor at a coordinate an op is there, whatever it costs; another tensor says nothing, of another axis
+/// neither does that.
+TEST(SolverWalkTest, BesideATensorAtACoordinate) {
+  const Sbp at1 = Sbp::at(1), at0 = Sbp::at(0);
+  for (Solution (*chooser)(const Problem &) : {walk, solve}) {
+    Graph graph({3, 2});
+    const int there = graph.given({2}, {b, at1}), nowhere = graph.given({2}, {s0, b});
+    const int x = graph.given({64, 8}, {s0, at0});
+    const int moved = graph.unary(x, true);
+    graph.lastOp().beside = there;
+    graph.unary(moved, true);
+    graph.unary(x, true);
+    graph.lastOp().beside = nowhere;
+    graph.unary(graph.given({64, 8}, {p, b}), true);
+    graph.lastOp().beside = there;
+    graph.unary(graph.constant({64, 8}), true); // split as what it is beside
+    graph.lastOp().beside = moved;
+    graph.unary(graph.constant({64, 8}), true); // free
+    graph.lastOp().beside = nowhere;
+    const NdSbp free;
+    EXPECT_EQ(rowsOf(graph.problem, chooser), (Rows{{{s0, at1}, {s0, at1}},
+                                                    {{s0, at1}, {s0, at1}},
+                                                    {{s0, at0}, {s0, at0}},
+                                                    {{p, at1}, {p, at1}},
+                                                    {free},
+                                                    {{s0, at1}, {s0, at1}},
+                                                    {free},
+                                                    {free, free}}));
+  }
+}
+
 /// A batch of many rows, of which each rank has a part, and weights of few bytes that a user has split: the batch is
 /// gathered, and what comes out of the second product is added up over the ranks.
 TEST(SolverWalkTest, SplitsThatAUserChoseStay) {
