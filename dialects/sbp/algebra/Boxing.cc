@@ -367,15 +367,53 @@ private:
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
 };
 
-/// The axes along which a plan may have steps. Along one of size 1 there is nothing to move, and an axis that stays P
-/// can only stay: a sum would not come back.
+/// The axes along which a plan may have steps. Along one of size 1 there is nothing to move; an axis that stays P can
+/// only stay, since a sum would not come back; and what stays at a coordinate is nowhere else on the way.
 std::vector<size_t> axesToSearch(const NdSbp &from, const NdSbp &to, const Placement &placement) {
   std::vector<size_t> axes;
   for (size_t axis = 0; axis < from.size(); ++axis)
-    if (placement.axes[axis].size > 1 && !to[axis].isPartial())
+    if (placement.axes[axis].size > 1 && !to[axis].isPartial() && !(to[axis].isAt() && from[axis] == to[axis]))
       axes.push_back(axis);
   return axes;
 }
+
+/// What has been searched for in this thread. A model has few boxings that differ, which costs of its ops, its
+/// functions and the passes ask for again and again.
+class KnownPlans {
+public:
+  using Key = std::vector<int64_t>;
+
+  /// All that a plan depends on; empty where one of them is no number.
+  static Key keyOf(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement,
+                   int64_t elementsPerCall) {
+    Key key = {elementsPerCall, static_cast<int64_t>(shape.size())};
+    key.insert(key.end(), shape.begin(), shape.end());
+    for (size_t axis = 0; axis < placement.axes.size(); ++axis) {
+      key.push_back(placement.axes[axis].size);
+      for (const Sbp *entry : {&from[axis], &to[axis]}) {
+        if (entry->isFlat())
+          return {};
+        key.insert(key.end(), {static_cast<int64_t>(entry->kind), entry->dim, entry->unit,
+                               static_cast<int64_t>(entry->ends.size())});
+        key.insert(key.end(), entry->ends.begin(), entry->ends.end());
+      }
+    }
+    return key;
+  }
+
+  template <typename Search> const std::vector<BoxingStep> &find(const Key &key, Search search) {
+    constexpr size_t kMost = 4096;
+    if (plans.size() >= kMost)
+      plans.clear();
+    auto [at, isNew] = plans.try_emplace(key);
+    if (isNew)
+      at->second = search();
+    return at->second;
+  }
+
+private:
+  std::map<Key, std::vector<BoxingStep>> plans;
+};
 
 NdSbp onAxes(const NdSbp &sbp, const std::vector<size_t> &axes) {
   NdSbp result;
@@ -396,7 +434,10 @@ std::vector<BoxingStep> planBoxing(const Shape &shape, const NdSbp &from, const 
   Placement mesh;
   for (size_t axis : axes)
     mesh.axes.push_back(placement.axes[axis]);
-  std::vector<BoxingStep> steps = PlanSearch(shape, searchedStart, searchedGoal, mesh, elementsPerCall).run();
+  const auto search = [&] { return PlanSearch(shape, searchedStart, searchedGoal, mesh, elementsPerCall).run(); };
+  static thread_local KnownPlans known;
+  const KnownPlans::Key key = KnownPlans::keyOf(shape, searchedStart, searchedGoal, mesh, elementsPerCall);
+  std::vector<BoxingStep> steps = key.empty() ? search() : known.find(key, search);
   auto numberOf = [&](int64_t axis) { return axis < 0 ? axis : static_cast<int64_t>(axes[axis]); };
   for (BoxingStep &step : steps) {
     step.axis = numberOf(step.axis);
