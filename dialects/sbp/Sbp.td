@@ -190,7 +190,7 @@ def Sbp_ColocateOp : Sbp_Op<"colocate", [Pure, DeclareOpInterfaceMethods<Shardin
   let summary = "The same value, on the stage of a pipeline that has another";
   let description = [{
     Along each axis along which `beside` is at a coordinate, so is the output; along the others it is whatever costs least.
-    Of `beside` nothing is used but where it is. 'nn-differentiate' puts each gradient beside its value, and 'sbp-propagate',
+    Of `beside` nothing is used but where it is. 'nn-differentiate' puts each gradient beside its value, and what it is made of beside what was made of that; 'sbp-propagate',
     which knows where values are, moves it there, once for all its uses, and erases the op. What is made from nothing is
     made there, split as `beside` is. From tests/dialects/sbp/ops.mlir:
     ```mlir

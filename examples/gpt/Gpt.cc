@@ -316,9 +316,10 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFi
       std::move(validation));
   if (!training.ok())
     return training.status();
+  const sbp::Policy policy = (*training)->session().chosenPolicy().value_or(flags.training.zero.policy);
   if (launch.rank() == 0)
     printf("%s, %lld ranks, ZeRO stage %lld\n", describe(graph.parameters()).c_str(),
-           static_cast<long long>(launch.size()), static_cast<long long>(flags.training.zero.policy.stage()));
+           static_cast<long long>(launch.size()), static_cast<long long>(policy.stage()));
   TextProgress progress(flags.training.steps, flags.batch * context, (*training)->session().memoryReport("train"));
   absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
     progress.show(result, launch.rank() == 0, metrics);

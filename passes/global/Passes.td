@@ -32,7 +32,7 @@ def DifferentiatePass : Pass<"nn-differentiate", "mlir::ModuleOp"> {
     are frozen or carried, or on which the loss does not depend, get no update; those in one of nn.minimize's groups are updated by its optimizer. A group
     of none of them is an error, and so is a variable in two, and one of a shape that its optimizer does not update. Ops on the way that have no gradient are reported, all
     of them at once. An update has the gradient at one value: where a variable is assigned between reads of it, what was read before counts as
-    a constant. Where variables are at coordinates, a gradient that has all its contributions is put beside its value (sbp.colocate); a scalar is not.
+    a constant. Where variables are at coordinates, a gradient that has all its contributions is put beside its value (sbp.colocate), and what an op of a gradient takes of forward alone beside the result of the op that took it there; a scalar is not.
     From tests/passes/global/differentiate_example.mlir:
     ```mlir
     nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.5>                       // before

@@ -374,6 +374,7 @@ struct Propagate : splitcast::impl::PropagatePassBase<Propagate> {
         return signalPassFailure();
       }
       // What nobody uses is not computed, and has no say in where the rest is: it would have things boxed for others.
+      // (What a gradient is to be beside has one, even if nothing else uses it.)
       IRRewriter rewriter(&getContext());
       (void)runRegionDCE(rewriter, function->getRegions());
       if (failed(FunctionPropagation(function, placement, symbols, lookAhead).run()))

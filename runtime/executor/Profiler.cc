@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace splitcast::runtime {
@@ -102,6 +103,10 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
 }
 
 void Profiler::addLiveBytes(exec::PlanOp plan) {
+  const std::string name = plan.getSymName().str();
+  // A session may have bound one of that name before, and given it up.
+  live.erase(std::remove_if(live.begin(), live.end(), [&](const LiveBytes &known) { return known.plan == name; }),
+             live.end());
   const mlir::ArrayAttr buffers = plan.getBuffersAttr();
   if (!buffers)
     return;
@@ -116,7 +121,7 @@ void Profiler::addLiveBytes(exec::PlanOp plan) {
   for (const auto &[index, ofRoles] : changes) {
     for (const auto &[role, change] : ofRoles)
       bytes[role] += change;
-    live.push_back({plan.getSymName().str(), index, bytes});
+    live.push_back({name, index, bytes});
   }
 }
 

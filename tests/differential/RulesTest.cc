@@ -261,12 +261,10 @@ bool isOfExactParts(const VectorCase &testCase, const Row &row) {
 }
 
 /// Nobody adds up integers of ranks.
-bool hasPartialIntegers(const VectorCase &testCase, const Row &row) {
+bool hasPartialIntegers(const std::vector<Tensor> &tensors, const std::vector<sbp::NdSbp> &signatures) {
   bool found = false;
-  for (const auto &[tensors, signatures] :
-       {std::pair(&testCase.operands, &row.operands), std::pair(&testCase.results, &row.results)})
-    for (const auto &[tensor, signature] : llvm::zip_equal(*tensors, *signatures))
-      found |= !tensor.isFloat() && hasPartial({signature});
+  for (const auto &[tensor, signature] : llvm::zip_equal(tensors, signatures))
+    found |= !tensor.isFloat() && hasPartial({signature});
   return found;
 }
 
@@ -276,7 +274,8 @@ TEST_F(RulesTest, EveryRowGivesWhatNumPyGives) {
     Sharded sharded(testCase, context);
     for (const sbp::Placement &placement : placements())
       for (const Row &row : rowsOf(sharded.spec(), placement)) {
-        if (isOfExactParts(testCase, row) || hasPartialIntegers(testCase, row))
+        if (isOfExactParts(testCase, row) || hasPartialIntegers(testCase.operands, row.operands) ||
+            hasPartialIntegers(testCase.results, row.results))
           continue;
         ++rows[testCase.op];
         const std::string wrong = sharded.run(row, placement);
@@ -286,7 +285,7 @@ TEST_F(RulesTest, EveryRowGivesWhatNumPyGives) {
   int64_t all = 0;
   for (const auto &[op, count] : rows)
     all += count;
-  RecordProperty("rows", static_cast<int>(all));
+  EXPECT_GT(all, 40000);
   std::cout << all << " rows of " << rows.size() << " ops\n";
 }
 
@@ -319,7 +318,7 @@ TEST_F(RulesTest, AWrongRuleIsSeen) {
       for (const sbp::Placement &placement : placements()) {
         const std::set<Row> right = rowsOf(spec, placement);
         for (const Row &row : rowsOf(other, placement))
-          if (right.count(row) == 0 && !isSeen[key])
+          if (right.count(row) == 0 && !hasPartialIntegers(testCase.results, row.results) && !isSeen[key])
             isSeen[key] = !sharded.run(row, placement).empty();
       }
     }

@@ -35,7 +35,6 @@ Command divisible() {
           "--context=20",
           "--batch=14",
           "--dropout=0.25",
-          "--steps=20",
           "--sample=0"};
 }
 
@@ -51,9 +50,9 @@ class GptSlowMesh : public ::testing::TestWithParam<Mesh> {};
 TEST_P(GptSlowMesh, TrainsAsAlone) {
   const auto [flag, ranks, dividesBatch, hasStages] = GetParam();
   const std::string directory = makeWorkDirectory();
-  const std::vector<float> alone = exactLosses(train(directory, 1, divisible()).losses);
+  const std::vector<float> alone = exactLosses(train(directory, 1, with(divisible(), {"--steps=20"})).losses);
   ASSERT_EQ(alone.size(), 20u);
-  const Command onMesh = with(divisible(), {std::string("--mesh=") + flag, "--timeout=60"});
+  const Command onMesh = with(divisible(), {std::string("--mesh=") + flag, "--steps=20"});
   for (const char *steps : {"accumulate=1", "accumulate=7"}) {
     if (!hasStages && steps != std::string("accumulate=1"))
       continue;

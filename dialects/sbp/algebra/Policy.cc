@@ -194,8 +194,9 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
     {"memory-limit",
-     "bytes that a rank may need, 0 for any: of stage and recompute a program that runs chooses for it what is left "
-     "open",
+     "bytes that a rank's predicted peak may have, 0 for any: of stage and recompute a program that runs chooses for "
+     "it "
+     "what is left open",
      kAnyNumber, false, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);

@@ -258,7 +258,7 @@ Candidates::Operands Candidates::operandsOf(int op, const RowIds &walked) const 
   return result;
 }
 
-/// Where an op is to be beside a tensor at a coordinate, that may move yet: it stays where the walk has put it.
+/// What an op is to be beside may move yet: where the walk has put the op at a coordinate, it stays.
 bool Candidates::staysAt(int op, const RowIds &walked) const {
   return tables.problem.ops[op].beside >= 0 &&
          std::any_of(walked.axes.begin(), walked.axes.end(),

@@ -15,11 +15,11 @@ sbp.variable @second : tensor<4x2xf32, #at1>
 
 // BESIDE: %[[H:.*]] = nn.add
 // BESIDE: %[[R:.*]] = nn.relu %[[H]]
+// No scalar is beside anything: the loss's gradient is wherever something needs it.
+// BESIDE-NOT: sbp.colocate {{.*}} (tensor<f32>
 // BESIDE: %[[DR:.*]] = nn.matmul %{{.*}}, %{{.*}} {transpose_b} : {{.*}} -> tensor<8x4xf32>
 // BESIDE: sbp.colocate %[[DR]] with %[[R]] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
 // BESIDE: sbp.colocate %{{.*}} with %[[H]]
-// No scalar is: the loss's gradient is wherever something needs it.
-// BESIDE-NOT: sbp.colocate {{.*}} (tensor<f32>
 
 // CHECK-LABEL: func.func @train
 // CHECK: %[[R:.*]] = nn.relu
