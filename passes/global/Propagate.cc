@@ -110,9 +110,42 @@ private:
             sbp::summed(phases.logical.assignment.tensors[problem.tensors.lookup(value)], algebra.axes.size()));
       return success();
     }
-    return problem.ops[phases.stored.failure->op]->emitOpError()
-           << "has no signature along axis \"" << algebra.axes[phases.stored.failure->axis].name
-           << "\" that its operands can be boxed to; box its operands to B";
+    return refuse(problem.ops[phases.stored.failure->op], phases.stored.failure->axis);
+  }
+
+  LogicalResult refuse(Operation *op, int64_t axis) {
+    const std::string &name = algebra.axes[axis].name;
+    InFlightDiagnostic diag = op->emitOpError();
+    auto isPartial = [axis](Value value) {
+      sbp::NdAttr written = sbp::signatureOf(value);
+      return written && written.toAlgebra()[axis].isPartial();
+    };
+    if (llvm::any_of(op->getResults(), isPartial))
+      diag << "is to make P along axis \"" << name
+           << "\", as its result is written, but has no row that does so of what "
+           << "its operands can be boxed to; leave the result's signature out, or write B or S";
+    else
+      diag << "has no signature along axis \"" << name << "\" that its operands can be boxed to; box its operands to B";
+    for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+      if (isa<RankedTensorType>(operand.getType()))
+        noteOrigin(diag, operand, index);
+    return diag;
+  }
+
+  /// The ops that an operand has come through, back to where somebody wrote a signature.
+  static void noteOrigin(InFlightDiagnostic &diag, Value value, size_t index) {
+    constexpr int kMostHops = 8;
+    for (int hops = 0; hops < kMostHops && isUndecided(value); ++hops) {
+      Operation *maker = value.getDefiningOp();
+      diag.attachNote(maker->getLoc()) << "operand " << index << " comes by way of '" << maker->getName() << "' here";
+      const SmallVector<Value> operands = sbp::tensorOperands(maker);
+      if (operands.empty())
+        return;
+      value = operands.front();
+    }
+    if (sbp::NdAttr written = sbp::signatureOf(value))
+      diag.attachNote(value.getLoc()) << "operand " << index << " comes from what is "
+                                      << sbp::toString(written.toAlgebra()) << " here";
   }
 
   sbp::NdAttr attr(const sbp::NdSbp &signature) { return sbp::NdAttr::get(placement, signature); }

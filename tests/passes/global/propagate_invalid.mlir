@@ -71,3 +71,18 @@ func.func @b(%x: tensor<4xf32, #S0>) {
   sbp.assign @c, %t : tensor<f32>
   return
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S0 = #sbp.nd<#p, [S(0)]>
+#P = #sbp.nd<#p, [P]>
+// expected-note @below {{operand 0 comes from what is [S(0)] here}}
+func.func @pinned(%x: tensor<8x4xf32, #S0>) -> tensor<8x4xf32> {
+  // expected-note @below {{operand 0 comes by way of 'nn.neg' here}}
+  %0 = nn.neg %x : (tensor<8x4xf32, #S0>) -> tensor<8x4xf32>
+  // expected-error @below {{'nn.relu' op is to make P along axis "dp", as its result is written, but has no row that does so of what its operands can be boxed to; leave the result's signature out, or write B or S}}
+  %1 = nn.relu %0 : (tensor<8x4xf32>) -> tensor<8x4xf32, #P>
+  %2 = nn.neg %1 : (tensor<8x4xf32, #P>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
