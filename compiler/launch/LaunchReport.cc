@@ -86,16 +86,22 @@ absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &sessio
   return all;
 }
 
-/// "0.089 MB to 0.281 MB (rank 1)", of one of a function's costs; empty where all ranks have the same.
+/// "0.089 MB to 0.281 MB (rank 1), 0.370 MB in sum", of one of a function's costs; of one rank empty.
 std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t function, int64_t Costs::*cost) {
   auto of = [&](size_t rank) { return all[rank][function].*cost; };
+  if (all.size() == 1)
+    return "";
   size_t least = 0, most = 0;
-  for (size_t rank = 1; rank < all.size(); ++rank) {
+  int64_t sum = 0;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
     least = of(rank) < of(least) ? rank : least;
     most = of(rank) > of(most) ? rank : most;
+    sum = sbp::cappedSum(sum, of(rank));
   }
-  return of(least) == of(most) ? ""
+  const std::string each = of(least) == of(most)
+                               ? absl::StrCat(megabytes(of(least)), " on each")
                                : absl::StrCat(megabytes(of(least)), " to ", megabytes(of(most)), " (rank ", most, ")");
+  return absl::StrCat(each, ", ", megabytes(sum), " in sum");
 }
 
 absl::StatusOr<std::string> reportText(const Session &session, runtime::Communicator &ranks) {

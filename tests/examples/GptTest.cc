@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <map>
 #include <sstream>
 
@@ -88,6 +89,21 @@ TEST(Gpt, TrainsAsAloneWithoutABatchDivided) {
       EXPECT_EQ(found.losses, expected.losses) << order;
       EXPECT_TRUE(found.variables == expected.variables) << order;
     }
+  }
+}
+
+// Two ranks send what each of them does, in sum; so it is with peaks.
+TEST(Gpt, ReportsAreOfEachRankAndInSum) {
+  const Command stages = with(gpt(/*heads=*/4), {"--steps=1", "--sample=0", "--report", "--mesh=pp=2"});
+  const std::string output = runIn(makeWorkDirectory(), 2, stages).rankOutputs[0];
+  for (const char *what : {"of all ranks: predicted peak ", "of all ranks: sent per run "}) {
+    double least = 0, most = 0, sum = 0;
+    ASSERT_EQ(std::sscanf(valueAfter(output, what).c_str(), "%lf MB to %lf MB (rank %*d), %lf MB in sum", &least, &most,
+                          &sum),
+              3)
+        << output;
+    EXPECT_LT(least, most) << what;
+    EXPECT_NEAR(least + most, sum, 0.002) << what; // each is rounded
   }
 }
 
