@@ -102,7 +102,7 @@ TEST(Gpt, ReportsAreOfEachRankAndInSum) {
                           &sum),
               3)
         << output;
-    EXPECT_LT(least, most) << what;
+    EXPECT_GT(least, 0) << what;
     EXPECT_NEAR(least + most, sum, 0.002) << what; // each is rounded
   }
 }

@@ -1,4 +1,5 @@
-// Random graphs through every pass. The seeds of this binary: FIRST to FIRST + GRAPHS - 1, as its BUILD rule says.
+// Random graphs through every pass. The seeds of this binary: FIRST to FIRST + GRAPHS - 1, as its BUILD rule says; of
+// each twenty LEAST_EXACT at least are exact.
 #include "tests/property/GraphCheck.h"
 
 #include "gtest/gtest.h"
@@ -24,8 +25,8 @@ TEST_P(GraphsTest, EveryPassKeepsWhatTheyMean) {
     exact += result.isExact;
     roundedApart += result.isRoundedApart;
   }
-  // Else the comparison would be with a tolerance nearly everywhere.
-  EXPECT_GE(exact, kGraphsPerTest / 5);
+  // Else the comparison would be with a tolerance nearly everywhere. How many are exact is a matter of chance.
+  EXPECT_GE(exact, LEAST_EXACT);
   // Rarely does a sum's order show; a kernel that rounds twice where its op rounds once shows often.
   EXPECT_LE(roundedApart, 1);
 }
