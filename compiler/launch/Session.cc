@@ -130,23 +130,23 @@ public:
     if (!isCommon.ok())
       return isCommon.status();
     sbp::ZeroOptions &zero = options.compile.zero;
+    const sbp::OneCopy wanted = zero.oneCopy;
     const bool isLimited = zero.memoryLimit > 0;
     if (isLimited)
       limited = absl::StrCat(", memory-limit ", zero.memoryLimit, " and ", sbp::toString(zero.policy));
     for (const sbp::Policy &way : isLimited ? waysToSave(zero.policy) : std::vector<sbp::Policy>{zero.policy}) {
       zero.policy = way;
-      const absl::StatusOr<bool> isBound = tryWay(global, options, *isCommon);
+      const absl::StatusOr<bool> isBound = tryWay(global, options, wanted, *isCommon);
       if (!isBound.ok() || *isBound)
         return isBound.status();
     }
     return exceedsLimit(zero.memoryLimit, leastPeak, policyOfLeast);
   }
 
-  /// With `one-copy=auto`: parameters of stage 3 lie whole where ranks then have one copy of them, and else split.
-  /// False, on all ranks: it exceeds the limit of memory.
-  absl::StatusOr<bool> tryWay(ModuleOp global, SessionOptions options, bool isCommon) {
+  /// With `one-copy=auto` `wanted`: parameters of stage 3 lie whole where ranks then have one copy of them, and else
+  /// split, which is what `options` then say. False, on all ranks: it exceeds the limit of memory.
+  absl::StatusOr<bool> tryWay(ModuleOp global, SessionOptions &options, sbp::OneCopy wanted, bool isCommon) {
     sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
-    const sbp::OneCopy wanted = oneCopy;
     if (wanted == sbp::OneCopy::Auto && isCommon) {
       oneCopy = sbp::OneCopy::Yes;
       absl::StatusOr<bool> isBound = tryOneCopy(global, options);
