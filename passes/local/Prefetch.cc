@@ -275,6 +275,8 @@ private:
 
   static Exchange startOf(ccl::AllToAllOp op) {
     Exchange exchange{{waitOf(op)}, {}};
+    if (cast<RankedTensorType>(op.getInput().getType()).getNumElements() == 0)
+      return exchange; // nothing is sent: what is empty is one value, that many ops name
     SmallVector<Value> open = {op.getInput()};
     while (Value named = aliasedBy(open.back().getDefiningOp()))
       open.push_back(named);

@@ -99,9 +99,12 @@ const std::vector<Training> kTrainings = {
     {"EachOtherOptimizer",
      {"--optimizer=adam", "--group=a:*.up.weight:sgd", "--group=b:*.up.bias:momentum", "--group=c:*.down.*:nesterov",
       "--group=d:*.query.weight:lion", "--group=e:h0.key.weight:adagrad", "--group=f:*.value.*:rmsprop"}},
+    {"FourCopies", {"--mesh=dp=4"}, 4},
+    {"BlocksInFour", {"--mesh=tp=4"}, 4},
     {"DividedBlocks", {"--mesh=dp=2,tp=2"}, 4},
     {"Stages", {"--mesh=dp=2,pp=2", "--neox"}, 4},
-    {"StagesOfDividedBlocks", {"--mesh=pp=2,tp=2"}, 4}};
+    {"StagesOfDividedBlocks", {"--mesh=pp=2,tp=2"}, 4},
+    {"CopiesOfStagesOfDividedBlocks", {"--mesh=dp=2,pp=2,tp=2"}, 8}};
 
 class TrainingCosts : public ::testing::TestWithParam<Training> {};
 
@@ -110,8 +113,8 @@ TEST_P(TrainingCosts, AreThoseThatWerePredicted) {
   Command write = {programPath("examples/gpt/gpt"),
                    "--text=text",
                    "--layers=2",
-                   "--heads=2",
-                   "--width=16",
+                   "--heads=4",
+                   "--width=32",
                    "--context=10",
                    "--batch=14",
                    "--dropout=0.25",
