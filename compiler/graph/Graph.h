@@ -313,7 +313,7 @@ Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, doub
                  Caller at = Caller::here());
 struct AttentionOptions {
   bool causal = false;
-  Tensor mask; ///< none: invalid; else integers [samples, keys], 0 where a key is not seen
+  Tensor mask; ///< integers [samples, keys], 0 where a key is not seen; invalid: all are
 };
 /// softmax(query key^T / sqrt(width)) value per sample and head. Query [samples, positions, heads, width]; key and
 /// value [samples, keys, heads, width].

@@ -282,6 +282,20 @@ absl::Status Launch::agreeAlike(const std::string &mine, const std::string &what
   return all.ok() ? checkAlike(*all, what) : all.status();
 }
 
+void Launch::endOnSignals() { runtime::endOnSignals(kSignalGrace, endWherever); }
+
+absl::Status Launch::begin(const absl::Status &parsed, const Flags &flags) {
+  absl::Status status = agree(parsed, "check of the flags");
+  if (status.ok())
+    status = agreeAlike(flags.given(), "flags");
+  if (!status.ok() || flags.isHelpWanted())
+    return status;
+  status = agree(readiness, "choice of devices");
+  if (status.ok() && !note.empty() && rank() == 0)
+    fprintf(stderr, "note: %s\n", note.c_str());
+  return status;
+}
+
 int Launch::end(const absl::Status &status) {
   // What is still under way after an error uses memory that is gone.
   ranks = nullptr;
@@ -301,7 +315,7 @@ int Launch::end(const absl::Status &status) {
 
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body) {
-  runtime::endOnSignals(kSignalGrace, endWherever);
+  Launch::endOnSignals();
   absl::Status parsed = flags.parse(argc, argv);
   // Even with flags that are wrong: the other ranks hear of it.
   absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? options : LaunchOptions());
@@ -309,16 +323,10 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
     printError(runtime::rankFromEnvironment(), launch.status());
     return 1;
   }
-  absl::Status status = (*launch)->agree(parsed, "check of the flags");
-  if (status.ok())
-    status = (*launch)->agreeAlike(flags.given(), "flags");
+  absl::Status status = (*launch)->begin(parsed, flags);
   if (status.ok() && flags.isHelpWanted() && (*launch)->rank() == 0)
     printf("%s", flags.help().c_str());
-  if (status.ok() && !flags.isHelpWanted())
-    status = (*launch)->agree((*launch)->ready(), "choice of devices");
   if (status.ok() && !flags.isHelpWanted()) {
-    if (const std::string &note = (*launch)->transportNote(); !note.empty() && (*launch)->rank() == 0)
-      fprintf(stderr, "note: %s\n", note.c_str());
     status = body(**launch);
     if ((*launch)->observer() || (*launch)->hasReportAtEnd())
       status = (*launch)->agree(status, "end of the run");

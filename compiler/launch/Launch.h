@@ -81,6 +81,10 @@ public:
   runtime::Device &device() { return *rankDevice; }
   runtime::Communicator &communicator() { return *ranks; }
 
+  /// What all ranks do first: they agree that their flags were `parsed` and are the same, and, unless help is
+  /// wanted, that all have their devices; rank 0 prints what is to be noted.
+  absl::Status begin(const absl::Status &parsed, const Flags &flags);
+
   /// What sessions are observed by, for --profile; null without it.
   runtime::ExecutorObserver *observer() { return profiler.get(); }
   /// All ranks call it at the same point, when no session will run any more: what --profile asks for.
@@ -96,6 +100,9 @@ public:
   absl::Status agree(const absl::Status &mine, const std::string &what);
   /// Likewise: OK if all ranks say the same of `what`, such as "flags"; else who says what (checkAlike).
   absl::Status agreeAlike(const std::string &mine, const std::string &what);
+
+  /// From now on SIGTERM and SIGINT end this process as said above. Once per process, before create().
+  static void endOnSignals();
 
   /// Ends the job, as all ranks do at the end of main, and gives the exit status of this process: 0 if `status` is OK
   /// on all of them. Prints what failed. Nothing else of this launch may be alive.

@@ -79,6 +79,7 @@ MAY_USE = {
         "runtime/gpu",
         "runtime/io",
     } | PASSES,
+    "compiler/python": {"compiler/graph", "compiler/launch", "dialects/nn", "runtime/api", "runtime/io", "runtime/job"},
     # ---- What a user writes ----
     "examples": {"compiler/graph", "compiler/launch", "runtime/io"},
     # They take a plan apart, and time its ops beside what does the same alone.

@@ -1,0 +1,121 @@
+#include "compiler/python/BindGraph.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <pybind11/stl.h>
+#include <set>
+
+namespace py = pybind11;
+
+namespace splitcast::python {
+
+Caller callerInPython() {
+  static std::set<std::string> files; // names are borrowed by ops, which live as long as any graph
+  static const std::string package = py::str(py::module_::import("splitcast").attr("__path__").attr("__getitem__")(0));
+  PyFrameObject *frame = PyEval_GetFrame();
+  if (!frame)
+    return Caller::here("python", 0);
+  py::object current = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(frame));
+  std::string file;
+  for (;;) {
+    file = py::str(current.attr("f_code").attr("co_filename"));
+    const py::object caller = current.attr("f_back");
+    if (caller.is_none() || file.rfind(package, 0) != 0)
+      break;
+    current = caller;
+  }
+  return Caller::here(files.insert(file).first->c_str(), current.attr("f_lineno").cast<int>());
+}
+
+namespace {
+
+std::string toString(const Tensor &tensor) {
+  if (!tensor.isValid())
+    return "<splitcast.Tensor, invalid: see the errors of Graph.compile>";
+  return absl::StrCat("<splitcast.Tensor [", absl::StrJoin(tensor.shape(), ", "), "] ", nameOf(tensor.type()), ">");
+}
+
+/// Where both are tensors, what the function says; of a number, which has no place of its own, the other.
+template <typename Of, typename OfNumber>
+void defineOperator(py::class_<Tensor> &tensor, const char *name, Of of, OfNumber ofNumber) {
+  tensor.def(name, [of](const Tensor &a, const Tensor &b) { return of(a, b, callerInPython()); }, py::is_operator());
+  tensor.def(
+      name, [ofNumber](const Tensor &a, double b) { return ofNumber(a, b, callerInPython()); }, py::is_operator());
+}
+
+void bindTensor(py::module_ &module) {
+  py::class_<Tensor> tensor(module, "Tensor",
+                            "A value of one of a graph's functions: whole, whatever the number of ranks.");
+  tensor.def_property_readonly(
+      "shape", [](const Tensor &x) { return py::tuple(py::cast(x.shape())); },
+      "The global shape; empty where the tensor is invalid.");
+  tensor.def_property_readonly(
+      "dtype", [](const Tensor &x) { return x.isValid() ? py::cast(x.type()) : py::none(); },
+      "The type of its elements; None where the tensor is invalid.");
+  tensor.def_property_readonly("is_valid", &Tensor::isValid,
+                               "Not where what made it is wrong, which Graph.compile then says.");
+  tensor.def("__repr__", &toString);
+  auto scaled = [](const Tensor &x, double factor, Caller at) { return scale(x, factor, at); };
+  auto shifted = [](const Tensor &x, double addend, Caller at) { return shift(x, addend, at); };
+  defineOperator(tensor, "__add__", &add, shifted);
+  defineOperator(tensor, "__sub__", &sub, [=](const Tensor &x, double b, Caller at) { return shifted(x, -b, at); });
+  defineOperator(tensor, "__mul__", &mul, scaled);
+  defineOperator(tensor, "__truediv__", &div,
+                 [=](const Tensor &x, double b, Caller at) { return scaled(x, 1 / b, at); });
+  tensor.def("__radd__", [=](const Tensor &x, double b) { return shifted(x, b, callerInPython()); }, py::is_operator());
+  tensor.def("__rmul__", [=](const Tensor &x, double b) { return scaled(x, b, callerInPython()); }, py::is_operator());
+  tensor.def(
+      "__rsub__",
+      [](const Tensor &x, double b) {
+        const Caller at = callerInPython();
+        return shift(neg(x, at), b, at);
+      },
+      py::is_operator());
+  tensor.def("__neg__", [](const Tensor &x) { return neg(x, callerInPython()); }, py::is_operator());
+  tensor.def(
+      "__matmul__", [](const Tensor &a, const Tensor &b) { return matmul(a, b, {}, callerInPython()); },
+      py::is_operator());
+}
+
+void bindElementTypes(py::module_ &module) {
+  py::enum_<ElementType> types(module, "ElementType", "What an element of a tensor is, as the IR spells it.");
+  for (int number = 0; *nameOf(static_cast<ElementType>(number)); ++number)
+    types.value(nameOf(static_cast<ElementType>(number)), static_cast<ElementType>(number));
+  types.export_values();
+}
+
+void bindLayouts(py::module_ &module) {
+  py::class_<sbp::Sbp>(module, "Sbp", "How a tensor lies along one axis of the mesh: S, B, P or At.")
+      .def("__repr__", [](const sbp::Sbp &entry) { return sbp::toString(entry); });
+  module.def("split", &split, py::arg("dim"), "S(dim): each rank of the axis has some of dimension `dim`.");
+  module.def("broadcast", &broadcast, "B: each rank of the axis has all of it.");
+  module.def("at", &sbp::Sbp::at, py::arg("coordinate"), "At(c): the ranks at coordinate c of the axis alone have it.");
+  py::class_<Layout>(module, "Layout", "An Sbp for each axis of the mesh; those left out at the end are broadcast().")
+      .def(py::init<>())
+      .def(py::init<sbp::Sbp>(), py::arg("first"))
+      .def(py::init<std::vector<sbp::Sbp>>(), py::arg("entries"));
+  py::implicitly_convertible<sbp::Sbp, Layout>();
+  py::implicitly_convertible<py::list, Layout>();
+  py::implicitly_convertible<py::tuple, Layout>();
+}
+
+void bindInit(py::module_ &module) {
+  py::class_<Init>(module, "Init", "What a variable holds before the first step, the same for any number of ranks.")
+      .def_static("zeros", &Init::zeros)
+      .def_static("constant", &Init::constant, py::arg("value"))
+      .def_static("uniform", &Init::uniform, py::arg("low"), py::arg("high"))
+      .def_static("normal", &Init::normal, py::arg("mean"), py::arg("stddev"))
+      .def_static("file", &Init::file, py::arg("path"), py::arg("tensor"), "A tensor of a safetensors file.");
+}
+
+} // namespace
+
+void bindValues(py::module_ &module) {
+  bindElementTypes(module);
+  bindLayouts(module);
+  bindInit(module);
+  bindTensor(module);
+}
+
+} // namespace splitcast::python

@@ -1,0 +1,14 @@
+#include "compiler/python/BindGraph.h"
+#include "compiler/python/BindSession.h"
+#include "compiler/python/ThisRank.h"
+
+PYBIND11_MODULE(_splitcast, module) {
+  using namespace splitcast::python;
+  module.doc() = "Splitcast's graphs, sessions and jobs; see the package splitcast.";
+  bindThisRank(module);
+  bindValues(module);
+  bindOptimizers(module);
+  bindOps(module);
+  auto graph = bindGraph(module);
+  bindSession(module, graph);
+}

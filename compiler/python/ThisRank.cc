@@ -1,0 +1,88 @@
+#include "compiler/python/ThisRank.h"
+
+#include "compiler/python/Errors.h"
+#include "compiler/python/Keywords.h"
+#include "runtime/job/Jobs.h"
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace splitcast::python {
+
+namespace {
+
+std::unique_ptr<ThisRank> thisRank;
+
+} // namespace
+
+void ThisRank::begin(const py::dict &options) {
+  if (thisRank)
+    raise(absl::FailedPreconditionError("the job has begun, by init() or what came first; call init() once, before"));
+  LaunchOptions launchOptions;
+  Flags flags("splitcast.init", "");
+  launchOptions.addTo(flags);
+  const absl::Status parsed = parseKeywords(flags, options);
+  Launch::endOnSignals();
+  auto job = std::make_unique<ThisRank>();
+  absl::Status status = unlocked([&] {
+    absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? launchOptions : LaunchOptions());
+    if (!launch.ok())
+      return launch.status();
+    job->ofRank = *std::move(launch);
+    return job->ofRank->begin(parsed, flags);
+  });
+  if (job->ofRank)
+    thisRank = std::move(job);
+  raiseUnlessOk(status);
+}
+
+ThisRank &ThisRank::get() {
+  if (!thisRank)
+    begin({});
+  thisRank->requireNotEnded();
+  return *thisRank;
+}
+
+bool ThisRank::hasBegun() { return thisRank != nullptr; }
+
+void ThisRank::requireNotEnded() const {
+  if (!ofRank)
+    raise(absl::FailedPreconditionError("the job has ended"));
+}
+
+int64_t ThisRank::beforeEnd(std::function<void()> close) {
+  closers.emplace(next, std::move(close));
+  return next++;
+}
+
+int ThisRank::end(const std::optional<std::string> &error) {
+  if (!thisRank || !thisRank->ofRank)
+    return error ? 1 : 0;
+  for (const auto &[number, close] : thisRank->closers)
+    close();
+  thisRank->closers.clear();
+  return unlocked([&] {
+    const int exitStatus = thisRank->ofRank->end(error ? absl::UnknownError(*error) : absl::OkStatus());
+    thisRank->ofRank = nullptr;
+    return exitStatus;
+  });
+}
+
+void bindThisRank(py::module_ &module) {
+  module.def(
+      "init", [](const py::kwargs &options) { ThisRank::begin(options); },
+      "Joins the job that a launcher started this process for (mpirun, srun, torchrun), or is one rank alone.\n\n"
+      "Called by itself where a rank, a graph or a session is first asked for, with defaults; call it before, "
+      "once and on all ranks, for others. Keywords are those of the examples' flags: timeout (seconds), threads "
+      "(per rank), device, transport, profile, kernel_cache, ...");
+  module.def("rank", [] { return ThisRank::get().launch().rank(); }, "This rank's number, from 0.");
+  module.def("size", [] { return ThisRank::get().launch().size(); }, "How many ranks the job has.");
+  module.def(
+      "device", [] { return ThisRank::get().launch().options().deviceKind; }, "What the ranks compute on: \"cpu\".");
+  module.def("_has_begun", &ThisRank::hasBegun);
+  module.def("_rank_from_environment", &runtime::rankFromEnvironment);
+  module.def("_end", &ThisRank::end, py::arg("error") = py::none());
+}
+
+} // namespace splitcast::python

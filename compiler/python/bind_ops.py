@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Python's ops from the header that declares C++'s: one table of ops for both languages.
+
+    bind_ops.py compiler/graph/Graph.h dialects/nn/Optimizers.h dialects/nn/RateSchedules.h > Ops.inc
+
+Of Graph.h, each function behind the banner 'Ops' becomes a function of the module, with its names in Python's spelling
+(softmaxCrossEntropy, transposeA: softmax_cross_entropy, transpose_a), its defaults, and its comment as docstring. A
+struct of options becomes keywords. Of the other two, each struct with a kName becomes a class that takes its numbers as
+keywords. What the header says in another way than these is an error here, and so is never left out.
+"""
+import re
+import sys
+
+# C++ parameter types, and what they are taken as from Python: converted by pybind11, or by a class of BindGraph.cc.
+TAKEN_AS = {
+    "const Tensor &": "const Tensor &",
+    "const std::vector<Tensor> &": "std::vector<Tensor>",
+    "ElementType": "ElementType",
+    "const sbp::Shape &": "std::vector<int64_t>",
+    "const std::vector<int64_t> &": "std::vector<int64_t>",
+    "std::vector<int64_t>": "std::vector<int64_t>",
+    "const std::string &": "std::string",
+    "const Layout &": "const Layout &",
+    "std::optional<int64_t>": "std::optional<int64_t>",
+    "std::optional<Init>": "std::optional<Init>",
+    "int64_t": "int64_t",
+    "double": "double",
+    "bool": "bool",
+}
+
+
+def fail(message):
+    sys.exit("bind_ops: error: " + message)
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name).lower()
+
+
+def in_python(comment, names):
+    """A comment's words with the header's names as Python spells them."""
+    text = " ".join(line.strip().lstrip("/").strip() for line in comment)
+    for name in names:
+        if snake(name) != name:
+            text = re.sub(r"\b%s\b" % name, snake(name), text)
+    return text
+
+
+def literal(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def statements(text, origin):
+    """(comment, code) of each declaration; a struct is one, with its braces."""
+    comment, code, depth = [], "", 0
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped.startswith("//") and not code:
+            if not stripped.startswith("///"):  # of a group of functions, which stands before each of them
+                comment = []
+                continue
+            comment.append(stripped)
+            continue
+        if not stripped and not code:
+            comment = []
+            continue
+        # The options' own comments stay, for their docstrings.
+        code += line + "\n"
+        depth += stripped.split("//")[0].count("{") - stripped.split("//")[0].count("}")
+        if depth == 0 and stripped.split("//")[0].rstrip().endswith(";"):
+            yield comment, code
+            comment, code = [], ""
+    if code.strip():
+        fail("%s ends within '%s'" % (origin, code.strip().splitlines()[0]))
+
+
+def split_top(text):
+    """At commas that are in no bracket."""
+    parts, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        if char in "<({":
+            depth += 1
+        elif char in ">)}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return [part.strip() for part in parts + [text[start:]] if part.strip()]
+
+
+def parse_parameter(text, origin):
+    match = re.fullmatch(r"(.*?[ &])(\w+)(?: = (.*))?", text)
+    if not match:
+        fail("%s has a parameter '%s', which is not TYPE NAME or TYPE NAME = DEFAULT" % (origin, text))
+    return match.group(1).strip(), match.group(2), match.group(3)
+
+
+def parse_options(code):
+    """Fields (type, name, default, comment) of a struct of options."""
+    name = re.match(r"struct (\w+) \{", code).group(1)
+    fields, doc = [], []
+    for line in code.splitlines()[1:-1]:
+        line = line.strip()
+        if line.startswith("///"):
+            doc.append(line)
+            continue
+        declaration, _, beside = line.partition("///<")
+        declaration = declaration.strip()
+        kind, rest = declaration.rstrip(";").split(" ", 1)
+        for each in split_top(rest):
+            field, _, default = each.partition(" = ")
+            fields.append((kind, field, default, in_python(doc + ([beside] if beside else []), [])))
+        doc = []
+    return name, fields
+
+
+def keyword(kind, field, default, origin):
+    """(parameter of the lambda, pybind11's argument, value of the field) of a field."""
+    if kind == "Tensor":
+        return ("const std::optional<Tensor> &" + field, 'py::arg("%s") = py::none()' % snake(field),
+                "%s.value_or(Tensor())" % field)
+    if kind not in TAKEN_AS:
+        fail("%s: the option '%s' is a %s, which Python is not told how to give" % (origin, field, kind))
+    value = default or "py::none()"
+    return "%s %s" % (kind, field), 'py::arg("%s") = %s' % (snake(field), value), field
+
+
+def bind_function(comment, code, options):
+    code = " ".join(code.split())
+    match = re.fullmatch(r"Tensor (\w+)\((.*)\);", code)
+    if not match:
+        fail("'%s' is not Tensor NAME(...);" % code)
+    name, parameters = match.group(1), split_top(match.group(2))
+    if not parameters or parameters[-1] != "Caller at = Caller::here()":
+        fail("'%s' does not end in 'Caller at = Caller::here()'" % name)
+    taken, arguments, given, names, notes = [], [], [], [], []
+    isKeywordOnly = False
+    for parameter in parameters[:-1]:
+        kind, argument, default = parse_parameter(parameter, name)
+        struct = kind.replace("const ", "").replace(" &", "")
+        if struct in options:
+            fields = []
+            if not isKeywordOnly:
+                arguments.append("py::kw_only()")
+                isKeywordOnly = True
+            for field in options[struct]:
+                parameterText, argumentText, value = keyword(*field[:3], name)
+                taken.append(parameterText)
+                arguments.append(argumentText)
+                fields.append(value)
+                names.append(field[1])
+                if field[3]:
+                    notes.append("%s: %s." % (snake(field[1]), field[3].rstrip(".")))
+            given.append("%s{%s}" % (struct, ", ".join(fields)))
+            continue
+        if kind not in TAKEN_AS:
+            fail("%s takes a %s, which Python is not told how to give" % (name, kind))
+        names.append(argument)
+        taken.append("%s %s" % (TAKEN_AS[kind], argument) if not TAKEN_AS[kind].endswith("&") else TAKEN_AS[kind] +
+                     argument)
+        value = {"std::nullopt": "py::none()"}.get(default, default)
+        arguments.append('py::arg("%s")' % snake(argument) + (" = " + value if value else ""))
+        given.append(argument)
+    doc = in_python(comment, names)
+    text = "\n\n".join(part for part in [doc] + notes if part)
+    return '  module.def("%s", [](%s) { return %s(%s); },\n             %s,\n             %s);' % (
+        snake(name), ", ".join(taken), name, ", ".join(given + ["callerInPython()"]), ", ".join(arguments),
+        literal(text))
+
+
+def bind_ops(header):
+    text = header.split("// Ops: see dialects/nn/Nn.td for what each means\n", 1)
+    if len(text) != 2:
+        fail("the header of graphs has no banner 'Ops'")
+    body = text[1].split("} // namespace", 1)[0]
+    body = "\n".join(line for line in body.splitlines() if not line.startswith("//="))
+    options, functions = {}, []
+    for comment, code in statements(body, "the section 'Ops'"):
+        if code.startswith("struct "):
+            name, fields = parse_options(code)
+            options[name] = fields
+        else:
+            functions.append(bind_function(comment, code, options))
+    return functions
+
+
+def bind_numbers(text, table):
+    """{C++'s name of the struct, its kName, its comment} of each struct with numbers."""
+    comment, name, rows = [], None, []
+    for line in text.splitlines():
+        if line.startswith("///"):
+            comment.append(line)
+        elif line.startswith("struct "):
+            name = re.match(r"struct (\w+) \{", line).group(1)
+        elif "kName = " in line and name:
+            rows.append((name, re.search(r'"(\w+)"', line).group(1), in_python(comment, [])))
+        elif line.startswith("};"):
+            comment, name = [], None
+        elif not line.strip() and not name:
+            comment = []
+    if not rows:
+        fail("no struct with numbers for %s was found" % table)
+    lines = ["    {%s, %s, %s}," % tuple(literal(part) for part in row) for row in rows]
+    return "constexpr NumbersText %s[] = {\n%s\n};" % (table, "\n".join(lines))
+
+
+def main():
+    graph, optimizers, schedules = [open(path).read() for path in sys.argv[1:]]
+    print("// Made by bind_ops.py; included by BindOps.cc.\n")
+    print(bind_numbers(optimizers, "kOptimizers"))
+    print(bind_numbers(schedules, "kRateSchedules"))
+    print("\nvoid defineOps(py::module_ &module) {\n%s\n}" % "\n".join(bind_ops(graph)))
+
+
+if __name__ == "__main__":
+    main()

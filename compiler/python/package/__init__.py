@@ -1,0 +1,49 @@
+"""Splitcast: training graphs whose tensors are global, compiled for each rank, with ZeRO as passes.
+
+    import splitcast as sc
+
+    graph = sc.Graph()
+    graph.function("train")
+    x = graph.input("x", sc.f32, (128, 256), sc.split(0))
+    labels = graph.input("labels", sc.i64, (128,), sc.split(0))
+    logits = sc.linear(sc.relu(sc.linear(x, "fc1", 128)), "fc2", 10)
+    loss = sc.mean(sc.softmax_cross_entropy(logits, labels))
+    graph.minimize(loss, sc.Sgd(lr=1e-3))
+    graph.output("loss", loss)
+    session = graph.compile(enable_zero=2)
+    print(session.step(x=rows, labels=labels_of_rows)["loss"])
+
+`mpirun -n 4 python3 train.py` starts ranks, as do srun and torchrun; started alone, a program is the only rank. An
+exception that nobody catches ends the job on every rank.
+"""
+import atexit as _atexit
+import os as _os
+import sys as _sys
+
+from splitcast._errors import Error, InvalidError, NotFoundError
+from splitcast import _splitcast
+from splitcast._splitcast import *
+
+_failure = None
+
+
+def _note_failure(kind, value, trace):
+    """Tells the other ranks of it when this process ends, which it is about to."""
+    global _failure
+    _failure = "%s: %s" % (kind.__name__, value) if str(value) else kind.__name__
+    _previous_hook(kind, value, trace)
+
+
+def _end_job():
+    if not _splitcast._has_begun():
+        return
+    _sys.stdout.flush()
+    status = _splitcast._end(_failure)
+    if status and _failure is None:  # another rank failed, which Python does not know
+        _sys.stderr.flush()
+        _os._exit(status)
+
+
+_previous_hook = _sys.excepthook
+_sys.excepthook = _note_failure
+_atexit.register(_end_job)

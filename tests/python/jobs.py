@@ -1,0 +1,37 @@
+"""Starts programs in Python as ranks."""
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.getcwd()  # of the runfiles
+ENVIRONMENT = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "compiler/python"), PYTHONDONTWRITEBYTECODE="1",
+                   XDG_CACHE_HOME=tempfile.mkdtemp(), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n"]
+
+
+def run(ranks, program, *arguments, timeout=60):
+    """A finished process, with stdout and stderr as text; `program` is a file, or Python's text."""
+    if "\n" in program:
+        program = write(program)
+    command = [sys.executable, program] + [str(argument) for argument in arguments]
+    return subprocess.run(MPIRUN + [str(ranks)] + command, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout)
+
+
+def write(text):
+    file = tempfile.NamedTemporaryFile("w", suffix=".py", dir=os.environ.get("TEST_TMPDIR"), delete=False)
+    file.write(text)
+    file.close()
+    return file.name
+
+
+def run_as_torchrun_does(ranks, text, port):
+    """Their stdouts; each rank told by the environment who it is."""
+    program = write(text)
+    processes = [subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, universal_newlines=True,
+                                  env=dict(ENVIRONMENT, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+                 for rank in range(ranks)]
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    return [process.returncode for process in processes], outputs

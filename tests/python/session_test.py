@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What Python gives and is given: arrays without copies, variables, files, options, and errors that name things."""
+import os
+import tempfile
+import unittest
+
+import numpy as np
+import splitcast as sc
+
+import jobs
+
+
+def graph_of(optimizer, accumulate=1):
+    graph = sc.Graph()
+    graph.function("train")
+    x = graph.input("x", sc.f32, (6, 5), sc.split(0))
+    y = sc.linear(sc.gelu(sc.linear(x, "a", 4)), "b", 3)
+    loss = sc.mean(y * y)
+    graph.minimize(loss, optimizer, accumulate=accumulate)
+    graph.output("loss", loss)
+    graph.output("y", y)
+    return graph
+
+
+class Sessions(unittest.TestCase):
+
+    def test_results_are_views_of_one_place(self):
+        session = graph_of(sc.Adam(0.1)).compile(enable_zero=1)
+        x = np.arange(30, dtype=np.float32).reshape(6, 5)
+        first = session.step(x=x)
+        second = session.step()
+        self.assertTrue(np.shares_memory(first["y"], second["y"]))
+        self.assertFalse(first["y"].flags.writeable)
+        self.assertLess(float(second["loss"]), 1e9)
+        self.assertTrue(np.shares_memory(session.input("train", "x"), session.input("train", "x")))
+        self.assertTrue((session.input("train", "x") == x).all())
+
+    def test_views_outlive_what_made_them(self):
+        view = graph_of(sc.Sgd(0.1)).compile().step(x=np.ones((6, 5), np.float32))["y"]
+        other = graph_of(sc.Sgd(0.1)).compile().step(x=np.zeros((6, 5), np.float32))["y"]
+        self.assertTrue((view[0] == view[5]).all() and (view[0] != other[0]).any())
+
+    def test_variables(self):
+        session = graph_of(sc.AdamW(0.1, weight_decay=0.5)).compile()
+        self.assertEqual(session.variables["a.weight"], (sc.f32, (5, 4)))
+        value = np.arange(20, dtype=np.float32).reshape(4, 5).T  # not contiguous
+        session.write("a.weight", value)
+        self.assertTrue((session.read("a.weight") == value).all())
+        session.step(x=np.ones((6, 5), np.float32))
+        changed = session.read("a.weight")
+        self.assertTrue((changed != value).any())
+        with tempfile.TemporaryDirectory() as directory:
+            session.save(directory + "/all")
+            other = graph_of(sc.AdamW(0.1, weight_decay=0.5)).compile(seed=7)
+            self.assertTrue((other.read("a.weight") != changed).any())
+            other.load(directory + "/all")
+            self.assertTrue((other.read("a.weight") == changed).all())
+            third = graph_of(sc.Sgd(0.1)).compile(seed=7)
+            left = third.load_weights(directory + "/all", [("b.*", "b.*")])
+            self.assertIn("a.weight.exp_avg", left)
+            self.assertTrue((third.read("a.weight") == changed).all())
+
+    def test_micro_batches_and_whole_batches(self):
+        x = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
+        one, three = [graph_of(sc.Sgd(0.1), accumulate=count).compile() for count in (1, 3)]
+        losses = [float(session.step(x=x, whole=True)["loss"]) for session in (one, three)]
+        self.assertAlmostEqual(losses[0], losses[1], places=5)
+        self.assertEqual(len(three.inputs()["x"]["boxes"]), 3)
+        self.assertEqual(three.inputs()["x"]["local_shape"], (6, 5))
+
+    def test_options_as_numbers_texts_and_dicts(self):
+        plans = [graph_of(sc.Adam(1e-3)).compile(enable_zero=said).plan()
+                 for said in (2, "stage=2", {"stage": 2}, {"stage": 2, "compute_type": "bf16"})]
+        self.assertEqual(len(set(plans[:3])), 1)
+        self.assertNotEqual(plans[0], plans[3])
+        self.assertGreater(graph_of(sc.Adam(1e-3)).compile().report()["peak_bytes"], 0)
+
+    def test_each_optimizer_and_schedule(self):
+        x = np.ones((6, 5), np.float32)
+        losses = {}
+        for optimizer in (sc.Sgd, sc.Momentum, sc.Nesterov, sc.Adam, sc.AdamW, sc.Adagrad, sc.RmsProp, sc.Lion, sc.Lamb):
+            session = graph_of(optimizer(lr=0.01)).compile()
+            losses[optimizer.__name__] = [float(session.step(x=x)["loss"]) for _ in range(3)]
+        self.assertTrue(all(first > last for first, _, last in losses.values()), losses)
+        self.assertEqual(len({tuple(of) for of in losses.values()}), len(losses))
+        self.assertIn("steps=10", repr(sc.CosineRate(10, warmup=2)))
+
+
+class Errors(unittest.TestCase):
+
+    def fails(self, kind, pattern, call, *arguments, **keywords):
+        with self.assertRaisesRegex(kind, pattern):
+            call(*arguments, **keywords)
+
+    def test_of_graphs_name_the_line(self):
+        graph = sc.Graph()
+        x = graph.input("x", sc.f32, (6, 5))
+        bad = sc.matmul(x, x)
+        self.assertFalse(bad.is_valid)
+        self.assertIn("invalid", repr(sc.relu(bad)))
+        graph.output("y", bad)
+        self.fails(ValueError, r"session_test\S*:\d+: matmul", graph.compile)
+
+    def test_of_arrays(self):
+        session = graph_of(sc.Sgd(0.1)).compile()
+        self.fails(sc.InvalidError, "input 'x' of 'train' is not given.*its inputs are x", session.step)
+        ones = np.ones((6, 5), np.float32)
+        self.fails(ValueError, r"rows, is float64 \[6, 5\]; it must be float32 \[6, 5\]", session.step, x=np.ones((6, 5)))
+        self.fails(ValueError, r"is float32 \[5, 5\]; it must be float32 \[6, 5\]", session.step, x=ones[:5])
+        self.fails(ValueError, r"has no input 'z'; its inputs are x", session.step, x=ones, z=ones)
+        self.fails(KeyError, "no variable 'c'", session.read, "c")
+        self.fails(ValueError, r"variable 'b.bias' is float32 \[2\]; it must be float32 \[3\]", session.write, "b.bias",
+                   ones[0, :2])
+        self.fails(sc.Error, "nowhere", session.save, "/nowhere/else")
+        self.fails(sc.NotFoundError, "predict", session.run, "predict")
+
+    def test_of_options(self):
+        self.fails(ValueError, "enable_zero is 'stage=4'; .*0, 1, 2 or 3", graph_of(sc.Sgd(0.1)).compile, enable_zero=4)
+        self.fails(ValueError, "'stages'", graph_of(sc.Sgd(0.1)).compile, enable_zero={"stages": 1})
+        self.fails(ValueError, "adam has no 'rate'", sc.Adam, 0.1, rate=1)
+        self.fails(ValueError, "'lr' is given twice", sc.Adam, 0.1, lr=1)
+        self.fails(ValueError, "lr", sc.Adam)
+        self.fails(ValueError, "beta1", sc.Adam, 0.1, beta1=2)
+        self.fails(sc.Error, "call init.. once", sc.init, threads=1)
+
+
+# One rank fails in Python, another in the library, a third does not fail; each job ends on all ranks, in seconds.
+FAILS = """
+import sys
+import numpy as np
+import splitcast as sc
+
+what = sys.argv[1]
+sc.init(timeout=30)
+graph = sc.Graph({"dp": 4} if what == "mesh" else {"dp": sc.size()})
+graph.function("train")
+x = graph.input("x", sc.f32, (7, 5 + (what == "graph" and sc.rank() == 1)), sc.split(0))
+graph.output("sum", sc.sum(x))
+session = graph.compile()
+rows = session.inputs()["x"]["local_shape"][0]
+if what == "python" and sc.rank() == 1:
+    raise KeyError("no batch left")
+if what == "shape" and sc.rank() == 1:
+    rows += 1
+print(float(session.step(x=np.ones((rows, 5), np.float32))["sum"]))
+"""
+
+class Ranks(unittest.TestCase):
+
+    def test_all_end_when_one_fails(self):
+        for what, expected in (("mesh", "4 ranks, but 3 are running"), ("graph", "rank"),
+                               ("python", "rank 1: error: KeyError: 'no batch left'"),
+                               ("shape", "rank 1: error: InvalidError: input 'x' of 'train'")):
+            with self.subTest(what):
+                result = jobs.run(3, FAILS, what, timeout=40)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(expected, result.stderr)
+        result = jobs.run(3, FAILS, "nothing")
+        self.assertEqual((result.returncode, result.stdout.split()), (0, ["35.0"] * 3), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What is built and trained from Python is what C++ builds and trains: equal IR, and equal losses to the bit."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import jobs
+
+# The classifier of examples/classifier, on the batches that it wrote; prints each loss with all its digits.
+CLASSIFIER = """
+import sys
+import numpy as np
+import splitcast as sc
+
+stage, directory, way = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+
+
+def logits(x):
+    return sc.linear(sc.relu(sc.linear(x, "fc1", 128)), "fc2", 10)
+
+
+graph = sc.Graph({"dp": sc.size()})
+graph.function("train")
+x = graph.input("x", sc.f32, (128, 256), sc.split(0))
+labels = graph.input("labels", sc.i64, (128,), sc.split(0))
+loss = sc.mean(sc.softmax_cross_entropy(logits(x), labels))
+graph.minimize(loss, sc.Sgd(1e-3))
+graph.output("loss", loss)
+graph.function("predict")
+graph.output("logits", logits(graph.input("x", sc.f32, (1000, 256), sc.split(0))))
+if sc.rank() == 0:
+    with open(directory + "/python.mlir", "w") as file:
+        file.write(graph.text())
+session = graph.compile(enable_zero=stage)
+all_x, all_labels = np.load(directory + "/x.npy"), np.load(directory + "/labels.npy")
+rows = session.inputs()["x"]["boxes"][0][0]
+for x, labels in zip(all_x, all_labels):
+    if way == "whole":
+        results = session.step(whole=True, x=x, labels=labels)
+    elif way == "rows":
+        results = session.step(x=x[rows], labels=labels[rows])
+    else:  # in place, one of them by steps in memory
+        session.input("train", "x")[:] = x[rows]
+        results = session.step(labels=np.repeat(labels, 2)[::2][rows])
+    print("%d: %r" % (sc.rank(), float(results["loss"])), flush=True)
+"""
+
+
+def losses_of(text, rank):
+    return [float(line.split(": ")[1]) for line in re.findall(r"%d: [-0-9.e]+" % rank, text)]
+
+
+class Classifier(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        cls.losses = {}
+        for ranks in (1, 3):
+            directory = "%s/%d" % (cls.directory, ranks)
+            os.mkdir(directory)
+            program = "examples/classifier/classifier"
+            subprocess.run(jobs.MPIRUN + [str(ranks), program, "--steps=4", "--write-inputs=" + directory,
+                                          "--write-mlir=%s/cpp.mlir" % directory, "--losses=%s/losses" % directory],
+                           env=jobs.ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
+            cls.losses[ranks] = open(directory + "/losses").read()
+
+    def test_is_the_one_of_cpp(self):
+        for ranks, ways in ((1, ((0, "rows"),)), (3, ((0, "whole"), (1, "rows"), (2, "in place"), (3, "rows")))):
+            directory = "%s/%d" % (self.directory, ranks)
+            for stage, way in ways:
+                with self.subTest(ranks=ranks, stage=stage, way=way):
+                    result = jobs.run(ranks, CLASSIFIER, stage, directory, way)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(open(directory + "/python.mlir").read(), open(directory + "/cpp.mlir").read())
+                    expected = [float.fromhex(line.split()[-1]) for line in self.losses[ranks].split("\n") if line]
+                    self.assertEqual(len(expected), 4)
+                    for rank in range(ranks):
+                        self.assertEqual(losses_of(result.stdout, rank), expected)
+
+    def test_of_ranks_that_torchrun_would_start(self):
+        text = CLASSIFIER.replace("int(sys.argv[1]), sys.argv[2], sys.argv[3]", "2, %r, 'rows'" % (self.directory + "/3"))
+        statuses, outputs = jobs.run_as_torchrun_does(3, text, 29000 + os.getpid() % 2000)
+        self.assertEqual(statuses, [0, 0, 0])
+        expected = [float.fromhex(line.split()[-1]) for line in self.losses[3].split("\n") if line]
+        for rank in range(3):
+            self.assertEqual(losses_of(outputs[rank], rank), expected)
+
+
+class Example(unittest.TestCase):
+
+    def test_says_the_same_on_any_number_of_ranks(self):
+        losses, right = set(), set()
+        for ranks, stage in ((1, 0), (3, 0), (3, 3)):
+            result = jobs.run(ranks, "examples/python/classifier.py", "--steps=30", "--stage=%d" % stage)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            found = re.findall(r"step \d+: loss (\S+)", result.stdout)
+            self.assertEqual(len(found), 30)
+            self.assertLess(float(found[-1]), 0.5 * float(found[0]))
+            losses.add(found[-1])
+            right.add(sum(int(count) for count in re.findall(r"(\d+) of \d+ unseen", result.stdout)))
+        self.assertEqual(len(losses), 1, losses)
+        self.assertEqual(len(right), 1, right)
+        self.assertGreater(right.pop(), 900)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
