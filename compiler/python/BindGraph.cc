@@ -4,7 +4,9 @@
 #include "compiler/python/ThisRank.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -43,39 +45,79 @@ LossScale lossScaleOf(const py::kwargs &numbers) {
   return model.scale();
 }
 
-void minimize(OwnedGraph &graph, const Tensor &loss, const Optimizer &optimizer, int64_t accumulate,
-              const std::optional<std::string> &accumulateOrder, std::optional<bool> reproducible,
-              const std::optional<RateSchedule> &schedule, std::optional<double> clipNorm,
-              std::optional<double> clipValue, const std::optional<LossScale> &lossScale,
-              const std::vector<ParameterGroup> &groups) {
-  StepOptions options;
-  options.accumulate = accumulate;
-  if (accumulateOrder) {
-    options.accumulateOrder = sbp::parseAccumulateOrder(*accumulateOrder);
-    if (!options.accumulateOrder)
-      raiseInvalid(
-          absl::StrCat("accumulate_order is '", *accumulateOrder, "'; it must be per-micro-batch or per-step"));
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+/// A keyword, and what it sets of a struct of options. None leaves it as it is.
+template <typename T> struct Option {
+  const char *name;
+  void (*set)(T &options, const py::object &value);
+};
+
+/// Those of `call`.
+template <typename T, size_t count>
+T optionsOf(const char *call, const Option<T> (&table)[count], const py::kwargs &given) {
+  T options;
+  for (const auto &[key, value] : given) {
+    const std::string name = py::str(key);
+    const auto *found =
+        std::find_if(std::begin(table), std::end(table), [&](const Option<T> &each) { return each.name == name; });
+    if (found == std::end(table))
+      raiseInvalid(absl::StrCat(
+          call, " has no option '", name, "'; it has ",
+          absl::StrJoin(table, ", ", [](std::string *to, const Option<T> &each) { absl::StrAppend(to, each.name); })));
+    if (value.is_none())
+      continue;
+    try {
+      found->set(options, py::reinterpret_borrow<py::object>(value));
+    } catch (const py::cast_error &) {
+      raiseInvalid(absl::StrCat(call, ": ", name, " is ", std::string(py::repr(value)),
+                                ", which is not of its type; see help(splitcast.Graph.", call, ")"));
+    }
   }
-  options.reproducible = reproducible;
-  options.schedule = schedule;
-  options.clipNorm = clipNorm;
-  options.clipValue = clipValue;
-  options.lossScale = lossScale;
-  options.groups = groups;
-  graph.graph.minimize(loss, optimizer, options, callerInPython());
+  return options;
 }
 
-Tensor variable(OwnedGraph &graph, const std::string &name, const std::vector<int64_t> &shape, const Init &init,
-                ElementType type, const std::string &group, const Layout &layout, bool trainable,
-                const py::object &policy) {
-  VariableOptions options;
-  options.type = type;
-  options.group = group;
-  options.logical = layout;
-  options.trainable = trainable;
-  options.policy = policyOf(policy);
-  return graph.graph.variable(name, shape, init, options, callerInPython());
+sbp::AccumulateOrder orderOf(const py::object &said) {
+  const std::string text = py::str(said);
+  const std::optional<sbp::AccumulateOrder> order = sbp::parseAccumulateOrder(text);
+  if (!order)
+    raiseInvalid(absl::StrCat("accumulate_order is '", text, "'; it must be per-micro-batch or per-step"));
+  return *order;
 }
+
+constexpr Option<StepOptions> kStepOptions[] = {
+    {"accumulate", [](StepOptions &to, const py::object &of) { to.accumulate = of.cast<int64_t>(); }},
+    {"accumulate_order", [](StepOptions &to, const py::object &of) { to.accumulateOrder = orderOf(of); }},
+    {"reproducible", [](StepOptions &to, const py::object &of) { to.reproducible = of.cast<bool>(); }},
+    {"schedule", [](StepOptions &to, const py::object &of) { to.schedule = of.cast<RateSchedule>(); }},
+    {"clip_norm", [](StepOptions &to, const py::object &of) { to.clipNorm = of.cast<double>(); }},
+    {"clip_value", [](StepOptions &to, const py::object &of) { to.clipValue = of.cast<double>(); }},
+    {"loss_scale", [](StepOptions &to, const py::object &of) { to.lossScale = of.cast<LossScale>(); }},
+    {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
+};
+constexpr const char *kMinimizeDoc =
+    "Makes the function a step of training: differentiates the scalar loss and updates what it depends on.\n\n"
+    "accumulate (1): micro-batches that the step is computed in. accumulate_order: per-micro-batch or per-step. "
+    "reproducible: whether sums over the batch are exact. schedule: a RateSchedule. clip_norm, clip_value: of "
+    "gradients, one of them at most. loss_scale: a LossScale. groups: a list of ParameterGroup.";
+
+constexpr Option<VariableOptions> kVariableOptions[] = {
+    {"dtype", [](VariableOptions &to, const py::object &of) { to.type = of.cast<ElementType>(); }},
+    {"group", [](VariableOptions &to, const py::object &of) { to.group = of.cast<std::string>(); }},
+    {"layout", [](VariableOptions &to, const py::object &of) { to.logical = of.cast<Layout>(); }},
+    {"trainable", [](VariableOptions &to, const py::object &of) { to.trainable = of.cast<bool>(); }},
+    {"policy", [](VariableOptions &to, const py::object &of) { to.policy = policyOf(of); }},
+};
+constexpr const char *kVariableDoc =
+    "The value that a variable has when the function begins; the first call of a name makes it.\n\ndtype (f32). group: "
+    "what it is gathered and reduced with, by default the name up to its last dot. layout: as the graph reads it. "
+    "trainable (True). policy: what ZeRO does with it, as of group().";
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
 
 void bindStepOptions(py::module_ &module) {
   py::class_<LossScale>(module, "LossScale", "By what a loss is multiplied for backward, so that f16 holds gradients.")
@@ -88,11 +130,69 @@ void bindStepOptions(py::module_ &module) {
            "Patterns are of whole names, where a star stands for any characters: \"*.bias\".");
 }
 
+using GraphClass = py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>>;
+
+void bindFunctions(GraphClass &graph) {
+  graph.def(
+      "function", [](OwnedGraph &of, const std::string &name) { of.graph.function(name, callerInPython()); },
+      py::arg("name"), "Begins a function, or goes on with it: what follows belongs to it.");
+  graph.def(
+      "input",
+      [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
+         const Layout &layout) { return of.graph.input(name, type, shape, layout, callerInPython()); },
+      py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(),
+      "An argument of the function, of this global shape; split(0) gives each rank its rows.");
+  graph.def(
+      "iota",
+      [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
+        return of.graph.iota(type, shape, dim, callerInPython());
+      },
+      py::arg("dtype"), py::arg("shape"), py::arg("dim"), "Each element is its index along dimension `dim`.");
+  graph.def(
+      "minimize",
+      [](OwnedGraph &of, const Tensor &loss, const Optimizer &optimizer, const py::kwargs &options) {
+        of.graph.minimize(loss, optimizer, optionsOf<StepOptions>("minimize", kStepOptions, options), callerInPython());
+      },
+      py::arg("loss"), py::arg("optimizer"), kMinimizeDoc);
+  graph.def(
+      "output",
+      [](OwnedGraph &of, const std::string &name, const Tensor &tensor) {
+        of.graph.output(name, tensor, callerInPython());
+      },
+      py::arg("name"), py::arg("tensor"), "A result of the function.");
+}
+
+void bindVariables(GraphClass &graph) {
+  graph.def(
+      "variable",
+      [](OwnedGraph &of, const std::string &name, const std::vector<int64_t> &shape, const Init &init,
+         const py::kwargs &options) {
+        return of.graph.variable(name, shape, init, optionsOf<VariableOptions>("variable", kVariableOptions, options),
+                                 callerInPython());
+      },
+      py::arg("name"), py::arg("shape"), py::arg("init"), kVariableDoc);
+  graph.def(
+      "group",
+      [](OwnedGraph &of, const std::string &name, const py::object &policy) {
+        of.graph.group(name, policyOf(policy), callerInPython());
+      },
+      py::arg("name"), py::arg("policy"),
+      "What ZeRO does with the variables of a group, and of those within it: a stage, \"stage=3,keep=never\" or "
+      "{\"stage\": 3}.");
+  graph.def(
+      "freeze",
+      [](OwnedGraph &of, const std::vector<std::string> &patterns) { of.graph.freeze(patterns, callerInPython()); },
+      py::arg("patterns"), "Variables made so far whose whole names match are not trained: [\"h0.*\"].");
+  graph.def_property_readonly(
+      "variable_names", [](const OwnedGraph &of) { return of.graph.variableNames(); },
+      "In the order in which they were made; the optimizer's state is not among them.");
+}
+
 } // namespace
 
 py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(py::module_ &module) {
   bindStepOptions(module);
-  py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> graph(
+  GraphClass graph(
       module, "Graph",
       "A model and what is done with it, as functions on whole tensors.\n\nWhat is wrong with a call (shapes that do "
       "not fit, a name used twice) is noted with its line, and raised, all of it, by compile() or text().");
@@ -103,53 +203,8 @@ py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(py::module_ &modul
       }),
       py::arg("mesh") = py::none(), py::kw_only(), py::arg("device") = py::none(),
       "mesh: the axes of ranks, {\"dp\": 2, \"tp\": 2}; by default {\"dp\": size()}. device: by default the job's.");
-  graph.def(
-      "function", [](OwnedGraph &of, const std::string &name) { of.graph.function(name, callerInPython()); },
-      py::arg("name"), "Begins a function, or goes on with it: what follows belongs to it.");
-  graph.def(
-      "group",
-      [](OwnedGraph &of, const std::string &name, const py::object &policy) {
-        of.graph.group(name, policyOf(policy), callerInPython());
-      },
-      py::arg("name"), py::arg("policy"),
-      "What ZeRO does with the variables of a group, and of those within it: a stage, \"stage=3,keep=never\" or "
-      "{\"stage\": 3}.");
-  graph.def(
-      "input",
-      [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
-         const Layout &layout) { return of.graph.input(name, type, shape, layout, callerInPython()); },
-      py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(),
-      "An argument of the function, of this global shape; split(0) gives each rank its rows.");
-  graph.def("variable", &variable, py::arg("name"), py::arg("shape"), py::arg("init"), py::kw_only(),
-            py::arg("dtype") = ElementType::F32, py::arg("group") = "", py::arg("layout") = Layout(),
-            py::arg("trainable") = true, py::arg("policy") = py::none(),
-            "The value that a variable has when the function begins; the first call of a name makes it.");
-  graph.def(
-      "iota",
-      [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
-        return of.graph.iota(type, shape, dim, callerInPython());
-      },
-      py::arg("dtype"), py::arg("shape"), py::arg("dim"), "Each element is its index along dimension `dim`.");
-  graph.def(
-      "freeze",
-      [](OwnedGraph &of, const std::vector<std::string> &patterns) { of.graph.freeze(patterns, callerInPython()); },
-      py::arg("patterns"), "Variables made so far whose whole names match are not trained: [\"h0.*\"].");
-  graph.def("minimize", &minimize, py::arg("loss"), py::arg("optimizer"), py::kw_only(), py::arg("accumulate") = 1,
-            py::arg("accumulate_order") = py::none(), py::arg("reproducible") = py::none(),
-            py::arg("schedule") = py::none(), py::arg("clip_norm") = py::none(), py::arg("clip_value") = py::none(),
-            py::arg("loss_scale") = py::none(), py::arg("groups") = std::vector<ParameterGroup>(),
-            "Makes the function a step of training: differentiates the scalar loss and updates what it depends on.\n\n"
-            "accumulate: micro-batches that the step is computed in. accumulate_order: per-micro-batch or per-step. "
-            "reproducible: sums over the batch are exact. clip_norm, clip_value: of gradients, one of them at most.");
-  graph.def(
-      "output",
-      [](OwnedGraph &of, const std::string &name, const Tensor &tensor) {
-        of.graph.output(name, tensor, callerInPython());
-      },
-      py::arg("name"), py::arg("tensor"), "A result of the function.");
-  graph.def_property_readonly(
-      "variable_names", [](const OwnedGraph &of) { return of.graph.variableNames(); },
-      "In the order in which they were made; the optimizer's state is not among them.");
+  bindFunctions(graph);
+  bindVariables(graph);
   graph.def(
       "text", [](OwnedGraph &of) { return valueOrRaise(of.graph.text()); },
       "The module as MLIR. Nothing can be added to the graph after.");

@@ -122,6 +122,14 @@ class Errors(unittest.TestCase):
         self.fails(ValueError, "lr", sc.Adam)
         self.fails(ValueError, "beta1", sc.Adam, 0.1, beta1=2)
         self.fails(sc.Error, "call init.. once", sc.init, threads=1)
+        graph, adam = sc.Graph(), sc.Adam(0.1)
+        loss = sc.sum(graph.variable("w", (2,), sc.Init.zeros(), dtype=sc.f32))
+        self.fails(ValueError, "minimize has no option 'clip'; it has accumulate,.*groups", graph.minimize, loss, adam, clip=1)
+        self.fails(ValueError, "minimize: clip_norm is 'much', which is not of its type", graph.minimize, loss, adam,
+                   clip_norm="much")
+        self.fails(ValueError, "'often'; it must be per-micro-batch or per-step", graph.minimize, loss, adam,
+                   accumulate_order="often")
+        self.fails(ValueError, "stage", graph.variable, "v", (2,), sc.Init.zeros(), policy=7)
 
 
 # One rank fails in Python, another in the library, a third does not fail; each job ends on all ranks, in seconds.
