@@ -5,33 +5,81 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include <pybind11/stl.h>
+
 namespace py = pybind11;
 
 namespace splitcast::python {
 
 using runtime::ElementType;
 
-py::dtype dtypeOf(ElementType type) {
+namespace {
+
+/// Memory of a session, for the buffer protocol.
+struct Piece {
+  const std::byte *data;
+  ElementType type;
+  std::vector<int64_t> shape;
+  bool isWritable;
+  py::object owner;
+};
+
+/// NumPy's name of a type, and the letter that the module struct has for it.
+struct TypeNames {
+  const char *dtype, *format;
+};
+
+TypeNames namesOf(ElementType type) {
   switch (type) {
   case ElementType::F32:
-    return py::dtype("float32");
+    return {"float32", "f"};
   case ElementType::F64:
-    return py::dtype("float64");
+    return {"float64", "d"};
   case ElementType::BF16:
-    return py::dtype("uint16");
+    return {"uint16", "H"};
   case ElementType::F16:
-    return py::dtype("float16");
+    return {"float16", "e"};
   case ElementType::I32:
-    return py::dtype("int32");
+    return {"int32", "i"};
   case ElementType::I64:
-    return py::dtype("int64");
+    return {"int64", "q"};
   case ElementType::I8:
-    return py::dtype("int8");
+    return {"int8", "b"};
   case ElementType::I1:
-    return py::dtype("bool");
+    return {"bool", "?"};
   }
-  return py::dtype("uint8");
+  return {"uint8", "B"};
 }
+
+py::buffer_info bufferOf(const Piece &piece) {
+  const int64_t size = runtime::bytesOf(piece.type);
+  std::vector<int64_t> strides(piece.shape.size(), size);
+  for (size_t dim = piece.shape.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * piece.shape[dim];
+  return {const_cast<std::byte *>(piece.data), // as pybind11 has it; the flag says whether it is written
+          size,
+          namesOf(piece.type).format,
+          static_cast<py::ssize_t>(piece.shape.size()),
+          piece.shape,
+          strides,
+          !piece.isWritable};
+}
+
+py::module_ numpy() { return py::module_::import("numpy"); }
+
+/// By the buffer protocol or __array__, else by DLPack.
+py::object asArray(const py::object &given) {
+  if (!py::hasattr(given, "__array__") && py::hasattr(given, "__dlpack__"))
+    return numpy().attr("from_dlpack")(given);
+  return numpy().attr("asarray")(given);
+}
+
+std::string describe(const py::object &array) {
+  return absl::StrCat(std::string(py::str(array.attr("dtype"))), " [",
+                      absl::StrJoin(array.attr("shape").cast<std::vector<int64_t>>(), ", "), "]");
+}
+
+} // namespace
 
 std::vector<int64_t> shapeOfPiece(const TensorInfo &info) {
   std::vector<int64_t> shape;
@@ -42,44 +90,32 @@ std::vector<int64_t> shapeOfPiece(const TensorInfo &info) {
   return shape;
 }
 
-py::array viewOf(const TensorInfo &info, const std::byte *piece, bool isWritable, const py::object &owner) {
-  py::array view(dtypeOf(info.type), shapeOfPiece(info), piece, owner);
-  if (!isWritable)
-    view.attr("flags").attr("writeable") = false;
-  return view;
+py::object viewOf(const TensorInfo &info, const std::byte *piece, bool isWritable, const py::object &owner) {
+  return numpy().attr("asarray")(py::cast(Piece{piece, info.type, shapeOfPiece(info), isWritable, owner}));
 }
 
-namespace {
-
-/// By the buffer protocol or __array__, else by DLPack.
-py::array asArray(const py::object &given) {
-  if (py::isinstance<py::array>(given))
-    return given;
-  const py::module_ numpy = py::module_::import("numpy");
-  if (!py::hasattr(given, "__array__") && py::hasattr(given, "__dlpack__"))
-    return numpy.attr("from_dlpack")(given);
-  return numpy.attr("asarray")(given);
+py::object emptyArray(ElementType type, const std::vector<int64_t> &shape) {
+  return numpy().attr("empty")(py::tuple(py::cast(shape)), namesOf(type).dtype);
 }
 
-std::string describe(const py::array &array) {
-  const std::vector<int64_t> shape(array.shape(), array.shape() + array.ndim());
-  return absl::StrCat(std::string(py::str(array.dtype())), " [", absl::StrJoin(shape, ", "), "]");
-}
-
-} // namespace
-
-py::array arrayOf(const py::object &given, ElementType type, const std::vector<int64_t> &shape,
-                  const std::string &what) {
-  py::array array = asArray(given);
-  const py::dtype wanted = dtypeOf(type);
-  const bool fits =
-      static_cast<size_t>(array.ndim()) == shape.size() && std::equal(shape.begin(), shape.end(), array.shape());
-  if (!fits || !array.dtype().equal(wanted))
+py::object arrayOf(const py::object &given, ElementType type, const std::vector<int64_t> &shape,
+                   const std::string &what) {
+  py::object array = asArray(given);
+  const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
+  if (array.attr("shape").cast<std::vector<int64_t>>() != shape || !wanted.equal(array.attr("dtype")))
     raiseInvalid(absl::StrCat(what, " is ", describe(array), "; it must be ", std::string(py::str(wanted)), " [",
                               absl::StrJoin(shape, ", "), "]", type == ElementType::BF16 ? ", the bits of bf16" : ""));
   return array;
 }
 
-void copyTo(const py::array &view, const py::array &from) { py::module_::import("numpy").attr("copyto")(view, from); }
+py::object contiguous(const py::object &array) { return numpy().attr("ascontiguousarray")(array); }
+
+void *dataOf(const py::object &array) { return py::buffer(array).request().ptr; }
+
+void copyTo(const py::object &view, const py::object &from) { numpy().attr("copyto")(view, from); }
+
+void bindArrays(py::module_ &module) {
+  py::class_<Piece>(module, "_Piece", py::buffer_protocol()).def_buffer(&bufferOf);
+}
 
 } // namespace splitcast::python

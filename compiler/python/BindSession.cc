@@ -108,35 +108,35 @@ private:
 // Runs
 //===----------------------------------------------------------------------===//
 
-py::array inputView(const Input &input, const py::object &owner) {
+py::object inputView(const Input &input, const py::object &owner) {
   return viewOf(input.info, input.piece.data(), /*isWritable=*/true, owner);
 }
 
 /// Of the whole tensor, what this rank has: box by box.
-void copyBoxes(const Input &input, const py::array &whole, const py::array &view) {
+void copyBoxes(const Input &input, const py::object &whole, const py::object &view) {
   const int64_t rows = input.info.boxes.front().empty() ? 1 : input.info.boxes.front().front().count;
   int64_t first = 0;
   for (const sbp::Box &box : input.info.boxes) {
     py::tuple of(box.size());
     for (size_t dim = 0; dim < box.size(); ++dim)
       of[dim] = py::slice(box[dim].begin, box[dim].begin + box[dim].count, 1);
-    const py::object part = whole[of];
+    const py::object part = whole.attr("__getitem__")(of);
     if (input.info.boxes.size() == 1)
       return copyTo(view, part);
-    copyTo(view[py::slice(first, first + rows, 1)], part);
+    copyTo(view.attr("__getitem__")(py::slice(first, first + rows, 1)), part);
     first += rows;
   }
 }
 
 void setInput(Input &input, const std::string &function, const py::object &given, bool isWhole,
               const py::object &owner) {
-  const py::array view = inputView(input, owner);
+  const py::object view = inputView(input, owner);
   const std::string what = absl::StrCat("input '", input.info.name, "' of '", function, "'",
                                         isWhole ? " (whole)" : ", of this rank's rows,");
-  const py::array array = arrayOf(given, input.info.type, isWhole ? input.info.shape : shapeOfPiece(input.info), what);
+  const py::object array = arrayOf(given, input.info.type, isWhole ? input.info.shape : shapeOfPiece(input.info), what);
   if (isWhole)
     copyBoxes(input, array, view);
-  else if (array.data() != view.data())
+  else
     copyTo(view, array);
   input.isGiven = true;
 }
@@ -215,7 +215,7 @@ py::dict outputsOf(OwnedSession &session, const std::string &function) {
   return result;
 }
 
-py::array inputOf(const py::object &self, const std::string &function, const std::string &name) {
+py::object inputOf(const py::object &self, const std::string &function, const std::string &name) {
   Ports &ports = self.cast<OwnedSession &>().portsOf(function);
   for (Input &input : ports.inputs)
     if (input.info.name == name) {
@@ -267,20 +267,19 @@ py::dict variablesOf(OwnedSession &session) {
   return result;
 }
 
-py::array readVariable(OwnedSession &session, const std::string &name) {
+py::object readVariable(OwnedSession &session, const std::string &name) {
   const Session::Variable &variable = session.variable(name);
-  py::array result(dtypeOf(variable.type), variable.shape);
-  void *data = result.mutable_data();
+  py::object result = emptyArray(variable.type, variable.shape);
+  void *data = dataOf(result);
   raiseUnlessOk(unlocked([&] { return session.get().readVariable(name, data); }));
   return result;
 }
 
 void writeVariable(OwnedSession &session, const std::string &name, const py::object &value) {
   const Session::Variable &variable = session.variable(name);
-  const py::array array = py::module_::import("numpy").attr("ascontiguousarray")(
-      arrayOf(value, variable.type, variable.shape, absl::StrCat("the value of variable '", name, "'")));
-  // A contiguous array of no dimensions has one.
-  const void *data = array.data();
+  const py::object array =
+      contiguous(arrayOf(value, variable.type, variable.shape, absl::StrCat("the value of variable '", name, "'")));
+  const void *data = dataOf(array);
   raiseUnlessOk(unlocked([&] { return session.get().writeVariable(name, data); }));
 }
 

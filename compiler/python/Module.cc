@@ -1,3 +1,4 @@
+#include "compiler/python/Arrays.h"
 #include "compiler/python/BindGraph.h"
 #include "compiler/python/BindSession.h"
 #include "compiler/python/ThisRank.h"
@@ -6,6 +7,7 @@ PYBIND11_MODULE(_splitcast, module) {
   using namespace splitcast::python;
   module.doc() = "Splitcast's graphs, sessions and jobs; see the package splitcast.";
   bindThisRank(module);
+  bindArrays(module);
   bindValues(module);
   bindOptimizers(module);
   bindOps(module);

@@ -80,6 +80,22 @@ void bindThisRank(py::module_ &module) {
   module.def("size", [] { return ThisRank::get().launch().size(); }, "How many ranks the job has.");
   module.def(
       "device", [] { return ThisRank::get().launch().options().deviceKind; }, "What the ranks compute on: \"cpu\".");
+  module.def(
+      "exchange",
+      [](const std::string &text, const std::string &what) {
+        Launch &launch = ThisRank::get().launch();
+        return valueOrRaise(unlocked([&] { return launch.communicator().exchange(text, {what}); }));
+      },
+      py::arg("text"), py::arg("what") = "texts",
+      "The texts of all ranks, by rank, each of which gives one at the same point.");
+  module.def(
+      "agree_alike",
+      [](const std::string &text, const std::string &what) {
+        Launch &launch = ThisRank::get().launch();
+        raiseUnlessOk(unlocked([&] { return launch.agreeAlike(text, what); }));
+      },
+      py::arg("text"), py::arg("what"),
+      "Raises an error on all ranks unless they give the same text, at the same point.");
   module.def("_has_begun", &ThisRank::hasBegun);
   module.def("_rank_from_environment", &runtime::rankFromEnvironment);
   module.def("_end", &ThisRank::end, py::arg("error") = py::none());

@@ -1,0 +1,213 @@
+"""splitcast.torch.compile, and what it gives."""
+import hashlib
+
+import splitcast as sc
+import torch
+
+from splitcast.torch import _import
+
+OLDEST = (2, 6)
+
+
+def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=None, whole_batch=False, evaluate=True,
+            **step_options):
+    """Compiles the training of `module` for this rank; every rank calls it with the same.
+
+    loss: a function of the module and the batch's tensors by name that gives the mean over the batch, as
+      `lambda model, x, labels: F.cross_entropy(model(x), labels)`.
+    example_inputs: a dict of tensors: this rank's rows of each, along the first dimension, which the ranks share as
+      evenly as can be, the first ones having one more; the global batch is all ranks' rows. With whole_batch=True, here
+      and in step(), the global batch.
+    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam or AdamW, whose hyperparameters are read. Its groups are
+      groups here.
+    enable_zero: a stage, or options as of Graph.compile.
+    mesh: axes of ranks, of which the first has the batch's rows; by default {"dp": size()}.
+    evaluate: whether there is a function for Trainer.evaluate, too.
+    step_options: those of Graph.minimize: clip_norm, schedule, accumulate, ...
+
+    Raises splitcast.InvalidError: PyTorch is too old, the model cannot be exported, or needs ops that are missing, all of
+    which are named with the model's lines; ranks have different models or batches.
+    """
+    _require_version()
+    batch = _global_batch(example_inputs, whole_batch)
+    graph = sc.Graph(mesh)
+    trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
+    was_training = module.training
+    constants = {}
+    try:
+        for function, trains in (("train", True), ("evaluate", False))[:2 if evaluate else 1]:
+            module.train(trains)
+            importer = _import.Importer(graph, _import.export(module, loss, batch), trainable)
+            importer.constants = constants
+            graph.function(function)
+            result = importer.run({name: graph.input(name, importer.element_type(value.dtype), tuple(value.shape),
+                                                     sc.split(0)) for name, value in batch.items()})
+            if trains:
+                default, groups = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
+                graph.minimize(result, default, groups=groups, **step_options)
+            graph.output("loss", result)
+    finally:
+        module.train(was_training)
+    session = graph.compile(enable_zero=enable_zero)
+    trainer = Trainer(graph, session, module, whole_batch)
+    trainer._begin(module, constants)
+    return trainer
+
+
+class Trainer:
+    """A model in training on this rank. Every rank calls the same methods in the same order."""
+
+    def __init__(self, graph, session, module, whole_batch):
+        self._graph = graph
+        self.session = session
+        self._whole = whole_batch
+        self._variables = _variables_of(module, session.variables)
+
+    def step(self, batch):
+        """One step on a batch, a dict of tensors as example_inputs; its loss, the mean over the global batch."""
+        return float(self.session.step(whole=self._whole, **batch)["loss"])
+
+    def evaluate(self, batch):
+        """The loss of a batch in evaluation mode; nothing changes."""
+        return float(self.session.run("evaluate", whole=self._whole, **batch)["loss"])
+
+    def state_dict(self):
+        """The parameters, whole, by PyTorch's names; tied ones under each of theirs, as one tensor. All ranks call it."""
+        values = {name: _from_array(self.session.read(name), self.session.variables[name][0])
+                  for name in self._variables.parameters}
+        return {name: values[of] for name, of in self._variables.names.items()}
+
+    def load_state_dict(self, state):
+        """Sets parameters that state_dict() gives; every rank gives the same. What is left out is an error, and so is
+        what has another shape or type; buffers and other names are left alone."""
+        missing = sorted(set(self._variables.names) - set(state))
+        if missing:
+            raise sc.InvalidError("the state dict lacks %s" % ", ".join(missing))
+        for name in self._variables.parameters:
+            self._write(name, state[name])
+
+    def report(self, function="train"):
+        """Bytes of memory and of each collective, known before the first step: see Session.report."""
+        return self.session.report(function)
+
+    def ir(self, level="global"):
+        """MLIR: of the "global" tensors, before ZeRO, or the "plan" of this rank."""
+        texts = {"global": self._graph.text, "plan": self.session.plan}
+        if level not in texts:
+            raise sc.InvalidError("level is '%s'; it must be global or plan" % level)
+        return texts[level]()
+
+    def _write(self, name, value):
+        array = value.detach().cpu().contiguous()
+        if array.dtype == torch.bfloat16:
+            array = array.view(torch.uint16)
+        self.session.write(name, array.numpy())
+
+    def _begin(self, module, constants):
+        digest = hashlib.sha256()
+        for name, value in module.state_dict().items():
+            digest.update(("%s %s %s" % (name, value.dtype, tuple(value.shape))).encode())
+            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        sc.agree_alike("parameters of SHA-256 %s" % digest.hexdigest()[:16], "the model's parameters")
+        for name, parameter in self._variables.parameters.items():
+            self._write(name, parameter)
+        for name, value in constants.items():
+            self._write(name, value)
+
+
+class _Variables:
+    """The parameters of a module that the loss depends on: each is one variable, whatever names it has."""
+
+    def __init__(self, parameters, names):
+        self.parameters = parameters  # by the variable's name
+        self.names = names  # the variable's name by each name of the parameter
+
+
+def _variables_of(module, known):
+    """`known`: names of variables, each of a parameter or of none."""
+    named = dict(module.named_parameters(remove_duplicate=False))
+    parameters = {name: parameter for name, parameter in named.items() if name in known}
+    of = {id(parameter): name for name, parameter in parameters.items()}
+    return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of})
+
+
+def _from_array(array, dtype):
+    tensor = torch.from_numpy(array)
+    return tensor.view(torch.bfloat16) if dtype == sc.bf16 else tensor
+
+
+def _require_version():
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < OLDEST:
+        raise sc.InvalidError("PyTorch is %s; from %d.%d on it can be imported from" % ((torch.__version__,) + OLDEST))
+
+
+def _global_batch(example, whole_batch):
+    """Zeros of the global batch's shape and type."""
+    for name, value in example.items():
+        if not isinstance(value, torch.Tensor) or value.dim() == 0:
+            raise sc.InvalidError("example input '%s' is %s; it must be a tensor whose first dimension is the batch's" %
+                                  (name, type(value).__name__))
+    if whole_batch:
+        return {name: torch.zeros_like(value, device="cpu") for name, value in example.items()}
+    batch = {}
+    for name, value in example.items():
+        sc.agree_alike("%s %s" % (value.dtype, list(value.shape[1:])), "example input '%s' behind its rows" % name)
+        rows = [int(text) for text in sc.exchange(str(value.shape[0]), "rows of example input '%s'" % name)]
+        least, more = divmod(sum(rows), len(rows))
+        even = [least + (rank < more) for rank in range(len(rows))]
+        if rows != even:
+            raise sc.InvalidError("ranks have %s rows of example input '%s'; of %d they must have %s" %
+                                  (rows, name, sum(rows), even))
+        batch[name] = torch.zeros((sum(rows),) + tuple(value.shape[1:]), dtype=value.dtype)
+    return batch
+
+
+# ---- Optimizers ----
+
+
+def _sgd(group):
+    if group.get("weight_decay") or group.get("dampening") or group.get("maximize"):
+        raise sc.InvalidError("torch.optim.SGD with weight_decay, dampening or maximize has no counterpart")
+    if not group["momentum"]:
+        return sc.Sgd(lr=float(group["lr"]))
+    return (sc.Nesterov if group["nesterov"] else sc.Momentum)(lr=float(group["lr"]), momentum=group["momentum"])
+
+
+def _adam(of):
+
+    def made(group):
+        if group.get("amsgrad") or group.get("maximize"):
+            raise sc.InvalidError("torch.optim.Adam with amsgrad or maximize has no counterpart")
+        numbers = dict(lr=float(group["lr"]), beta1=group["betas"][0], beta2=group["betas"][1], epsilon=group["eps"])
+        if of is sc.AdamW:
+            numbers["weight_decay"] = group["weight_decay"]
+        elif group["weight_decay"]:
+            raise sc.InvalidError("torch.optim.Adam with weight_decay, which adds it to the gradient, has no counterpart; "
+                                  "AdamW decays apart from it")
+        return of(**numbers)
+
+    return made
+
+
+READ = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam(sc.Adam), torch.optim.AdamW: _adam(sc.AdamW)}
+
+
+def _optimizer_of(variables, optimizer):
+    """(that of all, groups of their own)."""
+    if isinstance(optimizer, sc.Optimizer):
+        return optimizer, []
+    if type(optimizer) not in READ:
+        raise sc.InvalidError("the optimizer is a %s; it must be a splitcast.Optimizer or one of %s" %
+                              (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
+    trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
+    groups = []
+    for group in optimizer.param_groups:
+        members = [trained.pop(id(parameter)) for parameter in group["params"] if id(parameter) in trained]
+        if members:
+            groups.append((READ[type(optimizer)](group), members))
+    if trained or not groups:
+        raise sc.InvalidError("the optimizer has no %s; freeze them with requires_grad_(False), or add them" %
+                              (", ".join(trained.values()) or "parameter that the loss depends on"))
+    return groups[0][0], [sc.ParameterGroup("group%d" % number, members, made)
+                          for number, (made, members) in enumerate(groups) if number > 0]
