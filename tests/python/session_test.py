@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What Python gives and is given: arrays without copies, variables, files, options, and errors that name things."""
-import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -165,6 +166,34 @@ class Ranks(unittest.TestCase):
                 self.assertIn(expected, result.stderr)
         result = jobs.run(3, FAILS, "nothing")
         self.assertEqual((result.returncode, result.stdout.split()), (0, ["35.0"] * 3), result.stderr)
+
+
+class Package(unittest.TestCase):
+
+    def launch(self, *arguments):
+        return subprocess.run([sys.executable, "-m", "splitcast.launch"] + list(arguments), env=jobs.ENVIRONMENT,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+
+    def test_starts_ranks_by_itself(self):
+        program = jobs.write(FAILS)
+        result = self.launch("-n", "3", program, "nothing")
+        self.assertEqual((result.returncode, result.stdout.split()), (0, ["35.0"] * 3), result.stderr)
+        result = self.launch("-n", "3", program, "python")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("rank 1: error: KeyError", result.stderr)
+        result = self.launch("-n", "0", program)
+        self.assertIn("must be at least 1", result.stderr)
+        self.assertEqual(self.launch("-n", "2", "nowhere.py").returncode, 2)
+
+    def test_says_that_torch_is_missing(self):
+        with self.assertRaisesRegex(ImportError, "needs PyTorch.*pip install torch"):
+            import splitcast.torch  # Debian's Python has none
+
+    def test_ops_have_what_the_header_says(self):
+        self.assertIn("transpose_a: bool = False", sc.matmul.__doc__)
+        self.assertIn("0 where the label is `ignored`", sc.softmax_cross_entropy.__doc__)
+        self.assertIn("ignored: Optional[int] = None", sc.softmax_cross_entropy.__doc__)
+        self.assertIn("beta1=0.9", sc.AdamW.__doc__)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@
 The model is left as it is: torch.export gives its graph, _ops.py maps ATen's ops to Splitcast's, parameters keep their
 names, and tied and frozen ones stay so.
 """
+try:
+    import torch as _torch
+except ImportError as error:
+    raise ImportError("splitcast.torch needs PyTorch, which this interpreter does not have: pip install torch") from error
+
 from splitcast.torch._trainer import Trainer, compile
 
 __all__ = ["Trainer", "compile"]

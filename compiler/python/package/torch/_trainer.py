@@ -108,7 +108,7 @@ class Trainer:
         for name, value in module.state_dict().items():
             digest.update(("%s %s %s" % (name, value.dtype, tuple(value.shape))).encode())
             digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        sc.agree_alike("parameters of SHA-256 %s" % digest.hexdigest()[:16], "the model's parameters")
+        sc.agree_alike("SHA-256 %s" % digest.hexdigest()[:16], "parameters of the model")
         for name, parameter in self._variables.parameters.items():
             self._write(name, parameter)
         for name, value in constants.items():
@@ -152,7 +152,7 @@ def _global_batch(example, whole_batch):
         return {name: torch.zeros_like(value, device="cpu") for name, value in example.items()}
     batch = {}
     for name, value in example.items():
-        sc.agree_alike("%s %s" % (value.dtype, list(value.shape[1:])), "example input '%s' behind its rows" % name)
+        sc.agree_alike("%s %s" % (value.dtype, list(value.shape[1:])), "types or rows of example input '%s'" % name)
         rows = [int(text) for text in sc.exchange(str(value.shape[0]), "rows of example input '%s'" % name)]
         least, more = divmod(sum(rows), len(rows))
         even = [least + (rank < more) for rank in range(len(rows))]

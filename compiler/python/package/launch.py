@@ -1,0 +1,64 @@
+"""Starts a program as ranks of this machine, where there is neither mpirun nor torchrun:
+
+    python3 -m splitcast.launch -n 2 train.py --its --flags
+
+The ranks talk over sockets of the loopback. When one fails, the others end by themselves (they miss it within seconds) or
+are told to; the exit status is the first one that is not 0.
+"""
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+PATIENCE = 10  # seconds that the others have to say why they end
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _start(count, command):
+    port = str(_free_port())
+    job = dict(os.environ, WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    return [subprocess.Popen(command, env=dict(job, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(count)]
+
+
+def _wait(ranks):
+    """The first status that is not 0, when all have ended."""
+    status, deadline = 0, None
+    while any(rank.poll() is None for rank in ranks):
+        failed = [rank.returncode for rank in ranks if rank.returncode]
+        if failed and deadline is None:
+            status, deadline = failed[0], time.monotonic() + PATIENCE
+        if deadline is not None and time.monotonic() > deadline:
+            for rank in ranks:
+                rank.terminate()
+            deadline = time.monotonic() + PATIENCE
+        time.sleep(0.02)
+    return status or next((rank.returncode for rank in ranks if rank.returncode), 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python3 -m splitcast.launch", description=__doc__.splitlines()[0])
+    parser.add_argument("-n", type=int, required=True, metavar="RANKS", help="how many")
+    parser.add_argument("program", help="a file of Python")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    flags = parser.parse_args()
+    if flags.n < 1:
+        parser.error("-n is %d; it must be at least 1" % flags.n)
+    if not os.path.isfile(flags.program):
+        parser.error("there is no file '%s'" % flags.program)
+    ranks = _start(flags.n, [sys.executable, flags.program] + flags.arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):  # which the ranks get, too, and which ends them
+        signal.signal(number, lambda given, frame: [rank.send_signal(given) for rank in ranks])
+    status = _wait(ranks)
+    return 128 - status if status < 0 else status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Fine-tunes a GPT-2 of transformers, as it lies in a directory (config.json, model.safetensors), on the bytes of a text.
+
+    mpirun -n 4 python3 finetune_gpt2.py DIRECTORY TEXT OUTPUT --stage=3
+
+Needs torch and transformers. What is written to OUTPUT is the same model again, which transformers loads.
+"""
+import argparse
+
+import torch
+from transformers import GPT2LMHeadModel
+
+import splitcast as sc
+import splitcast.torch
+
+
+def loss_of(model, tokens):
+    return model(input_ids=tokens, labels=tokens).loss
+
+
+def batches(text, rows, positions, steps):
+    """This rank's rows of each batch: windows at places that are random, and the same for any number of ranks."""
+    random = torch.Generator().manual_seed(0)
+    first = sum(rows // sc.size() + (rank < rows % sc.size()) for rank in range(sc.rank()))
+    count = rows // sc.size() + (sc.rank() < rows % sc.size())
+    for _ in range(steps):
+        places = torch.randint(0, len(text) - positions, (rows,), generator=random)[first:first + count]
+        yield torch.stack([text[place:place + positions] for place in places])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directory")
+    parser.add_argument("text")
+    parser.add_argument("output")
+    parser.add_argument("--stage", type=int, default=2, help="of ZeRO, 0 to 3")
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=8, help="of a batch, over all ranks")
+    parser.add_argument("--positions", type=int, default=64)
+    flags = parser.parse_args()
+
+    model = GPT2LMHeadModel.from_pretrained(flags.directory)
+    for name, part in model.named_modules():
+        if name.endswith("attn_dropout"):  # of attention's weights, which no rank has in memory; others stay
+            part.p = 0.0
+    with open(flags.text, "rb") as file:
+        text = torch.tensor(list(file.read()))
+    data = batches(text, flags.rows, flags.positions, flags.steps)
+    trainer = None
+    for step, tokens in enumerate(data):
+        if trainer is None:
+            decayed = [each for each in model.parameters() if each.dim() > 1]
+            others = [each for each in model.parameters() if each.dim() <= 1]
+            optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=0.01), dict(params=others, weight_decay=0)],
+                                          lr=1e-3)
+            trainer = splitcast.torch.compile(model, loss_of, {"tokens": tokens}, optimizer, enable_zero=flags.stage,
+                                              clip_norm=1.0)
+            if sc.rank() == 0:
+                print("predicted peak: %.1f MB per rank" % (trainer.report()["peak_bytes"] / 1e6))
+        loss = trainer.step({"tokens": tokens})
+        if sc.rank() == 0:
+            print("step %d: loss %.5g" % (step + 1, loss), flush=True)
+    model.load_state_dict(trainer.state_dict(), strict=False)
+    if sc.rank() == 0:
+        model.save_pretrained(flags.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Compares models of PyTorch and transformers, trained by Splitcast on 1, 3 and 4 ranks, with eager PyTorch. Makes a
+# virtual environment for them itself, in ~/.cache/splitcast/torch, of the versions in tests/python/torch_requirements.txt.
+#
+#   bash scripts/test_torch.sh
+#
+# Ends with 'N passed, N failed', and exits 0 if none failed. Where the environment cannot be made (no venv module, no
+# package index, less than 8 GB of space, or more than 30 minutes), it says 'skipped: why' and exits 0: nothing was checked.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+requirements=$PWD/tests/python/torch_requirements.txt
+environment=$HOME/.cache/splitcast/torch
+limitMinutes=30 needGb=8
+
+skip() {
+  echo "skipped: $*"
+  exit 0
+}
+
+makeEnvironment() {
+  cmp -s "$requirements" "$environment/made" && return
+  mkdir -p "$environment"
+  local free
+  free=$(df --output=avail -B1000000000 "$environment" | tail -n 1)
+  [ "$free" -ge "$needGb" ] || skip "$environment has $free GB of space; PyTorch needs $needGb"
+  python3 -m venv --clear "$environment" >/dev/null 2>&1 || skip "python3 -m venv failed; Debian has it in python3-venv"
+  echo "test_torch: installing $(tr '\n' ' ' <"$requirements")into $environment (some minutes)"
+  timeout "${limitMinutes}m" "$environment/bin/pip" install -q -r "$requirements" ||
+    skip "pip could not install them within $limitMinutes minutes"
+  cp "$requirements" "$environment/made"
+}
+
+bash scripts/setup.sh
+makeEnvironment
+runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python
+root=$PWD
+cd bazel-bin # as a test's files lie
+PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" "$root/tests/python/torch_check.py"

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""transformers' models under Splitcast beside eager PyTorch: torch_check.py. Run by scripts/test_torch.sh, which has
+the virtual environment. Prints a table and, last, 'N passed, N failed'."""
+import json
+import os
+import re
+import sys
+import tempfile
+
+import jobs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "torch_models.py")
+FINE_TUNE = os.path.join(HERE, "../../examples/python/finetune_gpt2.py")
+STEPS, TOLERANCE = 20, 1e-4
+WORKING = ["gpt2", "llama", "vit", "bert", "mistral", "qwen2", "gemma", "phi", "deit"]
+NOT_YET = ["t5", "swin", "convnext", "resnet18"]
+
+
+class Checks:
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def expect(self, holds, what, detail=""):
+        if holds:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("FAILED: %s %s" % (what, detail), flush=True)
+
+
+def result_of(name, ranks, stage, case=""):
+    """What rank 0 printed, or None with what was said of errors."""
+    run = jobs.run(ranks, PROGRAM, name, stage, STEPS, *([case] if case else []), timeout=600)
+    lines = [line for line in run.stdout.splitlines() if line.startswith("RESULT ")]
+    return (json.loads(lines[0][7:]) if run.returncode == 0 and lines else None), run.stderr
+
+
+def expect_as_eager(checks, name, ranks, stage, case=""):
+    what = "%s, %d ranks, stage %d %s" % (name, ranks, stage, case)
+    result, errors = result_of(name, ranks, stage, case)
+    checks.expect(result is not None, what, errors[-1500:])
+    if result is None:
+        return None
+    print("%-9s %d ranks, stage %d %s: losses of %d steps within %.1e of eager PyTorch's" %
+          (name, ranks, stage, case, STEPS, result["worst"]), flush=True)
+    checks.expect(result["worst"] < TOLERANCE and result["evaluation"] < TOLERANCE, what, str(result)[:300])
+    for each in ("round trip", "loads in torch", "frozen unchanged"):
+        checks.expect(result[each], what + ": " + each)
+    return result["bits"]
+
+
+# A GPT-2 of transformers in a directory; and what a directory's predicts of the text.
+MAKES = """
+import sys, torch
+from transformers import GPT2Config, GPT2LMHeadModel
+torch.manual_seed(0)
+GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=32, n_layer=2, n_head=2, vocab_size=256, attn_pdrop=0,
+                           bos_token_id=1, eos_token_id=1)).save_pretrained(sys.argv[1])
+"""
+PREDICTS = """
+import sys, torch
+from transformers import GPT2LMHeadModel
+model = GPT2LMHeadModel.from_pretrained(sys.argv[1]).eval()
+tokens = torch.tensor(list(open(sys.argv[2], "rb").read()[:640])).reshape(10, 64)
+print("LOSS", model(input_ids=tokens, labels=tokens).loss.item())
+"""
+
+
+def expect_fine_tuning(checks):
+    """The example, on 1 and 4 ranks: equal losses, and transformers loads what it wrote."""
+    text = jobs.write("Each rank has a part of each parameter, and no rank has all of them.\n" * 60)
+    with tempfile.TemporaryDirectory() as directory:
+        jobs.run(1, MAKES, directory + "/before", timeout=300)
+        losses = {}
+        for ranks, stage in ((1, 0), (4, 3)):
+            after = "%s/after%d" % (directory, ranks)
+            run = jobs.run(ranks, FINE_TUNE, directory + "/before", text, after,
+                           "--stage=%d" % stage, timeout=300)
+            found = [float(loss) for loss in re.findall(r"step \d+: loss (\S+)", run.stdout)]
+            checks.expect(run.returncode == 0 and len(found) == 50 and found[-1] < 0.7 * found[0],
+                          "fine-tuning on %d ranks" % ranks, run.stderr[-800:] + str(found[-3:]))
+            run = jobs.run(1, PREDICTS, after, text, timeout=300)
+            loss = re.findall(r"LOSS (\S+)", run.stdout)
+            losses[ranks] = float(loss[0]) if loss else None
+            checks.expect(loss and abs(float(loss[0]) - found[-1]) < 0.5, "transformers loads it", run.stderr[-800:])
+        print("fine-tuned GPT-2 in transformers: losses %s" % losses, flush=True)
+        checks.expect(None not in losses.values() and abs(losses[1] - losses[4]) < 1e-3, "1 and 4 ranks", str(losses))
+
+
+def main():
+    checks = Checks()
+    for name in WORKING:
+        is_main = name in WORKING[:3]
+        expect_as_eager(checks, name, 1, 0)
+        for ranks in (3, 4) if is_main else (3,):
+            bits = [expect_as_eager(checks, name, ranks, stage) for stage in ((0, 1, 2, 3) if is_main else (0, 3))]
+            checks.expect(all(each == bits[0] for each in bits), "%s, %d ranks: stages give other bits" % (name, ranks))
+    expect_as_eager(checks, "gpt2", 3, 2, "groups")
+    expect_as_eager(checks, "llama", 3, 3, "frozen")
+    _, errors = result_of("llama", 3, 0, "other-models")
+    checks.expect("parameters of the model" in errors and "rank 2: SHA" in errors, "models that differ are an error", errors[-500:])
+    expect_fine_tuning(checks)
+    for name in NOT_YET:
+        result, errors = result_of(name, 1, 0)
+        missing = [line.strip() for line in errors.splitlines() if line.strip().startswith("aten.")]
+        print("%-9s %s" % (name, "works: move it" if result else "lacks " + "; ".join(
+            sorted({line.split(" (File")[0][:150] for line in missing}))), flush=True)
+        checks.expect(result is None and missing, name + " names what is missing", errors[-800:])
+    print("%d passed, %d failed" % (checks.passed, checks.failed))
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
