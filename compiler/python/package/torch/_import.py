@@ -5,7 +5,7 @@ import warnings
 import splitcast as sc
 import torch
 
-from splitcast.torch import _ops
+from splitcast.torch import _ops, _patterns
 
 TYPES = {
     torch.float32: sc.f32,
@@ -152,6 +152,10 @@ class Importer:
         if function is None:
             self._note(node, "no mapping")
             return _Unknown
+        for find, apply in _patterns.PATTERNS:
+            of = find(node)
+            if of is not None:
+                return apply(self.values[of])
         try:
             return function(self, *arguments, **keywords)
         except _ops.Missing as missing:

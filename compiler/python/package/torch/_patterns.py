@@ -1,0 +1,44 @@
+"""Formulas that models write out and that are one op here: found by their last node, and imported as that op.
+
+What was computed on the way is computed again where something else uses it, and else by nobody.
+"""
+import math
+
+import splitcast as sc
+
+
+def _is(node, name, count):
+    return getattr(node, "op", None) == "call_function" and str(node.target) == "aten." + name and len(node.args) >= count
+
+
+def _operands(node, name, number):
+    """The other operand of an elementwise op with this number; None: it is no such op."""
+    if not _is(node, name, 2):
+        return None
+    for one, other in (node.args[:2], node.args[1::-1]):
+        if isinstance(other, (int, float)) and math.isclose(other, number, rel_tol=1e-6):
+            return one
+    return None
+
+
+def gelu_by_tanh(node):
+    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), Hendrycks and Gimpel 2016, arXiv:1606.08415: x, or None."""
+    if not _is(node, "mul.Tensor", 2):
+        return None
+    for half, rest in (node.args[:2], node.args[1::-1]):
+        x = _operands(half, "mul.Tensor", 0.5)
+        tanh = _operands(rest, "add.Tensor", 1.0)
+        if x is None or not _is(tanh, "tanh.default", 1):
+            continue
+        inner = _operands(tanh.args[0], "mul.Tensor", math.sqrt(2 / math.pi))
+        if not _is(inner, "add.Tensor", 2):
+            continue
+        for first, last in (inner.args[:2], inner.args[1::-1]):
+            cube = _operands(last, "mul.Tensor", 0.044715)
+            if first is x and _operands(cube, "pow.Tensor_Scalar", 3) is x:
+                return x
+    return None
+
+
+# Each gives the node that the op is of, or None; and the op.
+PATTERNS = [(gelu_by_tanh, lambda x: sc.gelu(x, approximate=True))]
