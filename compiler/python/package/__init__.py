@@ -20,6 +20,10 @@ import atexit as _atexit
 import os as _os
 import sys as _sys
 
+from splitcast import _libraries
+
+_libraries.load()
+
 from splitcast._errors import Error, InvalidError, NotFoundError
 from splitcast import _splitcast
 from splitcast._splitcast import *

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the Python package with all libraries that it needs into one wheel, for Python 3.11 on Debian 12 or newer, where
+# nothing of what Splitcast is built with has to be installed.
+#
+#   bash scripts/wheel.sh [DIRECTORY]      DIRECTORY is the current one
+#
+# There: pip install splitcast-*.whl, in a virtual environment. Fails when the wheel is larger than 80 MB.
+set -euo pipefail
+output=$(realpath -m "${1:-.}")
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+limitMb=80
+
+bash scripts/setup.sh
+runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+bash scripts/bundle/assemble.sh "$directory/bundle" scripts/bundle bazel-bin/compiler/python/splitcast/_splitcast.so
+wheel=$(python3 scripts/wheel/pack.py bazel-bin/compiler/python/splitcast "$directory/bundle/lib" "$output")
+bytes=$(stat -c %s "$wheel")
+echo "wheel: $wheel has $((bytes / 100000 / 10)).$((bytes / 100000 % 10)) MB"
+[ "$bytes" -le $((limitMb * 1000000)) ] || {
+  echo "wheel: error: the limit is $limitMb MB" >&2
+  rm "$wheel"
+  exit 1
+}
