@@ -140,14 +140,15 @@ void bindFunctions(GraphClass &graph) {
       "input",
       [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
          const Layout &layout) { return of.graph.input(name, type, shape, layout, callerInPython()); },
-      py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(),
+      py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(), py::keep_alive<0, 1>(),
       "An argument of the function, of this global shape; split(0) gives each rank its rows.");
   graph.def(
       "iota",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
         return of.graph.iota(type, shape, dim, callerInPython());
       },
-      py::arg("dtype"), py::arg("shape"), py::arg("dim"), "Each element is its index along dimension `dim`.");
+      py::arg("dtype"), py::arg("shape"), py::arg("dim"), py::keep_alive<0, 1>(),
+      "Each element is its index along dimension `dim`.");
   graph.def(
       "minimize",
       [](OwnedGraph &of, const Tensor &loss, const Optimizer &optimizer, const py::kwargs &options) {
@@ -170,7 +171,7 @@ void bindVariables(GraphClass &graph) {
         return of.graph.variable(name, shape, init, optionsOf<VariableOptions>("variable", kVariableOptions, options),
                                  callerInPython());
       },
-      py::arg("name"), py::arg("shape"), py::arg("init"), kVariableDoc);
+      py::arg("name"), py::arg("shape"), py::arg("init"), py::keep_alive<0, 1>(), kVariableDoc);
   graph.def(
       "group",
       [](OwnedGraph &of, const std::string &name, const py::object &policy) {

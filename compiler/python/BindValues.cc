@@ -39,9 +39,12 @@ std::string toString(const Tensor &tensor) {
 /// Where both are tensors, what the function says; of a number, which has no place of its own, the other.
 template <typename Of, typename OfNumber>
 void defineOperator(py::class_<Tensor> &tensor, const char *name, Of of, OfNumber ofNumber) {
-  tensor.def(name, [of](const Tensor &a, const Tensor &b) { return of(a, b, callerInPython()); }, py::is_operator());
   tensor.def(
-      name, [ofNumber](const Tensor &a, double b) { return ofNumber(a, b, callerInPython()); }, py::is_operator());
+      name, [of](const Tensor &a, const Tensor &b) { return of(a, b, callerInPython()); }, py::is_operator(),
+      py::keep_alive<0, 1>());
+  tensor.def(
+      name, [ofNumber](const Tensor &a, double b) { return ofNumber(a, b, callerInPython()); }, py::is_operator(),
+      py::keep_alive<0, 1>());
 }
 
 void bindTensor(py::module_ &module) {
@@ -63,19 +66,24 @@ void bindTensor(py::module_ &module) {
   defineOperator(tensor, "__mul__", &mul, scaled);
   defineOperator(tensor, "__truediv__", &div,
                  [=](const Tensor &x, double b, Caller at) { return scaled(x, 1 / b, at); });
-  tensor.def("__radd__", [=](const Tensor &x, double b) { return shifted(x, b, callerInPython()); }, py::is_operator());
-  tensor.def("__rmul__", [=](const Tensor &x, double b) { return scaled(x, b, callerInPython()); }, py::is_operator());
+  tensor.def(
+      "__radd__", [=](const Tensor &x, double b) { return shifted(x, b, callerInPython()); }, py::is_operator(),
+      py::keep_alive<0, 1>());
+  tensor.def(
+      "__rmul__", [=](const Tensor &x, double b) { return scaled(x, b, callerInPython()); }, py::is_operator(),
+      py::keep_alive<0, 1>());
   tensor.def(
       "__rsub__",
       [](const Tensor &x, double b) {
         const Caller at = callerInPython();
         return shift(neg(x, at), b, at);
       },
-      py::is_operator());
-  tensor.def("__neg__", [](const Tensor &x) { return neg(x, callerInPython()); }, py::is_operator());
+      py::is_operator(), py::keep_alive<0, 1>());
+  tensor.def(
+      "__neg__", [](const Tensor &x) { return neg(x, callerInPython()); }, py::is_operator(), py::keep_alive<0, 1>());
   tensor.def(
       "__matmul__", [](const Tensor &a, const Tensor &b) { return matmul(a, b, {}, callerInPython()); },
-      py::is_operator());
+      py::is_operator(), py::keep_alive<0, 1>());
 }
 
 void bindElementTypes(py::module_ &module) {

@@ -163,7 +163,7 @@ def bind_function(comment, code, options):
         given.append(argument)
     doc = in_python(comment, names)
     text = "\n\n".join(part for part in [doc] + notes if part)
-    return '  module.def("%s", [](%s) { return %s(%s); },\n             %s,\n             %s);' % (
+    return '  module.def("%s", [](%s) { return %s(%s); },\n             %s,\n             py::keep_alive<0, 1>(), %s);' % (
         snake(name), ", ".join(taken), name, ", ".join(given + ["callerInPython()"]), ", ".join(arguments),
         literal(text))
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What Python gives and is given: arrays without copies, variables, files, options, and errors that name things."""
+import gc
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,18 @@ class Sessions(unittest.TestCase):
             left = third.load_weights(directory + "/all", [("b.*", "b.*")])
             self.assertIn("a.weight.exp_avg", left)
             self.assertTrue((third.read("a.weight") == changed).all())
+
+    def test_tensors_outlive_their_graphs(self):
+
+        def made():
+            graph = sc.Graph()
+            return graph.input("x", sc.f32, (6, 5), sc.split(0)), sc.concat([graph.iota(sc.f32, (2,), 0)] * 2, 0)
+
+        tensors = [made() for _ in range(3)]
+        gc.collect()
+        for x, y in tensors:
+            self.assertEqual(((x + x) * 2.0).shape, (6, 5))
+            self.assertEqual(sc.relu(y).shape, (4,))
 
     def test_micro_batches_and_whole_batches(self):
         x = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
@@ -157,13 +170,15 @@ print(float(session.step(x=np.ones((rows, 5), np.float32))["sum"]))
 class Ranks(unittest.TestCase):
 
     def test_all_end_when_one_fails(self):
-        for what, expected in (("mesh", "4 ranks, but 3 are running"), ("graph", "rank"),
+        for what, expected in (("mesh", "4 ranks, but 3 are running"), ("graph", "ranks were started with different"),
                                ("python", "rank 1: error: KeyError: 'no batch left'"),
                                ("shape", "rank 1: error: InvalidError: input 'x' of 'train'")):
             with self.subTest(what):
                 result = jobs.run(3, FAILS, what, timeout=40)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(expected, result.stderr)
+        result = jobs.run(3, FAILS.replace('raise KeyError("no batch left")', "sys.exit(3)"), "python", timeout=40)
+        self.assertIn("rank 1: error: sys.exit(3)", result.stderr)
         result = jobs.run(3, FAILS, "nothing")
         self.assertEqual((result.returncode, result.stdout.split()), (0, ["35.0"] * 3), result.stderr)
 

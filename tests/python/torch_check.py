@@ -89,6 +89,16 @@ def expect_fine_tuning(checks):
         checks.expect(None not in losses.values() and abs(losses[1] - losses[4]) < 1e-3, "1 and 4 ranks", str(losses))
 
 
+def expect_cases(checks):
+    """Small models, each as eager PyTorch or an error."""
+    run = jobs.run(1, os.path.join(HERE, "torch_cases.py"), timeout=300)
+    cases = re.findall(r"^CASE (.*?): (.*)$", run.stdout, re.MULTILINE)
+    for name, outcome in cases:
+        checks.expect(outcome == "ok", "case '%s'" % name, outcome)
+    checks.expect(run.returncode == 0 and len(cases) == 20, "all cases ran", run.stderr[-800:])
+    print("%d small models that are easily trained wrong" % len(cases), flush=True)
+
+
 def main():
     checks = Checks()
     for name in WORKING:
@@ -102,6 +112,7 @@ def main():
     _, errors = result_of("llama", 3, 0, "other-models")
     checks.expect("parameters of the model" in errors and "rank 2: SHA" in errors, "models that differ are an error", errors[-500:])
     expect_fine_tuning(checks)
+    expect_cases(checks)
     for name in NOT_YET:
         result, errors = result_of(name, 1, 0)
         missing = [line.strip() for line in errors.splitlines() if line.strip().startswith("aten.")]

@@ -38,6 +38,14 @@ def _note_failure(kind, value, trace):
     _previous_hook(kind, value, trace)
 
 
+def _exit(status=None):
+    """sys.exit, which no hook sees; of one that is not 0 the other ranks hear."""
+    global _failure
+    if status not in (None, 0, False):
+        _failure = "sys.exit(%r)" % (status,)
+    _previous_exit(status)
+
+
 def _end_job():
     if not _splitcast._has_begun():
         return
@@ -50,4 +58,6 @@ def _end_job():
 
 _previous_hook = _sys.excepthook
 _sys.excepthook = _note_failure
+_previous_exit = _sys.exit
+_sys.exit = _exit
 _atexit.register(_end_job)

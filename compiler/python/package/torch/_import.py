@@ -1,4 +1,5 @@
 """From a module of PyTorch to functions of a splitcast.Graph."""
+import itertools
 import re
 import warnings
 
@@ -6,6 +7,7 @@ import splitcast as sc
 import torch
 
 from splitcast.torch import _ops, _patterns
+from splitcast.torch._ops import Missing
 
 TYPES = {
     torch.float32: sc.f32,
@@ -55,6 +57,7 @@ class Importer:
         self.graph = graph
         self.program = program
         self.trainable = trainable  # names
+        self.taken = {name[len("module."):] for name in program.graph_signature.inputs_to_parameters.values()}
         self.node = None  # the one that is mapped now
         self.values = {}  # by node
         self.transposes = {}  # of _ops
@@ -87,7 +90,8 @@ class Importer:
             if other.dtype == value.dtype and other.shape == value.shape and torch.equal(other, value):
                 break
         else:
-            name = "constant.%d" % len(self.constants)
+            name = next(name for name in ("constant.%d" % number for number in itertools.count())
+                        if name not in self.constants and name not in self.taken)
             self.constants[name] = value
         return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
                                    trainable=False)
@@ -102,13 +106,16 @@ class Importer:
 
     def run(self, inputs):
         """The loss, of graph tensors by the batch's names. Raises InvalidError with all that is missing."""
+        self._require_one_result()
         self._define_arguments(inputs)
         loss = None
         for node in self.program.graph.nodes:
-            if node.op == "call_function":
+            if node.op == "get_attr":  # a graph within the graph
+                self.values[node] = _Unknown
+            elif node.op == "call_function":
                 self.values[node] = self._call(node)
             elif node.op == "output":
-                loss = self.values[node.args[0][-1]]
+                loss = self.values[node.args[0][0]]
         if self.missing:
             raise sc.InvalidError("this model needs what Splitcast does not have:\n  " + "\n  ".join(self.missing))
         if not _ops.is_tensor(loss) or loss.shape != ():
@@ -116,18 +123,29 @@ class Importer:
                                   (getattr(loss, "shape", loss),))
         return loss
 
+    def _require_one_result(self):
+        results = [each.kind.name for each in self.program.graph_signature.output_specs]
+        if "BUFFER_MUTATION" in results:
+            raise sc.InvalidError("the model changes its buffers (%s) in forward, which a step does not" % ", ".join(
+                self.program.graph_signature.buffers_to_mutate.values()))
+        if results != ["USER_OUTPUT"]:
+            raise sc.InvalidError("the loss has %d values; it must be one tensor" % len(results))
+
     def _define_arguments(self, inputs):
         signature = self.program.graph_signature
         state = dict(self.program.state_dict)
         names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
                  **signature.inputs_to_lifted_tensor_constants}
         parameters = set(signature.inputs_to_parameters)
+        given = dict(zip(signature.user_inputs, inputs.values()))
         for node in self.program.graph.nodes:
             if node.op != "placeholder":
                 continue
             name = names.get(node.name)
             if name is None:
-                self.values[node] = inputs[node.name]
+                self.values[node] = given[node.name]
+            elif node.name in parameters and not node.users:
+                continue  # which the loss does not depend on
             elif node.name in parameters:
                 name = name[len("module."):]
                 value = state["module." + name]
@@ -136,7 +154,7 @@ class Importer:
                                                         trainable=name in self.trainable)
             else:
                 value = state.get(name, self.program.constants.get(name))
-                self.values[node] = value.detach()
+                self.values[node] = value.detach().clone()
 
     def _call(self, node):
         self.node = node
@@ -146,6 +164,10 @@ class Importer:
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
             if function is None:
                 self._note(node, "no mapping")
+            return _Unknown
+        wrong = self._wrong_in_place(node) or self._random_constant(node)
+        if wrong:
+            self._note(node, wrong)
             return _Unknown
         if not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return node.target(*arguments, **keywords)  # a constant, which PyTorch computes
@@ -157,10 +179,44 @@ class Importer:
             if of is not None:
                 return apply(self.values[of])
         try:
-            return function(self, *arguments, **keywords)
-        except _ops.Missing as missing:
-            self._note(node, missing)
+            return self._valid(function(self, *arguments, **keywords))
+        except (_ops.Missing, TypeError, ValueError, IndexError) as missing:
+            if isinstance(missing, sc.Error):
+                raise
+            self._note(node, str(missing).split("\n")[0])
             return _Unknown
+
+    def _valid(self, value):
+        """The value; or the graph's errors, of which the last is this op's."""
+        for each in value if isinstance(value, list) else [value]:
+            if _ops.is_tensor(each) and not each.is_valid:
+                self.graph.text()
+        return value
+
+    def _wrong_in_place(self, node):
+        """An op that changes its operand is one that makes another, where nothing else can see the difference."""
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not schema.is_mutable:
+            return None
+        changed = node.args[0]
+        if changed.op == "placeholder":
+            return None if changed.name in self.program.graph_signature.inputs_to_lifted_tensor_constants else (
+                "it changes %s in place" % changed.name)
+        if not _holds_tensor(self.values[changed]):
+            return None  # of constants, which PyTorch computes as it always does
+        makes_views = any(each.alias_info is not None for each in changed.target._schema.returns) if hasattr(
+            changed.target, "_schema") else True
+        if len(changed.users) > 1 or makes_views:
+            return "in place on what is used elsewhere, too, or is part of something else"
+        return None
+
+    def _random_constant(self, node):
+        """One value for all steps is not what a random one means; dropout, of tensors, has its own."""
+        tags = getattr(node.target, "tags", [])
+        if torch.Tag.nondeterministic_seeded in tags and not any(
+                _holds_tensor(self.values[each]) for each in node.all_input_nodes):
+            return "random numbers that are no dropout"
+        return None
 
     def _note(self, node, why):
         line = "%s: %s%s" % (node.target, why, _place_of(node))

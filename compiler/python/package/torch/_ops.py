@@ -6,6 +6,7 @@ graph is imported), numbers and lists. It raises Missing for a case that it has 
 """
 import functools
 import operator
+import warnings
 
 import splitcast as sc
 import torch
@@ -105,6 +106,8 @@ def pow_(importer, x, exponent):
 
 @op("aten.dropout.default", "aten.dropout_.default")
 def dropout(importer, x, p, is_training):
+    if is_training and p == 1:
+        raise Missing("probability 1; less is known")
     return sc.dropout(x, p) if is_training and p > 0 else x
 
 
@@ -114,10 +117,26 @@ def to(importer, x, *ignored, **also_ignored):
     return x if x.dtype == wanted else sc.cast(x, wanted)
 
 
-@op("aten.contiguous.default", "aten.alias.default", "aten.detach.default", "aten.detach_.default",
-    "aten.lift_fresh_copy.default", "aten.clone.default", "aten.view_as.default")
+@op("aten.contiguous.default", "aten.alias.default", "aten.lift_fresh_copy.default", "aten.clone.default")
 def same(importer, x, *ignored, **also_ignored):
     return x
+
+
+@op("aten.detach.default", "aten.detach_.default")
+def detach(importer, x):
+    raise Missing("backward would go through what is detached; there is no such op here")
+
+
+@op("aten.broadcast_tensors.default")
+def broadcast_tensors(importer, values):
+    shapes = [tuple(value.shape) for value in importer.node.meta["val"]]
+    return [value if tuple(value.shape) == shape else expand_to(importer, value, shape)
+            for value, shape in zip(values, shapes)]
+
+
+@op("aten.rsub.Scalar", "aten.rsub.Tensor")
+def rsub(importer, a, b, *, alpha=1):
+    return OPS["aten.sub.Tensor"](importer, b, a if alpha == 1 else a * alpha)
 
 
 @op("aten._assert_tensor_metadata.default")
@@ -168,7 +187,11 @@ def t(importer, x):
 
 @op("aten.expand.default")
 def expand(importer, x, *ignored, **also_ignored):
-    shape = importer.shape()
+    return expand_to(importer, x, importer.shape())
+
+
+def expand_to(importer, x, shape):
+    x = importer.tensor(x)
     if len(x.shape) < len(shape):
         x = sc.reshape(x, (1,) * (len(shape) - len(x.shape)) + tuple(x.shape))
     for dim, (has, wanted) in enumerate(zip(x.shape, shape)):
@@ -333,7 +356,12 @@ def matmul(importer, a, b):
 
 
 @op("aten.embedding.default")
-def embedding(importer, table, ids, *ignored):
+def embedding(importer, table, ids, padding=-1, by_frequency=False, sparse=False):
+    if by_frequency:
+        raise Missing("scale_grad_by_freq; gradients are sums here")
+    if padding >= 0:
+        warnings.warn("row %d of an embedding is its padding, whose gradient PyTorch drops; here it is trained where "
+                      "such ids have a gradient, which losses and masks that leave them out do not give them" % padding)
     return sc.embedding(table, importer.tensor(ids))
 
 

@@ -8,7 +8,8 @@ import splitcast as sc
 
 
 def _is(node, name, count):
-    return getattr(node, "op", None) == "call_function" and str(node.target) == "aten." + name and len(node.args) >= count
+    return getattr(node, "op", None) == "call_function" and str(node.target) == "aten." + name and not node.kwargs and \
+        len(node.args) >= count
 
 
 def _operands(node, name, number):

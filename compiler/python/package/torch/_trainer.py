@@ -32,24 +32,30 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     batch = _global_batch(example_inputs, whole_batch)
     graph = sc.Graph(mesh)
     trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
-    was_training = module.training
+    modes = {part: part.training for part in module.modules()}
     constants = {}
     try:
-        for function, trains in (("train", True), ("evaluate", False))[:2 if evaluate else 1]:
-            module.train(trains)
+        for function in ("train", "evaluate") if evaluate else ("train",):
+            if function == "evaluate":
+                module.eval()
+            elif not module.training:  # else parts of it may be in evaluation, as the user has them
+                module.train()
             importer = _import.Importer(graph, _import.export(module, loss, batch), trainable)
             importer.constants = constants
             graph.function(function)
             result = importer.run({name: graph.input(name, importer.element_type(value.dtype), tuple(value.shape),
                                                      sc.split(0)) for name, value in batch.items()})
-            if trains:
+            if function == "train":
                 default, groups = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
                 graph.minimize(result, default, groups=groups, **step_options)
             graph.output("loss", result)
+    except _import.Missing as missing:
+        raise sc.InvalidError(str(missing)) from missing
     finally:
-        module.train(was_training)
+        for part, mode in modes.items():
+            part.training = mode
     session = graph.compile(enable_zero=enable_zero)
-    trainer = Trainer(graph, session, module, whole_batch)
+    trainer = Trainer(graph, session, module, whole_batch, list(batch))
     trainer._begin(module, constants)
     return trainer
 
@@ -57,19 +63,27 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
 class Trainer:
     """A model in training on this rank. Every rank calls the same methods in the same order."""
 
-    def __init__(self, graph, session, module, whole_batch):
+    def __init__(self, graph, session, module, whole_batch, inputs):
         self._graph = graph
         self.session = session
         self._whole = whole_batch
+        self._inputs = inputs
         self._variables = _variables_of(module, session.variables)
 
     def step(self, batch):
         """One step on a batch, a dict of tensors as example_inputs; its loss, the mean over the global batch."""
-        return float(self.session.step(whole=self._whole, **batch)["loss"])
+        return self._run("train", batch)
 
     def evaluate(self, batch):
         """The loss of a batch in evaluation mode; nothing changes."""
-        return float(self.session.run("evaluate", whole=self._whole, **batch)["loss"])
+        return self._run("evaluate", batch)
+
+    def _run(self, function, batch):
+        missing = [name for name in self._inputs if name not in batch]
+        if missing:
+            raise sc.InvalidError("the batch lacks %s; it must have %s" % (", ".join(missing), ", ".join(self._inputs)))
+        arrays = {name: _to_array(value) if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
+        return float(self.session.run(function, whole=self._whole, **arrays)["loss"])
 
     def state_dict(self):
         """The parameters, whole, by PyTorch's names; tied ones under each of theirs, as one tensor. All ranks call it."""
@@ -98,14 +112,11 @@ class Trainer:
         return texts[level]()
 
     def _write(self, name, value):
-        array = value.detach().cpu().contiguous()
-        if array.dtype == torch.bfloat16:
-            array = array.view(torch.uint16)
-        self.session.write(name, array.numpy())
+        self.session.write(name, _to_array(value))
 
     def _begin(self, module, constants):
         digest = hashlib.sha256()
-        for name, value in module.state_dict().items():
+        for name, value in list(module.state_dict().items()) + list(constants.items()):
             digest.update(("%s %s %s" % (name, value.dtype, tuple(value.shape))).encode())
             digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         sc.agree_alike("SHA-256 %s" % digest.hexdigest()[:16], "parameters of the model")
@@ -131,6 +142,12 @@ def _variables_of(module, known):
     return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of})
 
 
+def _to_array(tensor):
+    """Without a copy where it is on the CPU; bf16, which NumPy does not know, as its bits."""
+    tensor = tensor.detach().cpu()
+    return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+
+
 def _from_array(array, dtype):
     tensor = torch.from_numpy(array)
     return tensor.view(torch.bfloat16) if dtype == sc.bf16 else tensor
@@ -145,6 +162,8 @@ def _require_version():
 def _global_batch(example, whole_batch):
     """Zeros of the global batch's shape and type."""
     for name, value in example.items():
+        if name in ("function", "whole"):
+            raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
         if not isinstance(value, torch.Tensor) or value.dim() == 0:
             raise sc.InvalidError("example input '%s' is %s; it must be a tensor whose first dimension is the batch's" %
                                   (name, type(value).__name__))
@@ -200,6 +219,8 @@ def _optimizer_of(variables, optimizer):
     if type(optimizer) not in READ:
         raise sc.InvalidError("the optimizer is a %s; it must be a splitcast.Optimizer or one of %s" %
                               (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
+    if optimizer.state:
+        raise sc.InvalidError("the optimizer has taken steps; its state is not read: make a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
     groups = []
     for group in optimizer.param_groups:
