@@ -199,6 +199,8 @@ class Importer:
         if schema is None or not schema.is_mutable:
             return None
         changed = node.args[0]
+        if not isinstance(changed, torch.fx.Node):
+            return "in place on several tensors at once"
         if changed.op == "placeholder":
             return None if changed.name in self.program.graph_signature.inputs_to_lifted_tensor_constants else (
                 "it changes %s in place" % changed.name)
