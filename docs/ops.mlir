@@ -1,6 +1,7 @@
 // One instance of each op that computes, from which docs/ops.md is made: see tests/docs.
 func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %rows: tensor<8xf32>, %w: tensor<6x4xf32>,
-               %ids: tensor<8xi64>, %key: tensor<i64>, %q: tensor<4x8x2x6xf32>, %k: tensor<4x8x2x6xf32>, %mask: tensor<4x8xi64>) {
+               %ids: tensor<8xi64>, %key: tensor<i64>, %q: tensor<4x8x2x6xf32>, %k: tensor<4x8x2x6xf32>, %mask: tensor<4x8xi64>,
+               %images: tensor<4x2x8x6xf32>, %filters: tensor<6x2x3x3xf32>) {
   %add = nn.add %x, %row : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
   %sub = nn.sub %x, %y : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
   %mul = nn.mul %x, %y : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
@@ -12,6 +13,8 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %tanh = nn.tanh %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %sin = nn.sin %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %cos = nn.cos %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %sigmoid = nn.sigmoid %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %erf = nn.erf %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %relu = nn.relu %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %relu_grad = nn.relu_grad %y, %x : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
   %gelu = nn.gelu %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
@@ -24,6 +27,8 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %exact_sum = nn.exact_sum %exact_part, %exact_part, %exact_part : (tensor<8x6xf64>, tensor<8x6xf64>, tensor<8x6xf64>) -> tensor<8x6xf32>
   %clamp = nn.clamp %x {least = -1.0, most = 1.0} : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %select = nn.select %x, %x, %clamp : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+  %compare = nn.compare %x, %row {predicate = "lt"} : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %stop_gradient = nn.stop_gradient %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %nonfinite = nn.nonfinite %x : (tensor<8x6xf32>) -> tensor<f64>
   %square_parts = nn.square_parts %x : (tensor<8x6xf32>) -> tensor<24xf64>
   %sum_parts = nn.sum_parts %square_parts, %square_parts : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
@@ -41,6 +46,11 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %embedding = nn.embedding %w, %ids : (tensor<6x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
   %embedding_grad = nn.embedding_grad %matmul, %ids : (tensor<8x4xf32>, tensor<8xi64>) -> tensor<6x4xf32>
   %take = nn.take %x, %ids : (tensor<8x6xf32>, tensor<8xi64>) -> tensor<8xf32>
+  %convolution = nn.convolution %images, %filters {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x2x8x6xf32>, tensor<6x2x3x3xf32>) -> tensor<4x6x8x6xf32>
+  %data_grad = nn.convolution_data_grad %convolution, %filters {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x6x8x6xf32>, tensor<6x2x3x3xf32>) -> tensor<4x2x8x6xf32>
+  %weight_grad = nn.convolution_weight_grad %convolution, %images {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x6x8x6xf32>, tensor<4x2x8x6xf32>) -> tensor<6x2x3x3xf32>
+  %max_pool = nn.max_pool %images {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x8x6xf32>) -> tensor<4x2x4x3xf32>
+  %max_pool_grad = nn.max_pool_grad %max_pool, %images, %max_pool {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x4x3xf32>, tensor<4x2x8x6xf32>, tensor<4x2x4x3xf32>) -> tensor<4x2x8x6xf32>
   %softmax = nn.softmax %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %log_sum_exp = nn.log_sum_exp %x : (tensor<8x6xf32>) -> tensor<8xf32>
   %softmax_grad = nn.softmax_grad %y, %softmax : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>

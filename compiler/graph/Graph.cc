@@ -69,7 +69,7 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
   if (!state)
     return std::nullopt;
   std::string call = absl::StrCat(
-      name, "(",
+      state->within.empty() || state->within == name ? "" : state->within + "'s ", name, "(",
       absl::StrJoin(operands, ", ",
                     [](std::string *out, const Tensor &tensor) { absl::StrAppend(out, describe(tensor)); }),
       ")");
@@ -93,6 +93,18 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
     builder.block = block;
   }
   return builder;
+}
+
+WithinFunction::WithinFunction(const Tensor &operand, const char *name) : state(GraphBuilder::stateOf(operand)) {
+  if (state && !state->within.empty())
+    state = nullptr;
+  if (state)
+    state->within = name;
+}
+
+WithinFunction::~WithinFunction() {
+  if (state)
+    state->within.clear();
 }
 
 Tensor GraphBuilder::fail(const std::string &message) {
@@ -370,6 +382,15 @@ Graph::Parameters Graph::parameters() const {
   return result;
 }
 
+Tensor Graph::constant(ElementType type, const sbp::Shape &shape, double value, Caller at) {
+  GraphBuilder builder(*state, absl::StrCat("constant(", shapeText(shape), ")"), at);
+  RankedTensorType checked = builder.isOpen() ? builder.tensorType(type, shape, {}) : RankedTensorType();
+  if (!checked)
+    return GraphBuilder::tensor(*state, Value());
+  builder.appendTo(builder.currentFunction());
+  return builder.make<nn::ConstantOp>(nn::undecided(checked), builder.number(value));
+}
+
 Tensor Graph::iota(ElementType type, const sbp::Shape &shape, int64_t dim, Caller at) {
   GraphBuilder builder(*state, absl::StrCat("iota(", shapeText(shape), ")"), at);
   RankedTensorType checked = builder.isOpen() ? builder.tensorType(type, shape, {}) : RankedTensorType();
@@ -428,11 +449,20 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
       groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups));
 }
 
+/// False, after an error: another graph made the tensor, or none.
+static bool isOwn(GraphState &state, const Tensor &tensor, const std::string &call, Caller at) {
+  GraphState *const of = GraphBuilder::stateOf(tensor);
+  if (of == &state)
+    return true;
+  GraphBuilder(state, call, at)
+      .fail(of ? "is of a tensor of another graph; build all of a model in one graph"
+               : "is of a tensor that no graph made; pass the result of a call");
+  return false;
+}
+
 void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options, Caller at) {
-  if (!loss.graph) {
-    GraphBuilder(*state, "minimize", at).fail("has a loss that no graph made; pass the result of a call");
+  if (!isOwn(*state, loss, "minimize", at))
     return;
-  }
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("minimize", loss, at);
   if (!builder)
     return;
@@ -455,8 +485,8 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
 
 void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {
   GraphBuilder builder(*state, absl::StrCat("output '", name, "'"), at);
-  if (!tensor.graph)
-    builder.fail("is a tensor that no graph made; pass the result of a call");
+  if (!isOwn(*state, tensor, absl::StrCat("output '", name, "'"), at))
+    return;
   std::optional<GraphBuilder> checked = GraphBuilder::forOp("output", tensor, at);
   if (!checked)
     return;
@@ -466,6 +496,31 @@ void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {
     builder.fail(name.empty() ? "has no name" : "is there already; outputs of a function have distinct names");
   else
     function.outputs.emplace_back(name, tensor.value);
+}
+
+void Graph::assign(const std::string &variable, const Tensor &value, Caller at) {
+  const std::string call = absl::StrCat("assign '", variable, "'");
+  if (!isOwn(*state, value, call, at))
+    return;
+  if (std::optional<GraphBuilder> checked = GraphBuilder::forOp(call, value, at))
+    checked->assign(checked->operandFunction(), variable, value);
+}
+
+void GraphBuilder::assign(GraphFunction &function, const std::string &variable, const Tensor &value) {
+  sbp::VariableOp known = state.variables.lookup(variable);
+  if (!known)
+    fail("is of no variable made so far; make it first");
+  else if (!known.getFrozen())
+    fail("is of a variable that is trained, which an optimizer updates; make it with trainable = false");
+  else if (isOfRandomKey(variable))
+    fail("is of what counts the random numbers, which the graph itself assigns; take another variable");
+  else if (nn::undecided(value.value.getType()) != nn::undecided(known.getTensorType()))
+    fail(absl::StrCat("is of the variable ", shapeText(sbp::shapeOf(known.getTensorType())),
+                      "; the value has its shape and element type"));
+  else if (!function.assigned.insert(variable).second)
+    fail("is there already; a function gives a variable one value");
+  else
+    append<sbp::AssignOp>(mlir::FlatSymbolRefAttr::get(&state.context, variable), value.value);
 }
 
 //===----------------------------------------------------------------------===//

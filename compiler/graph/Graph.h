@@ -208,6 +208,9 @@ public:
   Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options = {}, Caller at = Caller::here());
 
+  /// Each element is `value`, rounded to the type.
+  Tensor constant(ElementType type, const sbp::Shape &shape, double value, Caller at = Caller::here());
+
   /// Each element is its index along dimension `dim`, from 0 on.
   Tensor iota(ElementType type, const sbp::Shape &shape, int64_t dim, Caller at = Caller::here());
 
@@ -219,6 +222,10 @@ public:
   /// per function.
   void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {},
                 Caller at = Caller::here());
+
+  /// What a variable that is not trained holds after the function: a value of this function, of the variable's shape
+  /// and type. Once per function and variable.
+  void assign(const std::string &variable, const Tensor &value, Caller at = Caller::here());
 
   void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
 
@@ -267,7 +274,22 @@ Tensor sqrt(const Tensor &x, Caller at = Caller::here());
 Tensor tanh(const Tensor &x, Caller at = Caller::here());
 Tensor sin(const Tensor &x, Caller at = Caller::here());
 Tensor cos(const Tensor &x, Caller at = Caller::here());
+Tensor erf(const Tensor &x, Caller at = Caller::here());
 Tensor relu(const Tensor &x, Caller at = Caller::here());
+/// 1 / (1 + exp(-x)).
+Tensor sigmoid(const Tensor &x, Caller at = Caller::here());
+/// x sigmoid(x).
+Tensor silu(const Tensor &x, Caller at = Caller::here());
+/// 1 / sqrt(x).
+Tensor rsqrt(const Tensor &x, Caller at = Caller::here());
+/// x or -x; its gradient at 0 is that of -x.
+Tensor abs(const Tensor &x, Caller at = Caller::here());
+/// Of exponents that are neither whole and within -8 to 8 nor 0.5 or -0.5, for numbers above 0 only: exp(exponent
+/// log(x)).
+Tensor pow(const Tensor &x, double exponent, Caller at = Caller::here());
+/// The larger, or the smaller, of two floats; `b`, where both are equal or one is a NaN. Shapes broadcast.
+Tensor maximum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
+Tensor minimum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 /// `approximate`: by tanh, else by erf.
 Tensor gelu(const Tensor &x, bool approximate = false, Caller at = Caller::here());
 Tensor scale(const Tensor &x, double factor, Caller at = Caller::here());
@@ -276,11 +298,19 @@ Tensor cast(const Tensor &x, ElementType type, Caller at = Caller::here());
 /// 1 of type f32 where an integer of `x` is not `value`, else 0.
 Tensor notEqual(const Tensor &x, int64_t value, Caller at = Caller::here());
 
+/// 1 of type f32 where `a` is to `b` as `predicate` says, else 0: "eq", "ne", "lt", "le", "gt" or "ge". A NaN is
+/// unequal to all. Shapes broadcast; no gradient flows back.
+Tensor compare(const Tensor &a, const Tensor &b, const std::string &predicate, Caller at = Caller::here());
+/// x, through which no gradient flows back.
+Tensor stopGradient(const Tensor &x, Caller at = Caller::here());
+
 /// Rows of `table`, which has two dimensions, at integer `ids`.
 Tensor embedding(const Tensor &table, const Tensor &ids, Caller at = Caller::here());
 Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// Dimension i of the result is dimension permutation[i] of `x`.
 Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at = Caller::here());
+/// Repeated along dimensions of 1, and along new ones before the first, until it has the shape.
+Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// The `count` elements from `start` on along dimension `dim`.
 Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at = Caller::here());
 /// One after the other along dimension `dim`; at least one.
@@ -291,6 +321,8 @@ Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here(
 /// The sum, divided by the global number of elements that were added.
 Tensor mean(const Tensor &x, Caller at = Caller::here());
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
+/// The mean of the squared distances from the mean, over the dimensions given.
+Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at = Caller::here());
 /// `chosen` where `condition` is not 0, else `other`, which has no influence there, whatever it is. Shapes broadcast.
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at = Caller::here());
 /// The mean over the rows (along the first dimension) for which the integer of `present` [rows] is not 0; what the
@@ -302,6 +334,8 @@ Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at = Caller:
 Tensor softmax(const Tensor &x, Caller at = Caller::here());
 /// log(sum of exp(x)) along the last dimension, of which the result has none.
 Tensor logSumExp(const Tensor &x, Caller at = Caller::here());
+/// x - logSumExp(x), along the last dimension.
+Tensor logSoftmax(const Tensor &x, Caller at = Caller::here());
 /// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                            Caller at = Caller::here());
@@ -311,12 +345,59 @@ Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optiona
 /// Rows along the last dimension with mean 0 and variance 1, times weight, plus bias.
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon = 1e-5,
                  Caller at = Caller::here());
+/// x / sqrt(mean of x^2 + epsilon) weight, along the last dimension, which is the weight's (Zhang and Sennrich 2019,
+/// arXiv:1910.07467).
+Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon = 1e-6, Caller at = Caller::here());
+/// x [samples, channels, ...]: each sample's elements of each of `groups` groups of channels with mean 0 and variance
+/// 1, times weight [channels], plus bias [channels] (Wu and He 2018, arXiv:1803.08494).
+Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int64_t groups, double epsilon = 1e-5,
+                 Caller at = Caller::here());
+/// x [samples, channels, ...]: (x - mean) / sqrt(variance + epsilon) weight + bias, all of these [channels]. In
+/// training mean and variance are x's own, of the global batch: mean(x, {0, 2, 3}) (Ioffe and Szegedy 2015,
+/// arXiv:1502.03167).
+Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, const Tensor &mean, const Tensor &variance,
+                 double epsilon = 1e-5, Caller at = Caller::here());
+struct ConvolutionOptions {
+  std::vector<int64_t> strides = {1, 1};  ///< down and across
+  std::vector<int64_t> padding = {0, 0};  ///< on both sides
+  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
+};
+/// x [samples, channels, height, width], weight [outputs, channels / groups, rows, columns].
+Tensor convolution(const Tensor &x, const Tensor &weight, const ConvolutionOptions &options = {},
+                   Caller at = Caller::here());
+struct TransposedConvolutionOptions {
+  std::vector<int64_t> strides = {1, 1};       ///< down and across
+  std::vector<int64_t> padding = {0, 0};       ///< on both sides
+  std::vector<int64_t> dilation = {1, 1};      ///< from tap to tap
+  std::vector<int64_t> outputPadding = {0, 0}; ///< rows and columns more of the result; below the strides
+  int64_t groups = 1;                          ///< of channels
+};
+/// The gradient of a convolution's input: x [samples, channels, height, width], weight [channels, outputs / groups,
+/// rows, columns]; a result's extent is (extent - 1) stride - 2 padding + dilation (kernel - 1) + 1 + outputPadding.
+Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const TransposedConvolutionOptions &options = {},
+                             Caller at = Caller::here());
+struct PoolOptions {
+  std::vector<int64_t> strides = {};      ///< empty: the kernel
+  std::vector<int64_t> padding = {0, 0};  ///< on both sides
+  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
+};
+/// The largest element of each window of the last two dimensions; `kernel`: rows and columns.
+Tensor maxPool(const Tensor &x, const std::vector<int64_t> &kernel, const PoolOptions &options = {},
+               Caller at = Caller::here());
+/// The mean of each window, of x [samples, channels, height, width]; what is beside the image counts as 0.
+Tensor averagePool(const Tensor &x, const std::vector<int64_t> &kernel, const PoolOptions &options = {},
+                   Caller at = Caller::here());
 struct AttentionOptions {
   bool causal = false;
-  Tensor mask; ///< integers [samples, keys], 0 where a key is not seen; invalid: all are
+  Tensor mask;                                ///< integers [samples, keys], 0 where a key is not seen; invalid: all are
+  Tensor bias;                                ///< added to the scores; broadcasts to [samples, heads, positions, keys]
+  double dropout = 0.0;                       ///< the probability with which a weight is dropped
+  std::optional<double> scale = std::nullopt; ///< of the scores; absent: 1 / sqrt(width)
 };
-/// softmax(query key^T / sqrt(width)) value per sample and head. Query [samples, positions, heads, width]; key and
-/// value [samples, keys, heads, width].
+/// softmax(scale query key^T + bias) value per sample and head. Query [samples, positions, heads, width]; key and value
+/// [samples, keys, heads, width], or of fewer heads, whose number divides the query's: each is then for as many in a
+/// row (Ainslie et al. 2023, arXiv:2305.13245). A position that sees no key gives 0. With a bias or dropout, scores of
+/// all positions and keys are kept for backward.
 Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {},
                  Caller at = Caller::here());
 /// 0 with probability `rate`, else x / (1 - rate); other elements in each step, the same for any number of ranks. The
@@ -339,6 +420,28 @@ struct LinearOptions {
 /// x weight + bias, with `name`.weight [inputs, outputs] and `name`.bias [outputs].
 Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {},
               Caller at = Caller::here());
+
+struct ConvolutionLayerOptions {
+  std::vector<int64_t> strides = {1, 1};  ///< down and across
+  std::vector<int64_t> padding = {0, 0};  ///< on both sides
+  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
+  int64_t groups = 1;
+  bool bias = true;
+};
+/// convolution(x, weight) + bias, with `name`.weight [outputs, channels / groups, rows, columns] and `name`.bias
+/// [outputs], uniform in +-1/sqrt(channels / groups rows columns); `kernel`: rows and columns.
+Tensor convolution(const Tensor &x, const std::string &name, int64_t outputs, const std::vector<int64_t> &kernel,
+                   const ConvolutionLayerOptions &options = {}, Caller at = Caller::here());
+
+struct BatchNormOptions {
+  bool training = true; ///< else by the running statistics
+  double momentum = 0.1, epsilon = 1e-5;
+};
+/// batchNorm of x [samples, channels, height, width] with `name`.weight of ones and `name`.bias of zeros. In training,
+/// `name`.running_mean and `name`.running_var, of zeros and ones at first, move to the batch's by `momentum`; of the
+/// variance as estimated of all that the samples are drawn from: times n / (n - 1).
+Tensor batchNorm(const Tensor &x, const std::string &name, const BatchNormOptions &options = {},
+                 Caller at = Caller::here());
 
 /// Over the last dimension, with `name`.weight of ones and `name`.bias of zeros.
 Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5, Caller at = Caller::here());

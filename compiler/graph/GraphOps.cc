@@ -65,6 +65,9 @@ Tensor sqrt(const Tensor &x, Caller at) { return unary<nn::SqrtOp>("sqrt", at, x
 Tensor tanh(const Tensor &x, Caller at) { return unary<nn::TanhOp>("tanh", at, x); }
 Tensor sin(const Tensor &x, Caller at) { return unary<nn::SinOp>("sin", at, x); }
 Tensor cos(const Tensor &x, Caller at) { return unary<nn::CosOp>("cos", at, x); }
+Tensor sigmoid(const Tensor &x, Caller at) { return unary<nn::SigmoidOp>("sigmoid", at, x); }
+Tensor erf(const Tensor &x, Caller at) { return unary<nn::ErfOp>("erf", at, x); }
+Tensor stopGradient(const Tensor &x, Caller at) { return unary<nn::StopGradientOp>("stopGradient", at, x); }
 Tensor relu(const Tensor &x, Caller at) { return unary<nn::ReluOp>("relu", at, x); }
 Tensor gelu(const Tensor &x, bool approximate, Caller at) { return unary<nn::GeluOp>("gelu", at, x, approximate); }
 Tensor scale(const Tensor &x, double factor, Caller at) { return unary<nn::ScaleOp>("scale", at, x, factor); }
@@ -79,6 +82,13 @@ Tensor notEqual(const Tensor &x, int64_t value, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("notEqual", x, at);
   return builder ? builder->make<nn::NotEqualOp>(valueOf(x), toMlir(&builder->state.context, ElementType::F32), value)
                  : invalidOf(x);
+}
+
+Tensor compare(const Tensor &a, const Tensor &b, const std::string &predicate, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("compare", {a, b}, at);
+  return builder ? builder->make<nn::CompareOp>(valueOf(a), valueOf(b), predicate,
+                                                toMlir(&builder->state.context, ElementType::F32))
+                 : invalidOf({a, b});
 }
 
 Tensor embedding(const Tensor &table, const Tensor &ids, Caller at) {
@@ -211,28 +221,19 @@ Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::opti
 
 Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored, Caller at) {
   Tensor losses = softmaxCrossEntropy(logits, labels, ignored, at);
-  return ignored ? div(sum(losses, at), sum(notEqual(labels, *ignored, at), at), at) : mean(losses, at);
+  if (!losses.isValid() || !ignored)
+    return losses.isValid() ? mean(losses, at) : losses;
+  // Wide, since a small float holds no large number of rows, nor their sum.
+  const ElementType type = losses.type(), wide = type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
+  auto as = [&](const Tensor &value, ElementType to) { return value.type() == to ? value : cast(value, to, at); };
+  Tensor counted = notEqual(labels, *ignored, at);
+  return counted.isValid() ? as(div(sum(as(losses, wide), at), as(sum(counted, at), wide), at), type) : counted;
 }
 
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("layerNorm", {x, weight, bias}, at);
   return builder ? builder->make<nn::LayerNormOp>(valueOf(x), valueOf(weight), valueOf(bias), epsilon)
                  : invalidOf({x, weight, bias});
-}
-
-Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options,
-                 Caller at) {
-  std::vector<Tensor> operands = {query, key, value};
-  if (GraphBuilder::stateOf(options.mask))
-    operands.push_back(options.mask);
-  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", operands, at);
-  if (!builder)
-    return invalidOf(operands);
-  if (query.shape().size() != 4 || query.shape()[3] < 1)
-    return builder->fail("has a query that is not [samples, positions, heads, width]; reshape it");
-  const double scale = 1.0 / std::sqrt(static_cast<double>(query.shape()[3]));
-  return builder->make<nn::AttentionOp>(valueOf(query), valueOf(key), valueOf(value), valueOf(options.mask), scale,
-                                        options.causal);
 }
 
 Tensor dropout(const Tensor &x, double rate, Caller at) {

@@ -12,6 +12,8 @@ constexpr char kSeedName[] = "random.seed", kStepName[] = "random.step";
 
 } // namespace
 
+bool GraphBuilder::isOfRandomKey(const std::string &variable) { return variable == kSeedName || variable == kStepName; }
+
 Tensor GraphBuilder::randomKey() {
   GraphFunction &function = operandFunction();
   VariableOptions options;

@@ -25,7 +25,8 @@ struct GraphFunction {
   llvm::StringMap<mlir::Value> reads; ///< by variable
   mlir::Operation *lastRead = nullptr;
   bool isMinimized = false;
-  bool drawsRandom = false; ///< its end counts the step on
+  std::set<std::string> assigned; ///< variables
+  bool drawsRandom = false;       ///< its end counts the step on
 };
 
 struct GraphState {
@@ -43,6 +44,7 @@ struct GraphState {
   llvm::DenseMap<mlir::Value, std::string> valueNames; ///< for messages
   int64_t draws = 0;                                   ///< ops that draw random numbers, each with a number of its own
   std::vector<std::string> errors;
+  std::string within; ///< the function of ops that is being made, for messages; empty: none
   bool isFinished = false;
 };
 
@@ -84,6 +86,10 @@ public:
   /// A variable as `function` reads it; see Graph::variable.
   Tensor variable(GraphFunction &function, const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options);
+  /// See Graph::assign.
+  void assign(GraphFunction &function, const std::string &variable, const Tensor &value);
+  /// Whether a variable is one of those that randomKey makes.
+  static bool isOfRandomKey(const std::string &variable);
   /// An i64 that differs for each call and each step, and depends on the session's seed.
   Tensor randomKey();
   /// Ends a step of `function`: what it drew will be drawn no more.
@@ -104,6 +110,18 @@ private:
 
   std::string call;
   mlir::Block *block = nullptr;
+};
+
+/// While it lives, errors of ops name the function of ops that they are of, too. The outermost counts.
+class WithinFunction {
+public:
+  WithinFunction(const Tensor &operand, const char *name);
+  ~WithinFunction();
+  WithinFunction(const WithinFunction &) = delete;
+  WithinFunction &operator=(const WithinFunction &) = delete;
+
+private:
+  GraphState *state; ///< null: another is, or the operand is of no graph
 };
 
 mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);

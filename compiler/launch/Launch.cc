@@ -313,6 +313,14 @@ int Launch::end(const absl::Status &status) {
   return outcome.ok() ? 0 : 1;
 }
 
+absl::Status Launch::finish(absl::Status status) {
+  if (profiler || lastReport)
+    status = agree(status, "end of the run");
+  if (status.ok())
+    status = writeProfile();
+  return status.ok() && lastReport ? lastReport(*control) : status;
+}
+
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body) {
   Launch::endOnSignals();
@@ -327,13 +335,7 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
   if (status.ok() && flags.isHelpWanted() && (*launch)->rank() == 0)
     printf("%s", flags.help().c_str());
   if (status.ok() && !flags.isHelpWanted()) {
-    status = body(**launch);
-    if ((*launch)->observer() || (*launch)->hasReportAtEnd())
-      status = (*launch)->agree(status, "end of the run");
-    if (status.ok())
-      status = (*launch)->writeProfile();
-    if (status.ok())
-      status = (*launch)->reportAtEnd();
+    status = (*launch)->finish(body(**launch));
   }
   return (*launch)->end(status);
 }

@@ -87,13 +87,11 @@ public:
 
   /// What sessions are observed by, for --profile; null without it.
   runtime::ExecutorObserver *observer() { return profiler.get(); }
-  /// All ranks call it at the same point, when no session will run any more: what --profile asks for.
-  absl::Status writeProfile();
-
   /// What all ranks do last, when everything has gone well on all of them.
   void atEnd(std::function<absl::Status(runtime::Communicator &)> report) { lastReport = std::move(report); }
-  absl::Status reportAtEnd() { return lastReport ? lastReport(*control) : absl::OkStatus(); }
-  bool hasReportAtEnd() const { return lastReport != nullptr; }
+  /// All ranks call it at the same point, when no session will run any more, with how they fared: what --profile asks
+  /// for and what is told atEnd, if all fared well.
+  absl::Status finish(absl::Status status);
 
   /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
   /// gets its own status back, another one gets that of the first rank that failed, which it names.
@@ -115,6 +113,7 @@ private:
   absl::Status shareProcessors();
   absl::Status createDevice();
   absl::Status prepareProfile();
+  absl::Status writeProfile();
 
   LaunchOptions chosen;
   int rankThreads = 1;

@@ -143,6 +143,13 @@ void bindFunctions(GraphClass &graph) {
       py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(), py::keep_alive<0, 1>(),
       "An argument of the function, of this global shape; split(0) gives each rank its rows.");
   graph.def(
+      "constant",
+      [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, double value) {
+        return of.graph.constant(type, shape, value, callerInPython());
+      },
+      py::arg("dtype"), py::arg("shape"), py::arg("value"), py::keep_alive<0, 1>(),
+      "Each element is `value`, rounded to the type.");
+  graph.def(
       "iota",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
         return of.graph.iota(type, shape, dim, callerInPython());
@@ -155,6 +162,13 @@ void bindFunctions(GraphClass &graph) {
         of.graph.minimize(loss, optimizer, optionsOf<StepOptions>("minimize", kStepOptions, options), callerInPython());
       },
       py::arg("loss"), py::arg("optimizer"), kMinimizeDoc);
+  graph.def(
+      "assign",
+      [](OwnedGraph &of, const std::string &variable, const Tensor &value) {
+        of.graph.assign(variable, value, callerInPython());
+      },
+      py::arg("variable"), py::arg("value"),
+      "What a variable that is not trained holds after the function, in its shape and type.");
   graph.def(
       "output",
       [](OwnedGraph &of, const std::string &name, const Tensor &tensor) {

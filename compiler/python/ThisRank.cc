@@ -63,7 +63,8 @@ int ThisRank::end(const std::optional<std::string> &error) {
     close();
   thisRank->closers.clear();
   return unlocked([&] {
-    const int exitStatus = thisRank->ofRank->end(error ? absl::UnknownError(*error) : absl::OkStatus());
+    const absl::Status status = error ? absl::UnknownError(*error) : absl::OkStatus();
+    const int exitStatus = thisRank->ofRank->end(thisRank->ofRank->finish(status));
     thisRank->ofRank = nullptr;
     return exitStatus;
   });

@@ -22,6 +22,7 @@ TAKEN_AS = {
     "const std::string &": "std::string",
     "const Layout &": "const Layout &",
     "std::optional<int64_t>": "std::optional<int64_t>",
+    "std::optional<double>": "std::optional<double>",
     "std::optional<Init>": "std::optional<Init>",
     "int64_t": "int64_t",
     "double": "double",
@@ -122,6 +123,10 @@ def keyword(kind, field, default, origin):
     if kind not in TAKEN_AS:
         fail("%s: the option '%s' is a %s, which Python is not told how to give" % (origin, field, kind))
     value = default or "py::none()"
+    if value.startswith("{"):
+        value = TAKEN_AS[kind] + value
+    if value == "std::nullopt":
+        value = "py::none()"
     return "%s %s" % (kind, field), 'py::arg("%s") = %s' % (snake(field), value), field
 
 

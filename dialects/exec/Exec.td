@@ -136,6 +136,27 @@ def Exec_AttentionAttr : Exec_CallAttr<"Attention", "attention"> {
   }];
 }
 
+def Exec_ConvolutionAttr : Exec_CallAttr<"Convolution", "convolution"> {
+  let summary = "A convolution, or the gradient of its input or of its weight";
+  let description = [{
+    `#exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>`.
+    `convolution` makes the output of input and weight, `convolution_data_grad` the input of output and weight, `convolution_weight_grad` the
+    weight of output and input: these are its operands, in this order. The weight's channels are those of a group.
+    - C1: The call is one of these; the type is f16, bf16 or f32.
+    - C2: Shapes have four extents of at least 1, strides, padding and dilation two numbers of at least 1, 0 and 1, all at most 2^31 - 1; bytes of
+      each operand are at most 2^63 - 1.
+    - C3: The output has the input's samples, the weight's outputs, and as many windows as there are; the weight's channels divide the input's into
+      groups, whose number divides the outputs.
+  }];
+  let parameters = (ins StringRefParameter<"">:$call, "::mlir::DenseI64ArrayAttr":$input, "::mlir::DenseI64ArrayAttr":$weight,
+                    "::mlir::DenseI64ArrayAttr":$output, "::mlir::DenseI64ArrayAttr":$strides, "::mlir::DenseI64ArrayAttr":$padding,
+                    "::mlir::DenseI64ArrayAttr":$dilation, "::mlir::Type":$type);
+  let extraClassDeclaration = common # noWorkspace # [{
+    static constexpr ::llvm::StringLiteral kOutput = "convolution", kInput = "convolution_data_grad", kWeight = "convolution_weight_grad";
+    int64_t getGroups() const { return getInput()[1] / getWeight()[1]; }
+  }];
+}
+
 def Exec_EmbeddingGradAttr : Exec_CallAttr<"EmbeddingGrad", "embedding_grad"> {
   let summary = "Adds rows [rows, width] into the rows of a table [vocabulary, width] that indices name, in order";
   let description = [{

@@ -1,5 +1,6 @@
 // What library calls are made of, and what is wrong with them.
 #include "dialects/exec/Exec.h"
+#include "dialects/exec/Window.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 using namespace mlir;
@@ -47,6 +48,30 @@ public:
   CallVerifier &indices(const char *name, Type type) {
     if (isGood() && !(type.isSignlessInteger(32) || type.isSignlessInteger(64)))
       fail() << name << " = " << type << "; it is i32 or i64";
+    return *this;
+  }
+
+  CallVerifier &isOneOf(const char *name, StringRef value, ArrayRef<StringRef> allowed) {
+    if (isGood() && !llvm::is_contained(allowed, value)) {
+      InFlightDiagnostic error = fail() << name << " = \"" << value << "\"; it is one of ";
+      llvm::interleaveComma(allowed, error);
+    }
+    return *this;
+  }
+
+  /// Numbers from `least` to Window::kMost, as many as `count`.
+  CallVerifier &numbers(const char *name, DenseI64ArrayAttr found, size_t count, int64_t least) {
+    const bool fits = isGood() && static_cast<size_t>(found.size()) == count &&
+                      llvm::all_of(found.asArrayRef(), [&](int64_t n) { return n >= least && n <= Window::kMost; });
+    if (isGood() && !fits)
+      fail() << name << " = [" << found.asArrayRef() << "]; it has " << count << " numbers of " << least << " to "
+             << Window::kMost;
+    return *this;
+  }
+
+  CallVerifier &atMostF32(const char *name, Type type) {
+    if (isGood() && type.isF64())
+      fail() << name << " = " << type << "; it is f16, bf16 or f32";
     return *this;
   }
 
@@ -188,6 +213,71 @@ double AttentionAttr::getFlops() const {
                         static_cast<double>(getPositions()) * static_cast<double>(getKeys());
   const double share = getCausal() && getPositions() == getKeys() ? 0.5 : 1.0;
   return (getGradient() ? 5 : 2) * 2.0 * share * scores * static_cast<double>(getWidth());
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// What a convolution of these gives; requires that the numbers are in range.
+static std::vector<int64_t> outputOf(ArrayRef<int64_t> input, ArrayRef<int64_t> weight, ArrayRef<int64_t> strides,
+                                     ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation) {
+  std::vector<int64_t> output = {input[0], weight[0]};
+  for (unsigned i : {0, 1})
+    output.push_back(Window{weight[2 + i], strides[i], padding[i], dilation[i]}.windows(input[2 + i]));
+  return output;
+}
+
+static std::vector<Operand> operandsOfConvolution(StringRef call, DenseI64ArrayAttr input, DenseI64ArrayAttr weight,
+                                                  DenseI64ArrayAttr output, Type type) {
+  const Operand x{input.asArrayRef().vec(), type}, w{weight.asArrayRef().vec(), type},
+      y{output.asArrayRef().vec(), type};
+  if (call == ConvolutionAttr::kOutput)
+    return {x, w, y};
+  return call == ConvolutionAttr::kInput ? std::vector<Operand>{y, w, x} : std::vector<Operand>{y, x, w};
+}
+
+// NOLINTNEXTLINE(readability-function-size): a parameter per field, as MLIR declares it
+LogicalResult ConvolutionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef call,
+                                      DenseI64ArrayAttr input, DenseI64ArrayAttr weight, DenseI64ArrayAttr output,
+                                      DenseI64ArrayAttr strides, DenseI64ArrayAttr padding, DenseI64ArrayAttr dilation,
+                                      Type type) {
+  if (failed(CallVerifier(emitError, "convolution")
+                 .isOneOf("call", call, {kOutput, kInput, kWeight})
+                 .floats("type", type)
+                 .atMostF32("type", type)
+                 .numbers("input", input, 4, 1)
+                 .numbers("weight", weight, 4, 1)
+                 .numbers("output", output, 4, 1)
+                 .numbers("strides", strides, 2, 1)
+                 .numbers("padding", padding, 2, 0)
+                 .numbers("dilation", dilation, 2, 1)
+                 .operands(operandsOfConvolution(call, input, weight, output, type))))
+    return failure();
+  const std::vector<int64_t> expected = outputOf(input, weight, strides, padding, dilation);
+  if (output.asArrayRef() != ArrayRef(expected))
+    return emitError() << "call of 'convolution' has output = [" << output.asArrayRef() << "]; it is ["
+                       << ArrayRef(expected) << "]";
+  if (input[1] % weight[1] == 0 && weight[0] % (input[1] / weight[1]) == 0)
+    return success();
+  return emitError() << "call of 'convolution' has weight = [" << weight.asArrayRef() << "] for " << input[1]
+                     << " channels; its channels divide these into groups, whose number divides the outputs";
+}
+
+StringRef ConvolutionAttr::getCallName() const { return getCall(); }
+
+std::vector<int64_t> ConvolutionAttr::getOperandBytes() const {
+  return bytesOf(operandsOfConvolution(getCall(), getInput(), getWeight(), getOutput(), getType()));
+}
+
+/// For each element of the output one of each of the weight's taps and channels; as many for either gradient.
+double ConvolutionAttr::getFlops() const {
+  double flops = 2.0;
+  for (int64_t extent : getOutput().asArrayRef())
+    flops *= static_cast<double>(extent);
+  for (int64_t extent : getWeight().asArrayRef().drop_front())
+    flops *= static_cast<double>(extent);
+  return flops;
 }
 
 //===----------------------------------------------------------------------===//

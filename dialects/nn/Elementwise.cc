@@ -47,8 +47,9 @@ struct TanhGelu {
   static constexpr double kScale = 0.7978845608028654; // sqrt(2 / pi)
 };
 
-constexpr double kInvSqrt2 = 0.7071067811865476;   // 1 / sqrt 2
-constexpr double kInvSqrt2Pi = 0.3989422804014327; // 1 / sqrt(2 pi), of the normal density
+constexpr double kInvSqrt2 = 0.7071067811865476;     // 1 / sqrt 2
+constexpr double kTwoInvSqrtPi = 1.1283791670955126; // 2 / sqrt(pi)
+constexpr double kInvSqrt2Pi = 0.3989422804014327;   // 1 / sqrt(2 pi), of the normal density
 
 /// The normal distribution function at x.
 Scalar normalCdf(const Scalar &x) { return ((x * kInvSqrt2).unary<math::ErfOp>() + 1.0) * 0.5; }
@@ -177,6 +178,22 @@ Gradients CosOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   return {b.create<NegOp>(getLoc(), product)};
 }
 
+Value SigmoidOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { // an infinite exp(-x) gives 0
+  Scalar power = Scalar{b, loc, b.create<arith::NegFOp>(loc, x[0])}.unary<math::ExpOp>();
+  return b.create<arith::DivFOp>(loc, power.constant(1.0).value, (power + 1.0).value);
+}
+Gradients SigmoidOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // g y (1 - y) = g y - g y y
+  Value gy = b.create<MulOp>(getLoc(), g[0], getResult());
+  return {b.create<SubOp>(getLoc(), gy, b.create<MulOp>(getLoc(), gy, getResult()))};
+}
+
+Value ErfOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) { return b.create<math::ErfOp>(loc, x[0]); }
+Gradients ErfOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) { // 2 / sqrt(pi) exp(-x^2)
+  Value square = b.create<MulOp>(getLoc(), getInput(), getInput());
+  Value density = b.create<ExpOp>(getLoc(), b.create<NegOp>(getLoc(), square));
+  return {b.create<MulOp>(getLoc(), b.create<ScaleOp>(getLoc(), g[0], kTwoInvSqrtPi), density)};
+}
+
 Value ReluOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   return b.create<arith::MaximumFOp>(loc, x[0], scalarConstant(b, loc, x[0].getType(), 0.0));
 }
@@ -214,6 +231,50 @@ Value GeluGradOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
 //===----------------------------------------------------------------------===//
 // Casts
 //===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Predicate {
+  const char *name;
+  arith::CmpFPredicate ofFloats;
+  arith::CmpIPredicate ofIntegers;
+};
+constexpr Predicate kPredicates[] = {{"eq", arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq},
+                                     {"ne", arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne},
+                                     {"lt", arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt},
+                                     {"le", arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle},
+                                     {"gt", arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt},
+                                     {"ge", arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge}};
+
+const Predicate *predicateOf(StringRef name) {
+  const auto *found = llvm::find_if(kPredicates, [&](const Predicate &each) { return name == each.name; });
+  return found == std::end(kPredicates) ? nullptr : found;
+}
+
+} // namespace
+
+LogicalResult CompareOp::verify() {
+  if (!predicateOf(getPredicate())) {
+    InFlightDiagnostic error = emitOpError() << "has predicate '" << getPredicate() << "'; it is one of ";
+    llvm::interleaveComma(kPredicates, error, [&](const Predicate &each) { error << each.name; });
+    return error;
+  }
+  Type lhs = getLhs().getType().getElementType(), rhs = getRhs().getType().getElementType();
+  if (lhs == rhs)
+    return success();
+  return emitOpError() << "operands have element types " << lhs << " and " << rhs << "; use nn.cast to make them equal";
+}
+
+Value CompareOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
+  const Predicate &predicate = *predicateOf(getPredicate());
+  Value holds = isa<FloatType>(x[0].getType())
+                    ? b.create<arith::CmpFOp>(loc, predicate.ofFloats, x[0], x[1]).getResult()
+                    : b.create<arith::CmpIOp>(loc, predicate.ofIntegers, x[0], x[1]).getResult();
+  Type type = getResult().getType().getElementType();
+  return b.create<arith::SelectOp>(loc, holds, scalarConstant(b, loc, type, 1.0), scalarConstant(b, loc, type, 0.0));
+}
+
+Value StopGradientOp::buildScalar(OpBuilder &, Location, ValueRange x) { return x[0]; }
 
 Value NotEqualOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
   Type type = getResult().getType().getElementType();

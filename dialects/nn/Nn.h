@@ -34,6 +34,9 @@ struct IndexOperand {
 template <typename ConcreteOp>
 class ConvertsElements : public mlir::OpTrait::TraitBase<ConcreteOp, ConvertsElements> {};
 
+/// Values behind it depend on no variable, for a loss that is differentiated.
+template <typename ConcreteOp> class StopsGradient : public mlir::OpTrait::TraitBase<ConcreteOp, StopsGradient> {};
+
 /// A product: of a small type as soon as one operand is, where types are mixed.
 template <typename ConcreteOp> class ProductOp : public mlir::OpTrait::TraitBase<ConcreteOp, ProductOp> {};
 

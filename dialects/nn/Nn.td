@@ -58,6 +58,8 @@ defvar Library = DeclareOpInterfaceMethods<ComputeOpInterface, ["getLibraryCall"
 defvar Indexed = DeclareOpInterfaceMethods<ComputeOpInterface, ["getIndexOperands"]>;
 /// The element type of an elementwise op's result is not its operands'.
 def ConvertsElements : NativeOpTrait<"ConvertsElements"> { let cppNamespace = "::splitcast::nn"; }
+/// Its results depend on no variable, as far as a loss is differentiated.
+def StopsGradient : NativeOpTrait<"StopsGradient"> { let cppNamespace = "::splitcast::nn"; }
 // What 'nn-mixed-precision' asks of an op.
 def ProductOp : NativeOpTrait<"ProductOp"> { let cppNamespace = "::splitcast::nn"; }
 def WideOp : NativeOpTrait<"WideOp"> { let cppNamespace = "::splitcast::nn"; }
@@ -124,6 +126,8 @@ def Nn_SqrtOp : Nn_Unary<"sqrt", "{}", [WideOp]> { let summary = "square root"; 
 def Nn_TanhOp : Nn_Unary<"tanh", "{}"> { let summary = "hyperbolic tangent"; }
 def Nn_SinOp : Nn_Unary<"sin", "{}", [WideOp]> { let summary = "sine of x radians, right for large x too"; }
 def Nn_CosOp : Nn_Unary<"cos", "{}", [WideOp]> { let summary = "cosine of x radians, right for large x too"; }
+def Nn_SigmoidOp : Nn_Unary<"sigmoid", "{}"> { let summary = "1 / (1 + exp(-x))"; }
+def Nn_ErfOp : Nn_Unary<"erf", "{}"> { let summary = "error function"; }
 def Nn_ReluOp : Nn_Unary<"relu", "{}"> { let summary = "max(x, 0); its gradient at 0 is 0"; }
 
 class Nn_ScalarAttrOp<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, linearSets, [Differentiable]> {
@@ -183,6 +187,29 @@ def Nn_SelectOp : Nn_Elementwise<"select", "{{{1, 2}, {}}}", [Differentiable]> {
   let arguments = (ins Nn_Tensor:$condition, Nn_Tensor:$chosen, Nn_Tensor:$other);
   let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::mlir::Value":$chosen, "::mlir::Value":$other), [{
     build($_builder, $_state, elementwiseResultType({condition, chosen, other}), condition, chosen, other);
+  }]>];
+}
+
+def Nn_CompareOp : Nn_Elementwise<"compare", "{}", [StopsGradient, ConvertsElements]> {
+  let summary = "1 where lhs `predicate` rhs holds, else 0; in the result's element type";
+  let description = [{
+    A NaN is unequal to all, and neither less nor greater. No gradient flows back.
+    - C1: The predicate is one of eq, ne, lt, le, gt, ge.
+    - C2: Both operands have one element type.
+  }];
+  let arguments = (ins Nn_Tensor:$lhs, Nn_Tensor:$rhs, StrAttr:$predicate);
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::StringRef":$predicate, "::mlir::Type":$elementType), [{
+    build($_builder, $_state, ::llvm::cast<::mlir::RankedTensorType>(elementwiseResultType({lhs, rhs})).clone(elementType), lhs, rhs, predicate);
+  }]>];
+  let hasVerifier = 1;
+}
+
+def Nn_StopGradientOp : Nn_Elementwise<"stop_gradient", "{{{0}, {}}}", [StopsGradient]> {
+  let summary = "x, through which no gradient flows back";
+  let description = "'nn-differentiate' takes it out, where no signature was asked for.";
+  let arguments = (ins Nn_Tensor:$input);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
+    build($_builder, $_state, elementwiseResultType({input}), input);
   }]>];
 }
 
@@ -404,6 +431,7 @@ def Nn_MatmulOp : Nn_ComputeOp<"matmul", [Differentiable, Library, ProductOp]> {
 }
 
 include "dialects/nn/NnIndexed.td"
+include "dialects/nn/NnWindows.td"
 
 //===----------------------------------------------------------------------===//
 // Rows

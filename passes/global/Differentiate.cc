@@ -139,6 +139,8 @@ private:
     for (Operation *op : slice) {
       auto read = dyn_cast<sbp::ReadOp>(op);
       bool isSource = read && isTrainable(read);
+      if (op->hasTrait<nn::StopsGradient>())
+        continue;
       if (isSource || llvm::any_of(op->getOperands(), [&](Value v) { return dependent.contains(v); }))
         for (Value result : op->getResults())
           if (isFloatTensor(result))
@@ -395,6 +397,12 @@ struct Differentiate : splitcast::impl::DifferentiatePassBase<Differentiate> {
       for (Block &block : function.getBody())
         if (failed(minimizeLosses(block, symbols, hasStages)))
           return signalPassFailure();
+    getOperation().walk([](nn::StopGradientOp op) { // which has said what it has to say
+      if (op.getType() != op.getInput().getType())
+        return;
+      op.replaceAllUsesWith(op.getInput());
+      op.erase();
+    });
   }
 
 private:

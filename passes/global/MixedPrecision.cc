@@ -58,14 +58,18 @@ private:
     if (isa<sbp::BoxingOp, sbp::FenceOp, nn::ComputeOpInterface>(op))
       settleComputed(op);
     else
-      for (OpOperand &operand : op->getOpOperands())
-        if (auto was = original.find(operand.get()); was != original.end())
-          operand.set(castTo(operand.get(), was->second));
+      restore(op);
+  }
+
+  void restore(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto was = original.find(operand.get()); was != original.end())
+        operand.set(castTo(operand.get(), was->second));
   }
 
   void settleComputed(Operation *op) {
-    if (op->hasTrait<nn::ConvertsElements>()) // which takes any type, and says itself what it makes
-      return;
+    if (op->hasTrait<nn::ConvertsElements>())                 // which takes any type, and says itself what it makes
+      return op->getNumOperands() > 1 ? restore(op) : void(); // of several one type
     useReads(op);
     if (llvm::none_of(op->getOperands(), [&](Value v) { return original.contains(v); }))
       return;

@@ -9,7 +9,7 @@
 // buffer that ends highest goes before half of those that were placed before it, or now and then to another place, so
 // that the tries do not repeat. The first that needs no more than what is live at once is taken, else the best of so
 // many tries that a program of any length takes linear time. (Of 411 plans of random graphs with sizes up to megabytes,
-// the order by size needs more than 1% over that bound in 94, and up to 28%; these tries in 7, and up to 3%.)
+// the order by size needs more than 1% over that bound in 94, and up to 28%; a third of these tries in 7, and up to 3%.)
 //
 // The search for a place looks at buffers in the order of their offsets. They are kept in blocks of up to 128
 // neighbours, of which most are passed by what they say as a whole: so thousands of buffers take far fewer steps than
@@ -161,8 +161,8 @@ constexpr Weight kWeights[] = {
     [](const ArenaBuffer &buffer) { return points(buffer); },
 };
 /// Of all tries of a plan together: some 20 of one with 1,000 buffers, 2 of one with 10,000. Among few buffers a place
-/// is found sooner, and there are ten times as many tries.
-constexpr int64_t kMostPlaced = 20000, kFew = 200, kMostPlacedOfFew = 10 * kMostPlaced;
+/// is found sooner, and there are thirty times as many tries.
+constexpr int64_t kMostPlaced = 20000, kFew = 200, kMostPlacedOfFew = 30 * kMostPlaced;
 
 std::vector<size_t> orderBy(Weight weight, const std::vector<ArenaBuffer> &buffers) {
   std::vector<double> weights;

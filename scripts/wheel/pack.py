@@ -50,7 +50,7 @@ def contents(package, libraries):
     """(name in the wheel, bytes) of each file."""
     for folder, _, files in sorted(os.walk(package)):
         for file in sorted(files):
-            if file.endswith((".py", ".so")):
+            if file.endswith((".py", ".pyi", ".so")) or file == "py.typed":
                 path = os.path.join(folder, file)
                 yield "%s/%s" % (NAME, os.path.relpath(path, package)), open(path, "rb").read()
     names = {name for name in os.listdir(libraries) if not name.startswith(OF_C) and name != "_splitcast.so"}

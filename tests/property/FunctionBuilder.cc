@@ -142,13 +142,15 @@ void FunctionBuilder::addRandomOp() {
     return castOfHalves();
   using Maker = void (FunctionBuilder::*)();
   static const std::vector<Maker> exact = {
-      &FunctionBuilder::unary,     &FunctionBuilder::unary,     &FunctionBuilder::binary,
-      &FunctionBuilder::binary,    &FunctionBuilder::binary,    &FunctionBuilder::matmul,
-      &FunctionBuilder::matmul,    &FunctionBuilder::matmul,    &FunctionBuilder::cast,
-      &FunctionBuilder::notEqual,  &FunctionBuilder::reduceSum, &FunctionBuilder::broadcast,
-      &FunctionBuilder::reshape,   &FunctionBuilder::slice,     &FunctionBuilder::transpose,
-      &FunctionBuilder::concat,    &FunctionBuilder::constant,  &FunctionBuilder::dropout,
-      &FunctionBuilder::embedding, &FunctionBuilder::boxing,    &FunctionBuilder::assignByHand};
+      &FunctionBuilder::convolution,  &FunctionBuilder::maxPool,   &FunctionBuilder::compare,
+      &FunctionBuilder::stopGradient, &FunctionBuilder::unary,     &FunctionBuilder::unary,
+      &FunctionBuilder::binary,       &FunctionBuilder::binary,    &FunctionBuilder::binary,
+      &FunctionBuilder::matmul,       &FunctionBuilder::matmul,    &FunctionBuilder::matmul,
+      &FunctionBuilder::cast,         &FunctionBuilder::notEqual,  &FunctionBuilder::reduceSum,
+      &FunctionBuilder::broadcast,    &FunctionBuilder::reshape,   &FunctionBuilder::slice,
+      &FunctionBuilder::transpose,    &FunctionBuilder::concat,    &FunctionBuilder::constant,
+      &FunctionBuilder::dropout,      &FunctionBuilder::embedding, &FunctionBuilder::boxing,
+      &FunctionBuilder::assignByHand};
   static const std::vector<Maker> inexact = {
       &FunctionBuilder::smooth,       &FunctionBuilder::smooth,    &FunctionBuilder::smooth,
       &FunctionBuilder::quotient,     &FunctionBuilder::softmax,   &FunctionBuilder::layerNorm,
@@ -156,8 +158,10 @@ void FunctionBuilder::addRandomOp() {
   (this->*random.pick(!ofIntegers && random.chance(model.hasHalves() ? 65 : 45) ? inexact : exact))();
 }
 
-/// Whether something that is known has been computed from the results of the op.
+/// Whether something that is known has been computed from the results of the op, such that gradients flow back.
 bool FunctionBuilder::leadsOn(Operation *op) {
+  if (op->hasTrait<nn::StopsGradient>())
+    return false;
   for (Value result : op->getResults()) {
     if (llvm::any_of(pool, [&](const Known &known) { return known.value == result; }))
       return true;
@@ -278,9 +282,53 @@ void FunctionBuilder::notEqual() {
   if (random.chance(30))
     shape.push_back(model.extent(1, 3));
   Value integers = addInput(shape, random.chance(50) ? b.getI64Type() : b.getI32Type(), -2, 2);
-  Type element = random.pick(std::vector<Type>{model.element(), b.getF32Type(), b.getF64Type(), b.getI32Type()});
-  Value differs = make<nn::NotEqualOp>(integers, element, random.between(-2, 2));
-  know(isa<FloatType>(element) ? differs : make<nn::CastOp>(differs, b.getF32Type()), 1);
+  const Type element = elementOfTruth();
+  knowTruth(make<nn::NotEqualOp>(integers, element, random.between(-2, 2)));
+}
+
+Type FunctionBuilder::elementOfTruth() {
+  return random.pick(std::vector<Type>{model.element(), b.getF32Type(), b.getF64Type(), b.getI32Type()});
+}
+
+/// 0s and 1s.
+void FunctionBuilder::knowTruth(Value value) {
+  know(isa<FloatType>(elementOf(value)) ? value : make<nn::CastOp>(value, b.getF32Type()), 1);
+}
+
+/// Two tensors; and one of two by what came out, perhaps.
+void FunctionBuilder::compare() {
+  std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
+  if (!x)
+    return;
+  // Where numbers are rounded, only what is given compares alike at each level.
+  const bool ofGiven = !ofIntegers || random.chance(30), selects = random.chance(40);
+  const sbp::Shape shape = shapeOf(x->value);
+  Known other = ofGiven && !selects ? *x : partner(*x);
+  Value left = x->value, right = other.value;
+  if (ofGiven) {
+    const Type type = random.pick(std::vector<Type>{b.getI32Type(), b.getI64Type(), elementOf(x->value)});
+    const double number = random.between(-2, 2);
+    left = addInput(shape, type, -2, 2);
+    right = random.chance(50) ? addInput(shape, type, -2, 2)
+                              : make<nn::ConstantOp>(RankedTensorType::get({}, type), b.getF64FloatAttr(number));
+  }
+  const char *predicate = random.pick(std::vector<const char *>{"eq", "ne", "lt", "le", "gt", "ge"});
+  const Type element = selects ? elementOf(x->value) : elementOfTruth();
+  Value holds = make<nn::CompareOp>(left, right, predicate, element);
+  if (!selects)
+    return knowTruth(holds);
+  know(make<nn::SelectOp>(RankedTensorType::get(shape, element), holds, x->value, other.value),
+       std::max(x->bound, other.bound));
+  model.features.insert(Feature::Selected);
+}
+
+/// Rarely, as no gradient of the graph is checked then: quotients of its loss know of none that is stopped.
+void FunctionBuilder::stopGradient() {
+  if (random.chance(65))
+    return unary();
+  std::optional<Known> x = any([](const Known &) { return true; });
+  know(make<nn::StopGradientOp>(x->value), x->bound);
+  model.features.insert(Feature::StoppedGradient);
 }
 
 /// Or the indices of the second dimension.
@@ -298,7 +346,7 @@ void FunctionBuilder::constant() {
   know(make<nn::MulOp>(value, readVariable(shape, element).value), 4);
 }
 
-/// exp, log, sqrt, tanh, sin, cos and gelu, of arguments in their domains.
+/// exp, log, sqrt, tanh, sin, cos, erf, sigmoid and gelu, of arguments in their domains.
 void FunctionBuilder::smooth() {
   std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!x)
@@ -308,7 +356,7 @@ void FunctionBuilder::smooth() {
   auto positive = [&] { return make<nn::ShiftOp>(make<nn::MulOp>(x->value, x->value), 1.0); };
   // Whole turns away from 0, but not so many that its last digits are all that counts of the argument.
   auto angle = [&] { return make<nn::ScaleOp>(x->value, 0.5); };
-  switch (random.below(8)) {
+  switch (random.below(10)) {
   case 0:
     return know(make<nn::ExpOp>(flattened()), 3);
   case 1:
@@ -321,6 +369,10 @@ void FunctionBuilder::smooth() {
     return know(make<nn::SinOp>(angle()), 1);
   case 5:
     return know(make<nn::CosOp>(angle()), 1);
+  case 6:
+    return know(make<nn::ErfOp>(angle()), 1);
+  case 7:
+    return know(make<nn::SigmoidOp>(angle()), 1);
   default:
     return know(make<nn::GeluOp>(x->value, /*tanh=*/random.chance(50)), x->bound);
   }

@@ -73,7 +73,8 @@ private:
     double bound; ///< of the magnitude before the first update, roughly: sums must stay exact
   };
 
-  // Ops; each does nothing when no operand fits. Those of rows: FunctionBuilderRows.cc.
+  // Ops; each does nothing when no operand fits. Those of rows: FunctionBuilderRows.cc; of images:
+  // FunctionBuilderImages.cc.
   void addRandomOp();
   void unary();
   void binary();
@@ -87,6 +88,8 @@ private:
   void cast();
   void castOfHalves();
   void notEqual();
+  void compare();
+  void stopGradient();
   void constant();
   void embedding();
   void boxing();
@@ -98,6 +101,8 @@ private:
   void crossEntropy();
   void attention();
   void dropout();
+  void convolution();
+  void maxPool();
 
   // Features.
   void copyVariable();
@@ -113,6 +118,7 @@ private:
   std::optional<Known> any(Condition condition);
   std::optional<Known> anyOf(int64_t rank);
   void know(mlir::Value value, double bound);
+  void knowTruth(mlir::Value value);
   Known partner(const Known &like);
   Known factor(const Known &x, int64_t contracted, const sbp::Shape &shape);
   mlir::Value read(const Carried &from);
@@ -123,6 +129,10 @@ private:
   Known asMatrices(const Known &known);
   /// The rows of a matrix, multiplied by a variable and taken apart: [samples, rows of a sample, heads, width].
   Known asHeads(const Known &matrix, int64_t samples, int64_t heads, int64_t width);
+  /// Its elements as [samples, channels, height, width], of so many channels or, where they do not divide them, fewer.
+  Known asImages(const Known &known, int64_t channels);
+  Known withoutTies(const Known &known);
+  mlir::Type elementOfTruth();
   mlir::Value addInput(const sbp::Shape &shape, mlir::Type element, int64_t low, int64_t high);
   template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
     return signedAtRandom(b.create<OpT>(b.getUnknownLoc(), std::forward<Args>(args)...));

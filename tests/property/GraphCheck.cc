@@ -161,7 +161,8 @@ private:
     every.isExact = result.isExact;
     every.runsPlan = options.runsPlan;
     every.tolerance = std::max(every.tolerance, graph.halfRounding);
-    // Before what the configuration says. Quotients know one step, and no variable that is assigned by hand.
+    // Before what the configuration says. Quotients know one step, no variable that is assigned by hand, and no
+    // gradient that is stopped.
     every.checksGradients = isFirst && graph.isPlainModel();
     every.checksUpdates = isFirst;
     every.cleansBetween = !isFirst && seed % 4 == 0;

@@ -537,8 +537,7 @@ GeneratedGraph generate(uint64_t seed, const Traits &traits, MLIRContext &contex
   Random steps(seed ^ 0xa0761d6478bd642f);
   if (traits.splitsBatch || steps.chance(60))
     splitSteps(steps, graph);
-  if (steps.chance(70))
-    sumExactly(graph);
+  sumExactly(graph);
   return graph;
 }
 

@@ -140,6 +140,7 @@ static const std::vector<const char *> &featureNames() {
                                                   "clipped by value",
                                                   "scaled loss",
                                                   "selected",
+                                                  "stopped gradient",
                                                   "grouped variables",
                                                   "placed variables",
                                                   "own policies"};

@@ -44,6 +44,7 @@ enum class Feature {
   ClippedByValue,  ///< likewise
   ScaledLoss,      ///< by powers of two, which change
   Selected,        ///< one of two tensors, by a third or by a number
+  StoppedGradient, ///< by a user; quotients of a loss do not know of it
   Grouped,         ///< variables with an optimizer of their own
   Placed,          ///< variables are at one coordinate of an axis
   OwnPolicies,     ///< variables or groups say what ZeRO does with them; the second configuration does not listen

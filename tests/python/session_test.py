@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What Python gives and is given: arrays without copies, variables, files, options, and errors that name things."""
 import gc
+import json
 import subprocess
 import sys
 import tempfile
@@ -199,6 +200,24 @@ class Package(unittest.TestCase):
         result = self.launch("-n", "0", program)
         self.assertIn("must be at least 1", result.stderr)
         self.assertEqual(self.launch("-n", "2", "nowhere.py").returncode, 2)
+
+    def test_writes_a_profile_when_the_job_ends(self):
+        with tempfile.TemporaryDirectory() as directory:
+            result = jobs.run(2, """if True:
+                import sys
+                import numpy as np
+                import splitcast as sc
+                sc.init(profile=sys.argv[1])
+                graph = sc.Graph({"dp": sc.size()})
+                x = graph.input("x", sc.f32, (4, 3), sc.split(0))
+                graph.output("y", sc.linear(x, "a", 2))
+                session = graph.compile()
+                for _ in range(3):  # of which the first is not counted
+                    session.run("main", x=np.ones((2, 3), np.float32))
+            """, directory + "/profile.json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            events = json.load(open(directory + "/profile.json"))["traceEvents"]
+            self.assertEqual({event["pid"] for event in events if "matmul" in event["name"]}, {0, 1})
 
     def test_says_that_torch_is_missing(self):
         with self.assertRaisesRegex(ImportError, "needs PyTorch.*pip install torch"):

@@ -2,6 +2,7 @@
 why. Run as one rank by torch_check.py; prints 'CASE name: ok' or what is wrong of each."""
 import copy
 import re
+import sys
 import warnings
 
 import torch
@@ -12,6 +13,7 @@ import splitcast as sc
 import splitcast.torch
 
 X = torch.randn(6, 8, generator=torch.Generator().manual_seed(1))
+LABELS = torch.tensor([0, 3, 7, 3, 1, 2])
 
 
 class Net(nn.Module):
@@ -61,6 +63,49 @@ def gelu_but_not_quite(model, h):
     return (0.5 * h) * torch.add(torch.tanh(0.7978845608028654 * (h + 0.044715 * torch.pow(h, 3))), 1.0, alpha=7)
 
 
+def cumulative(model, h):
+    """What some models make positions of."""
+    seen = (h > 0).long()
+    return model.e(torch.cumsum(seen, 1) * seen) + h[:, :, None]
+
+
+def shifted_right(model, h):
+    """What T5 does with its labels."""
+    shifted = h.new_zeros(h.shape)
+    shifted[..., 1:] = h[..., :-1].clone()
+    shifted[..., 0] = 2.0
+    return shifted.masked_fill(shifted == 2.0, -1.0)
+
+
+def relative_attention(model, h):
+    q = h.reshape(1, 6, 2, 4).transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q * 0.5, q, attn_mask=model.bias[None])
+
+
+def attention_of_seen(model, h):
+    q = h.reshape(2, 3, 2, 4).transpose(1, 2)
+    seen = (torch.arange(3)[None, :] <= torch.tensor([[0], [2]]))[:, None, None, :]
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=seen.expand(2, 1, 3, 3)) * h.mean()
+
+
+def grouped_heads(model, h):
+    q = h.reshape(1, 6, 4, 2).transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q[:, :2], q[:, 2:], is_causal=True, enable_gqa=True)
+
+
+def image(h):
+    return h.reshape(2, 3, 2, 4)
+
+
+def images(model, h):
+    """[6, 8] to 2 images of 3 channels, larger by what is repeated."""
+    return model.body(image(h).repeat(1, 1, 3, 2)).flatten(1)
+
+
+def of_images(*layers):
+    return Net(images, body=nn.Sequential(*layers))
+
+
 class Buffer(Net):
 
     def __init__(self, after):
@@ -70,14 +115,15 @@ class Buffer(Net):
 
 # Name: a model, its loss, and the error that it must be; None: it trains as eager PyTorch does.
 CASES = {
-    "detach": (Net(lambda m, h: h * h.detach()), square, "aten.detach.*backward"),
-    "no_grad": (Net(without_gradient), square, "no mapping"),
+    "detach": (Net(lambda m, h: h * h.detach()), square, None),
+    "no_grad": (Net(without_gradient), square, None),
+    "no_grad, and in place on a part": (Net(lambda m, h: scaled_in_place(m, without_gradient(m, h))), square, None),
     "a parameter named constant.0": (Net(lambda m, h: h * m.constant[0] * torch.arange(8).float(),
                                          constant=nn.ParameterList([nn.Parameter(torch.ones(8))])), square, None),
-    "in place on a part": (Net(scaled_in_place), square, "in place"),
-    "in place under a view": (Net(changed_under_a_view), square, "in place"),
+    "in place on a part": (Net(scaled_in_place), square, None),
+    "in place under a view": (Net(changed_under_a_view), square, None),
     "in place on its own": (Net(lambda m, h: F.relu(h * 2, inplace=True)), square, None),
-    "a counter": (Buffer(counted), square, "in place|buffer"),
+    "a counter": (Buffer(counted), square, None),
     "a random constant": (Net(lambda m, h: h + torch.randn(8)), square, "random"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
     "almost GELU": (Net(gelu_but_not_quite), square, None),
@@ -90,9 +136,64 @@ CASES = {
     "an unused parameter": (Net(lambda m, h: h, other=nn.Linear(3, 3)), square, None),
     "attention of three dimensions": (Net(lambda m, h: F.scaled_dot_product_attention(h[None], h[None], h[None])), square,
                                       "scaled_dot_product_attention"),
-    "integers by floats": (Net(lambda m, h: h * torch.arange(8)), square, "mul"),
+    "integers by floats": (Net(lambda m, h: h * torch.arange(8)), square, None),
     "an integer input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
-    "a boolean input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), "torch.bool"),
+    "a boolean input": (Net(lambda m, h: h), lambda m, x: (m(x.float())**2).mean(), None),
+    "an op that is not there": (Net(lambda m, h: torch.topk(h, 3, dim=1).values), square, "aten.topk.default.*torch_cases"),
+    "a number of elements that values decide": (Net(lambda m, h: h[h > 0]), square, "values|booleans"),
+    # Choices
+    "where": (Net(lambda m, h: torch.where(h > 0.1, h * 2, torch.where(h < -0.1, h, 0.5))), square, None),
+    "booleans": (Net(lambda m, h: h * ((h > 0) & ~(h > 1) | (h <= -1)).float()), square, None),
+    "masked_fill": (Net(lambda m, h: h.masked_fill(h < 0, -2.0)), square, None),
+    "comparisons": (Net(lambda m, h: h * (h >= 0) + h * h.ne(0) + h * h.gt(h.mean())), square, None),
+    "clamp": (Net(lambda m, h: h.clamp(-0.3, 0.4) + h.clamp(min=0.1) + torch.minimum(h, h * h)), square, None),
+    "largest": (Net(lambda m, h: h.amax(1) + h.max(dim=1).values - h.amin(1) + h.max()), square, None),
+    "triangles": (Net(lambda m, h: torch.tril(h) + torch.triu(h, 1) * 2), square, None),
+    # Shapes
+    "shifted right": (Net(shifted_right), square, None),
+    "every other": (Net(lambda m, h: h[:, ::2] + h[:, 1::2] * h[::5, 3:4].mean() + h[:, :7:3].mean()), square, None),
+    "rolled": (Net(lambda m, h: h * torch.roll(h, (1, -2), (0, 1))), square, None),
+    "repeated": (Net(lambda m, h: h.repeat(2, 1, 3).mean(0) + h.repeat_interleave(2, 0)[:6].repeat(1, 3)), square, None),
+    "stacked": (Net(lambda m, h: torch.stack(h.unbind(1)[1:4], 1) * h[:, :3]), square, None),
+    "expanded": (Net(lambda m, h: h[:, None].expand(6, 5, 8) * h[:, :5, None]), square, None),
+    # Elements at indices
+    "indices": (Net(lambda m, h: h[:, torch.tensor([1, 1, -1])] + h[torch.tensor([[5, 0, 5]])].mean()), square, None),
+    "pairs of indices": (Net(lambda m, h: h[torch.arange(6), torch.tensor([0, 7, 3, 3, 1, 0])]), square, None),
+    "gathered": (Net(lambda m, h: torch.gather(h, 1, torch.arange(18).reshape(6, 3) % 8)), square, None),
+    "positions": (Net(cumulative, e=nn.Embedding(9, 8, padding_idx=0)), square, None),
+    # Functions
+    "activations": (Net(lambda m, h: F.silu(h) + F.softplus(h) + F.leaky_relu(h) + F.elu(h) + F.hardswish(h) + F.mish(h) +
+                        F.relu6(h * 9) + F.sigmoid(h) + torch.erf(h) + h.abs() + F.hardtanh(h * 2)), square, None),
+    "powers": (Net(lambda m, h: (h * h + 1)**0.5 + (h * h + 1)**-0.5 + (h * h + 2)**-1 + h**3 + (h * h + 1)**1.7),
+               square, None),
+    "spread": (Net(lambda m, h: h.var(1) + h.std(0).mean() + 0.1 * h.var(dim=(0, 1), correction=0)), square, None),
+    "products": (Net(lambda m, h: 0.1 * h.T @ h @ h[0] + torch.einsum("ij,kj->ik", h, h).mean() +
+                     torch.einsum("bi,bj->bij", h, h).mean() + (h.view(3, 2, 8) @ h.view(1, 6, 8).mT).mean()), square, None),
+    "softmax along the first": (Net(lambda m, h: h.softmax(0) + h.log_softmax(0) + h.logsumexp(0)), square, None),
+    # Norms, images
+    "norms": (Net(lambda m, h: m.g(image(h)).flatten(1) + m.r(h).view(2, 24) + m.n(h.view(2, 3, 8)).view(2, 24),
+                  g=nn.GroupNorm(3, 3), r=nn.RMSNorm(8), n=nn.LayerNorm((3, 8))), square, None),
+    "batch norm": (Net(lambda m, h: m.b(m.a(h).view(6, 2, 4)), a=nn.BatchNorm1d(8), b=nn.BatchNorm1d(2, momentum=0.3)), square,
+                   None),
+    "batch norm twice": (Net(lambda m, h: m.b(h) + m.b(h * h), b=nn.BatchNorm1d(8)), square, None),
+    "batch norm, frozen statistics": (Net(lambda m, h: m.b(h), b=nn.BatchNorm1d(8).eval()), square, None),
+    "convolutions": (of_images(nn.Conv2d(3, 4, 3, padding=1, stride=2), nn.ReLU(), nn.Conv2d(4, 4, (1, 3), groups=2),
+                               nn.Conv2d(4, 4, 2, padding="same", groups=4, bias=False)), square, None),
+    "a transposed convolution": (of_images(nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1)), square, None),
+    "pools": (of_images(nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2, 1), nn.AdaptiveAvgPool2d((1, None))), square, None),
+    "a row of values": (Net(lambda m, h: m.c(h.view(2, 3, 8)).flatten(1), c=nn.Conv1d(3, 2, 3, padding=1, dilation=1)), square,
+                        None),
+    # Attention
+    "relative positions": (Net(relative_attention, bias=nn.Parameter(torch.randn(2, 6, 6))), square, None),
+    "keys that are seen": (Net(attention_of_seen), square, None),
+    "heads for several": (Net(grouped_heads), square, None),
+    # Losses
+    "cross-entropy": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(m(x), LABELS, ignore_index=3) + F.cross_entropy(
+        m(x), LABELS, label_smoothing=0.1) + F.cross_entropy(m(x), LABELS, reduction="sum"), None),
+    "NLL": (Net(lambda m, h: h), lambda m, x: F.nll_loss(F.log_softmax(m(x), 1), LABELS) + F.nll_loss(m(x), LABELS), None),
+    "regressions": (Net(lambda m, h: h), lambda m, x: F.l1_loss(m(x), x) + F.huber_loss(m(x), x, delta=0.7) +
+                    F.smooth_l1_loss(m(x), x, beta=0.6), None),
+    "yes or no": (Net(lambda m, h: h), lambda m, x: F.binary_cross_entropy_with_logits(m(x), (x > 0).float()), None),
 }
 INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}
 
@@ -126,14 +227,19 @@ def outcome(name):
             return "step %d: loss %r, eager %r" % (step, ours, theirs.item())
     for key, value in trainer.state_dict().items():
         if not torch.allclose(value, eager.state_dict()[key], rtol=1e-4, atol=1e-6):
-            return "parameter %s differs" % key
+            return "parameter or buffer %s differs" % key
+    # As it is now, in evaluation.
+    ours, theirs = trainer.evaluate({"x": x}), loss(eager.eval(), x).item()
+    if not abs(ours - theirs) <= 1e-5 * abs(theirs):
+        return "evaluated: %r, eager %r" % (ours, theirs)
     return "ok"
 
 
 def main():
     warnings.filterwarnings("ignore")
-    for name in CASES:
+    for name in sys.argv[1:] or CASES:
         print("CASE %s: %s" % (name, outcome(name).replace("\n", " ")), flush=True)
+    print("ALL %d" % len(CASES))
 
 
 main()

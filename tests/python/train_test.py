@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -105,6 +106,35 @@ class Example(unittest.TestCase):
         self.assertEqual(len(losses), 1, losses)
         self.assertEqual(len(right), 1, right)
         self.assertGreater(right.pop(), 900)
+
+
+class Recipe(unittest.TestCase):
+
+    def test_is_the_one_of_cpp(self):
+        directory = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        sizes = ["--layers=3", "--width=51", "--batch=5", "--steps=4"]
+        programs = (["examples/recipe/recipe"], [sys.executable, "examples/python/recipe.py"])
+        files = [directory + "/cpp.mlir", directory + "/python.mlir"]
+        for ranks, zero in ((1, "stage=0"), (3, "stage=0"), (3, "stage=2"), (3, "stage=3,one-copy=no,strategy=tensor")):
+            with self.subTest(ranks=ranks, zero=zero):
+                outputs = [subprocess.run(jobs.MPIRUN + [str(ranks)] + program + sizes +
+                                          ["--enable-zero=" + zero, "--write-mlir=" + file], env=jobs.ENVIRONMENT,
+                                          check=True, stdout=subprocess.PIPE, universal_newlines=True, timeout=60).stdout
+                           for program, file in zip(programs, files)]
+                losses = [re.findall(r"step \d+: loss (\S+),", output) for output in outputs]
+                self.assertEqual(len(losses[0]), 4)
+                self.assertEqual(losses[0], losses[1])
+                self.assertEqual(open(files[0]).read(), open(files[1]).read())
+
+
+class Pages(unittest.TestCase):
+
+    def test_quote_the_examples(self):
+        text = open("docs/from_others.md").read()
+        blocks = re.findall(r"^From `(examples/python/\w+\.py)`:\n\n```python\n(.*?)^```", text, re.M | re.S)
+        self.assertGreaterEqual(len(blocks), 5)
+        for path, block in blocks:
+            self.assertIn(block, open(path).read())
 
 
 if __name__ == "__main__":

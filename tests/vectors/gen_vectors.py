@@ -20,6 +20,7 @@ import numpy as np
 from exact_sums import exactParts, squareParts
 from parts import logSumExps, partsOfClasses, partsOfTables, takes
 from tensors import CASES, NUMPY_TYPES, RNG, case, eighths, integers, realText, reals, rounded, roundedOnce
+from windows import windows
 
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
 UNARY_SHAPES = [(), (1,), (7,), (2, 3), (0, 3), (2, 1, 2)]
@@ -681,7 +682,7 @@ def main():
     for family in [binary, unary, gelus, casts, shapes, sums, matmuls, embeddings, crossEntropies, angles, comparisons,
                    transposes, manyMatmuls, softmaxes, layerNorms, ignoredLabels, attentions, dropouts, halves,
                    exactParts, squareParts, clamps, selects, nonfinites, iotas, paddedClasses,
-                   logSumExps, takes, partsOfTables, partsOfClasses]:
+                   logSumExps, takes, partsOfTables, partsOfClasses, windows]:
         family()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "vectors.json")
     with open(path, "w", encoding="utf-8") as file:

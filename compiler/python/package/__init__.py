@@ -28,6 +28,8 @@ from splitcast._errors import Error, InvalidError, NotFoundError
 from splitcast import _splitcast
 from splitcast._splitcast import *
 
+from splitcast import metrics
+
 _failure = None
 
 

@@ -1,50 +1,22 @@
 #include "runtime/host/calls/OneDnnProduct.h"
 
 #include "runtime/host/calls/LibraryCall.h"
+#include "runtime/host/calls/OneDnn.h"
 #include "runtime/host/calls/Scratch.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include <dnnl.h>
-
 #include <cstring>
 #include <string>
-
-// libgomp's, which oneDNN uses; clang brings no <omp.h>.
-extern "C" void omp_set_num_threads(int threads);
 
 namespace splitcast::runtime {
 namespace {
 
-struct Destroy {
-  void operator()(dnnl_primitive_attr *attributes) const { dnnl_primitive_attr_destroy(attributes); }
-  void operator()(dnnl_primitive *primitive) const { dnnl_primitive_destroy(primitive); }
-  void operator()(dnnl_primitive_desc *description) const { dnnl_primitive_desc_destroy(description); }
-  void operator()(dnnl_memory *memory) const { dnnl_memory_destroy(memory); }
-  void operator()(dnnl_stream *stream) const { dnnl_stream_destroy(stream); }
-};
-template <typename T> using Owned = std::unique_ptr<T, Destroy>;
-
-/// The CPU; made once. Null: oneDNN could not.
-dnnl_engine_t engine() {
-  static const dnnl_engine_t made = [] {
-    dnnl_engine_t created = nullptr;
-    return dnnl_engine_create(&created, dnnl_cpu, 0) == dnnl_success ? created : nullptr;
-  }();
-  return made;
-}
-
-absl::Status statusOf(const char *what, const char *step, dnnl_status_t status) {
-  if (status == dnnl_success)
-    return absl::OkStatus();
-  const std::string text = absl::StrCat("library call '", what, "': oneDNN's ", step);
-  if (status == dnnl_out_of_memory)
-    return absl::ResourceExhaustedError(absl::StrCat(text, " found no memory for its copies of the operands"));
-  if (status == dnnl_unimplemented) // for this CPU, or for what ONEDNN_MAX_CPU_ISA leaves of it
-    return absl::UnimplementedError(absl::StrCat(text, " is not there"));
-  return absl::InternalError(absl::StrCat(text, " failed with status ", status));
-}
+using onednn::engine;
+using onednn::Owned;
+using onednn::statusOf;
+using onednn::useOneThread;
 
 constexpr int64_t kLine = 64; ///< bytes of the cache's
 
@@ -56,7 +28,7 @@ public:
         type(type == ElementType::BF16 ? dnnl_bf16 : dnnl_f32) {}
 
   absl::Status build() {
-    omp_set_num_threads(1); // the algorithm is chosen for as many
+    useOneThread();
     dnnl_memory_desc_t a, b, c;
     dnnl_status_t status = describe(a, gemm.m, gemm.k, gemm.lda, gemm.transposeA);
     if (status == dnnl_success)
@@ -104,7 +76,7 @@ public:
   }
 
   absl::Status multiply(const void *a, const void *b, void *c) override {
-    omp_set_num_threads(1); // a property of the thread
+    useOneThread();
     dnnl_status_t status = dnnl_success;
     const int64_t ownBytes = bytesOfOwnResult();
     std::byte *own = scratchOfThread(scratchBytes());

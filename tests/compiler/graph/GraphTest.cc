@@ -395,11 +395,11 @@ const ErrorCase kErrorCases[] = {
      },
      "output 'x' is there already"},
     {"OutputOfNothing", [](Graph &graph, Tensor, Tensor) { graph.output("y", Tensor()); },
-     "output 'y' is a tensor that no graph made"},
+     "output 'y' is of a tensor that no graph made"},
     {"OperandOfNothing", [](Graph &, Tensor x, Tensor) { add(x, Tensor()); },
      "add(x: 8x4xf32, invalid) has an operand that no graph made"},
     {"MinimizeNothing", [](Graph &graph, Tensor, Tensor) { graph.minimize(Tensor(), Sgd{1.0}); },
-     "minimize has a loss that no graph made"},
+     "minimize is of a tensor that no graph made"},
     {"TwoFunctions",
      [](Graph &graph, Tensor x, Tensor) {
        graph.function("g");

@@ -123,6 +123,157 @@ func.func private @attention_c2_legal() attributes {call = #exec.attention<sampl
 
 // -----
 
+// @convolution_c1
+// expected-error @below {{call of 'convolution' has call = "convolution_grad"; it is one of convolution, convolution_data_grad, convolution_weight_grad}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c1
+// expected-error @below {{call of 'convolution' has call = ""; it is one of convolution, convolution_data_grad, convolution_weight_grad}}
+func.func private @f() attributes {call = #exec.convolution<call = "", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c1
+// expected-error @below {{call of 'convolution' has type = 'i32'; it is f16, bf16, f32 or f64}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = i32>}
+
+// -----
+
+// @convolution_c1
+// expected-error @below {{call of 'convolution' has type = 'f64'; it is f16, bf16 or f32}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f64>}
+
+// -----
+
+func.func private @convolution_c1_legal() attributes {call0 = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>, call1 = #exec.convolution<call = "convolution_data_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f16>, call2 = #exec.convolution<call = "convolution_weight_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = bf16>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has input = [8, 9, 9]; it has 4 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has weight = [16, 8, 3, 0]; it has 4 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 0], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has output = [4, 16, -5, 5]; it has 4 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, -5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has input = [2147483648, 8, 9, 9]; it has 4 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [2147483648, 8, 9, 9], weight = [16, 8, 3, 3], output = [2147483648, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has strides = [2, 0]; it has 2 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 0], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has strides = [2]; it has 2 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has padding = [-1, 1]; it has 2 numbers of 0 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [-1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has padding = [1, 9223372036854775807]; it has 2 numbers of 0 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 9223372036854775807], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has dilation = [1, 1, 1]; it has 2 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has dilation = [0, 1]; it has 2 numbers of 1 to 2147483647}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [0, 1], type = f32>}
+
+// -----
+
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has an operand of 2147483647 x 2 x 2147483647 x 1 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [2147483647, 2, 2147483647, 1], weight = [1, 2, 1, 1], output = [2147483647, 1, 2147483647, 1], strides = [1, 1], padding = [0, 0], dilation = [1, 1], type = f32>}
+
+// -----
+
+// Only the output is too large.
+// @convolution_c2
+// expected-error @below {{call of 'convolution' has an operand of 1 x 2147483647 x 2147483647 x 2 elements of 'f32', which is more than 2^63 - 1 bytes; use more ranks, or smaller tensors}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [1, 1, 1, 1], weight = [2147483647, 1, 1, 1], output = [1, 2147483647, 2147483647, 2], strides = [1, 1], padding = [1073741823, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+func.func private @convolution_c2_legal() attributes {call0 = #exec.convolution<call = "convolution", input = [1, 1, 4, 4], weight = [1, 1, 1, 1], output = [1, 1, 3, 4], strides = [2147483647, 1], padding = [2147483647, 0], dilation = [2147483647, 2147483647], type = f32>, call1 = #exec.convolution<call = "convolution", input = [1, 1, 2147483647, 1], weight = [1, 1, 2147483647, 1], output = [1, 1, 1, 1], strides = [1, 1], padding = [0, 0], dilation = [1, 1], type = f32>, call2 = #exec.convolution<call = "convolution", input = [1, 2147483647, 1, 1], weight = [2147483647, 1, 1, 1], output = [1, 2147483647, 1, 1], strides = [1, 1], padding = [0, 0], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has output = [3, 16, 5, 5]; it is [4, 16, 5, 5]}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [3, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has output = [4, 8, 5, 5]; it is [4, 16, 5, 5]}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 8, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has output = [4, 16, 5, 6]; it is [4, 16, 5, 5]}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 6], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has output = [4, 16, 1, 5]; it is [4, 16, 0, 5]}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution_data_grad", input = [4, 8, 2, 9], weight = [16, 8, 5, 3], output = [4, 16, 1, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has weight = [16, 3, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 3, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has weight = [16, 16, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution_weight_grad", input = [4, 8, 9, 9], weight = [16, 16, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+// @convolution_c3
+// expected-error @below {{call of 'convolution' has weight = [18, 2, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [18, 2, 3, 3], output = [4, 18, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
+func.func private @convolution_c3_legal() attributes {call0 = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 2, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>, call1 = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 1, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>, call2 = #exec.convolution<call = "convolution_data_grad", input = [4, 8, 10, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
+
+// -----
+
 // @embedding_grad_c1
 // expected-error @below {{call of 'embedding_grad' has rows = -2; it is at least 0}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = -2, vocabulary = 3, width = 4, type = f32, index_type = i64>}

@@ -65,6 +65,14 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %25 = nn.sum_parts %24, %24 : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
   // CHECK-NEXT: nn.total_of_parts %[[ALL]] : (tensor<24xf64>) -> tensor<f64>
   %26 = nn.total_of_parts %25 : (tensor<24xf64>) -> tensor<f64>
+  // CHECK-NEXT: nn.sigmoid %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %sigmoid = nn.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.erf %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %27 = nn.erf %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.compare %[[X]], %[[R]] {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
+  %28 = nn.compare %x, %row {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
+  // CHECK-NEXT: nn.stop_gradient %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  %29 = nn.stop_gradient %i : (tensor<4x3xi64>) -> tensor<4x3xi64>
   return
 }
 
@@ -112,6 +120,22 @@ func.func @products(%a: tensor<32x64xf32>, %b: tensor<128x64xf32>, %table: tenso
   %j = nn.softmax_cross_entropy_grad %l, %logits, %labels {ignored = 3 : i64} : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
   // CHECK-NEXT: nn.matmul %{{.*}}, %{{.*}} : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
   %k = nn.matmul %p, %q : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @windows
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x9x9xf32>, %[[W:.*]]: tensor<16x8x3x3xf32>
+func.func @windows(%x: tensor<4x8x9x9xf32>, %w: tensor<16x8x3x3xf32>) {
+  // CHECK-NEXT: %[[Y:.*]] = nn.convolution %[[X]], %[[W]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x8x9x9xf32>, tensor<16x8x3x3xf32>) -> tensor<4x16x5x5xf32>
+  %y = nn.convolution %x, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x8x9x9xf32>, tensor<16x8x3x3xf32>) -> tensor<4x16x5x5xf32>
+  // CHECK-NEXT: nn.convolution_data_grad %[[Y]], %[[W]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
+  %0 = nn.convolution_data_grad %y, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
+  // CHECK-NEXT: nn.convolution_weight_grad %[[Y]], %[[X]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
+  %1 = nn.convolution_weight_grad %y, %x {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
+  // CHECK-NEXT: %[[M:.*]] = nn.max_pool %[[X]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
+  %2 = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
+  // CHECK-NEXT: nn.max_pool_grad %[[M]], %[[X]], %[[M]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x5x7xf32>, tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x9x9xf32>
+  %3 = nn.max_pool_grad %2, %x, %2 {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x9x9xf32>
   return
 }
 

@@ -261,3 +261,117 @@ func.func @dropout(%s0: tensor<5x3xf32, #S0>, %s1: tensor<5x3xf32, #S1>, %p: ten
   %3 = nn.dropout %two, %key_two {rate = 0.5 : f64} : (tensor<5x3xf32, #S0_S0>, tensor<i64, #B_B>) -> tensor<5x3xf32, #S0_S0>
   return
 }
+
+// Samples, outputs and channels of one group: what is summed over gives addends. The image is whole.
+// CHECK-LABEL: func.func @convolution
+// CHECK-COUNT-8: nn.convolution %
+func.func @convolution(%xb: tensor<5x4x7x7xf32, #B>, %wb: tensor<6x4x3x3xf32, #B>, %xs0: tensor<5x4x7x7xf32, #S0>, %ws0: tensor<6x4x3x3xf32, #S0>,
+                       %xs1: tensor<5x4x7x7xf32, #S1>, %ws1: tensor<6x4x3x3xf32, #S1>, %xp: tensor<5x4x7x7xf32, #P>, %wp: tensor<6x4x3x3xf32, #P>,
+                       %xs0_s1: tensor<5x4x7x7xf32, #S0_S1>, %wb_s1: tensor<6x4x3x3xf32, #B_S1>, %xs0_b: tensor<5x4x7x7xf32, #S0_B>,
+                       %wb_s0: tensor<6x4x3x3xf32, #B_S0>) {
+  %0 = nn.convolution %xb, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<6x4x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #B>
+  %1 = nn.convolution %xs0, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0>, tensor<6x4x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #S0>
+  %2 = nn.convolution %xb, %ws0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<6x4x3x3xf32, #S0>) -> tensor<5x6x7x7xf32, #S1>
+  %3 = nn.convolution %xs1, %ws1 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S1>, tensor<6x4x3x3xf32, #S1>) -> tensor<5x6x7x7xf32, #P>
+  %4 = nn.convolution %xp, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #P>, tensor<6x4x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #P>
+  %5 = nn.convolution %xb, %wp {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<6x4x3x3xf32, #P>) -> tensor<5x6x7x7xf32, #P>
+  // Samples on one axis, channels on the other.
+  %6 = nn.convolution %xs0_s1, %wb_s1 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0_S1>, tensor<6x4x3x3xf32, #B_S1>) -> tensor<5x6x7x7xf32, #S0_P>
+  %7 = nn.convolution %xs0_b, %wb_s0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0_B>, tensor<6x4x3x3xf32, #B_S0>) -> tensor<5x6x7x7xf32, #S0_S1>
+  return
+}
+
+// Of the gradients, what is summed over are the outputs, and the samples.
+// CHECK-LABEL: func.func @convolution_grads
+// CHECK-COUNT-12: nn.convolution_
+func.func @convolution_grads(%yb: tensor<5x6x7x7xf32, #B>, %wb: tensor<6x4x3x3xf32, #B>, %ys0: tensor<5x6x7x7xf32, #S0>,
+                             %ys1: tensor<5x6x7x7xf32, #S1>, %ws0: tensor<6x4x3x3xf32, #S0>, %ws1: tensor<6x4x3x3xf32, #S1>,
+                             %yp: tensor<5x6x7x7xf32, #P>, %wp: tensor<6x4x3x3xf32, #P>, %xb: tensor<5x4x7x7xf32, #B>,
+                             %xs0: tensor<5x4x7x7xf32, #S0>, %xs1: tensor<5x4x7x7xf32, #S1>, %xp: tensor<5x4x7x7xf32, #P>) {
+  %0 = nn.convolution_data_grad %yb, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<6x4x3x3xf32, #B>) -> tensor<5x4x7x7xf32, #B>
+  %1 = nn.convolution_data_grad %ys0, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S0>, tensor<6x4x3x3xf32, #B>) -> tensor<5x4x7x7xf32, #S0>
+  %2 = nn.convolution_data_grad %ys1, %ws0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S1>, tensor<6x4x3x3xf32, #S0>) -> tensor<5x4x7x7xf32, #P>
+  %3 = nn.convolution_data_grad %yb, %ws1 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<6x4x3x3xf32, #S1>) -> tensor<5x4x7x7xf32, #S1>
+  %4 = nn.convolution_data_grad %yp, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #P>, tensor<6x4x3x3xf32, #B>) -> tensor<5x4x7x7xf32, #P>
+  %5 = nn.convolution_data_grad %yb, %wp {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<6x4x3x3xf32, #P>) -> tensor<5x4x7x7xf32, #P>
+  %6 = nn.convolution_weight_grad %yb, %xb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<5x4x7x7xf32, #B>) -> tensor<6x4x3x3xf32, #B>
+  %7 = nn.convolution_weight_grad %ys0, %xs0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S0>, tensor<5x4x7x7xf32, #S0>) -> tensor<6x4x3x3xf32, #P>
+  %8 = nn.convolution_weight_grad %ys1, %xb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S1>, tensor<5x4x7x7xf32, #B>) -> tensor<6x4x3x3xf32, #S0>
+  %9 = nn.convolution_weight_grad %yb, %xs1 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<5x4x7x7xf32, #S1>) -> tensor<6x4x3x3xf32, #S1>
+  %10 = nn.convolution_weight_grad %yp, %xb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #P>, tensor<5x4x7x7xf32, #B>) -> tensor<6x4x3x3xf32, #P>
+  %11 = nn.convolution_weight_grad %yb, %xp {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #B>, tensor<5x4x7x7xf32, #P>) -> tensor<6x4x3x3xf32, #P>
+  return
+}
+
+// Several groups stand alone, and are split whole: two of two channels and three outputs each.
+// CHECK-LABEL: func.func @convolution_of_groups
+// CHECK-COUNT-8: nn.convolution
+func.func @convolution_of_groups(%xb: tensor<5x4x7x7xf32, #B>, %wb: tensor<6x2x3x3xf32, #B>, %xs0: tensor<5x4x7x7xf32, #S0>,
+                                 %xs1: tensor<5x4x7x7xf32, #S1>, %ws0: tensor<6x2x3x3xf32, #S0>, %xp: tensor<5x4x7x7xf32, #P>,
+                                 %wp: tensor<6x2x3x3xf32, #P>, %ys1: tensor<5x6x7x7xf32, #S1>, %ys0: tensor<5x6x7x7xf32, #S0>) {
+  %0 = nn.convolution %xb, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<6x2x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #B>
+  %1 = nn.convolution %xs0, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0>, tensor<6x2x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #S0>
+  %2 = nn.convolution %xs1, %ws0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S1>, tensor<6x2x3x3xf32, #S0>) -> tensor<5x6x7x7xf32, #S1>
+  %3 = nn.convolution %xp, %wb {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #P>, tensor<6x2x3x3xf32, #B>) -> tensor<5x6x7x7xf32, #P>
+  %4 = nn.convolution %xb, %wp {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<6x2x3x3xf32, #P>) -> tensor<5x6x7x7xf32, #P>
+  %5 = nn.convolution_data_grad %ys1, %ws0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S1>, tensor<6x2x3x3xf32, #S0>) -> tensor<5x4x7x7xf32, #S1>
+  %6 = nn.convolution_weight_grad %ys1, %xs1 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S1>, tensor<5x4x7x7xf32, #S1>) -> tensor<6x2x3x3xf32, #S0>
+  %7 = nn.convolution_weight_grad %ys0, %xs0 {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x7x7xf32, #S0>, tensor<5x4x7x7xf32, #S0>) -> tensor<6x2x3x3xf32, #P>
+  return
+}
+
+#T1 = #sbp.nd<#three, [S(1)]>
+#T1by2 = #sbp.nd<#three, [S(1 by 2)]>
+#T0by2 = #sbp.nd<#three, [S(0 by 2)]>
+// A group for each channel, of two outputs, which stay together.
+// CHECK-LABEL: func.func @convolution_of_channels
+// CHECK-COUNT-4: nn.convolution
+func.func @convolution_of_channels(%x: tensor<5x4x7x7xf32, #T1>, %w: tensor<8x1x3x3xf32, #T0by2>, %y: tensor<5x8x7x7xf32, #T1by2>,
+                                   %two: tensor<5x2x7x7xf32, #T1>, %v: tensor<2x1x3x3xf32, #T0>) {
+  %0 = nn.convolution %x, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #T1>, tensor<8x1x3x3xf32, #T0by2>) -> tensor<5x8x7x7xf32, #T1by2>
+  %1 = nn.convolution_data_grad %y, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x8x7x7xf32, #T1by2>, tensor<8x1x3x3xf32, #T0by2>) -> tensor<5x4x7x7xf32, #T1>
+  %2 = nn.convolution_weight_grad %y, %x {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x8x7x7xf32, #T1by2>, tensor<5x4x7x7xf32, #T1>) -> tensor<8x1x3x3xf32, #T0by2>
+  // Two groups: the third rank has none, and no output.
+  %3 = nn.convolution %two, %v {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x2x7x7xf32, #T1>, tensor<2x1x3x3xf32, #T0>) -> tensor<5x2x7x7xf32, #T1>
+  return
+}
+
+// All but the image: samples, channels, or none; a sum of largest elements is not the largest of sums.
+// CHECK-LABEL: func.func @max_pool
+// CHECK-COUNT-5: nn.max_pool %
+func.func @max_pool(%xb: tensor<5x4x7x7xf32, #B>, %xs0: tensor<5x4x7x7xf32, #S0>, %xs1: tensor<5x4x7x7xf32, #S1>,
+                    %xs0_s1: tensor<5x4x7x7xf32, #S0_S1>, %image: tensor<7x7xf32, #B>) {
+  %0 = nn.max_pool %xb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>) -> tensor<5x4x4x4xf32, #B>
+  %1 = nn.max_pool %xs0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0>) -> tensor<5x4x4x4xf32, #S0>
+  %2 = nn.max_pool %xs1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S1>) -> tensor<5x4x4x4xf32, #S1>
+  %3 = nn.max_pool %xs0_s1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0_S1>) -> tensor<5x4x4x4xf32, #S0_S1>
+  %4 = nn.max_pool %image {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<7x7xf32, #B>) -> tensor<4x4xf32, #B>
+  return
+}
+
+// CHECK-LABEL: func.func @max_pool_grad
+// CHECK-COUNT-4: nn.max_pool_grad
+func.func @max_pool_grad(%gb: tensor<5x4x4x4xf32, #B>, %xb: tensor<5x4x7x7xf32, #B>, %gs0: tensor<5x4x4x4xf32, #S0>, %xs0: tensor<5x4x7x7xf32, #S0>,
+                         %gs1: tensor<5x4x4x4xf32, #S1>, %xs1: tensor<5x4x7x7xf32, #S1>, %gp: tensor<5x4x4x4xf32, #P>) {
+  %0 = nn.max_pool_grad %gb, %xb, %gb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #B>, tensor<5x4x7x7xf32, #B>, tensor<5x4x4x4xf32, #B>) -> tensor<5x4x7x7xf32, #B>
+  %1 = nn.max_pool_grad %gs0, %xs0, %gs0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S0>, tensor<5x4x7x7xf32, #S0>, tensor<5x4x4x4xf32, #S0>) -> tensor<5x4x7x7xf32, #S0>
+  %2 = nn.max_pool_grad %gs1, %xs1, %gs1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S1>, tensor<5x4x7x7xf32, #S1>, tensor<5x4x4x4xf32, #S1>) -> tensor<5x4x7x7xf32, #S1>
+  %3 = nn.max_pool_grad %gp, %xb, %gb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #P>, tensor<5x4x7x7xf32, #B>, tensor<5x4x4x4xf32, #B>) -> tensor<5x4x7x7xf32, #P>
+  return
+}
+
+// Comparisons are of any piece, as are erf and nn.stop_gradient, which lets addends pass, too: it changes no value.
+// CHECK-LABEL: func.func @without_gradient
+// CHECK-COUNT-8: = nn.
+func.func @without_gradient(%s: tensor<5x3xf32, #S1>, %flat: tensor<5x3xf32, #Sf>, %row: tensor<3xf32, #S0>, %column: tensor<5x1xf32, #B>,
+                            %p: tensor<5x3xf32, #P>) {
+  %0 = nn.erf %s : (tensor<5x3xf32, #S1>) -> tensor<5x3xf32, #S1>
+  %1 = nn.erf %flat : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  %2 = nn.compare %s, %row {predicate = "lt"} : (tensor<5x3xf32, #S1>, tensor<3xf32, #S0>) -> tensor<5x3xi32, #S1>
+  %3 = nn.compare %s, %column {predicate = "ne"} : (tensor<5x3xf32, #S1>, tensor<5x1xf32, #B>) -> tensor<5x3xf32, #S1>
+  %4 = nn.compare %flat, %flat {predicate = "ge"} : (tensor<5x3xf32, #Sf>, tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  %5 = nn.stop_gradient %s : (tensor<5x3xf32, #S1>) -> tensor<5x3xf32, #S1>
+  %6 = nn.stop_gradient %flat : (tensor<5x3xf32, #Sf>) -> tensor<5x3xf32, #Sf>
+  %7 = nn.stop_gradient %p : (tensor<5x3xf32, #P>) -> tensor<5x3xf32, #P>
+  return
+}

@@ -501,3 +501,134 @@ func.func @dropout_key(%x: tensor<4x2xf32, #B>, %key: tensor<i64, #P>) {
   %0 = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<4x2xf32, #B>, tensor<i64, #P>) -> tensor<4x2xf32, #P>
   return
 }
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S2 = #sbp.nd<#p, [S(2)]>
+#B = #sbp.nd<#p, [B]>
+// A window may cover rows of two pieces.
+// CHECK: error: 'nn.convolution' op has signatures (S(2), B) -> (S(2)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), B) -> (S(0))
+// CHECK-NEXT: (B, S(0)) -> (S(1))
+// CHECK-NEXT: (S(1), S(1)) -> (P)
+// CHECK-NEXT: (P, B) -> (P)
+// CHECK-NEXT: (B, P) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @convolution_rows(%x: tensor<5x4x8x8xf32, #S2>, %w: tensor<6x4x3x3xf32, #B>) {
+  %0 = nn.convolution %x, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #S2>, tensor<6x4x3x3xf32, #B>) -> tensor<5x6x8x8xf32, #S2>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 3]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#S0 = #sbp.nd<#p, [S(0)]>
+// Two groups of two channels and three outputs, none of which is divided.
+// CHECK: error: 'nn.convolution' op has signatures (S(1), S(0)) -> (S(1)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), B) -> (S(0))
+// CHECK-NEXT: (S(1 by 2), S(0 by 3)) -> (S(1 by 3))
+// CHECK-NEXT: (P, B) -> (P)
+// CHECK-NEXT: (B, P) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @convolution_group(%x: tensor<5x4x8x8xf32, #S1>, %w: tensor<6x2x3x3xf32, #S0>) {
+  %0 = nn.convolution %x, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #S1>, tensor<6x2x3x3xf32, #S0>) -> tensor<5x6x8x8xf32, #S1>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S1 = #sbp.nd<#p, [S(1)]>
+#B = #sbp.nd<#p, [B]>
+// The channels of the input are divided; those that an output is of lie elsewhere.
+// CHECK: error: 'nn.convolution' op has signatures (S(1), B) -> (B) on axis "dp", which it cannot have
+func.func @convolution_channels(%x: tensor<5x4x8x8xf32, #S1>, %w: tensor<6x4x3x3xf32, #B>) {
+  %0 = nn.convolution %x, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #S1>, tensor<6x4x3x3xf32, #B>) -> tensor<5x6x8x8xf32, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S3 = #sbp.nd<#p, [S(3)]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.convolution_data_grad' op has signatures (S(3), B) -> (S(3)) on axis "dp", which it cannot have
+func.func @convolution_data_grad(%g: tensor<5x6x8x8xf32, #S3>, %w: tensor<6x4x3x3xf32, #B>) {
+  %0 = nn.convolution_data_grad %g, %w {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x8x8xf32, #S3>, tensor<6x4x3x3xf32, #B>) -> tensor<5x4x8x8xf32, #S3>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S2 = #sbp.nd<#p, [S(2)]>
+#P = #sbp.nd<#p, [P]>
+// Windows are summed over, but each is of a whole image.
+// CHECK: error: 'nn.convolution_weight_grad' op has signatures (S(2), S(2)) -> (P) on axis "dp", which it cannot have
+func.func @convolution_weight_grad(%g: tensor<5x6x8x8xf32, #S2>, %x: tensor<5x4x8x8xf32, #S2>) {
+  %0 = nn.convolution_weight_grad %g, %x {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x6x8x8xf32, #S2>, tensor<5x4x8x8xf32, #S2>) -> tensor<6x4x3x3xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S2 = #sbp.nd<#p, [S(2)]>
+// CHECK: error: 'nn.max_pool' op has signatures (S(2)) -> (S(2)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B) -> (B)
+// CHECK-NEXT: (S(0)) -> (S(0))
+// CHECK-NEXT: (S(1)) -> (S(1))
+// CHECK-NEXT: note: box an operand
+func.func @max_pool(%x: tensor<5x4x8x8xf32, #S2>) {
+  %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #S2>) -> tensor<5x4x4x4xf32, #S2>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.max_pool' op operand 0 is P on axis "dp"; 'nn.max_pool' is not linear in it and takes S or B
+func.func @max_pool_partial(%x: tensor<5x4x8x8xf32, #P>) {
+  %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #P>) -> tensor<5x4x4x4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.max_pool_grad' op operand 2 is P on axis "dp"; 'nn.max_pool_grad' is not linear in it and takes S or B
+func.func @max_pool_grad(%x: tensor<4x4xf32, #B>, %g: tensor<2x2xf32, #B>, %y: tensor<2x2xf32, #P>) {
+  %0 = nn.max_pool_grad %g, %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x2xf32, #B>, tensor<4x4xf32, #B>, tensor<2x2xf32, #P>) -> tensor<4x4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+// CHECK: error: 'nn.erf' op operand 0 is P on axis "dp"; 'nn.erf' is not linear in it and takes S or B
+func.func @erf(%x: tensor<4xf32, #P>) {
+  %0 = nn.erf %x : (tensor<4xf32, #P>) -> tensor<4xf32, #P>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.compare' op operand 1 is P on axis "dp"; 'nn.compare' is not linear in it and takes S or B
+func.func @compare(%x: tensor<4xf32, #B>, %y: tensor<4xf32, #P>) {
+  %0 = nn.compare %x, %y {predicate = "lt"} : (tensor<4xf32, #B>, tensor<4xf32, #P>) -> tensor<4xf32, #P>
+  return
+}

@@ -124,3 +124,57 @@ func.func @assigned_between() {
   nn.minimize %l : tensor<f32> with #nn.sgd<lr = 1.0>
   return
 }
+
+// Nothing flows through nn.stop_gradient and nn.compare: @v gets no update. The former is gone then, a comparison is not.
+// CHECK-LABEL: func.func @stopped
+// CHECK-NEXT: %[[W:.*]] = sbp.read @w
+// CHECK-NEXT: %[[Y:.*]] = nn.matmul %{{.*}}, %[[W]]
+// CHECK-NEXT: %[[V:.*]] = sbp.read @v
+// CHECK-NEXT: %[[C:.*]] = nn.compare %[[Y]], %[[V]] {predicate = "gt"}
+// CHECK-NEXT: %[[A:.*]] = nn.mul %[[Y]], %[[V]]
+// CHECK-NEXT: nn.mul %[[A]], %[[C]]
+// CHECK: %[[DL:.*]] = nn.broadcast
+// CHECK-NEXT: %[[DA:.*]] = nn.mul %[[DL]], %[[C]]
+// CHECK-NEXT: %[[DY:.*]] = nn.mul %[[DA]], %[[V]]
+// CHECK-NEXT: %[[DW:.*]] = nn.matmul %{{.*}}, %[[DY]] {transpose_a}
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @w
+// CHECK-NEXT: nn.update @w, %[[DW]] in %[[S]]
+// CHECK-NEXT: return
+func.func @stopped(%x: tensor<8x4xf32>) {
+  %w = sbp.read @w : tensor<4x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+  %v = sbp.read @v : tensor<2xf32>
+  %1 = nn.stop_gradient %v : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = nn.compare %0, %v {predicate = "gt"} : (tensor<8x2xf32>, tensor<2xf32>) -> tensor<8x2xf32>
+  %3 = nn.mul %0, %1 : (tensor<8x2xf32>, tensor<2xf32>) -> tensor<8x2xf32>
+  %4 = nn.mul %3, %2 : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+  %5 = nn.reduce_sum %4 {dims = array<i64: 0, 1>} : (tensor<8x2xf32>) -> tensor<f32>
+  nn.minimize %5 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// Beside what is stopped, the variable is itself: one addend of two.
+// CHECK-LABEL: func.func @stopped_beside
+// CHECK-NEXT: %[[A:.*]] = sbp.read @s
+// CHECK-NEXT: nn.mul %[[A]], %[[A]]
+// CHECK: %[[DL:.*]] = sbp.fence
+// CHECK-NEXT: %[[DA:.*]] = nn.mul %[[DL]], %[[A]]
+// CHECK-NEXT: %[[S:.*]] = sbp.scope "update" of @s
+// CHECK-NEXT: nn.update @s, %[[DA]] in %[[S]]
+// CHECK-NEXT: return
+func.func @stopped_beside() {
+  %a = sbp.read @s : tensor<f32>
+  %0 = nn.stop_gradient %a : (tensor<f32>) -> tensor<f32>
+  %1 = nn.mul %a, %0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %1 : tensor<f32> with #nn.sgd<lr = 1.0>
+  return
+}
+
+// It has nothing to say where nothing is minimized.
+// CHECK-LABEL: func.func @stopped_alone
+// CHECK-SAME: (%[[X:.*]]: tensor<4xi64>)
+// CHECK-NEXT: return %[[X]]
+func.func @stopped_alone(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = nn.stop_gradient %x : (tensor<4xi64>) -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}

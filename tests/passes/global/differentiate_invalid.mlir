@@ -52,6 +52,31 @@ func.func @state_is_not_trained() {
 
 // -----
 
+sbp.variable @w : tensor<4xf32>
+func.func @all_is_stopped() {
+  %w = sbp.read @w : tensor<4xf32>
+  %0 = nn.stop_gradient %w : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.reduce_sum %0 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable; nothing can be minimized}}
+  nn.minimize %1 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
+// How often something holds.
+sbp.variable @w : tensor<4xf32>
+func.func @all_is_compared(%x: tensor<4xf32>) {
+  %w = sbp.read @w : tensor<4xf32>
+  %0 = nn.compare %x, %w {predicate = "eq"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.reduce_sum %0 {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  // expected-error @below {{'nn.minimize' op has a loss that depends on no trainable variable; nothing can be minimized}}
+  nn.minimize %1 : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// -----
+
 sbp.variable @w : tensor<f32>
 func.func @two_scales() {
   %w = sbp.read @w : tensor<f32>

@@ -25,7 +25,7 @@ std::vector<GradientCase> unaryCases() {
   std::vector<GradientCase> cases;
   for (std::string shape : {"2x3xf64", "f64", "0x2xf64", "5xf32"}) {
     std::string type = "tensor<" + shape + ">";
-    for (std::string op : {"neg", "exp", "tanh", "sin", "cos", "relu"})
+    for (std::string op : {"neg", "exp", "tanh", "sin", "cos", "erf", "sigmoid", "relu"})
       cases.push_back({"nn." + op, "", {type}, type});
     for (std::string op : {"log", "sqrt"})
       cases.push_back({"nn." + op, "", {type}, type, true});
@@ -185,10 +185,38 @@ std::vector<GradientCase> attentionCases() {
   return cases;
 }
 
+/// Each window of nn.max_pool covers an element: -infinity has no differences. Of random reals no two are equal.
+std::vector<GradientCase> windowCases() {
+  std::vector<GradientCase> cases;
+  const char *plain = "strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>";
+  const char *apart = "strides = array<i64: 2, 1>, padding = array<i64: 1, 2>, dilation = array<i64: 1, 2>";
+  struct Sizes {
+    const char *input, *weight, *output, *attributes;
+  };
+  for (Sizes sizes : {Sizes{"2x2x3x4", "3x2x2x2", "2x3x2x3", plain},
+                      {"1x2x4x5", "2x2x3x2", "1x2x2x7", apart},
+                      {"2x4x3x2", "6x2x2x2", "2x6x2x1", plain}, // groups
+                      {"1x2x2x3", "2x1x1x2", "1x2x2x5", apart},
+                      {"1x0x2x2", "2x0x2x2", "1x2x1x1", plain},
+                      {"0x1x2x2", "2x1x2x2", "0x2x1x1", plain}}) {
+    const auto type = [](const char *shape) { return std::string("tensor<") + shape + "xf64>"; };
+    const std::string input = type(sizes.input), weight = type(sizes.weight), output = type(sizes.output);
+    cases.push_back({"nn.convolution", sizes.attributes, {input, weight}, output});
+    cases.push_back({"nn.convolution_data_grad", sizes.attributes, {output, weight}, input});
+    cases.push_back({"nn.convolution_weight_grad", sizes.attributes, {output, input}, weight});
+  }
+  const std::string two = "kernel = array<i64: 2, 2>, ", wide = "kernel = array<i64: 3, 2>, ";
+  cases.push_back({"nn.max_pool", two + plain, {"tensor<2x3x4xf64>"}, "tensor<2x2x3xf64>"});
+  cases.push_back({"nn.max_pool", wide + apart, {"tensor<1x2x4x5xf64>"}, "tensor<1x2x2x7xf64>"});
+  cases.push_back({"nn.max_pool", two + plain, {"tensor<3x3xf32>"}, "tensor<2x2xf32>"});
+  cases.push_back({"nn.max_pool", two + plain, {"tensor<0x2x2xf64>"}, "tensor<0x1x1xf64>"});
+  return cases;
+}
+
 std::vector<GradientCase> allCases() {
   std::vector<GradientCase> cases = unaryCases();
   for (std::vector<GradientCase> family :
-       {binaryCases(), selectCases(), shapeCases(), productCases(), rowCases(), attentionCases()})
+       {binaryCases(), selectCases(), shapeCases(), productCases(), rowCases(), attentionCases(), windowCases()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }

@@ -10,7 +10,7 @@
         loss = trainer.step(batch)
     model.load_state_dict(trainer.state_dict(), strict=False)    # it has the parameters, no buffers
 
-The model is left as it is: torch.export gives its graph, _ops.py maps ATen's ops to Splitcast's, parameters keep their
+The model is left as it is: torch.export gives its graph, ops/ maps ATen's ops to Splitcast's, parameters keep their
 names, and tied and frozen ones stay so.
 """
 try:

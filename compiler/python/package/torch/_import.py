@@ -6,10 +6,11 @@ import warnings
 import splitcast as sc
 import torch
 
-from splitcast.torch import _ops, _patterns
-from splitcast.torch._ops import Missing
+from splitcast.torch import _patterns, ops
+from splitcast.torch.ops import Missing
 
 TYPES = {
+    torch.bool: sc.f32,  # 0 or 1
     torch.float32: sc.f32,
     torch.float64: sc.f64,
     torch.bfloat16: sc.bf16,
@@ -17,6 +18,9 @@ TYPES = {
     torch.int32: sc.i32,
     torch.int64: sc.i64,
 }
+
+
+GRAD_MODE = "wrap_with_set_grad_enabled"  # a graph within the graph, with or without gradients
 
 
 class _WithLoss(torch.nn.Module):
@@ -36,12 +40,77 @@ def export(module, loss, batch):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.export.export(_WithLoss(module, loss), (), kwargs=batch, strict=False)
+            program = torch.export.export(_WithLoss(module, loss), (), kwargs=batch, strict=False)
+            return _functional(program) if _changes_parts(program) else program
     except sc.Error:
         raise
     except Exception as error:  # of many kinds, all of which say what of the model cannot be exported
         raise sc.InvalidError("torch.export cannot make a graph of this model: %s: %s\nControl flow that depends on "
                               "values, and shapes that do, have none." % (type(error).__name__, error)) from error
+
+
+def input_type(dtype):
+    """That of an input of a graph: booleans come as integers."""
+    return sc.i32 if dtype == torch.bool else Importer.element_type(dtype)
+
+
+# ---- In place ----
+
+
+def _changes(node):
+    """What an op changes in place, or None."""
+    schema = getattr(node.target, "_schema", None)
+    return node.args[0] if node.op == "call_function" and schema is not None and schema.is_mutable else None
+
+
+def _makes_views(node):
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or any(each.alias_info is not None for each in schema.returns)
+
+
+def _buffers_of(program):
+    """Names in the module of what the graph takes as buffers, by the argument's name."""
+    return {argument: name[len("module."):]
+            for argument, name in program.graph_signature.inputs_to_buffers.items()}
+
+
+def _changes_parts(program):
+    """Whether something is changed in place that something else sees, too: parts of tensors, say."""
+    buffers = _buffers_of(program)
+    constants = program.graph_signature.inputs_to_lifted_tensor_constants
+    depends = set()  # on inputs and parameters
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            if node.name not in constants:
+                depends.add(node)
+        elif any(each in depends for each in node.all_input_nodes):
+            depends.add(node)
+        changed = _changes(node)
+        if changed is None or str(node.target) == "aten.batch_norm.default":
+            continue
+        if not isinstance(changed, torch.fx.Node):
+            return True
+        if changed.op == "placeholder":
+            if changed.name in buffers and len(changed.users) > 1:
+                return True
+        elif node in depends and (len(changed.users) > 1 or _makes_views(changed)):
+            return True
+    return False
+
+
+def _functional(program):
+    """The same with ops that change nothing in place. (That makes one graph of all, in which it would be lost what has
+    no gradient.)"""
+    for node in list(program.graph.nodes):
+        if str(node.target) != GRAD_MODE or node.args[0]:
+            continue
+        for part in list(node.users):
+            with program.graph.inserting_after(part):
+                detached = program.graph.call_function(torch.ops.aten.detach.default, (part,))
+            detached.meta.update(part.meta)
+            part.replace_all_uses_with(detached, delete_user_cb=lambda user, made=detached: user is not made)
+    program.graph_module.recompile()
+    return program.run_decompositions({})
 
 
 def group_of(name):
@@ -53,18 +122,22 @@ def group_of(name):
 class Importer:
     """One function of a graph, made of an exported program."""
 
-    def __init__(self, graph, program, trainable):
+    def __init__(self, graph, program, trainable, changed=()):
         self.graph = graph
         self.program = program
+        self.changed = set(changed)  # names of buffers that steps change; those of this program are added
+        self.buffers = {}  # their names, by node
+        self.assigned = {}  # what they hold after the step, by name
         self.trainable = trainable  # names
-        self.taken = {name[len("module."):] for name in program.graph_signature.inputs_to_parameters.values()}
+        self.taken = {name[len("module."):] for name in {**program.graph_signature.inputs_to_parameters,
+                                                         **program.graph_signature.inputs_to_buffers}.values()}
         self.node = None  # the one that is mapped now
         self.values = {}  # by node
-        self.transposes = {}  # of _ops
+        self.transposes = {}  # of ops
         self.constants = {}  # values of variables that are made here, by name
         self.missing = []
 
-    # ---- For the functions of _ops ----
+    # ---- For the functions of ops ----
 
     def shape(self):
         """The result's, all of whose dimensions are known."""
@@ -73,12 +146,12 @@ class Importer:
     @staticmethod
     def element_type(dtype):
         if dtype not in TYPES:
-            raise _ops.Missing("elements of %s; %s are known" % (dtype, ", ".join(str(each) for each in TYPES)))
+            raise ops.Missing("elements of %s; %s are known" % (dtype, ", ".join(str(each) for each in TYPES)))
         return TYPES[dtype]
 
     @staticmethod
     def torch_type(dtype):
-        return next(ours for ours, theirs in TYPES.items() if theirs == dtype)
+        return next(ours for ours, theirs in TYPES.items() if theirs == dtype and ours != torch.bool)
 
     def tensor(self, value):
         """A constant as a frozen variable, which is written before the first step; each value once."""
@@ -96,6 +169,25 @@ class Importer:
         return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
                                    trainable=False)
 
+    def constant(self, number, dtype):
+        """A number as a tensor of no dimensions."""
+        return self.graph.constant(dtype, (), float(number))
+
+    @staticmethod
+    def is_boolean(node):
+        """Whether PyTorch has booleans there, which are floats here."""
+        value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+        return isinstance(value, torch.Tensor) and value.dtype == torch.bool
+
+    def is_boolean_value(self, value, nodes):
+        return value.dtype == torch.bool if isinstance(value, torch.Tensor) else any(
+            self.is_boolean(node) for node in list(nodes) + [self.node.kwargs.get("attn_mask")])
+
+    def assign(self, node, value):
+        """What a buffer of the model holds after the step."""
+        self.assigned[self.buffers[node]] = value
+        self.values[node] = value  # what is read of it from here on
+
     def scalar_or_tensor(self, value):
         """A constant of one element as a number, others as tensors."""
         if isinstance(value, torch.Tensor) and value.dim() == 0:
@@ -108,59 +200,88 @@ class Importer:
         """The loss, of graph tensors by the batch's names. Raises InvalidError with all that is missing."""
         self._require_one_result()
         self._define_arguments(inputs)
+        results = self._walk(self.program.graph)
+        if self.missing:
+            raise sc.InvalidError("this model needs what Splitcast does not have:\n  " + "\n  ".join(self.missing))
         loss = None
-        for node in self.program.graph.nodes:
+        for each, value in zip(self.program.graph_signature.output_specs, results):
+            if each.kind.name == "BUFFER_MUTATION":
+                self.assigned[each.target[len("module."):]] = value
+            else:
+                loss = value
+        if not ops.is_tensor(loss) or loss.shape != ():
+            raise sc.InvalidError("the loss is %r; it must be a tensor of no dimensions that depends on the batch" %
+                                  (getattr(loss, "shape", loss),))
+        for name, value in self.assigned.items():
+            self.graph.assign(name, self.tensor(value))
+        return loss
+
+    def _walk(self, graph):
+        """The results of a graph whose arguments have their values."""
+        for node in graph.nodes:
             if node.op == "get_attr":  # a graph within the graph
                 self.values[node] = _Unknown
             elif node.op == "call_function":
                 self.values[node] = self._call(node)
             elif node.op == "output":
-                loss = self.values[node.args[0][0]]
-        if self.missing:
-            raise sc.InvalidError("this model needs what Splitcast does not have:\n  " + "\n  ".join(self.missing))
-        if not _ops.is_tensor(loss) or loss.shape != ():
-            raise sc.InvalidError("the loss is %r; it must be a tensor of no dimensions that depends on the batch" %
-                                  (getattr(loss, "shape", loss),))
-        return loss
+                return torch.fx.node.map_arg(node.args[0], lambda each: self.values[each])
+        return []
 
     def _require_one_result(self):
         results = [each.kind.name for each in self.program.graph_signature.output_specs]
-        if "BUFFER_MUTATION" in results:
-            raise sc.InvalidError("the model changes its buffers (%s) in forward, which a step does not" % ", ".join(
-                self.program.graph_signature.buffers_to_mutate.values()))
-        if results != ["USER_OUTPUT"]:
+        if results.count("USER_OUTPUT") != 1 or set(results) - {"USER_OUTPUT", "BUFFER_MUTATION"}:
             raise sc.InvalidError("the loss has %d values; it must be one tensor" % len(results))
+
+    def _find_changed_buffers(self):
+        """What a step changes is a variable, in all functions."""
+        buffers = _buffers_of(self.program)
+        for each in self.program.graph_signature.output_specs:
+            if each.kind.name == "BUFFER_MUTATION":
+                self.changed.add(each.target[len("module."):])
+        for node in self.program.graph.nodes:
+            changed = [_changes(node)]
+            if str(node.target) == "aten.batch_norm.default":
+                changed = node.args[3:5] if node.args[5] else []
+            self.changed |= {buffers[each.name] for each in changed
+                             if isinstance(each, torch.fx.Node) and each.name in buffers}
 
     def _define_arguments(self, inputs):
         signature = self.program.graph_signature
         state = dict(self.program.state_dict)
-        names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
-                 **signature.inputs_to_lifted_tensor_constants}
-        parameters = set(signature.inputs_to_parameters)
+        constants = {**signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
+        buffers = _buffers_of(self.program)
+        self._find_changed_buffers()
         given = dict(zip(signature.user_inputs, inputs.values()))
         for node in self.program.graph.nodes:
             if node.op != "placeholder":
                 continue
-            name = names.get(node.name)
-            if name is None:
-                self.values[node] = given[node.name]
-            elif node.name in parameters and not node.users:
-                continue  # which the loss does not depend on
-            elif node.name in parameters:
-                name = name[len("module."):]
-                value = state["module." + name]
-                self.values[node] = self.graph.variable(name, tuple(value.shape), sc.Init.zeros(),
-                                                        dtype=self.element_type(value.dtype), group=group_of(name),
-                                                        trainable=name in self.trainable)
+            if node.name in signature.inputs_to_parameters:
+                name = signature.inputs_to_parameters[node.name]
+                if node.users:  # else the loss does not depend on it
+                    self.values[node] = self._variable(name[len("module."):], state[name])
+            elif buffers.get(node.name) in self.changed:
+                name = buffers[node.name]
+                self.buffers[node] = name
+                self.values[node] = self._variable(name, state.get("module." + name,
+                                                                   self.program.constants.get("module." + name)))
+            elif node.name in constants:
+                name = constants[node.name]
+                self.values[node] = state.get(name, self.program.constants.get(name)).detach().clone()
             else:
-                value = state.get(name, self.program.constants.get(name))
-                self.values[node] = value.detach().clone()
+                value = given[node.name]
+                self.values[node] = sc.not_equal(value, 0) if self.is_boolean(node) else value
+
+    def _variable(self, name, value):
+        return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
+                                   group=group_of(name), trainable=name in self.trainable)
 
     def _call(self, node):
         self.node = node
+        if str(node.target) == GRAD_MODE:
+            return self._graph_within(node)
         arguments = torch.fx.node.map_arg(node.args, lambda each: self.values[each])
         keywords = torch.fx.node.map_arg(dict(node.kwargs), lambda each: self.values[each])
-        function = _ops.OPS.get(str(node.target))
+        function = ops.OPS.get(str(node.target))
         if any(self.values[each] is _Unknown for each in node.all_input_nodes):
             if function is None:
                 self._note(node, "no mapping")
@@ -174,41 +295,57 @@ class Importer:
         if function is None:
             self._note(node, "no mapping")
             return _Unknown
+        if _changes(node) in self.buffers and str(node.target) != "aten.batch_norm.default":
+            buffer = node.args[0]
+            self.assign(buffer, self._valid(function(self, *arguments, **keywords)))
+            return self.values[buffer]
         for find, apply in _patterns.PATTERNS:
             of = find(node)
             if of is not None:
                 return apply(self.values[of])
         try:
             return self._valid(function(self, *arguments, **keywords))
-        except (_ops.Missing, TypeError, ValueError, IndexError) as missing:
+        except (ops.Missing, TypeError, ValueError, IndexError) as missing:
             if isinstance(missing, sc.Error):
                 raise
             self._note(node, str(missing).split("\n")[0])
             return _Unknown
 
+    def _graph_within(self, node):
+        """Of a part that has gradients or none."""
+        has_gradients, body, *operands = node.args
+        graph = getattr(self.program.graph_module, body.target).graph
+        for argument, operand in zip([each for each in graph.nodes if each.op == "placeholder"], operands):
+            self.values[argument] = self.values[operand] if isinstance(operand, torch.fx.Node) else operand
+        results = self._walk(graph)
+        if has_gradients:
+            return results
+        return [sc.stop_gradient(value) if ops.is_tensor(value) and not ops.is_integer(value) else value
+                for value in results]
+
     def _valid(self, value):
         """The value; or the graph's errors, of which the last is this op's."""
         for each in value if isinstance(value, list) else [value]:
-            if _ops.is_tensor(each) and not each.is_valid:
+            if ops.is_tensor(each) and not each.is_valid:
                 self.graph.text()
         return value
 
     def _wrong_in_place(self, node):
-        """An op that changes its operand is one that makes another, where nothing else can see the difference."""
-        schema = getattr(node.target, "_schema", None)
-        if schema is None or not schema.is_mutable:
+        """An op that changes its operand is one that makes another, where nothing else can see the difference: what can
+        be seen was brought into another form when the model was exported."""
+        changed = _changes(node)
+        if changed is None or str(node.target) == "aten.batch_norm.default":
             return None
-        changed = node.args[0]
         if not isinstance(changed, torch.fx.Node):
             return "in place on several tensors at once"
+        if changed in self.buffers:
+            return None
         if changed.op == "placeholder":
-            return None if changed.name in self.program.graph_signature.inputs_to_lifted_tensor_constants else (
-                "it changes %s in place" % changed.name)
-        if not _holds_tensor(self.values[changed]):
+            return None if not _holds_tensor(self.values[changed]) else "it changes %s in place" % changed.name
+        if not _holds_tensor(self.values[changed]) and not any(
+                _holds_tensor(self.values[each]) for each in node.all_input_nodes):
             return None  # of constants, which PyTorch computes as it always does
-        makes_views = any(each.alias_info is not None for each in changed.target._schema.returns) if hasattr(
-            changed.target, "_schema") else True
-        if len(changed.users) > 1 or makes_views:
+        if len(changed.users) > 1 or _makes_views(changed):
             return "in place on what is used elsewhere, too, or is part of something else"
         return None
 
@@ -231,7 +368,7 @@ class _Unknown:
 
 
 def _holds_tensor(value):
-    return _ops.is_tensor(value) or isinstance(value, (list, tuple)) and any(_holds_tensor(each) for each in value)
+    return ops.is_tensor(value) or isinstance(value, (list, tuple)) and any(_holds_tensor(each) for each in value)
 
 
 def _place_of(node):

@@ -10,7 +10,7 @@ OLDEST = (2, 6)
 
 
 def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=None, whole_batch=False, evaluate=True,
-            **step_options):
+            policies=None, **step_options):
     """Compiles the training of `module` for this rank; every rank calls it with the same.
 
     loss: a function of the module and the batch's tensors by name that gives the mean over the batch, as
@@ -23,6 +23,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     enable_zero: a stage, or options as of Graph.compile.
     mesh: axes of ranks, of which the first has the batch's rows; by default {"dp": size()}.
     evaluate: whether there is a function for Trainer.evaluate, too.
+    policies: what ZeRO does with groups of variables, by name ("transformer.h.0", or "transformer.h" for all of them): of
+      each, options as of Graph.group.
     step_options: those of Graph.minimize: clip_norm, schedule, accumulate, ...
 
     Raises splitcast.InvalidError: PyTorch is too old, the model cannot be exported, or needs ops that are missing, all of
@@ -33,18 +35,19 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     graph = sc.Graph(mesh)
     trainable = {name for name, parameter in module.named_parameters(remove_duplicate=False) if parameter.requires_grad}
     modes = {part: part.training for part in module.modules()}
-    constants = {}
+    constants, changed = {}, set()
     try:
         for function in ("train", "evaluate") if evaluate else ("train",):
             if function == "evaluate":
                 module.eval()
             elif not module.training:  # else parts of it may be in evaluation, as the user has them
                 module.train()
-            importer = _import.Importer(graph, _import.export(module, loss, batch), trainable)
+            importer = _import.Importer(graph, _import.export(module, loss, batch), trainable, changed)
             importer.constants = constants
             graph.function(function)
-            result = importer.run({name: graph.input(name, importer.element_type(value.dtype), tuple(value.shape),
+            result = importer.run({name: graph.input(name, _import.input_type(value.dtype), tuple(value.shape),
                                                      sc.split(0)) for name, value in batch.items()})
+            changed = importer.changed
             if function == "train":
                 default, groups = _optimizer_of(_variables_of(module, graph.variable_names), optimizer)
                 graph.minimize(result, default, groups=groups, **step_options)
@@ -54,6 +57,8 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
     finally:
         for part, mode in modes.items():
             part.training = mode
+    for name, policy in (policies or {}).items():
+        graph.group(name, policy)
     session = graph.compile(enable_zero=enable_zero)
     trainer = Trainer(graph, session, module, whole_batch, list(batch))
     trainer._begin(module, constants)
@@ -86,14 +91,15 @@ class Trainer:
         return float(self.session.run(function, whole=self._whole, **arrays)["loss"])
 
     def state_dict(self):
-        """The parameters, whole, by PyTorch's names; tied ones under each of theirs, as one tensor. All ranks call it."""
+        """The parameters and the buffers that steps change, whole, by PyTorch's names; tied ones under each of theirs, as
+        one tensor. All ranks call it."""
         values = {name: _from_array(self.session.read(name), self.session.variables[name][0])
                   for name in self._variables.parameters}
         return {name: values[of] for name, of in self._variables.names.items()}
 
     def load_state_dict(self, state):
-        """Sets parameters that state_dict() gives; every rank gives the same. What is left out is an error, and so is
-        what has another shape or type; buffers and other names are left alone."""
+        """Sets what state_dict() gives; every rank gives the same. What is left out is an error, and so is what has another
+        shape or type; other names are left alone."""
         missing = sorted(set(self._variables.names) - set(state))
         if missing:
             raise sc.InvalidError("the state dict lacks %s" % ", ".join(missing))
@@ -127,16 +133,18 @@ class Trainer:
 
 
 class _Variables:
-    """The parameters of a module that the loss depends on: each is one variable, whatever names it has."""
+    """The parameters of a module that the loss depends on, and the buffers that steps change: each is one variable,
+    whatever names it has."""
 
     def __init__(self, parameters, names):
-        self.parameters = parameters  # by the variable's name
-        self.names = names  # the variable's name by each name of the parameter
+        self.parameters = parameters  # and buffers, by the variable's name
+        self.names = names  # the variable's name by each name of the parameter or buffer
 
 
 def _variables_of(module, known):
     """`known`: names of variables, each of a parameter or of none."""
     named = dict(module.named_parameters(remove_duplicate=False))
+    named.update(module.named_buffers(remove_duplicate=False))
     parameters = {name: parameter for name, parameter in named.items() if name in known}
     of = {id(parameter): name for name, parameter in parameters.items()}
     return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of})
@@ -145,6 +153,8 @@ def _variables_of(module, known):
 def _to_array(tensor):
     """Without a copy where it is on the CPU; bf16, which NumPy does not know, as its bits."""
     tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bool:
+        tensor = tensor.to(torch.int32)
     return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 

@@ -1,0 +1,337 @@
+// Functions of ops: what models of today use and what is made of a few ops of 'nn', which the compiler fuses.
+#include "compiler/graph/GraphState.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace splitcast {
+namespace {
+
+/// The invalid tensor of the graph that the operands are of.
+Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
+  for (const Tensor &operand : operands)
+    if (GraphState *state = GraphBuilder::stateOf(operand))
+      return GraphBuilder::tensor(*state, mlir::Value());
+  return {};
+}
+
+/// A number of the operand's element type.
+Tensor constantLike(const Tensor &x, double value, const std::string &name, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x, at);
+  if (!builder)
+    return invalidOf(x);
+  auto type = mlir::RankedTensorType::get({}, toMlir(&builder->state.context, x.type()));
+  return builder->make<nn::ConstantOp>(type, builder->number(value));
+}
+
+Tensor inverse(const Tensor &x, const std::string &name, Caller at) {
+  return div(constantLike(x, 1.0, name, at), x, at);
+}
+
+/// x [rows..., last] as one of dimension 1 along the last.
+sbp::Shape withLastOfOne(sbp::Shape shape) {
+  shape.back() = 1;
+  return shape;
+}
+
+/// [channels] as it broadcasts to [samples, channels, ...].
+Tensor perChannel(const Tensor &x, size_t rank, Caller at) {
+  sbp::Shape shape(rank, 1);
+  shape[1] = sbp::numElements(x.shape());
+  return reshape(x, shape, at);
+}
+
+/// Whether the tensors are [channels] of x [samples, channels, ...].
+bool arePerChannel(const Tensor &x, llvm::ArrayRef<Tensor> tensors) {
+  return x.shape().size() >= 2 &&
+         llvm::all_of(tensors, [&](const Tensor &each) { return each.shape() == sbp::Shape{x.shape()[1]}; });
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+Tensor silu(const Tensor &x, Caller at) {
+  const WithinFunction within(x, "silu");
+  return mul(x, sigmoid(x, at), at);
+}
+
+Tensor rsqrt(const Tensor &x, Caller at) {
+  const WithinFunction within(x, "rsqrt");
+  return inverse(sqrt(x, at), "rsqrt", at);
+}
+
+// 0 - x, since -x is -0 where x is 0.
+Tensor abs(const Tensor &x, Caller at) {
+  const WithinFunction within(x, "abs");
+  Tensor zero = constantLike(x, 0.0, "abs", at), isAbove = compare(x, zero, "gt", at);
+  if (!isAbove.isValid())
+    return isAbove;
+  return select(x.type() == ElementType::F32 ? isAbove : cast(isAbove, x.type(), at), x, sub(zero, x, at), at);
+}
+
+Tensor pow(const Tensor &x, double exponent, Caller at) {
+  constexpr double kMostProducts = 8;
+  const WithinFunction within(x, "pow");
+  if (std::abs(exponent) == 0.5)
+    return exponent > 0 ? sqrt(x, at) : rsqrt(x, at);
+  if (exponent != std::round(exponent) || std::abs(exponent) > kMostProducts)
+    return exp(scale(log(x, at), exponent, at), at);
+  if (exponent == 0) // of a NaN, too
+    return x.isValid() ? broadcastTo(constantLike(x, 1.0, "pow", at), x.shape(), at) : x;
+  Tensor product = x;
+  for (int i = 1; i < static_cast<int>(std::abs(exponent)); ++i)
+    product = mul(product, x, at);
+  return exponent > 0 ? product : inverse(product, "pow", at);
+}
+
+static Tensor chosenBy(const char *predicate, const Tensor &a, const Tensor &b, Caller at) {
+  const WithinFunction within(a, *predicate == 'g' ? "maximum" : "minimum");
+  Tensor holds = compare(a, b, predicate, at);
+  if (!holds.isValid())
+    return holds;
+  return select(a.type() == ElementType::F32 ? holds : cast(holds, a.type(), at), a, b, at);
+}
+Tensor maximum(const Tensor &a, const Tensor &b, Caller at) { return chosenBy("gt", a, b, at); }
+Tensor minimum(const Tensor &a, const Tensor &b, Caller at) { return chosenBy("lt", a, b, at); }
+
+//===----------------------------------------------------------------------===//
+// Shapes and statistics
+//===----------------------------------------------------------------------===//
+
+Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("broadcastTo(", shapeText(shape), ")"), x, at);
+  if (!builder)
+    return invalidOf(x);
+  const sbp::Shape from = x.shape();
+  const size_t added = shape.size() - from.size();
+  bool fits = shape.size() >= from.size();
+  sbp::Shape kept; // what is not repeated
+  std::vector<int64_t> repeated(fits ? added : 0);
+  std::iota(repeated.begin(), repeated.end(), 0);
+  for (size_t i = 0; fits && i < from.size(); ++i) {
+    fits = from[i] == shape[added + i] || (from[i] == 1 && shape[added + i] >= 0);
+    if (from[i] == shape[added + i])
+      kept.push_back(from[i]);
+    else
+      repeated.push_back(static_cast<int64_t>(added + i));
+  }
+  if (!fits || std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }))
+    return builder->fail("repeats dimensions of 1 and new ones before the first; the others stay as they are");
+  if (repeated.empty())
+    return x;
+  Tensor whole = reshape(x, kept, at);
+  if (!whole.isValid())
+    return whole;
+  auto type = mlir::RankedTensorType::get(shape, toMlir(&builder->state.context, x.type()));
+  return builder->make<nn::BroadcastOp>(type, GraphBuilder::valueOf(whole), llvm::ArrayRef<int64_t>(repeated));
+}
+
+Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at) {
+  const WithinFunction within(x, "variance");
+  Tensor center = mean(x, dims, at);
+  if (!center.isValid())
+    return center;
+  sbp::Shape shape = x.shape();
+  for (int64_t dim : dims)
+    shape[dim] = 1;
+  Tensor distance = sub(x, reshape(center, shape, at), at);
+  return mean(mul(distance, distance, at), dims, at);
+}
+
+// The largest is subtracted first: beside it the logarithm of the sum would lose its digits.
+Tensor logSoftmax(const Tensor &x, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("logSoftmax", x, at);
+  if (!builder)
+    return invalidOf(x);
+  const WithinFunction within(x, "logSoftmax");
+  const sbp::Shape shape = x.shape();
+  if (shape.empty() || sbp::numElements(shape) == 0)
+    return sbp::numElements(shape) == 0 ? x : builder->fail("works along the last dimension; there must be one");
+  const int64_t rows = sbp::numElements(shape) / shape.back();
+  Tensor largest = stopGradient(maxPool(reshape(x, {rows, shape.back()}, at), {1, shape.back()}, {}, at), at);
+  if (!largest.isValid())
+    return largest;
+  Tensor shifted = sub(x, reshape(largest, withLastOfOne(shape), at), at), perRow = logSumExp(shifted, at);
+  return perRow.isValid() ? sub(shifted, reshape(perRow, withLastOfOne(shape), at), at) : perRow;
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("rmsNorm", {x, weight}, at);
+  if (!builder)
+    return invalidOf({x, weight});
+  const WithinFunction within(x, "rmsNorm");
+  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+  if (x.shape().empty() || weight.shape() != sbp::Shape{x.shape().back()})
+    return builder->fail("works along the last dimension of its first operand, which is the weight's only one");
+  Tensor squares = mean(mul(x, x, at), {static_cast<int64_t>(x.shape().size()) - 1}, at);
+  if (!squares.isValid())
+    return squares;
+  Tensor inverseRoot = rsqrt(shift(squares, epsilon, at), at);
+  return mul(mul(x, reshape(inverseRoot, withLastOfOne(x.shape()), at), at), weight, at);
+}
+
+Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int64_t groups, double epsilon, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("groupNorm", {x, weight, bias}, at);
+  if (!builder)
+    return invalidOf({x, weight, bias});
+  const WithinFunction within(x, "groupNorm");
+  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+  const sbp::Shape shape = x.shape();
+  if (!arePerChannel(x, {weight, bias}) || groups < 1 || shape[1] % groups != 0 || sbp::numElements(shape) == 0)
+    return builder->fail(absl::StrCat("has ", groups,
+                                      " groups; x is [samples, channels, ...], weight and bias "
+                                      "[channels], and the groups divide the channels"));
+  const int64_t perGroup = sbp::numElements(shape) / shape[0] / groups;
+  Tensor rows = reshape(x, {shape[0], groups, perGroup}, at);
+  Tensor centered = sub(rows, reshape(mean(rows, {2}, at), {shape[0], groups, 1}, at), at);
+  Tensor spread = mean(mul(centered, centered, at), {2}, at);
+  if (!spread.isValid())
+    return spread;
+  Tensor inverseRoot = reshape(rsqrt(shift(spread, epsilon, at), at), {shape[0], groups, 1}, at);
+  Tensor normed = reshape(mul(centered, inverseRoot, at), shape, at);
+  return add(mul(normed, perChannel(weight, shape.size(), at), at), perChannel(bias, shape.size(), at), at);
+}
+
+Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, const Tensor &mean, const Tensor &variance,
+                 double epsilon, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("batchNorm", {x, weight, bias, mean, variance}, at);
+  if (!builder)
+    return invalidOf({x, weight, bias, mean, variance});
+  const WithinFunction within(x, "batchNorm");
+  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+  if (!arePerChannel(x, {weight, bias, mean, variance}))
+    return builder->fail("takes x [samples, channels, ...], and weight, bias, mean and variance [channels]");
+  const size_t rank = x.shape().size();
+  Tensor factor = mul(weight, rsqrt(shift(variance, epsilon, at), at), at);
+  Tensor centered = sub(x, perChannel(mean, rank, at), at);
+  return add(mul(centered, perChannel(factor, rank, at), at), perChannel(bias, rank, at), at);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Each head of x [samples, keys, heads, width] `times` in a row.
+Tensor repeatedHeads(const Tensor &x, int64_t times, Caller at) {
+  if (times == 1)
+    return x;
+  const sbp::Shape s = x.shape();
+  Tensor repeated = broadcastTo(reshape(x, {s[0], s[1], s[2], 1, s[3]}, at), {s[0], s[1], s[2], times, s[3]}, at);
+  return reshape(repeated, {s[0], s[1], s[2] * times, s[3]}, at);
+}
+
+/// 1 where a key is seen, of the scores' type, in a shape that broadcasts to theirs; invalid where all are.
+Tensor seenKeys(const Tensor &scores, const AttentionOptions &options, Caller at) {
+  const sbp::Shape shape = scores.shape();
+  auto ofScores = [&](const Tensor &x) { return scores.type() == x.type() ? x : cast(x, scores.type(), at); };
+  Tensor seen;
+  if (GraphBuilder::stateOf(options.mask)) {
+    Tensor ofKeys = notEqual(options.mask, 0, at);
+    if (!ofKeys.isValid())
+      return ofKeys;
+    seen = reshape(ofScores(ofKeys), {shape[0], 1, 1, shape[3]}, at);
+  }
+  if (!options.causal)
+    return seen;
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", scores, at);
+  auto numbers = [&](int64_t rows, int64_t columns, int64_t dim) {
+    auto type = mlir::RankedTensorType::get({rows, columns}, builder->state.builder.getI64Type());
+    return builder->make<nn::IotaOp>(type, dim);
+  };
+  Tensor isBefore = compare(numbers(1, shape[3], 1), numbers(shape[2], 1, 0), "le", at);
+  if (!isBefore.isValid())
+    return isBefore;
+  return GraphBuilder::stateOf(seen) ? mul(seen, ofScores(isBefore), at) : ofScores(isBefore);
+}
+
+/// Empty: scores of these can be computed. As the op's verifier, which sees none of them.
+std::string problemOfScores(const sbp::Shape &query, const sbp::Shape &key, const sbp::Shape &value,
+                            const AttentionOptions &options) {
+  if (key.size() != 4 || key != value || key[0] != query[0] || key[2] != query[2] || key[3] != query[3])
+    return "has a key or value of another shape; both are [samples, keys, heads, width] with the query's samples, "
+           "heads, or "
+           "a number that divides them, and width";
+  if (GraphBuilder::stateOf(options.mask) && options.mask.shape() != sbp::Shape{key[0], key[1]})
+    return absl::StrCat("has a mask ", shapeText(options.mask.shape()), "; it is [samples, keys]");
+  if (!GraphBuilder::stateOf(options.bias))
+    return "";
+  const sbp::Shape scores = {query[0], query[2], query[1], key[1]}, bias = options.bias.shape();
+  bool fits = bias.size() <= scores.size();
+  for (size_t i = 0; fits && i < bias.size(); ++i)
+    fits = bias[bias.size() - 1 - i] == 1 || bias[bias.size() - 1 - i] == scores[scores.size() - 1 - i];
+  return fits ? "" : absl::StrCat("has a bias ", shapeText(bias), "; it broadcasts to the scores, ", shapeText(scores));
+}
+
+/// With scores as tensors.
+Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &value, double scaleOfScores,
+                         const AttentionOptions &options, Caller at) {
+  const WithinFunction within(query, "attention");
+  const std::vector<int64_t> byHeads = {0, 2, 1, 3};
+  Tensor q = transpose(query, byHeads, at), k = transpose(key, byHeads, at), v = transpose(value, byHeads, at);
+  Tensor scores = scale(matmul(q, k, {false, true}, at), scaleOfScores, at);
+  if (GraphBuilder::stateOf(options.bias))
+    scores = add(scores, options.bias, at);
+  if (!scores.isValid())
+    return scores;
+  Tensor seen = seenKeys(scores, options, at), weights;
+  if (GraphBuilder::stateOf(seen)) { // where none is, all weigh the same, times 0
+    const double unseen = scores.type() == ElementType::F16 ? -6e4 : -1e30;
+    scores = select(seen, scores, constantLike(scores, unseen, "attention", at), at);
+    weights = mul(softmax(scores, at), seen, at);
+  } else {
+    weights = softmax(scores, at);
+  }
+  if (options.dropout > 0.0)
+    weights = dropout(weights, options.dropout, at);
+  return transpose(matmul(weights, v, {}, at), byHeads, at);
+}
+
+} // namespace
+
+Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options,
+                 Caller at) {
+  std::vector<Tensor> operands = {query, key, value};
+  for (const Tensor &each : {options.mask, options.bias})
+    if (GraphBuilder::stateOf(each))
+      operands.push_back(each);
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("attention", operands, at);
+  if (!builder)
+    return invalidOf(operands);
+  if (query.shape().size() != 4 || query.shape()[3] < 1)
+    return builder->fail("has a query that is not [samples, positions, heads, width]; reshape it");
+  if (!(options.dropout >= 0.0 && options.dropout < 1.0))
+    return builder->fail(absl::StrCat("has dropout = ", options.dropout, "; it is at least 0 and below 1"));
+  const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.shape()[3])));
+  const int64_t heads = query.shape()[2];
+  Tensor k = key, v = value;
+  if (key.shape().size() == 4 && key.shape() == value.shape() && key.shape()[2] > 0 && heads % key.shape()[2] == 0) {
+    k = repeatedHeads(key, heads / key.shape()[2], at);
+    v = repeatedHeads(value, heads / key.shape()[2], at);
+  }
+  if (!k.isValid() || !v.isValid())
+    return k.isValid() ? v : k;
+  if (GraphBuilder::stateOf(options.bias) || options.dropout > 0.0) {
+    if (std::string problem = problemOfScores(query.shape(), k.shape(), v.shape(), options); !problem.empty())
+      return builder->fail(problem);
+    return attentionByScores(query, k, v, scale, options, at);
+  }
+  return builder->make<nn::AttentionOp>(GraphBuilder::valueOf(query), GraphBuilder::valueOf(k),
+                                        GraphBuilder::valueOf(v), GraphBuilder::valueOf(options.mask), scale,
+                                        options.causal);
+}
+
+} // namespace splitcast

@@ -1,0 +1,145 @@
+// Convolution and pooling. What the ops' builders take for granted (ranks, counts of numbers) is checked before; the
+// rest is the ops' own verifiers.
+#include "compiler/graph/GraphState.h"
+#include "dialects/nn/Windows.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <cmath>
+
+namespace splitcast {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+Tensor invalidOf(const Tensor &a, const Tensor &b) {
+  GraphState *state = GraphBuilder::stateOf(a) ? GraphBuilder::stateOf(a) : GraphBuilder::stateOf(b);
+  return state ? GraphBuilder::tensor(*state, mlir::Value()) : Tensor();
+}
+
+/// What an op of windows takes, two numbers each.
+struct WindowNumbers {
+  Numbers kernel, strides, padding, dilation;
+
+  /// Empty: they can be computed with.
+  std::string problem() const {
+    constexpr int64_t most = nn::Window::kMost;
+    for (auto [name, numbers, least] : {std::tuple("kernel", &kernel, 1),
+                                        {"strides", &strides, 1},
+                                        {"padding", &padding, 0},
+                                        {"dilation", &dilation, 1}})
+      if (numbers->size() != 2 ||
+          llvm::any_of(*numbers, [least = least](int64_t number) { return number < least || number > most; }))
+        return absl::StrCat("has ", name, " ", "[", absl::StrJoin(*numbers, ", "), "]; it has two numbers of ", least,
+                            " to ", most);
+    return "";
+  }
+
+  nn::Window along(size_t dim) const { return {kernel[dim], strides[dim], padding[dim], dilation[dim]}; }
+
+  /// Of the last two dimensions; negative or larger than there can be: the op's verifier says so.
+  sbp::Shape windowsOf(sbp::Shape shape) const {
+    for (size_t i : {0, 1}) {
+      int64_t &extent = shape[shape.size() - 2 + i];
+      extent = along(i).windows(std::min(extent, nn::Window::kMost));
+    }
+    return shape;
+  }
+};
+
+mlir::RankedTensorType typeLike(const Tensor &x, const sbp::Shape &shape) {
+  return mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(GraphBuilder::valueOf(x).getType()));
+}
+
+constexpr char kShapes[] =
+    "takes x [samples, channels, height, width] and a weight of four dimensions, the last two of "
+    "which are the kernel's";
+
+} // namespace
+
+Tensor convolution(const Tensor &x, const Tensor &weight, const ConvolutionOptions &options, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("convolution", {x, weight}, at);
+  if (!builder)
+    return invalidOf(x, weight);
+  if (x.shape().size() != 4 || weight.shape().size() != 4)
+    return builder->fail(kShapes);
+  const WindowNumbers windows{
+      {weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
+  if (std::string problem = windows.problem(); !problem.empty())
+    return builder->fail(problem);
+  sbp::Shape shape = windows.windowsOf(x.shape());
+  shape[1] = weight.shape()[0];
+  return builder->make<nn::ConvolutionOp>(typeLike(x, shape), GraphBuilder::valueOf(x), GraphBuilder::valueOf(weight),
+                                          options.strides, options.padding, options.dilation);
+}
+
+Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const TransposedConvolutionOptions &options,
+                             Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("transposedConvolution", {x, weight}, at);
+  if (!builder)
+    return invalidOf(x, weight);
+  if (x.shape().size() != 4 || weight.shape().size() != 4)
+    return builder->fail(kShapes);
+  const WindowNumbers windows{
+      {weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
+  if (std::string problem = windows.problem(); !problem.empty())
+    return builder->fail(problem);
+  if (weight.shape()[0] != x.shape()[1] || x.shape()[1] < 1 || options.groups < 1 || options.groups > x.shape()[1] ||
+      options.outputPadding.size() != 2)
+    return builder->fail(
+        "takes a weight [channels, outputs / groups, rows, columns] with x's channels, and two numbers "
+        "of output padding");
+  sbp::Shape shape = x.shape();
+  shape[1] = weight.shape()[1] * options.groups;
+  for (size_t i : {0, 1}) {
+    const nn::Window along = windows.along(i);
+    const int64_t added = options.outputPadding[i], extent = shape[2 + i];
+    if (added < 0 || added >= along.stride)
+      return builder->fail(
+          absl::StrCat("has output padding ", added, "; it is at least 0 and below the stride, ", along.stride));
+    if (extent < 1 || extent > nn::Window::kMost)
+      return builder->fail(
+          absl::StrCat("takes ", extent, " elements along dimension ", 2 + i, "; there is at least one"));
+    shape[2 + i] = (extent - 1) * along.stride - 2 * along.padding + along.span() + added;
+    if (shape[2 + i] < 1)
+      return builder->fail("gives no elements; take less padding");
+  }
+  return builder->make<nn::ConvolutionDataGradOp>(typeLike(x, shape), GraphBuilder::valueOf(x),
+                                                  GraphBuilder::valueOf(weight), options.strides, options.padding,
+                                                  options.dilation);
+}
+
+Tensor maxPool(const Tensor &x, const Numbers &kernel, const PoolOptions &options, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("maxPool", x, at);
+  if (!builder)
+    return invalidOf(x, x);
+  const WindowNumbers windows{kernel, options.strides.empty() ? kernel : options.strides, options.padding,
+                              options.dilation};
+  if (std::string problem = windows.problem(); !problem.empty())
+    return builder->fail(problem);
+  if (x.shape().size() < 2)
+    return builder->fail("has windows of the last two dimensions; its operand must have them");
+  return builder->make<nn::MaxPoolOp>(typeLike(x, windows.windowsOf(x.shape())), GraphBuilder::valueOf(x),
+                                      windows.kernel, windows.strides, windows.padding, windows.dilation);
+}
+
+// A convolution of each channel by itself.
+Tensor averagePool(const Tensor &x, const Numbers &kernel, const PoolOptions &options, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp("averagePool", x, at);
+  if (!builder)
+    return invalidOf(x, x);
+  const WindowNumbers windows{kernel, options.strides.empty() ? kernel : options.strides, options.padding,
+                              options.dilation};
+  if (std::string problem = windows.problem(); !problem.empty())
+    return builder->fail(problem);
+  if (x.shape().size() != 4)
+    return builder->fail(kShapes);
+  const WithinFunction within(x, "averagePool");
+  const double taps = static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]);
+  Tensor weight =
+      builder->make<nn::ConstantOp>(typeLike(x, {x.shape()[1], 1, kernel[0], kernel[1]}), builder->number(1.0 / taps));
+  return convolution(x, weight, {windows.strides, windows.padding, windows.dilation}, at);
+}
+
+} // namespace splitcast

@@ -1,0 +1,266 @@
+"""Elementwise ops, comparisons and choices."""
+import functools
+
+import splitcast as sc
+import torch
+
+from splitcast.torch.ops.table import Missing, OPS, as_type, expand_to, is_integer, is_tensor, op, positive
+
+# ---- Elementwise ----
+def _with_type_of_result(importer, *values):
+    """Operands of two types as PyTorch computes them: in the result's."""
+    wanted = importer.element_type(importer.node.meta["val"].dtype)
+    return [as_type(importer.tensor(value), wanted) if is_tensor(value) or isinstance(value, torch.Tensor) else value
+            for value in values]
+
+
+def _elementwise(name, of_tensors, of_number, of_reversed):
+    """An op of two tensors, or of one and a number on either side."""
+
+    def apply(importer, a, b, *, alpha=1):
+        a, b = importer.scalar_or_tensor(a), importer.scalar_or_tensor(b)
+        a, b = _with_type_of_result(importer, a, b)
+        if alpha != 1:
+            b = OPS["aten.mul.Tensor"](importer, b, alpha) if is_tensor(b) else b * alpha
+        if is_tensor(a) and is_tensor(b):
+            return of_tensors(a, b)
+        x = a if is_tensor(a) else b
+        if is_integer(x):
+            a, b = [each if is_tensor(each) else importer.constant(each, x.dtype) for each in (a, b)]
+            return of_tensors(a, b)
+        return of_number(a, b) if is_tensor(a) else of_reversed(a, b)
+
+    for overload in ("Tensor", "Scalar"):
+        OPS["aten.%s.%s" % (name, overload)] = OPS["aten.%s_.%s" % (name, overload)] = apply
+
+
+_elementwise("add", sc.add, lambda x, number: x + number, lambda number, x: x + number)
+_elementwise("sub", sc.sub, lambda x, number: x - number, lambda number, x: number - x)
+_elementwise("mul", sc.mul, lambda x, number: x * number, lambda number, x: x * number)
+_elementwise("div", sc.div, lambda x, number: x / number, lambda number, x: sc.pow(x, -1) * number)
+_elementwise("maximum", sc.maximum, None, None)
+_elementwise("minimum", sc.minimum, None, None)
+OPS["aten.max.other"], OPS["aten.min.other"] = OPS["aten.maximum.Tensor"], OPS["aten.minimum.Tensor"]
+OPS["aten.maximum.default"], OPS["aten.minimum.default"] = OPS["aten.max.other"], OPS["aten.min.other"]
+
+for _name, _of in (("neg", sc.neg), ("exp", sc.exp), ("log", sc.log), ("sqrt", sc.sqrt), ("tanh", sc.tanh),
+                   ("sin", sc.sin), ("cos", sc.cos), ("relu", sc.relu), ("erf", sc.erf), ("abs", sc.abs),
+                   ("rsqrt", sc.rsqrt), ("sigmoid", sc.sigmoid), ("silu", sc.silu)):
+    OPS["aten.%s.default" % _name] = OPS["aten.%s_.default" % _name] = functools.partial(
+        lambda of, importer, x: of(x), _of)
+
+
+@op("aten.reciprocal.default")
+def reciprocal(importer, x):
+    return sc.pow(x, -1)
+
+
+@op("aten.square.default")
+def square(importer, x):
+    return x * x
+
+
+@op("aten.log1p.default")
+def log1p(importer, x):
+    return sc.log(x + 1.0)
+
+
+@op("aten.softplus.default")
+def softplus(importer, x, beta=1, threshold=20):
+    """log(1 + exp(x)) without overflow; far above 0 it is x to the last digit, whatever the threshold."""
+    scaled = x if beta == 1 else x * beta
+    result = sc.relu(scaled) + sc.log(sc.exp(-sc.abs(scaled)) + 1.0)
+    return result if beta == 1 else result / beta
+
+
+@op("aten.leaky_relu.default", "aten.leaky_relu_.default")
+def leaky_relu(importer, x, slope=0.01):
+    return sc.relu(x) - sc.relu(-x) * slope
+
+
+@op("aten.elu.default", "aten.elu_.default")
+def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
+    if scale != 1 or input_scale != 1:
+        raise Missing("scales %s and %s; 1 and 1 are known" % (scale, input_scale))
+    return sc.relu(x) + (sc.exp(-sc.relu(-x)) - 1.0) * alpha
+
+
+@op("aten.hardtanh.default", "aten.hardtanh_.default", "aten.clamp.default", "aten.clamp_.default", "aten.clip.default")
+def clamp(importer, x, least=None, most=None):
+    if str(importer.node.target).startswith("aten.hardtanh"):
+        least, most = -1.0 if least is None else least, 1.0 if most is None else most
+    x = x if least is None else OPS["aten.maximum.Tensor"](importer, x, importer.constant(least, x.dtype))
+    return x if most is None else OPS["aten.minimum.Tensor"](importer, x, importer.constant(most, x.dtype))
+
+
+@op("aten.clamp_min.default", "aten.clamp_min_.default")
+def clamp_min(importer, x, least):
+    return clamp(importer, x, least)
+
+
+@op("aten.relu6.default", "aten.relu6_.default")
+def relu6(importer, x):
+    return clamp(importer, x, 0.0, 6.0)
+
+
+@op("aten.hardsigmoid.default", "aten.hardsigmoid_.default")
+def hardsigmoid(importer, x):
+    return relu6(importer, x + 3.0) / 6.0
+
+
+@op("aten.hardswish.default", "aten.hardswish_.default")
+def hardswish(importer, x):
+    return x * hardsigmoid(importer, x)
+
+
+@op("aten.mish.default", "aten.mish_.default")
+def mish(importer, x):
+    return x * sc.tanh(softplus(importer, x))
+
+
+@op("aten.gelu.default")
+def gelu(importer, x, approximate="none"):
+    return sc.gelu(x, approximate=approximate == "tanh")
+
+
+@op("aten.pow.Tensor_Scalar")
+def pow_(importer, x, exponent):
+    return sc.pow(x, exponent)
+
+
+@op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default")
+def dropout(importer, x, p, is_training):
+    if not is_training or p == 0:
+        return x
+    if "feature" in str(importer.node.target):
+        raise Missing("of whole features")
+    return x * 0.0 if p == 1 else sc.dropout(x, p)
+
+
+@op("aten.native_dropout.default")
+def native_dropout(importer, x, p, is_training):
+    return [dropout(importer, x, p, is_training is not False), None]
+
+
+@op("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten._to_copy.default", "aten.type_as.default")
+def to(importer, x, *ignored, **also_ignored):
+    dtype = importer.node.meta["val"].dtype
+    if dtype == torch.bool and not importer.is_boolean(importer.node.args[0]):
+        return ne(importer, x, 0)
+    return as_type(x, importer.element_type(dtype))
+
+
+@op("aten.contiguous.default", "aten.alias.default", "aten.lift_fresh_copy.default", "aten.clone.default",
+    "aten.positive.default")
+def same(importer, x, *ignored, **also_ignored):
+    return x
+
+
+@op("aten.detach.default", "aten.detach_.default")
+def detach(importer, x):
+    return x if is_integer(x) else sc.stop_gradient(x)
+
+
+# ---- Comparisons and choices ----
+def _compare(predicate):
+
+    def apply(importer, a, b):
+        a, b = importer.scalar_or_tensor(a), importer.scalar_or_tensor(b)
+        x = a if is_tensor(a) else b
+        if is_tensor(a) and is_tensor(b):
+            dtype = sc.f32 if a.dtype != b.dtype and is_integer(a) != is_integer(b) else max(
+                a.dtype, b.dtype, key=lambda each: (each in (sc.f32, sc.i64), each == sc.f64))
+            return sc.compare(as_type(a, dtype), as_type(b, dtype), predicate)
+        number = b if is_tensor(a) else a
+        if is_integer(x) and number != int(number):
+            x = sc.cast(x, sc.f64)
+        number = importer.constant(number, x.dtype)
+        return sc.compare(x, number, predicate) if is_tensor(a) else sc.compare(number, x, predicate)
+
+    return apply
+
+
+for _predicate in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for _overload in ("Tensor", "Scalar"):
+        OPS["aten.%s.%s" % (_predicate, _overload)] = _compare(_predicate)
+ne = OPS["aten.ne.Tensor"]
+
+
+def as_condition(importer, x):
+    """0 or 1 in f32 of what PyTorch takes as a condition."""
+    if isinstance(x, torch.Tensor):
+        return importer.tensor(x != 0)
+    return ne(importer, x, 0) if is_integer(x) else x
+
+
+@op("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.__and__.Tensor")
+def logical_and(importer, a, b):
+    _require_boolean(importer)
+    return as_condition(importer, a) * as_condition(importer, b)
+
+
+@op("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.__or__.Tensor")
+def logical_or(importer, a, b):
+    _require_boolean(importer)
+    return sc.maximum(as_condition(importer, a), as_condition(importer, b))
+
+
+@op("aten.logical_not.default", "aten.bitwise_not.default")
+def logical_not(importer, x):
+    _require_boolean(importer)
+    return 1.0 - as_condition(importer, x)
+
+
+def _require_boolean(importer):
+    if importer.node.meta["val"].dtype != torch.bool:
+        raise Missing("of integers' bits; booleans are known")
+
+
+@op("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+def where(importer, condition, chosen, other):
+    dtype = importer.element_type(importer.node.meta["val"].dtype)
+    chosen, other = [importer.constant(each, dtype) if isinstance(each, (bool, int, float)) else as_type(
+        importer.tensor(each), dtype) for each in (chosen, other)]
+    return sc.select(as_type(as_condition(importer, condition), dtype), chosen, other)
+
+
+@op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Scalar", "aten.masked_fill_.Tensor")
+def masked_fill(importer, x, mask, value):
+    value = importer.scalar_or_tensor(value)
+    return where(importer, mask, value, x)
+
+
+@op("aten.fill.Scalar", "aten.fill.Tensor", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zeros_like.default",
+    "aten.ones_like.default", "aten.full_like.default", "aten.new_zeros.default", "aten.new_ones.default",
+    "aten.new_full.default", "aten.zero.default", "aten.zero_.default")
+def filled(importer, x, *arguments, **ignored):
+    """A constant, of whatever the tensor has."""
+    of = importer.node.meta["val"]
+    name = str(importer.node.target)
+    value = arguments[-1] if "full" in name or "fill" in name else 1 if "ones" in name else 0
+    if is_tensor(value):
+        return expand_to(importer, as_type(value, importer.element_type(of.dtype)), importer.shape())
+    return torch.full(importer.shape(), value.item() if isinstance(value, torch.Tensor) else value, dtype=of.dtype)
+
+
+@op("aten.copy.default")
+def copy(importer, x, source, non_blocking=False):
+    return expand_to(importer, as_type(importer.tensor(source), importer.element_type(importer.node.meta["val"].dtype)),
+                     importer.shape())
+
+
+@op("aten.broadcast_tensors.default")
+def broadcast_tensors(importer, values):
+    shapes = [tuple(value.shape) for value in importer.node.meta["val"]]
+    return [value if tuple(value.shape) == shape else expand_to(importer, value, shape)
+            for value, shape in zip(values, shapes)]
+
+
+@op("aten.rsub.Scalar", "aten.rsub.Tensor")
+def rsub(importer, a, b, *, alpha=1):
+    return OPS["aten.sub.Tensor"](importer, b, a if alpha == 1 else a * alpha)
+
+
+@op("aten._assert_tensor_metadata.default")
+def nothing(importer, *ignored, **also_ignored):
+    return None

@@ -1,0 +1,112 @@
+"""Convolution and pooling."""
+import splitcast as sc
+
+from splitcast.torch.ops.shapes import transposed, pad
+from splitcast.torch.ops.table import Missing, op
+
+def _pair(numbers, default=None):
+    """One number for both dimensions, or two."""
+    numbers = default if numbers is None or numbers == [] else numbers
+    return [numbers] * 2 if isinstance(numbers, int) else list(numbers) * 2 if len(numbers) == 1 else list(numbers)
+
+
+def _as_image(of):
+    """An op of images on [samples, channels, length], which has a height of 1."""
+
+    def apply(importer, x, *more):
+        flat = sc.reshape(x, tuple(x.shape[:-1]) + (1, x.shape[-1]))
+        return sc.reshape(of(importer, flat, *more), importer.shape())
+
+    return apply
+
+
+def _with_bias(importer, y, bias):
+    return y if bias is None else y + sc.reshape(importer.tensor(bias), (bias.shape[0], 1, 1))
+
+
+def _is_of_patches(weight, strides, padding, dilation, groups, x):
+    """Patches neither overlap nor leave anything out: a product, which is faster."""
+    kernel = list(weight.shape[2:])
+    return (strides == kernel and padding == [0, 0] and dilation == [1, 1] and groups == 1 and
+            x.shape[2] % kernel[0] == 0 and x.shape[3] % kernel[1] == 0)
+
+
+def _of_patches(importer, x, weight, bias):
+    samples, channels, height, width = x.shape
+    outputs, _, rows, columns = weight.shape
+    down, across = height // rows, width // columns
+    x = sc.reshape(x, (samples, channels, down, rows, across, columns))
+    x = sc.reshape(sc.transpose(x, (0, 2, 4, 1, 3, 5)), (samples * down * across, channels * rows * columns))
+    y = sc.matmul(x, sc.reshape(weight, (outputs, channels * rows * columns)), transpose_b=True)
+    y = y if bias is None else y + importer.tensor(bias)
+    return transposed(importer, sc.reshape(y, (samples, down, across, outputs)), [0, 3, 1, 2])
+
+
+def _same_padding(importer, x, weight, strides, dilation):
+    """x with what 'same' adds beside it; more behind than before where the number is odd."""
+    if strides != [1, 1]:
+        raise Missing("padding 'same' with strides %s" % strides)
+    sizes = []
+    for kernel, step in reversed(list(zip(weight.shape[2:], dilation))):
+        both = step * (kernel - 1)
+        sizes += [both // 2, both - both // 2]
+    return pad(importer, x, sizes)
+
+
+@op("aten.conv2d.default", "aten.conv2d.padding")
+def conv2d(importer, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    weight = importer.tensor(weight)
+    strides, dilation = _pair(stride), _pair(dilation)
+    if padding == "same":
+        x, padding = _same_padding(importer, x, weight, strides, dilation), 0
+    padding = [0, 0] if padding == "valid" else _pair(padding)
+    if _is_of_patches(weight, strides, padding, dilation, groups, x):
+        return _of_patches(importer, x, weight, bias)
+    return _with_bias(importer, sc.convolution(x, weight, strides=strides, padding=padding, dilation=dilation), bias)
+
+
+@op("aten.conv1d.default", "aten.conv1d.padding")
+def conv1d(importer, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    def one(numbers, other):
+        return numbers if isinstance(numbers, str) else [other] + _pair(numbers)[:1]
+
+    weight = importer.tensor(weight)
+    weight = sc.reshape(weight, tuple(weight.shape[:2]) + (1, weight.shape[2]))
+    flat = sc.reshape(x, tuple(x.shape[:2]) + (1, x.shape[2]))
+    y = conv2d(importer, flat, weight, bias, one(stride, 1), one(padding, 0), one(dilation, 1), groups)
+    return sc.reshape(y, importer.shape())
+
+
+@op("aten.conv_transpose2d.input")
+def conv_transpose2d(importer, x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    y = sc.transposed_convolution(x, importer.tensor(weight), strides=_pair(stride), padding=_pair(padding),
+                                  dilation=_pair(dilation), output_padding=_pair(output_padding), groups=groups)
+    return _with_bias(importer, y, bias)
+
+
+@op("aten.max_pool2d.default")
+def max_pool2d(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+    if ceil_mode:
+        raise Missing("ceil_mode; windows that are whole are known")
+    return sc.max_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=_pair(padding), dilation=_pair(dilation))
+
+
+@op("aten.avg_pool2d.default")
+def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, count_padding=True, divisor=None):
+    padding = _pair(padding)
+    if ceil_mode or divisor is not None or (padding != [0, 0] and not count_padding):
+        raise Missing("ceil_mode, another divisor, or padding that does not count")
+    return sc.average_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=padding)
+
+
+@op("aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
+def adaptive_avg_pool(importer, x, sizes):
+    """Where windows are equal: the mean of each part of a dimension."""
+    count = len(sizes)
+    sizes = [extent if size is None else size for size, extent in zip(sizes, x.shape[-count:])]
+    if any(extent % size for size, extent in zip(sizes, x.shape[-count:])):
+        raise Missing("%s parts of %s; parts of one size are known" % (list(sizes), list(x.shape[-count:])))
+    rank = len(x.shape) - count
+    parts = [each for size, extent in zip(sizes, x.shape[rank:]) for each in (size, extent // size)]
+    wide = sc.reshape(x, list(x.shape[:rank]) + parts)
+    return sc.reshape(sc.mean(wide, [rank + 2 * each + 1 for each in range(count)]), importer.shape())

@@ -1,0 +1,175 @@
+"""Sums, statistics and norms."""
+import splitcast as sc
+import torch
+
+from splitcast.torch.ops.shapes import transposed
+from splitcast.torch.ops.products import rows_of
+from splitcast.torch.ops.table import Missing, as_type, is_integer, op, positive, product_of
+
+def _reduced(importer, of, x, dims):
+    dims = list(range(len(x.shape))) if not dims and dims != 0 else [dims] if isinstance(dims, int) else dims
+    result = of(x, [positive(dim, len(x.shape)) for dim in dims])
+    return sc.reshape(result, importer.shape()) if result.shape != importer.shape() else result
+
+
+@op("aten.mean.dim", "aten.mean.default")
+def mean(importer, x, dims=None, keepdim=False, *, dtype=None):
+    return _reduced(importer, sc.mean, x, dims)
+
+
+@op("aten.sum.dim_IntList", "aten.sum.default")
+def sum_(importer, x, dims=None, keepdim=False, *, dtype=None):
+    return _reduced(importer, sc.sum, x, dims)
+
+
+@op("aten.var.correction", "aten.var.dim", "aten.std.correction", "aten.std.dim")
+def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
+    dims = list(range(len(x.shape))) if not dims else [dims] if isinstance(dims, int) else dims
+    dims = [positive(dim, len(x.shape)) for dim in dims]
+    correction = float(unbiased[0]) if unbiased else 1 if correction is None else correction
+    count = product_of(x.shape[dim] for dim in dims)
+    if count <= correction:
+        raise Missing("of %d elements, less %s" % (count, correction))
+    result = sc.variance(x, dims) * (count / (count - correction))
+    result = sc.sqrt(result) if ".std." in str(importer.node.target) else result
+    return sc.reshape(result, importer.shape())
+
+
+@op("aten.amax.default", "aten.max.dim", "aten.max.default", "aten.amin.default", "aten.min.dim", "aten.min.default")
+def largest(importer, x, dims=None, keepdim=False):
+    """By windows as wide as the tensor; of several largest, the gradient is the first one's."""
+    name = str(importer.node.target)
+    results = importer.node.meta["val"]
+    if ".dim" in name and any(user.users and user.args[1] != 0 for user in importer.node.users):
+        raise Missing("the indices; the values are known")
+    rank = len(x.shape)
+    dims = list(range(rank)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
+    dims = [positive(dim, rank) for dim in dims]
+    kept = [dim for dim in range(rank) if dim not in dims]
+    x = -x if "min" in name else x
+    moved = transposed(importer, x, kept + dims)
+    matrix = sc.reshape(moved, (product_of(x.shape[dim] for dim in kept), product_of(x.shape[dim] for dim in dims)))
+    result = sc.max_pool(matrix, [1, matrix.shape[1]])
+    result = -result if "min" in name else result
+    result = sc.reshape(result, tuple(results[0].shape if ".dim" in name else results.shape))
+    return [result, None] if ".dim" in name else result
+
+
+@op("aten.cumsum.default")
+def cumsum(importer, x, dim, *, dtype=None):
+    """A product with a triangle of ones."""
+    dim, rank = positive(dim, len(x.shape)), len(x.shape)
+    wanted = importer.element_type(importer.node.meta["val"].dtype)
+    order = [each for each in range(rank) if each != dim] + [dim]
+    rows = transposed(importer, x, order)
+    of = sc.f64 if is_integer(x) else x.dtype
+    triangle = importer.tensor(torch.ones(x.shape[dim], x.shape[dim], dtype=importer.torch_type(of)).triu())
+    sums = sc.reshape(sc.matmul(rows_of(as_type(rows, of)), triangle), rows.shape)
+    return as_type(transposed(importer, sums, [order.index(each) for each in range(rank)]), wanted)
+
+
+def _along_last(importer, of, x, dim):
+    """An op that works along the last dimension, along another."""
+    rank, dim = len(x.shape), positive(dim, len(x.shape))
+    order = [each for each in range(rank) if each != dim] + [dim]
+    return transposed(importer, of(transposed(importer, x, order)), [order.index(each) for each in range(rank)])
+
+
+@op("aten.softmax.int", "aten._softmax.default")
+def softmax(importer, x, dim, *ignored, **also_ignored):
+    return _along_last(importer, sc.softmax, x, dim)
+
+
+@op("aten.log_softmax.int", "aten._log_softmax.default")
+def log_softmax(importer, x, dim, *ignored, **also_ignored):
+    return _along_last(importer, sc.log_softmax, x, dim)
+
+
+@op("aten.logsumexp.default")
+def logsumexp(importer, x, dims, keepdim=False):
+    if len(dims) != 1:
+        raise Missing("over %d dimensions; one is known" % len(dims))
+    dim = positive(dims[0], len(x.shape))
+    order = [each for each in range(len(x.shape)) if each != dim] + [dim]
+    return sc.reshape(sc.log_sum_exp(transposed(importer, x, order)), importer.shape())
+
+
+def _of_rows(of, x, shape, *more):
+    """An op that works along the last dimension, over the last ones taken together."""
+    count = len(shape)
+    if count == 1:
+        return of(x, *more)
+    flat = sc.reshape(x, list(x.shape[:-count]) + [product_of(shape)])
+    return sc.reshape(of(flat, *[sc.reshape(each, [product_of(shape)]) for each in more]), x.shape)
+
+
+@op("aten.layer_norm.default")
+def layer_norm(importer, x, shape, weight=None, bias=None, epsilon=1e-5, *ignored):
+    dtype = importer.torch_type(x.dtype)
+    weight = importer.tensor(torch.ones(shape, dtype=dtype) if weight is None else weight)
+    bias = importer.tensor(torch.zeros(shape, dtype=dtype) if bias is None else bias)
+    return _of_rows(lambda x, weight, bias: sc.layer_norm(x, weight, bias, epsilon), x, shape, weight, bias)
+
+
+@op("aten.rms_norm.default")
+def rms_norm(importer, x, shape, weight=None, epsilon=None):
+    dtype = importer.torch_type(x.dtype)
+    epsilon = torch.finfo(dtype).eps if epsilon is None else epsilon
+    weight = importer.tensor(torch.ones(shape, dtype=dtype) if weight is None else weight)
+    return _of_rows(lambda x, weight: sc.rms_norm(x, weight, epsilon), x, shape, weight)
+
+
+def _weight_and_bias(importer, x, channels, weight, bias):
+    dtype = importer.torch_type(x.dtype)
+    return [importer.tensor(torch.full((channels,), float(default), dtype=dtype) if value is None else value)
+            for value, default in ((weight, 1), (bias, 0))]
+
+
+@op("aten.group_norm.default")
+def group_norm(importer, x, groups, weight=None, bias=None, epsilon=1e-5, *ignored):
+    weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
+    return sc.group_norm(x, weight, bias, groups, epsilon)
+
+
+@op("aten.instance_norm.default")
+def instance_norm(importer, x, weight, bias, mean, variance, use_input, momentum, epsilon, *ignored):
+    if not use_input or mean is not None:
+        raise Missing("with running statistics; each sample's own are known")
+    weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
+    return sc.group_norm(x, weight, bias, x.shape[1], epsilon)
+
+
+@op("aten._native_batch_norm_legit_functional.default")
+def functional_batch_norm(importer, x, weight, bias, mean, variance, training, momentum, epsilon):
+    """batch_norm in the form in which it gives the running statistics, too."""
+    result, running = _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon)
+    return [result, None, None] + list(running)
+
+
+@op("aten.batch_norm.default")
+def batch_norm(importer, x, weight, bias, mean, variance, training, momentum, epsilon, *ignored):
+    """In training by the global batch's statistics, whichever rank has which rows; the running ones follow them."""
+    result, running = _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon)
+    for node, before, after in zip(importer.node.args[3:5], (mean, variance), running):
+        if after is not before:
+            importer.assign(node, after)
+    return result
+
+
+def _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon):
+    """(the result, (mean, variance) as they run on)."""
+    weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
+    if not training:
+        return sc.batch_norm(x, weight, bias, importer.tensor(mean), importer.tensor(variance), epsilon), (mean, variance)
+    dims = [dim for dim in range(len(x.shape)) if dim != 1]
+    count = product_of(x.shape[dim] for dim in dims)
+    if count < 2:
+        raise Missing("of one value per channel, which has no variance")
+    of_batch = sc.mean(x, dims), sc.variance(x, dims)
+    result = sc.batch_norm(x, weight, bias, of_batch[0], of_batch[1], epsilon)
+    if mean is None:
+        return result, (mean, variance)
+    if momentum is None:
+        raise Missing("with momentum None, the mean of all batches")
+    return result, tuple(running * (1.0 - momentum) + sc.stop_gradient(batch) * (momentum * factor)
+                         for running, batch, factor in zip((mean, variance), of_batch, (1.0, count / (count - 1))))

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Equal linear layers in a row, mean-squared error against random targets, Adam: memory and time of a step.
+
+    python3 recipe.py                                     one rank
+    mpirun -n 4 python3 recipe.py --enable-zero=stage=3   parameters, gradients and optimizer state in four parts
+
+The graph and the losses are those of examples/recipe, which is the same in C++.
+"""
+import argparse
+import statistics
+import time
+
+import splitcast as sc
+
+
+def build(layers, width, rows):
+    graph = sc.Graph({"dp": sc.size()})
+    graph.function("train")
+    x = graph.input("x", sc.f32, (rows, width), sc.split(0))
+    target = graph.input("target", sc.f32, (rows, width), sc.split(0))
+    y = x
+    for layer in range(layers):
+        y = sc.linear(y, "layer%d" % layer, width)
+    loss = sc.mse(y, target)
+    graph.minimize(loss, sc.Adam(lr=0.01))
+    graph.output("loss", loss)
+    return graph
+
+
+def normal_batch(width, rows, seed):
+    """This rank's rows of each input: initial values of variables, which a seed, a name and a place determine."""
+    graph = sc.Graph({"dp": sc.size()})
+    graph.function("batch")
+    for name in ("x", "target"):
+        graph.output(name, graph.variable("data." + name, (rows, width), sc.Init.normal(0, 1), layout=sc.split(0)))
+    return graph.compile(seed=seed).run("batch")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", type=int, default=20)
+    parser.add_argument("--width", type=int, default=2000, help="inputs and outputs of each layer")
+    parser.add_argument("--batch", type=int, default=20, help="samples per rank")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0, help="of initial values and data")
+    parser.add_argument("--enable-zero", metavar="OPTIONS", help="such as stage=3,strategy=tensor")
+    parser.add_argument("--write-mlir", metavar="FILE.mlir", help="write the graph")
+    flags = parser.parse_args()
+
+    rows = flags.batch * sc.size()
+    graph = build(flags.layers, flags.width, rows)
+    if flags.write_mlir and sc.rank() == 0:
+        with open(flags.write_mlir, "w") as file:
+            file.write(graph.text())
+    session = graph.compile(enable_zero=flags.enable_zero, seed=flags.seed)
+    if sc.rank() == 0:
+        print(session.report()["text"], end="", flush=True)
+    batch = normal_batch(flags.width, rows, flags.seed)
+    seconds = []
+    for step in range(flags.steps):
+        begin = time.perf_counter()
+        loss = float(session.step(**batch)["loss"])
+        seconds.append(time.perf_counter() - begin)
+        if sc.rank() == 0:
+            print("step %d: loss %.9g, %.4f s" % (step + 1, loss, seconds[-1]), flush=True)
+    if sc.rank() == 0 and flags.steps > 1:  # the first one also touches all memory for the first time
+        print("step time: median %.4f s of %d steps" % (statistics.median(seconds[1:]), flags.steps - 1))
+
+
+if __name__ == "__main__":
+    main()

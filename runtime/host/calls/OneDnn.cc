@@ -1,0 +1,33 @@
+#include "runtime/host/calls/OneDnn.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <string>
+
+// libgomp's, which oneDNN uses; clang brings no <omp.h>.
+extern "C" void omp_set_num_threads(int threads);
+
+namespace splitcast::runtime::onednn {
+
+void useOneThread() { omp_set_num_threads(1); }
+
+dnnl_engine_t engine() {
+  static const dnnl_engine_t made = [] {
+    dnnl_engine_t created = nullptr;
+    return dnnl_engine_create(&created, dnnl_cpu, 0) == dnnl_success ? created : nullptr;
+  }();
+  return made;
+}
+
+absl::Status statusOf(const char *what, const char *step, dnnl_status_t status) {
+  if (status == dnnl_success)
+    return absl::OkStatus();
+  const std::string text = absl::StrCat("library call '", what, "': oneDNN's ", step);
+  if (status == dnnl_out_of_memory)
+    return absl::ResourceExhaustedError(absl::StrCat(text, " found no memory for its copies of the operands"));
+  if (status == dnnl_unimplemented) // for this CPU, or for what ONEDNN_MAX_CPU_ISA leaves of it
+    return absl::UnimplementedError(absl::StrCat(text, " is not there"));
+  return absl::InternalError(absl::StrCat(text, " failed with status ", status));
+}
+
+} // namespace splitcast::runtime::onednn

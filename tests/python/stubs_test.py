@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What the package says of its types, in _splitcast.pyi, is what the extension has and takes."""
+import ast
+import builtins
+import inspect
+import os
+import re
+import unittest
+
+import splitcast as sc
+from splitcast import _splitcast
+
+import write_stubs
+
+PACKAGE = os.path.dirname(sc.__file__)
+
+
+def public(names):
+    return {name for name in names if not name.startswith("_")}
+
+
+def names_of(node):
+    """A function's parameters but for self, with * and ** as they are written."""
+    arguments = node.args
+    names = [argument.arg for argument in arguments.posonlyargs + arguments.args]
+    names += ["*" + arguments.vararg.arg] if arguments.vararg else ["*"] if arguments.kwonlyargs else []
+    names += [argument.arg for argument in arguments.kwonlyargs]
+    names += ["**" + arguments.kwarg.arg] if arguments.kwarg else []
+    return [name for name in names if name != "self"]
+
+
+def names_in(signature):
+    """The same of a text of pybind11, read without Python's parser: 'f(a: X, *, b: List[int] = [1, 2]) -> Y'."""
+    inside = signature[signature.index("(") + 1:signature.rindex(") ->")]
+    depth, part, parts = 0, "", []
+    for char in inside + ",":
+        depth += (char in "([{<") - (char in ")]}>")
+        if char == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += char
+    return [name for name in (re.match(r"\**\w*", part).group(0) for part in parts) if name not in ("", "self")]
+
+
+def signatures(function):
+    lines = function.__doc__.split("\n")
+    name = lines[0].partition("(")[0]
+    if len(lines) > 1 and lines[1].startswith("Overloaded"):
+        return [line.partition(" ")[2] for line in lines if re.match(r"\d+\. %s\(" % name, line)]
+    return lines[:1]
+
+
+class Stubs(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        with open(PACKAGE + "/_splitcast.pyi") as file:
+            cls.text = file.read()
+        cls.tree = ast.parse(cls.text)
+        cls.classes = {node.name: node for node in cls.tree.body if isinstance(node, ast.ClassDef)}
+
+    def functions(self, body):
+        """{name: its overloads}"""
+        found = {}
+        for node in body:
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    def names(self, body):
+        return set(self.functions(body)) | {node.name for node in body if isinstance(node, ast.ClassDef)} | {
+            node.target.id for node in body if isinstance(node, ast.AnnAssign)}
+
+    def keywords(self, name, of=None):
+        """{a keyword: its default} of the one function, as far as they have one."""
+        node, = self.functions(self.classes[of].body if of else self.tree.body)[name]
+        return {argument.arg: ast.literal_eval(default)
+                for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults)}
+
+    def test_are_found_by_editors(self):
+        self.assertTrue(os.path.exists(PACKAGE + "/py.typed"))
+
+    def test_have_each_name(self):
+        self.assertEqual(public(self.names(self.tree.body)), public(vars(_splitcast)))
+        for name, node in self.classes.items():
+            self.assertEqual(public(self.names(node.body)), public(vars(getattr(_splitcast, name))), name)
+        self.assertIn("__matmul__", self.names(self.classes["Tensor"].body))
+
+    def check(self, name, function, nodes):
+        found = [names_in(signature) for signature in signatures(function)]
+        self.assertEqual(len(nodes), len(found), name)
+        for node, expected in zip(nodes, found):
+            given = names_of(node)
+            if expected == ["*args", "**kwargs"]:  # of an optimizer or a schedule: its numbers
+                expected = [part.split("=")[0] for part in function.__doc__.split("\nNumbers: ")[1].strip().split(", ")]
+                given = [each for each in given if each != "*"]
+            elif "**kwargs" in expected and "**kwargs" not in given:  # of which the options are known
+                expected = expected[:-1]
+                self.assertGreater(len(given), len(expected) + 1, name)
+                given = given[:len(expected)]
+            self.assertEqual(given, expected, name)
+            doc = ast.get_docstring(node)
+            if doc:
+                self.assertIn(doc, inspect.cleandoc(function.__doc__), name)
+
+    def test_have_the_parameters_of_the_docstrings(self):
+        count = 0
+        bodies = [(_splitcast, self.tree.body)] + [(getattr(_splitcast, name), node.body)
+                                                   for name, node in self.classes.items()]
+        for owner, body in bodies:
+            for name, nodes in self.functions(body).items():
+                if not any(getattr(each, "id", "") == "property" for each in nodes[0].decorator_list):
+                    self.check("%s.%s" % (owner.__name__, name), getattr(owner, name), nodes)
+                    count += 1
+        self.assertGreater(count, 100)
+        self.assertIn(
+            "def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:",
+            self.text)
+
+    def test_have_the_options_that_graphs_take(self):
+        graph = sc.Graph()
+        loss = sc.sum(graph.input("x", sc.f32, (2,)))
+        for name, arguments in (("minimize", (loss, sc.Sgd(0.1))), ("variable", ("w", (2,), sc.Init.zeros()))):
+            options = self.keywords(name, "Graph")
+            self.assertEqual(set(options.values()), {None})
+            with self.assertRaisesRegex(ValueError, "it has %s$" % ", ".join(options)):
+                getattr(graph, name)(*arguments, nothing=1)
+
+    def test_have_numbers_with_their_defaults(self):
+        for of, first in ((sc.Optimizer, 0.5), (sc.RateSchedule, 2)):
+            for name, nodes in self.functions(self.tree.body).items():
+                if getattr(nodes[0].returns, "id", "") == of.__name__:
+                    numbers = self.keywords(name)
+                    function, first_name = getattr(sc, name), nodes[0].args.args[0].arg
+                    self.assertEqual(repr(function(**{first_name: first}, **numbers)), repr(function(first)))
+        scale = self.keywords("__init__", "LossScale")
+        self.assertEqual(list(scale), ["initial", "growth", "backoff", "interval"])
+        sc.LossScale(**scale)
+
+    def test_name_types_that_are_there(self):
+        known = self.names(self.tree.body) | set(dir(builtins)) | {
+            alias.name for node in self.tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        self.assertEqual(used - known, set())
+        self.assertIn("layout: Union[Layout, Sbp, Sequence[Sbp]] = ...", self.text)
+        self.assertIn("groups: Optional[Sequence[ParameterGroup]] = None", self.text)
+        self.assertIn("def read(self, name: str) -> NDArray[Any]:", self.text)
+
+
+class Sources(unittest.TestCase):
+
+    def fails(self, pattern, call, *arguments):
+        with self.assertRaisesRegex(SystemExit, "write_stubs: error: " + pattern):
+            call(*arguments)
+
+    def test_that_say_it_in_another_way_fail(self):
+        one = 'constexpr Option<A> kA[] = {\n    {"a", [](A &to, const py::object &of) { %s }},\n};\n'
+        call = 'optionsOf<A>("grow", kA, options)'
+        cast = one % "to.a = of.cast<std::vector<double>>();"
+        self.assertEqual(write_stubs.options_of(cast + call), {"grow": [("a", "Sequence[float]")]})
+        self.fails("of kA, only .* are", write_stubs.options_of, one % "to.set(of);" + call)
+        self.fails("the option 'a' is what otherOf makes", write_stubs.options_of, one % "to.a = otherOf(of);" + call)
+        self.fails("the tables of options are", write_stubs.options_of, cast)
+        self.fails("a call of implicitly_convertible", write_stubs.converted_of, "py::implicitly_convertible<A>();")
+        self.fails("the signature 'f.a. is not one of Python", write_stubs.Signature, "f(a", "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
