@@ -33,7 +33,7 @@ makeEnvironment() {
 
 bash scripts/setup.sh
 makeEnvironment
-runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python
+runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //tests/examples:training_costs_test
 root=$PWD
 cd bazel-bin # as a test's files lie
 PYTHONDONTWRITEBYTECODE=1 "$environment/bin/python" "$root/tests/python/torch_check.py"

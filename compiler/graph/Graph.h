@@ -282,12 +282,13 @@ Tensor sigmoid(const Tensor &x, Caller at = Caller::here());
 Tensor silu(const Tensor &x, Caller at = Caller::here());
 /// 1 / sqrt(x).
 Tensor rsqrt(const Tensor &x, Caller at = Caller::here());
-/// x or -x; its gradient at 0 is that of -x.
+/// x or -x; its gradient at 0 is 0.
 Tensor abs(const Tensor &x, Caller at = Caller::here());
 /// Of exponents that are neither whole and within -8 to 8 nor 0.5 or -0.5, for numbers above 0 only: exp(exponent
 /// log(x)).
 Tensor pow(const Tensor &x, double exponent, Caller at = Caller::here());
-/// The larger, or the smaller, of two floats; `b`, where both are equal or one is a NaN. Shapes broadcast.
+/// The larger, or the smaller, of two; `b`, where both are equal or one is a NaN, and the gradient is then its. Shapes
+/// broadcast.
 Tensor maximum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 Tensor minimum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 /// `approximate`: by tanh, else by erf.

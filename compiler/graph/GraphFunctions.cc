@@ -65,13 +65,16 @@ Tensor rsqrt(const Tensor &x, Caller at) {
   return inverse(sqrt(x, at), "rsqrt", at);
 }
 
-// 0 - x, since -x is -0 where x is 0.
+// Of 0 neither branch is taken, so that the gradient there is 0.
 Tensor abs(const Tensor &x, Caller at) {
   const WithinFunction within(x, "abs");
-  Tensor zero = constantLike(x, 0.0, "abs", at), isAbove = compare(x, zero, "gt", at);
+  Tensor zero = constantLike(x, 0.0, "abs", at), isAbove = compare(x, zero, "gt", at),
+         isBelow = compare(x, zero, "lt", at);
   if (!isAbove.isValid())
     return isAbove;
-  return select(x.type() == ElementType::F32 ? isAbove : cast(isAbove, x.type(), at), x, sub(zero, x, at), at);
+  auto ofX = [&](const Tensor &holds) { return x.type() == ElementType::F32 ? holds : cast(holds, x.type(), at); };
+  Tensor isZero = compare(x, zero, "eq", at); // a NaN is none of the three, and stays one
+  return select(ofX(isAbove), x, select(ofX(isBelow), sub(zero, x, at), select(ofX(isZero), zero, x, at), at), at);
 }
 
 Tensor pow(const Tensor &x, double exponent, Caller at) {

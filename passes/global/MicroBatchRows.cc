@@ -22,11 +22,17 @@ static int64_t costOf(const sbp::Shape &, int64_t, const sbp::NdSbp &from, const
   return from.front().isPartial() && to.front().isBroadcast() ? kSum : kNotThere;
 }
 
+/// How what is not of the batch is looked at.
+struct Way {
+  bool keepsWhole = true;    ///< nothing of it is a part, even if made from nothing
+  bool cutsRepeated = false; ///< what is repeated as often as the batch has rows is a part of these
+};
+
 /// States the function as a problem for the solver, and reads its answer.
 class MicroBatchProblem {
 public:
-  MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, bool keepsWhole)
-      : function(function), microBatches(microBatches), axis(axis), keepsWhole(keepsWhole) {
+  MicroBatchProblem(func::FuncOp function, int64_t microBatches, int64_t axis, const Way &way)
+      : function(function), microBatches(microBatches), axis(axis), way(way) {
     // On an axis of size 1 all signatures are the same, and nothing would be a sum.
     problem.placement = {"", {{"micro-batches", microBatches > 1 ? microBatches : leastDivisor()}}, {}};
     problem.cost = costOf;
@@ -80,8 +86,10 @@ private:
                                     << " with " << shape[entry.dim] << " elements along dimension " << entry.dim
                                     << ", which " << microBatches
                                     << " micro-batches do not divide; choose a divisor of " << shape[entry.dim];
-    if (entry.isSplit())
+    if (entry.isSplit()) {
       ofBatch.insert(argument);
+      batchExtents.insert(shape[entry.dim]);
+    }
     addTensor(argument, {entry.isSplit() ? sbp::Sbp::split(entry.dim) : entry});
     return success();
   }
@@ -98,6 +106,10 @@ private:
     }
     if (isa<sbp::ReadOp>(op))
       return addTensor(op->getResult(0), {sbp::Sbp::broadcast()});
+    if (std::optional<int64_t> dim = dimRepeatedForBatch(op)) {
+      ofBatch.insert(op->getResult(0));
+      return addTensor(op->getResult(0), {sbp::Sbp::split(*dim)});
+    }
     auto sharded = dyn_cast<sbp::ShardingOpInterface>(op);
     if (!sharded)
       return;
@@ -112,6 +124,19 @@ private:
     }
     ops.push_back(op);
     problem.ops.push_back(std::move(node));
+  }
+
+  /// The dimension along which something is repeated as often as the batch has rows: a mean that all rows are compared
+  /// with, or its gradient. What is a sum is then summed before, and repeated for the rows there are: no op of the
+  /// problem, which would leave it a sum as long as nothing else is wanted.
+  std::optional<int64_t> dimRepeatedForBatch(Operation *op) {
+    auto broadcast = dyn_cast<nn::BroadcastOp>(op);
+    if (!broadcast || !way.cutsRepeated)
+      return std::nullopt;
+    for (int64_t dim : broadcast.getDims())
+      if (batchExtents.contains(sbp::shapeOf(broadcast.getType())[dim]))
+        return dim;
+    return std::nullopt;
   }
 
   /// Loops of the op that micro-batches do not divide: all of one of which nothing is of the batch; else those that
@@ -129,7 +154,7 @@ private:
     else if (isFree)
       free.insert(op->getResult(0));
     for (sbp::Factor &factor : spec.factors)
-      if (isOfBatch || !keepsWhole ? factor.extent % microBatches != 0 && !isFree : !isFree)
+      if (isOfBatch || !way.keepsWhole ? factor.extent % microBatches != 0 && !isFree : !isFree)
         factor.kind = sbp::FactorKind::Whole;
     if (auto placed = dyn_cast<nn::PlacedOpInterface>(op); placed && !placed.canBePart())
       for (auto [dim, factors] : llvm::enumerate(factorsOf(placed.getPlaced(), op, spec)))
@@ -184,7 +209,7 @@ private:
       return choice->isFree ? rows.made(operand.get()).value_or(whole) : choice->row.operands[index].front();
     Operation *user = operand.getOwner();
     auto fence = dyn_cast<sbp::FenceOp>(user);
-    if (isa<sbp::AssignOp>(user) || (fence && updateScopeOf(fence)))
+    if (isa<sbp::AssignOp>(user) || (fence && updateScopeOf(fence)) || dimRepeatedForBatch(user))
       return whole;
     const sbp::Sbp made = rows.made(operand.get()).value_or(whole);
     return isa<func::ReturnOp>(user) && made.isPartial() ? whole : made;
@@ -204,12 +229,13 @@ private:
 
   func::FuncOp function;
   const int64_t microBatches, axis;
-  const bool keepsWhole; ///< what nothing of the batch goes into, even if made from nothing
+  const Way way;
   sbp::Problem problem;
   llvm::MapVector<Value, int> numbers;
-  DenseSet<Value> ofBatch, free; ///< what depends on a part of the batch; what is made from nothing
-  SmallVector<Operation *> ops;  ///< of the problem
-  size_t next = 0;               ///< of these, to follow
+  DenseSet<Value> ofBatch, free;  ///< what depends on a part of the batch; what is made from nothing
+  DenseSet<int64_t> batchExtents; ///< of the inputs' dimensions that are split
+  SmallVector<Operation *> ops;   ///< of the problem
+  size_t next = 0;                ///< of these, to follow
   MicroBatchRows rows;
 };
 
@@ -227,12 +253,12 @@ bool MicroBatchRows::isSum(OpOperand &use) const {
 }
 
 FailureOr<MicroBatchRows> MicroBatchRows::of(func::FuncOp function, int64_t microBatches, int64_t axis) {
-  // A gradient that is made from nothing, by more than elementwise ops, may have to be a part after all.
-  for (bool keepsWhole : {true, false}) {
+  // A gradient that is made from nothing, by more than elementwise ops, may have to be a part after all; and what the
+  // solver leaves as a sum, or whole, where it is repeated.
+  for (Way way : {Way{true, false}, Way{false, false}, Way{true, true}, Way{false, true}}) {
     ScopedDiagnosticHandler quiet(function.getContext(), [](Diagnostic &) { return success(); });
-    if (FailureOr<MicroBatchRows> rows = MicroBatchProblem(function, microBatches, axis, keepsWhole).solve();
-        succeeded(rows))
+    if (FailureOr<MicroBatchRows> rows = MicroBatchProblem(function, microBatches, axis, way).solve(); succeeded(rows))
       return rows;
   }
-  return MicroBatchProblem(function, microBatches, axis, /*keepsWhole=*/true).solve(); // says why not
+  return MicroBatchProblem(function, microBatches, axis, Way()).solve(); // says why not
 }

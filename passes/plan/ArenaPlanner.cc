@@ -9,7 +9,8 @@
 // buffer that ends highest goes before half of those that were placed before it, or now and then to another place, so
 // that the tries do not repeat. The first that needs no more than what is live at once is taken, else the best of so
 // many tries that a program of any length takes linear time. (Of 411 plans of random graphs with sizes up to megabytes,
-// the order by size needs more than 1% over that bound in 94, and up to 28%; a third of these tries in 7, and up to 3%.)
+// the order by size needs more than 1% over that bound in 94, and up to 28%; a third of these tries in 7, and up to
+// 3%.)
 //
 // The search for a place looks at buffers in the order of their offsets. They are kept in blocks of up to 128
 // neighbours, of which most are passed by what they say as a whole: so thousands of buffers take far fewer steps than

@@ -30,7 +30,7 @@ def convolution(x, weight, strides=(1, 1), padding=(0, 0), dilation=(1, 1)):
     groups = x.shape[1] // weight.shape[1]
     covered = windows(x.reshape(len(x), groups, weight.shape[1], *x.shape[2:]), weight.shape[2:], strides, padding,
                       dilation, 0.0)
-    result = np.einsum("ngchwij,gocij->ngohw", covered, weight.reshape(groups, -1, *weight.shape[1:]))
+    result = np.einsum("ngchwij,gocij->ngohw", covered, weight.reshape(groups, -1, *weight.shape[1:]), optimize=True)
     return result.reshape(len(x), len(weight), *result.shape[3:])
 
 
@@ -204,6 +204,58 @@ for step in range(6):
 found += [session.read("bn%d.running_%s" % (i, of)) for i in (1, 2) for of in ("mean", "var")]
 np.save("%s/%d.npy" % (sys.argv[2], sc.rank()), np.concatenate(found))
 """
+
+
+class Large(Functions):
+    """Convolutions that are done in parts: of samples, or of the weight's outputs or groups."""
+
+    def test_are_the_sums_of_their_parts(self):
+        for groups, kind, near in ((1, sc.f32, 1e-4), (8, sc.f32, 1e-4), (1, sc.bf16, 2e-2)):
+            with self.subTest(groups=groups, kind=kind):
+                x, weight = normal(9, 64, 24, 23), normal(136, 64 // groups, 3, 3) * 0.1
+                if kind == sc.bf16:  # what it holds
+                    x, weight = [(each.astype(np.float32).view(np.uint32) & 0xffff0000).view(np.float32).astype(float)
+                                 for each in (x, weight)]
+                graph = sc.Graph()
+                of = [graph.variable(name, array.shape, sc.Init.zeros()) for name, array in (("x", x), ("w", weight))]
+                y = sc.convolution(*[sc.cast(each, kind) if kind != sc.f32 else each for each in of], padding=[1, 1])
+                y = sc.cast(y, sc.f32) if kind != sc.f32 else y
+                graph.minimize(sc.sum(y * graph.input("g", sc.f32, y.shape)), sc.Sgd(1.0))
+                graph.output("y", y)
+                session = graph.compile()
+                session.write("x", x.astype(np.float32))
+                session.write("w", weight.astype(np.float32))
+                g = np.round(normal(*y.shape))
+                found = session.run("main", g=g.astype(np.float32))["y"]
+                covered = windows(x.reshape(9, groups, 64 // groups, 24, 23), (3, 3), (1, 1), (1, 1), (1, 1), 0.0)
+                by_group = g.reshape(9, groups, -1, 24, 23)
+                slopes = np.einsum("ngchwij,ngohw->gocij", covered, by_group, optimize=True).reshape(weight.shape)
+                back = transposed_convolution(g, weight, padding=(1, 1), groups=groups)
+                for got, expected in ((found, convolution(x, weight, padding=(1, 1))),
+                                      (x - session.read("x"), back), (weight - session.read("w"), slopes)):
+                    self.assertLess(np.abs(got - expected).max(), near * np.abs(expected).max())
+
+
+class MicroBatches(unittest.TestCase):
+
+    def test_have_the_statistics_of_all(self):
+        """Each mean is over all micro-batches, and so is what flows back through it."""
+        x = np.random.default_rng(3).standard_normal((14, 3, 4, 4)).astype(np.float32)
+        found = {}
+        for count in (1, 2, 7):
+            graph = sc.Graph()
+            y = graph.input("x", sc.f32, x.shape, sc.split(0))
+            for layer in range(2):
+                y = sc.batch_norm(sc.convolution(y, "c%d" % layer, 4, [3, 3], padding=[1, 1]), "b%d" % layer)
+            loss = sc.mean(y * y * y)
+            graph.minimize(loss, sc.Sgd(0.1), accumulate=count)
+            graph.output("loss", loss)
+            session = graph.compile()
+            losses = [float(session.run("main", x=x)["loss"]) for _ in range(4)]
+            found[count] = losses + list(session.read("b1.running_var")) + list(session.read("c0.weight").ravel())
+        self.assertLess(found[1][3], found[1][0])
+        for count in (2, 7):
+            np.testing.assert_allclose(found[count], found[1], rtol=1e-5, atol=1e-5)
 
 
 class Ranks(unittest.TestCase):

@@ -106,6 +106,52 @@ def of_images(*layers):
     return Net(images, body=nn.Sequential(*layers))
 
 
+def moving(model, h):
+    model.n = 0.9 * model.n + 0.1 * h.detach().mean()
+    return h - model.n
+
+
+def moving_without_gradient(model, h):
+    with torch.no_grad():
+        model.n += h.mean()
+    return h * model.n
+
+
+def constant_that_changes(model, h):
+    c = torch.arange(8.0)
+    y = h + c
+    c += 1
+    return y * h + c * 0.1
+
+
+def attribute_that_changes(model, h):
+    model.k *= 0.9
+    return h * model.k
+
+
+class Reversed(torch.autograd.Function):
+
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+
+    @staticmethod
+    def backward(context, gradient):
+        return -gradient
+
+
+def rows_that_see_nothing(model, h):
+    q = h.reshape(1, 6, 2, 4).transpose(1, 2)
+    seen = torch.ones(6, 6, dtype=torch.bool)
+    seen[2] = False
+    unseen = torch.zeros(6, 6).masked_fill(~seen, -torch.inf)
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=seen) + F.scaled_dot_product_attention(q, q, q, attn_mask=unseen)
+
+
+def last_of_rows(model, h):
+    return h[torch.arange(6), (h > 0).sum(1).clamp(max=2) - 3]
+
+
 class Buffer(Net):
 
     def __init__(self, after):
@@ -124,6 +170,11 @@ CASES = {
     "in place under a view": (Net(changed_under_a_view), square, None),
     "in place on its own": (Net(lambda m, h: F.relu(h * 2, inplace=True)), square, None),
     "a counter": (Buffer(counted), square, None),
+    "a buffer that is assigned": (Buffer(moving), square, None),
+    "a buffer that changes without gradient": (Buffer(moving_without_gradient), square, None),
+    "a constant that changes": (Net(constant_that_changes), square, None),
+    "an attribute that changes": (Net(attribute_that_changes, k=1.0), square, "k changes while"),
+    "a backward of its own": (Net(lambda m, h: Reversed.apply(h)), square, "Reversed has a backward of its own"),
     "a random constant": (Net(lambda m, h: h + torch.randn(8)), square, "random"),
     "two losses": (Net(lambda m, h: h), lambda m, x: (square(m, x), m(x).mean()), "2 values"),
     "almost GELU": (Net(gelu_but_not_quite), square, None),
@@ -187,12 +238,23 @@ CASES = {
     "relative positions": (Net(relative_attention, bias=nn.Parameter(torch.randn(2, 6, 6))), square, None),
     "keys that are seen": (Net(attention_of_seen), square, None),
     "heads for several": (Net(grouped_heads), square, None),
+    "positions that see no key": (Net(rows_that_see_nothing), square, None),
+    "the last of each row": (Net(last_of_rows), square, None),
+    # At kinks, and of other types
+    "a head of zeros": (Net(lambda m, h: F.elu(h * 0) + F.leaky_relu(h * 0) + (h * 0).abs() + (h * 0).clamp(0, 1) +
+                            F.relu6(h * 0) + F.softplus(h * 0)), square, None),
+    "far below 0": (Net(lambda m, h: 0.01 * (torch.log(F.softplus(h - 20)) + torch.log(torch.sigmoid(h - 20)))), square, None),
+    "sums of booleans": (Net(lambda m, h: h * (h > 0).sum(1, keepdim=True) + h * ((h > 0).any(1) & ~(h > 9).all()).float()[
+        :, None] + h * ((h > 0) + (h < 1)) + h * torch.logical_not(torch.relu(h))), square, None),
+    "one over integers": (Net(lambda m, h: h * (1 / (1 + (h > 0).long())) + h / (h > 0).sum()), square, None),
     # Losses
     "cross-entropy": (Net(lambda m, h: h), lambda m, x: F.cross_entropy(m(x), LABELS, ignore_index=3) + F.cross_entropy(
         m(x), LABELS, label_smoothing=0.1) + F.cross_entropy(m(x), LABELS, reduction="sum"), None),
     "NLL": (Net(lambda m, h: h), lambda m, x: F.nll_loss(F.log_softmax(m(x), 1), LABELS) + F.nll_loss(m(x), LABELS), None),
     "regressions": (Net(lambda m, h: h), lambda m, x: F.l1_loss(m(x), x) + F.huber_loss(m(x), x, delta=0.7) +
                     F.smooth_l1_loss(m(x), x, beta=0.6), None),
+    "NLL of what cannot be": (Net(lambda m, h: h), lambda m, x: F.nll_loss(
+        F.log_softmax(m(x), 1).masked_fill(torch.arange(8) == 5, -torch.inf), LABELS), None),
     "yes or no": (Net(lambda m, h: h), lambda m, x: F.binary_cross_entropy_with_logits(m(x), (x > 0).float()), None),
 }
 INPUTS = {"an integer input": torch.arange(48).reshape(6, 8), "a boolean input": X > 0}

@@ -4,6 +4,7 @@ the virtual environment. Prints a table and, last, 'N passed, N failed'."""
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -12,6 +13,7 @@ import jobs
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "torch_models.py")
 FINE_TUNE = os.path.join(HERE, "../../examples/python/finetune_gpt2.py")
+COSTS = os.path.join(jobs.ROOT, "tests/examples/training_costs_test")
 STEPS, TOLERANCE = 20, 1e-4
 MODELS = ["gpt2", "llama", "vit", "bert", "t5", "mistral", "qwen2", "gemma", "phi", "deit", "swin", "convnext", "resnet18"]
 
@@ -48,6 +50,19 @@ def expect_as_eager(checks, name, ranks, stage, case=""):
     for each in ("round trip", "loads in torch", "frozen unchanged"):
         checks.expect(result[each], what + ": " + each)
     return result["bits"]
+
+
+def expect_costs(checks, name):
+    """What three ranks send and hold in each way of ZeRO is what was predicted, to the byte."""
+    with tempfile.TemporaryDirectory() as directory:
+        run = jobs.run(3, PROGRAM, name, "module", directory + "/model.mlir", timeout=300)
+        checks.expect(run.returncode == 0, "the module of %s" % name, run.stderr[-800:])
+        if run.returncode == 0:
+            run = subprocess.run(jobs.MPIRUN + ["3", COSTS, directory + "/model.mlir"], env=jobs.ENVIRONMENT, timeout=600,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+            checks.expect(run.returncode == 0, "costs of %s" % name, run.stdout[-800:])
+            print("%-9s bytes sent and held in eight ways of ZeRO: %s" % (
+                name, "as predicted" if run.returncode == 0 else "not as predicted"), flush=True)
 
 
 # A GPT-2 of transformers in a directory; and what a directory's predicts of the text.
@@ -107,6 +122,8 @@ def main():
         for ranks in (3, 4) if is_main else (3,):
             bits = [expect_as_eager(checks, name, ranks, stage) for stage in ((0, 1, 2, 3) if is_main else (0, 3))]
             checks.expect(all(each == bits[0] for each in bits), "%s, %d ranks: stages give other bits" % (name, ranks))
+    for name in MODELS:
+        expect_costs(checks, name)
     expect_as_eager(checks, "gpt2", 3, 2, "groups")
     expect_as_eager(checks, "llama", 3, 3, "frozen")
     _, errors = result_of("llama", 3, 0, "other-models")

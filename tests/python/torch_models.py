@@ -1,4 +1,5 @@
-"""A rank that trains one of transformers' models beside eager PyTorch: torch_models.py MODEL STAGE STEPS [CASE].
+"""A rank that trains one of transformers' models beside eager PyTorch: torch_models.py MODEL STAGE STEPS [CASE], or
+MODEL module FILE.
 
 Rank 0 prints one line of JSON: the largest relative difference of the losses to eager PyTorch's, the losses' bits, and
 what else was asked for. Models are small and random, dropout is 0, all else is as transformers has it.
@@ -96,7 +97,24 @@ def optimizer_of(model, case):
                              lr=1e-2)
 
 
+def write_module(name, path):
+    """The training of twice as many rows, which two and seven micro-batches divide, for tests/examples/TrainingCostsTest."""
+    global ROWS
+    ROWS *= 2
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model, loss = MODELS[name](), of_images if name in IMAGES else of_text
+    batch = {key: value.to(torch.float32) if value.is_floating_point() else value
+             for key, value in rows_of(batch_of(name, 0)).items()}
+    trainer = splitcast.torch.compile(model, loss, batch, optimizer_of(model, ""), loss_scale=sc.LossScale(initial=1024))
+    if sc.rank() == 0:
+        with open(path, "w") as file:
+            file.write(trainer.ir("global"))
+
+
 def main():
+    if sys.argv[2] == "module":
+        return write_module(sys.argv[1], sys.argv[3])
     name, stage, steps, case = sys.argv[1], sys.argv[2], int(sys.argv[3]), (sys.argv[4:] or [""])[0]
     torch.manual_seed(sc.rank() if case == "other-models" else 0)
     torch.set_num_threads(1)

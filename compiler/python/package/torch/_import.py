@@ -24,7 +24,7 @@ GRAD_MODE = "wrap_with_set_grad_enabled"  # a graph within the graph, with or wi
 
 
 class _WithLoss(torch.nn.Module):
-    """What is exported: the loss of the module on a batch."""
+    """What is exported: the loss of the module on a batch. What the graph would leave out is an error."""
 
     def __init__(self, module, loss):
         super().__init__()
@@ -32,11 +32,49 @@ class _WithLoss(torch.nn.Module):
         self._loss = loss
 
     def forward(self, **batch):
-        return self._loss(self.module, **batch)
+        parts = list(self.module.named_modules())
+        buffers = {(name, key): value for name, part in parts for key, value in part._buffers.items()}
+        plain = {(name, key): (value, _version_of(value)) for name, part in parts for key, value in vars(part).items()
+                 if isinstance(value, (bool, int, float, torch.Tensor))}
+        apply = torch.autograd.Function.apply
+        torch.autograd.Function.apply = classmethod(_refuse_function)
+        try:
+            result = self._loss(self.module, **batch)
+        finally:
+            torch.autograd.Function.apply = apply
+        for name, part in parts:
+            for key, value in list(part._buffers.items()):
+                before = buffers.get((name, key))
+                if before is not None and value is not before:  # assigned, which the graph would not have
+                    with torch.no_grad():
+                        before.copy_(value)
+                    part._buffers[key] = before
+            for key, value in vars(part).items():
+                before, version = plain.get((name, key), (value, _version_of(value)))
+                if value is not before and (isinstance(value, torch.Tensor) or value != before) or \
+                        _version_of(value) != version:
+                    raise sc.InvalidError("%s changes while the loss is computed, which a graph does not see; make it a "
+                                          "buffer" % ".".join(filter(None, [name, key])))
+        return result
+
+
+def _version_of(value):
+    return value._version if isinstance(value, torch.Tensor) else 0
+
+
+def _refuse_function(kind, *arguments, **keywords):
+    raise sc.InvalidError("%s has a backward of its own, which a graph does not see; write it with detach()" % kind.__name__)
+
+
+def _require_no_hooks(module):
+    for name, parameter in module.named_parameters():
+        if parameter._backward_hooks:
+            raise sc.InvalidError("parameter '%s' has a hook for its gradient, which would not be called; remove it" % name)
 
 
 def export(module, loss, batch):
     """The graph of `loss(module, **batch)`; dimensions are the batch's."""
+    _require_no_hooks(module)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -80,6 +118,8 @@ def _changes_parts(program):
     constants = program.graph_signature.inputs_to_lifted_tensor_constants
     depends = set()  # on inputs and parameters
     for node in program.graph.nodes:
+        if str(node.target) == GRAD_MODE and _changes_anything(program, node):
+            return True
         if node.op == "placeholder":
             if node.name not in constants:
                 depends.add(node)
@@ -98,10 +138,23 @@ def _changes_parts(program):
     return False
 
 
+def _is_float(node):
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point and "lift_fresh" not in str(node.target)
+
+
+def _changes_anything(program, node):
+    """Of a graph within the graph."""
+    body = getattr(program.graph_module, node.args[1].target).graph
+    return any(_changes(each) is not None or str(each.target) == GRAD_MODE for each in body.nodes)
+
+
 def _functional(program):
     """The same with ops that change nothing in place. (That makes one graph of all, in which it would be lost what has
     no gradient.)"""
     for node in list(program.graph.nodes):
+        if str(node.target) == "aten.detach_.default" and node.args[0].op != "get_attr" and _is_float(node.args[0]):
+            raise sc.InvalidError("detach_() in a model that changes parts of tensors in place; use detach()")
         if str(node.target) != GRAD_MODE or node.args[0]:
             continue
         for part in list(node.users):
@@ -159,13 +212,22 @@ class Importer:
             return value
         if value.dtype == torch.bool:
             value = value.to(torch.float32)
+        shape = tuple(value.shape)
+        for dim, extent in enumerate(shape):  # a part of the batch, or of what a rank has, is then made where it is
+            if extent > 1 and bool((value == value.narrow(dim, 0, 1)).all()):
+                value = value.narrow(dim, 0, 1)
+        if value.numel() == 1 and bool(value == value):
+            return self.graph.constant(self.element_type(value.dtype), shape, float(value.item()))
+        value = value.contiguous()
+        if tuple(value.shape) != shape:
+            return sc.broadcast_to(self.tensor(value), shape)
         for name, other in self.constants.items():
             if other.dtype == value.dtype and other.shape == value.shape and torch.equal(other, value):
                 break
         else:
             name = next(name for name in ("constant.%d" % number for number in itertools.count())
                         if name not in self.constants and name not in self.taken)
-            self.constants[name] = value
+            self.constants[name] = value.clone()  # as it is now
         return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
                                    trainable=False)
 
@@ -229,7 +291,12 @@ class Importer:
 
     def _require_one_result(self):
         results = [each.kind.name for each in self.program.graph_signature.output_specs]
-        if results.count("USER_OUTPUT") != 1 or set(results) - {"USER_OUTPUT", "BUFFER_MUTATION"}:
+        others = [each for each in self.program.graph_signature.output_specs
+                  if each.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION")]
+        if others:
+            raise sc.InvalidError("the model changes %s in forward, which is no buffer" % ", ".join(
+                str(each.target) for each in others))
+        if results.count("USER_OUTPUT") != 1:
             raise sc.InvalidError("the loss has %d values; it must be one tensor" % len(results))
 
     def _find_changed_buffers(self):
@@ -304,12 +371,24 @@ class Importer:
             if of is not None:
                 return apply(self.values[of])
         try:
-            return self._valid(function(self, *arguments, **keywords))
-        except (ops.Missing, TypeError, ValueError, IndexError) as missing:
-            if isinstance(missing, sc.Error):
-                raise
+            if not getattr(function, "keeps_constants", False):
+                arguments = [self.tensor(each) if isinstance(each, torch.Tensor) else each for each in arguments]
+            return self._as_said(node, self._valid(function(self, *arguments, **keywords)))
+        except sc.Error as error:
+            raise sc.InvalidError("%s: %s%s" % (node.target, error, _place_of(node))) from error
+        except (ops.Missing, TypeError, ValueError, IndexError, KeyError, OverflowError, StopIteration) as missing:
             self._note(node, str(missing).split("\n")[0])
             return _Unknown
+
+    def _as_said(self, node, value):
+        """The value, if it has the type and shape that PyTorch says."""
+        said = node.meta.get("val")
+        for one, other in zip(value, said) if isinstance(value, list) else [(value, said)]:
+            if ops.is_tensor(one) and isinstance(other, torch.Tensor) and (
+                    one.dtype != self.element_type(other.dtype) or tuple(one.shape) != tuple(other.shape)):
+                raise ops.Missing("gives %s %s here, and %s %s in PyTorch" % (one.dtype, tuple(one.shape), other.dtype,
+                                                                            tuple(other.shape)))
+        return value
 
     def _graph_within(self, node):
         """Of a part that has gradients or none."""

@@ -74,6 +74,7 @@ class Trainer:
         self._whole = whole_batch
         self._inputs = inputs
         self._variables = _variables_of(module, session.variables)
+        self._state = {name: value.detach() for name, value in module.state_dict().items()}
 
     def step(self, batch):
         """One step on a batch, a dict of tensors as example_inputs; its loss, the mean over the global batch."""
@@ -88,23 +89,28 @@ class Trainer:
         if missing:
             raise sc.InvalidError("the batch lacks %s; it must have %s" % (", ".join(missing), ", ".join(self._inputs)))
         arrays = {name: _to_array(value) if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
-        return float(self.session.run(function, whole=self._whole, **arrays)["loss"])
+        loss = self.session.run(function, whole=self._whole, **arrays)["loss"]
+        return float(_from_array(loss.reshape(1), sc.bf16) if loss.dtype.name == "uint16" else loss)
 
     def state_dict(self):
-        """The parameters and the buffers that steps change, whole, by PyTorch's names; tied ones under each of theirs, as
-        one tensor. All ranks call it."""
-        values = {name: _from_array(self.session.read(name), self.session.variables[name][0])
-                  for name in self._variables.parameters}
-        return {name: values[of] for name, of in self._variables.names.items()}
+        """As the module's: the parameters and buffers that steps may change, whole; what they do not is as it was given.
+        Tied ones are one tensor. All ranks call it."""
+        values = {name: _from_array(self.session.read(name), self.session.variables[name][0]).to(of.dtype)
+                  for name, of in self._variables.parameters.items()}
+        return {name: values[self._variables.names[name]] if name in self._variables.names else value
+                for name, value in self._state.items()}
 
     def load_state_dict(self, state):
-        """Sets what state_dict() gives; every rank gives the same. What is left out is an error, and so is what has another
+        """Sets what steps may change; every rank gives the same. What is left out is an error, and so is what has another
         shape or type; other names are left alone."""
-        missing = sorted(set(self._variables.names) - set(state))
+        changing = {name: of for name, of in self._variables.names.items() if name in self._state}
+        missing = sorted(set(changing) - set(state))
         if missing:
             raise sc.InvalidError("the state dict lacks %s" % ", ".join(missing))
-        for name in self._variables.parameters:
-            self._write(name, state[name])
+        for of in self._variables.parameters:
+            names = [name for name, variable in changing.items() if variable == of]
+            if names:
+                self._write(of, state[of if of in names else names[0]])
 
     def report(self, function="train"):
         """Bytes of memory and of each collective, known before the first step: see Session.report."""
@@ -118,6 +124,8 @@ class Trainer:
         return texts[level]()
 
     def _write(self, name, value):
+        if value.dtype == torch.bool:  # which variables are not
+            value = value.to(torch.float32)
         self.session.write(name, _to_array(value))
 
     def _begin(self, module, constants):
@@ -136,7 +144,8 @@ class _Variables:
     """The parameters of a module that the loss depends on, and the buffers that steps change: each is one variable,
     whatever names it has."""
 
-    def __init__(self, parameters, names):
+    def __init__(self, parameters, names, of_module):
+        self.of_module = of_module  # all parameters
         self.parameters = parameters  # and buffers, by the variable's name
         self.names = names  # the variable's name by each name of the parameter or buffer
 
@@ -147,7 +156,8 @@ def _variables_of(module, known):
     named.update(module.named_buffers(remove_duplicate=False))
     parameters = {name: parameter for name, parameter in named.items() if name in known}
     of = {id(parameter): name for name, parameter in parameters.items()}
-    return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of})
+    return _Variables(parameters, {name: of[id(parameter)] for name, parameter in named.items() if id(parameter) in of},
+                      list(module.parameters()))
 
 
 def _to_array(tensor):
@@ -229,6 +239,12 @@ def _optimizer_of(variables, optimizer):
     if type(optimizer) not in READ:
         raise sc.InvalidError("the optimizer is a %s; it must be a splitcast.Optimizer or one of %s" %
                               (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
+    known = {id(parameter) for parameter in variables.of_module}
+    if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
+        raise sc.InvalidError("the optimizer has parameters that the module has not; make them the module's")
+    if any("initial_lr" in group for group in optimizer.param_groups):
+        raise sc.InvalidError("the optimizer has a schedule of its learning rate, which is not read; give schedule=, such "
+                              "as splitcast.CosineRate(...), and no scheduler to the optimizer")
     if optimizer.state:
         raise sc.InvalidError("the optimizer has taken steps; its state is not read: make a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}

@@ -1,5 +1,6 @@
 """Elementwise ops, comparisons and choices."""
 import functools
+import math
 
 import splitcast as sc
 import torch
@@ -20,18 +21,20 @@ def _elementwise(name, of_tensors, of_number, of_reversed):
     def apply(importer, a, b, *, alpha=1):
         a, b = importer.scalar_or_tensor(a), importer.scalar_or_tensor(b)
         a, b = _with_type_of_result(importer, a, b)
+        if name in ("add", "maximum") and importer.is_boolean(importer.node):  # or, as of booleans
+            return sc.maximum(*[each if is_tensor(each) else importer.constant(bool(each), sc.f32) for each in (a, b)])
         if alpha != 1:
             b = OPS["aten.mul.Tensor"](importer, b, alpha) if is_tensor(b) else b * alpha
         if is_tensor(a) and is_tensor(b):
             return of_tensors(a, b)
         x = a if is_tensor(a) else b
-        if is_integer(x):
+        if is_integer(x) or of_number is None:
             a, b = [each if is_tensor(each) else importer.constant(each, x.dtype) for each in (a, b)]
             return of_tensors(a, b)
         return of_number(a, b) if is_tensor(a) else of_reversed(a, b)
 
-    for overload in ("Tensor", "Scalar"):
-        OPS["aten.%s.%s" % (name, overload)] = OPS["aten.%s_.%s" % (name, overload)] = apply
+    names = ["aten.%s%s.%s" % (name, place, overload) for place in ("", "_") for overload in ("Tensor", "Scalar")]
+    op(*names, keeps_constants=True)(apply)
 
 
 _elementwise("add", sc.add, lambda x, number: x + number, lambda number, x: x + number)
@@ -52,7 +55,7 @@ for _name, _of in (("neg", sc.neg), ("exp", sc.exp), ("log", sc.log), ("sqrt", s
 
 @op("aten.reciprocal.default")
 def reciprocal(importer, x):
-    return sc.pow(x, -1)
+    return sc.pow(as_type(x, importer.element_type(importer.node.meta["val"].dtype)), -1)
 
 
 @op("aten.square.default")
@@ -67,30 +70,57 @@ def log1p(importer, x):
 
 @op("aten.softplus.default")
 def softplus(importer, x, beta=1, threshold=20):
-    """log(1 + exp(x)) without overflow; far above 0 it is x to the last digit, whatever the threshold."""
+    """log(1 + exp(x)); beyond the threshold it is x, as PyTorch has it."""
     scaled = x if beta == 1 else x * beta
-    result = sc.relu(scaled) + sc.log(sc.exp(-sc.abs(scaled)) + 1.0)
-    return result if beta == 1 else result / beta
+    result = softplus_of(importer, scaled)
+    result = result if beta == 1 else result / beta
+    if threshold >= 20:  # where it is x to the last digit of f32
+        return result
+    return sc.select(as_type(sc.compare(scaled, importer.constant(threshold, x.dtype), "gt"), x.dtype), x, result)
+
+
+def softplus_of(importer, x):
+    """Without overflow, and with digits far below 0, where it is exp(x)."""
+    largest = sc.stop_gradient(sc.relu(x))
+    result = largest + sc.log(sc.exp(x - largest) + sc.exp(-largest))
+    is_small = as_type(sc.compare(x, importer.constant(-15.0, x.dtype), "lt"), x.dtype)
+    return sc.select(is_small, sc.exp(sc.minimum(x, importer.constant(-15.0, x.dtype))), result)
 
 
 @op("aten.leaky_relu.default", "aten.leaky_relu_.default")
 def leaky_relu(importer, x, slope=0.01):
-    return sc.relu(x) - sc.relu(-x) * slope
+    return sc.select(_is_above_0(importer, x), x, x * slope)
+
+
+def _is_above_0(importer, x):
+    return as_type(sc.compare(x, importer.constant(0.0, x.dtype), "gt"), x.dtype)
 
 
 @op("aten.elu.default", "aten.elu_.default")
 def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
     if scale != 1 or input_scale != 1:
         raise Missing("scales %s and %s; 1 and 1 are known" % (scale, input_scale))
-    return sc.relu(x) + (sc.exp(-sc.relu(-x)) - 1.0) * alpha
+    below = sc.exp(sc.minimum(importer.constant(0.0, x.dtype), x)) - 1.0
+    return sc.select(_is_above_0(importer, x), x, below * alpha)
 
 
-@op("aten.hardtanh.default", "aten.hardtanh_.default", "aten.clamp.default", "aten.clamp_.default", "aten.clip.default")
+@op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default", "aten.clamp.Tensor")
 def clamp(importer, x, least=None, most=None):
-    if str(importer.node.target).startswith("aten.hardtanh"):
-        least, most = -1.0 if least is None else least, 1.0 if most is None else most
-    x = x if least is None else OPS["aten.maximum.Tensor"](importer, x, importer.constant(least, x.dtype))
-    return x if most is None else OPS["aten.minimum.Tensor"](importer, x, importer.constant(most, x.dtype))
+    """Its gradient at a bound is that within: of two that are equal, the second has it."""
+    of = [each if each is None or is_tensor(each) else importer.constant(each, x.dtype) for each in (least, most)]
+    x = x if of[0] is None else sc.maximum(of[0], x)
+    return x if of[1] is None else sc.minimum(of[1], x)
+
+
+@op("aten.hardtanh.default", "aten.hardtanh_.default")
+def hardtanh(importer, x, least=-1.0, most=1.0):
+    """Its gradient at a bound is 0."""
+    return sc.minimum(sc.maximum(x, importer.constant(least, x.dtype)), importer.constant(most, x.dtype))
+
+
+@op("aten.clamp_max.default", "aten.clamp_max_.default")
+def clamp_max(importer, x, most):
+    return clamp(importer, x, None, most)
 
 
 @op("aten.clamp_min.default", "aten.clamp_min_.default")
@@ -100,7 +130,7 @@ def clamp_min(importer, x, least):
 
 @op("aten.relu6.default", "aten.relu6_.default")
 def relu6(importer, x):
-    return clamp(importer, x, 0.0, 6.0)
+    return hardtanh(importer, x, 0.0, 6.0)
 
 
 @op("aten.hardsigmoid.default", "aten.hardsigmoid_.default")
@@ -156,6 +186,11 @@ def same(importer, x, *ignored, **also_ignored):
     return x
 
 
+@op("aten.lerp.Scalar", "aten.lerp_.Scalar")
+def lerp(importer, x, end, weight):
+    return x + (end - x) * weight
+
+
 @op("aten.detach.default", "aten.detach_.default")
 def detach(importer, x):
     return x if is_integer(x) else sc.stop_gradient(x)
@@ -172,7 +207,7 @@ def _compare(predicate):
                 a.dtype, b.dtype, key=lambda each: (each in (sc.f32, sc.i64), each == sc.f64))
             return sc.compare(as_type(a, dtype), as_type(b, dtype), predicate)
         number = b if is_tensor(a) else a
-        if is_integer(x) and number != int(number):
+        if is_integer(x) and (not math.isfinite(number) or number != int(number)):
             x = sc.cast(x, sc.f64)
         number = importer.constant(number, x.dtype)
         return sc.compare(x, number, predicate) if is_tensor(a) else sc.compare(number, x, predicate)
@@ -182,33 +217,50 @@ def _compare(predicate):
 
 for _predicate in ("eq", "ne", "lt", "le", "gt", "ge"):
     for _overload in ("Tensor", "Scalar"):
-        OPS["aten.%s.%s" % (_predicate, _overload)] = _compare(_predicate)
+        op("aten.%s.%s" % (_predicate, _overload), keeps_constants=True)(_compare(_predicate))
 ne = OPS["aten.ne.Tensor"]
 
 
-def as_condition(importer, x):
-    """0 or 1 in f32 of what PyTorch takes as a condition."""
+def as_condition(importer, x, node=None):
+    """0 or 1 in f32 of what PyTorch takes as a condition; `node` says what x is there, where it may be no boolean."""
     if isinstance(x, torch.Tensor):
         return importer.tensor(x != 0)
-    return ne(importer, x, 0) if is_integer(x) else x
+    return ne(importer, x, 0) if is_integer(x) or node is not None and not importer.is_boolean(node) else x
 
 
-@op("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.__and__.Tensor")
+def _conditions(importer, *values):
+    _require_boolean(importer)
+    return [as_condition(importer, value, node) for value, node in zip(values, importer.node.args)]
+
+
+@op("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.__and__.Tensor", keeps_constants=True)
 def logical_and(importer, a, b):
-    _require_boolean(importer)
-    return as_condition(importer, a) * as_condition(importer, b)
+    return sc.mul(*_conditions(importer, a, b))
 
 
-@op("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.__or__.Tensor")
+@op("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.__or__.Tensor", keeps_constants=True)
 def logical_or(importer, a, b):
-    _require_boolean(importer)
-    return sc.maximum(as_condition(importer, a), as_condition(importer, b))
+    return sc.maximum(*_conditions(importer, a, b))
+
+
+@op("aten.logical_xor.default", "aten.bitwise_xor.Tensor", "aten.__xor__.Tensor", keeps_constants=True)
+def logical_xor(importer, a, b):
+    return sc.compare(*_conditions(importer, a, b), "ne")
 
 
 @op("aten.logical_not.default", "aten.bitwise_not.default")
 def logical_not(importer, x):
-    _require_boolean(importer)
-    return 1.0 - as_condition(importer, x)
+    return 1.0 - _conditions(importer, x)[0]
+
+
+@op("aten.any.default", "aten.any.dim", "aten.all.default", "aten.all.dim")
+def any_(importer, x, dim=None, keepdim=False):
+    """Of how many there are of one kind."""
+    is_all = ".all." in str(importer.node.target)
+    holds = as_condition(importer, x, importer.node.args[0])
+    holds = 1.0 - holds if is_all else holds
+    count = sc.sum(holds) if dim is None else sc.sum(holds, [positive(dim, len(x.shape))])
+    return sc.reshape(sc.compare(count, importer.constant(0, sc.f32), "eq" if is_all else "gt"), importer.shape())
 
 
 def _require_boolean(importer):
@@ -216,7 +268,7 @@ def _require_boolean(importer):
         raise Missing("of integers' bits; booleans are known")
 
 
-@op("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+@op("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", keeps_constants=True)
 def where(importer, condition, chosen, other):
     dtype = importer.element_type(importer.node.meta["val"].dtype)
     chosen, other = [importer.constant(each, dtype) if isinstance(each, (bool, int, float)) else as_type(
@@ -224,7 +276,7 @@ def where(importer, condition, chosen, other):
     return sc.select(as_type(as_condition(importer, condition), dtype), chosen, other)
 
 
-@op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Scalar", "aten.masked_fill_.Tensor")
+@op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", "aten.masked_fill_.Scalar", "aten.masked_fill_.Tensor", keeps_constants=True)
 def masked_fill(importer, x, mask, value):
     value = importer.scalar_or_tensor(value)
     return where(importer, mask, value, x)
@@ -232,7 +284,7 @@ def masked_fill(importer, x, mask, value):
 
 @op("aten.fill.Scalar", "aten.fill.Tensor", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zeros_like.default",
     "aten.ones_like.default", "aten.full_like.default", "aten.new_zeros.default", "aten.new_ones.default",
-    "aten.new_full.default", "aten.zero.default", "aten.zero_.default")
+    "aten.new_full.default", "aten.zero.default", "aten.zero_.default", keeps_constants=True)
 def filled(importer, x, *arguments, **ignored):
     """A constant, of whatever the tensor has."""
     of = importer.node.meta["val"]
@@ -243,7 +295,7 @@ def filled(importer, x, *arguments, **ignored):
     return torch.full(importer.shape(), value.item() if isinstance(value, torch.Tensor) else value, dtype=of.dtype)
 
 
-@op("aten.copy.default")
+@op("aten.copy.default", "aten.copy_.default")
 def copy(importer, x, source, non_blocking=False):
     return expand_to(importer, as_type(importer.tensor(source), importer.element_type(importer.node.meta["val"].dtype)),
                      importer.shape())

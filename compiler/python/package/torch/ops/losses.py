@@ -1,6 +1,7 @@
 """Losses."""
 import splitcast as sc
 
+from splitcast.torch.ops.elementwise import softplus_of
 from splitcast.torch.ops.shapes import transposed
 from splitcast.torch.ops.table import Missing, as_type, is_integer, op
 
@@ -21,13 +22,13 @@ def cross_entropy(importer, logits, labels, weight=None, reduction=1, ignored=-1
     if weight is not None or not is_integer(labels):
         raise Missing("with weights, or probabilities as labels")
     logits = _classes_last(importer, logits)
+    if reduction == 1 and not smoothing:
+        return sc.mean_cross_entropy(logits, labels, ignored)
     losses = sc.softmax_cross_entropy(logits, labels, ignored)
     if smoothing:  # of all classes alike (Szegedy et al. 2016, arXiv:1512.00567)
         counts = as_type(sc.not_equal(labels, ignored), losses.dtype)
         even = sc.log_sum_exp(logits) - sc.mean(logits, [len(logits.shape) - 1])
-        losses = losses * (1.0 - smoothing) + sc.select(counts, even, counts * 0.0) * smoothing
-    if reduction == 1 and not smoothing:
-        return sc.mean_cross_entropy(logits, labels, ignored)
+        losses = losses * (1.0 - smoothing) + sc.select(counts, even, importer.constant(0, counts.dtype)) * smoothing
     if reduction != 1:
         return _reduced_loss(importer, losses, reduction)
     return sc.sum(losses) / as_type(sc.sum(sc.not_equal(labels, ignored)), losses.dtype)
@@ -43,7 +44,7 @@ def nll(importer, x, labels, weight=None, reduction=1, ignored=-100):
     last = len(x.shape) - 1
     classes = importer.graph.iota(labels.dtype, [1] * last + [x.shape[last]], last)
     is_label = as_type(sc.compare(sc.reshape(labels, tuple(labels.shape) + (1,)), classes, "eq"), x.dtype)
-    losses = -sc.sum(sc.select(is_label, x, x * 0.0), [last])
+    losses = -sc.sum(sc.select(is_label, x, importer.constant(0, x.dtype)), [last])
     if reduction != 1:
         return _reduced_loss(importer, losses, reduction)
     return sc.sum(losses) / as_type(sc.sum(sc.not_equal(labels, ignored)), x.dtype)
@@ -74,5 +75,5 @@ def binary_cross_entropy(importer, x, target, weight=None, pos_weight=None, redu
     if pos_weight is not None:
         raise Missing("with pos_weight")
     target = as_type(importer.tensor(target), x.dtype)
-    losses = sc.relu(x) - x * target + sc.log(sc.exp(-sc.abs(x)) + 1.0)
+    losses = softplus_of(importer, x) - x * target
     return _reduced_loss(importer, losses if weight is None else losses * importer.tensor(weight), reduction)

@@ -1,5 +1,6 @@
 """Products and attention."""
 import functools
+import math
 import operator
 
 import splitcast as sc
@@ -110,32 +111,37 @@ def _sees_causally(mask, positions, keys):
 
 
 def _bias_of(importer, mask, dtype):
-    """What a mask adds to the scores: much below 0 where a key is not seen."""
+    """(what a mask adds to the scores: much below 0 where a key is not seen; 0 for positions that see none, else 1). Both
+    of four dimensions."""
     unseen = -6e4 if dtype == sc.f16 else -1e30
     if importer.is_boolean_value(mask, importer.node.args[3:4]):
+        seen = importer.tensor(mask)
+        bias = (seen - 1.0) * -unseen
+    else:
         mask = importer.tensor(mask)
-        return as_type((mask - 1.0) * -unseen, dtype)
-    if isinstance(mask, torch.Tensor):  # infinities would be NaNs where a position sees none
-        mask = mask.clamp(min=unseen)
-    return as_type(importer.tensor(mask), dtype)
+        seen = sc.compare(mask, importer.constant(-math.inf, mask.dtype), "gt")
+        bias = sc.maximum(importer.constant(max(unseen, torch.finfo(importer.torch_type(mask.dtype)).min), mask.dtype), mask)
+    shape = [1] * (4 - len(bias.shape)) + list(bias.shape)
+    sees = sc.compare(sc.sum(seen, [len(seen.shape) - 1]), importer.constant(0, sc.f32), "gt")
+    return as_type(sc.reshape(bias, shape), dtype), as_type(sc.reshape(sees, shape[:3] + [1]), dtype)
 
 
-@op("aten.scaled_dot_product_attention.default")
+@op("aten.scaled_dot_product_attention.default", keeps_constants=True)
 def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     query, key, value = [importer.tensor(x) for x in (query, key, value)]
     if not len(query.shape) == len(key.shape) == len(value.shape) == 4 or query.shape[0] != key.shape[0]:
         raise Missing("query %s, key %s; [samples, heads, positions, width] is known" % (
             list(query.shape), list(key.shape)))
-    bias = None
+    bias = sees = None
     if isinstance(mask, torch.Tensor):
         causal = _sees_causally(mask, query.shape[2], key.shape[2])
         is_causal = is_causal or causal is True
         mask = mask if causal is False else None
     if mask is not None:
-        bias = _bias_of(importer, mask, query.dtype)
-        bias = bias if len(bias.shape) == 4 else sc.reshape(bias, [1] * (4 - len(bias.shape)) + list(bias.shape))
+        bias, sees = _bias_of(importer, mask, query.dtype)
     if value.shape[3] != query.shape[3]:
         raise Missing("values of another width than the keys'")
     query, key, value = [transposed(importer, x, [0, 2, 1, 3]) for x in (query, key, value)]
     result = sc.attention(query, key, value, causal=is_causal, bias=bias, dropout=p, scale=scale)
-    return transposed(importer, result, [0, 2, 1, 3])
+    result = transposed(importer, result, [0, 2, 1, 3])
+    return result if sees is None else sc.select(sees, result, importer.constant(0, result.dtype))

@@ -7,7 +7,8 @@ from splitcast.torch.ops.table import Missing, as_type, expand_to, op, positive,
 
 # ---- Shapes ----
 @op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten.unsqueeze.default",
-    "aten.squeeze.dim", "aten.squeeze.default", "aten.flatten.using_ints", "aten.unflatten.int")
+    "aten.squeeze.dim", "aten.squeeze.default", "aten.squeeze.dims", "aten.flatten.using_ints", "aten.unflatten.int",
+    "aten.view_as.default", "aten.reshape_as.default")
 def reshape(importer, x, *ignored):
     shape = importer.shape()
     return x if x.shape == shape else sc.reshape(x, shape)
@@ -49,7 +50,7 @@ def t(importer, x):
     return transposed(importer, x, list(range(len(x.shape)))[::-1])
 
 
-@op("aten.expand.default")
+@op("aten.expand.default", "aten.expand_as.default")
 def expand(importer, x, *ignored, **also_ignored):
     return expand_to(importer, x, importer.shape())
 
@@ -136,6 +137,12 @@ def _scattered(importer, x, source, dim, start, end):
 
 
 # ---- Elements at indices ----
+@op("aten.one_hot.default")
+def one_hot(importer, x, classes=-1):
+    shape = importer.shape()
+    numbers = importer.graph.iota(x.dtype, [1] * len(x.shape) + [shape[-1]], len(x.shape))
+    return as_type(sc.compare(sc.reshape(x, tuple(x.shape) + (1,)), numbers, "eq"), sc.i64)
+
 def _rows_at(importer, x, dim, index):
     """x with dimension `dim` replaced by the dimensions of `index`, integers: the elements that it names."""
     index = importer.tensor(index)
@@ -153,10 +160,11 @@ def _rows_at(importer, x, dim, index):
 
 
 def _wrapped(importer, index, extent):
-    """Indices from 0 on: constants may count from the end."""
+    """Indices from 0 on: some may count from the end."""
     if isinstance(index, torch.Tensor):
         return torch.where(index < 0, index + extent, index)
-    return index
+    is_below = as_type(sc.compare(index, importer.constant(0, index.dtype), "lt"), index.dtype)
+    return sc.select(is_below, index + importer.constant(extent, index.dtype), index)
 
 
 @op("aten.index_select.default")
@@ -164,7 +172,7 @@ def index_select(importer, x, dim, index):
     return _rows_at(importer, importer.tensor(x), positive(dim, len(x.shape)), index)
 
 
-@op("aten.index.Tensor")
+@op("aten.index.Tensor", keeps_constants=True)
 def index(importer, x, indices):
     x = importer.tensor(x)
     given = [dim for dim, each in enumerate(indices) if each is not None]

@@ -7,8 +7,11 @@ from splitcast.torch.ops.products import rows_of
 from splitcast.torch.ops.table import Missing, as_type, is_integer, op, positive, product_of
 
 def _reduced(importer, of, x, dims):
+    """In the result's type; integers, which no sum is of here, in f64, that holds them up to 2^53."""
+    wanted = importer.element_type(importer.node.meta["val"].dtype)
+    x = as_type(x, sc.f64 if wanted in (sc.i32, sc.i64) else wanted)
     dims = list(range(len(x.shape))) if not dims and dims != 0 else [dims] if isinstance(dims, int) else dims
-    result = of(x, [positive(dim, len(x.shape)) for dim in dims])
+    result = as_type(of(x, [positive(dim, len(x.shape)) for dim in dims]), wanted)
     return sc.reshape(result, importer.shape()) if result.shape != importer.shape() else result
 
 
@@ -62,14 +65,15 @@ def cumsum(importer, x, dim, *, dtype=None):
     wanted = importer.element_type(importer.node.meta["val"].dtype)
     order = [each for each in range(rank) if each != dim] + [dim]
     rows = transposed(importer, x, order)
-    of = sc.f64 if is_integer(x) else x.dtype
+    of = sc.f64 if wanted in (sc.i32, sc.i64) else wanted
     triangle = importer.tensor(torch.ones(x.shape[dim], x.shape[dim], dtype=importer.torch_type(of)).triu())
     sums = sc.reshape(sc.matmul(rows_of(as_type(rows, of)), triangle), rows.shape)
     return as_type(transposed(importer, sums, [order.index(each) for each in range(rank)]), wanted)
 
 
 def _along_last(importer, of, x, dim):
-    """An op that works along the last dimension, along another."""
+    """An op that works along the last dimension, along another; in the result's type."""
+    x = as_type(x, importer.element_type(importer.node.meta["val"].dtype))
     rank, dim = len(x.shape), positive(dim, len(x.shape))
     order = [each for each in range(rank) if each != dim] + [dim]
     return transposed(importer, of(transposed(importer, x, order)), [order.index(each) for each in range(rank)])
@@ -114,7 +118,8 @@ def layer_norm(importer, x, shape, weight=None, bias=None, epsilon=1e-5, *ignore
 @op("aten.rms_norm.default")
 def rms_norm(importer, x, shape, weight=None, epsilon=None):
     dtype = importer.torch_type(x.dtype)
-    epsilon = torch.finfo(dtype).eps if epsilon is None else epsilon
+    if epsilon is None:  # of the type that it is computed in
+        epsilon = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
     weight = importer.tensor(torch.ones(shape, dtype=dtype) if weight is None else weight)
     return _of_rows(lambda x, weight: sc.rms_norm(x, weight, epsilon), x, shape, weight)
 
@@ -137,6 +142,17 @@ def instance_norm(importer, x, weight, bias, mean, variance, use_input, momentum
         raise Missing("with running statistics; each sample's own are known")
     weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
     return sc.group_norm(x, weight, bias, x.shape[1], epsilon)
+
+
+@op("aten._native_batch_norm_legit_no_training.default")
+def batch_norm_in_evaluation(importer, x, weight, bias, mean, variance, momentum, epsilon):
+    weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
+    return [sc.batch_norm(x, weight, bias, mean, variance, epsilon), None, None]
+
+
+@op("aten._native_batch_norm_legit.no_stats")
+def batch_norm_without_statistics(importer, x, weight, bias, training, momentum, epsilon):
+    return [_batch_normed(importer, x, weight, bias, None, None, True, momentum, epsilon)[0], None, None]
 
 
 @op("aten._native_batch_norm_legit_functional.default")

@@ -20,8 +20,10 @@ class Missing(Exception):
     """A case of an op that has no mapping, and why."""
 
 
-def op(*names):
+def op(*names, keeps_constants=False):
+    """keeps_constants: the function looks at constants itself; others get them as graph tensors."""
     def add(function):
+        function.keeps_constants = keeps_constants
         for name in names:
             OPS[name] = function
         return function
