@@ -93,8 +93,8 @@ Tensor batchNorm(const Tensor &x, const std::string &name, const BatchNormOption
   auto moved = [&](const Tensor &from, const Tensor &to, double factor) {
     return add(scale(from, 1.0 - m, at), scale(stopGradient(to, at), m * factor, at), at);
   };
-  for (auto [variable, value] : {std::pair(meanName, moved(runningMean, batchMean, 1.0)),
-                                 {varianceName, moved(runningVariance, batchVariance, unbiased)}})
+  for (const auto &[variable, value] : {std::pair(meanName, moved(runningMean, batchMean, 1.0)),
+                                        {varianceName, moved(runningVariance, batchVariance, unbiased)}})
     if (value.isValid())
       builder->assign(function, variable, value);
   return batchNorm(x, weight, bias, batchMean, batchVariance, options.epsilon, at);
