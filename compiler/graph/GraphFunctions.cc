@@ -156,7 +156,7 @@ Tensor logSoftmax(const Tensor &x, Caller at) {
   if (shape.empty() || sbp::numElements(shape) == 0)
     return sbp::numElements(shape) == 0 ? x : builder->fail("works along the last dimension; there must be one");
   const int64_t rows = sbp::numElements(shape) / shape.back();
-  Tensor largest = stopGradient(maxPool(reshape(x, {rows, shape.back()}, at), {1, shape.back()}, {}, at), at);
+  Tensor largest = stopGradient(maxPool(reshape(x, {rows, 1, shape.back()}, at), {1, shape.back()}, {}, at), at);
   if (!largest.isValid())
     return largest;
   Tensor shifted = sub(x, reshape(largest, withLastOfOne(shape), at), at), perRow = logSumExp(shifted, at);
@@ -292,7 +292,7 @@ Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &v
     return scores;
   Tensor seen = seenKeys(scores, options, at), weights;
   if (GraphBuilder::stateOf(seen)) { // where none is, all weigh the same, times 0
-    const double unseen = scores.type() == ElementType::F16 ? -6e4 : -1e30;
+    constexpr double unseen = -6e4;  // which f16 holds, too
     scores = select(seen, scores, constantLike(scores, unseen, "attention", at), at);
     weights = mul(softmax(scores, at), seen, at);
   } else {

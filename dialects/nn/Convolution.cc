@@ -67,7 +67,7 @@ struct Convolution {
       for (int64_t extent : tensor.getShape())
         if (extent < 1 || extent > exec::Window::kMost)
           return std::nullopt;
-    if (type.isF64()) // which the library does not have
+    if (type.isF64() || !isCountable()) // which the library does not have
       return std::nullopt;
     auto array = [&](ArrayRef<int64_t> numbers) { return DenseI64ArrayAttr::get(type.getContext(), numbers); };
     return LibraryCall{exec::ConvolutionAttr::get(type.getContext(), callOf(kind), array(input.getShape()),
@@ -76,6 +76,20 @@ struct Convolution {
   }
 
 private:
+  /// Whether bytes from one row of a window to another, in blocks of 16 channels, are numbers of 32 bits, as oneDNN has
+  /// them; and so are strides.
+  bool isCountable() const {
+    constexpr double kMostElements = 0x1p31 / (16 * 4);
+    constexpr int64_t kMostStride = 1 << 15;
+    double elements = 1;
+    for (auto [along, extent] : llvm::zip(windows(), input.getShape().take_back(2))) {
+      if (along.stride > kMostStride)
+        return false;
+      elements *= static_cast<double>(extent + 2 * along.padding + along.span());
+    }
+    return elements < kMostElements;
+  }
+
   static StringRef callOf(Kind kind) {
     switch (kind) {
     case Kind::Forward:

@@ -68,9 +68,12 @@ private:
   }
 
   void settleComputed(Operation *op) {
-    if (op->hasTrait<nn::ConvertsElements>())                 // which takes any type, and says itself what it makes
-      return op->getNumOperands() > 1 ? restore(op) : void(); // of several one type
+    const bool converts = op->hasTrait<nn::ConvertsElements>();
+    if (converts && op->getNumOperands() == 1) // which takes any type, and says itself what it makes
+      return;
     useReads(op);
+    if (converts) // of several operands: digits that one has lost the others lack, too
+      return restore(op);
     if (llvm::none_of(op->getOperands(), [&](Value v) { return original.contains(v); }))
       return;
     const Type type = typeOf(op);

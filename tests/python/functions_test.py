@@ -110,6 +110,30 @@ class Elementwise(Functions):
         self.close(y - session.read("b"), x < y, 1e-14)
 
 
+class InSmallTypes(Functions):
+
+    def test_what_is_compared_has_lost_equal_digits(self):
+        for way in ("stage=0", "compute-type=bf16"):
+            graph = sc.Graph()
+            graph.function("main")
+            w = graph.variable("w", (50,), sc.Init.normal(0, 1))
+            graph.output("same", sc.compare(w, sc.reshape(sc.reshape(w, (5, 10)), (50,)), "eq"))
+            self.assertTrue(graph.compile(enable_zero=way).run("main")["same"].all(), way)
+
+    def test_log_softmax_of_rows_in_micro_batches(self):
+        x = normal(6, 7).astype(np.float32)
+        found = []
+        for count in (1, 3):
+            graph = sc.Graph()
+            y = sc.log_softmax(sc.linear(graph.input("x", sc.f32, x.shape, sc.split(0)), "a", 5))
+            loss = sc.mean(y * y)
+            graph.minimize(loss, sc.Sgd(0.1), accumulate=count)
+            graph.output("loss", loss)
+            session = graph.compile()
+            found.append([float(session.run("main", x=x)["loss"]) for _ in range(3)])
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+
+
 class Shapes(Functions):
 
     def test_broadcast_to(self):

@@ -236,6 +236,23 @@ class Large(Functions):
                     self.assertLess(np.abs(got - expected).max(), near * np.abs(expected).max())
 
 
+class BeyondTheLibrary(Functions):
+    """Numbers that the op allows, and that oneDNN does not count with: generated kernels do these."""
+
+    def test_strides(self):
+        for strides in ([2**31 - 1, 2**31 - 2], [2**29, 1]):
+            with self.subTest(strides):
+                self.check(lambda x, w: sc.convolution(x, w, strides=strides),
+                           lambda x, w: x[:, :, ::strides[0], ::strides[1]] * w,
+                           normal(2, 1, 3, 3), normal(1, 1, 1, 1), types=(sc.f32,))
+
+    def test_dilation(self):
+        """Of the two taps one is beside the image, whatever the window."""
+        far = 1_500_000_000
+        self.check(lambda x, w: sc.convolution(x, w, padding=[far // 2, 0], dilation=[far, 1], strides=[2**29, 1]),
+                   lambda x, w: 0 * x[:, :, :1] * w[:, :, :1], normal(1, 1, 2, 2), normal(1, 1, 2, 1), types=(sc.f32,))
+
+
 class MicroBatches(unittest.TestCase):
 
     def test_have_the_statistics_of_all(self):

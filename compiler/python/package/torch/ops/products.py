@@ -113,14 +113,14 @@ def _sees_causally(mask, positions, keys):
 def _bias_of(importer, mask, dtype):
     """(what a mask adds to the scores: much below 0 where a key is not seen; 0 for positions that see none, else 1). Both
     of four dimensions."""
-    unseen = -6e4 if dtype == sc.f16 else -1e30
+    unseen = -6e4  # which f16 holds, too
     if importer.is_boolean_value(mask, importer.node.args[3:4]):
         seen = importer.tensor(mask)
         bias = (seen - 1.0) * -unseen
     else:
         mask = importer.tensor(mask)
         seen = sc.compare(mask, importer.constant(-math.inf, mask.dtype), "gt")
-        bias = sc.maximum(importer.constant(max(unseen, torch.finfo(importer.torch_type(mask.dtype)).min), mask.dtype), mask)
+        bias = sc.maximum(importer.constant(unseen, mask.dtype), mask)
     shape = [1] * (4 - len(bias.shape)) + list(bias.shape)
     sees = sc.compare(sc.sum(seen, [len(seen.shape) - 1]), importer.constant(0, sc.f32), "gt")
     return as_type(sc.reshape(bias, shape), dtype), as_type(sc.reshape(sees, shape[:3] + [1]), dtype)

@@ -40,19 +40,26 @@ def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
 
 @op("aten.amax.default", "aten.max.dim", "aten.max.default", "aten.amin.default", "aten.min.dim", "aten.min.default")
 def largest(importer, x, dims=None, keepdim=False):
-    """By windows as wide as the tensor; of several largest, the gradient is the first one's."""
+    """By windows as wide as the tensor, without their gradient: it goes to all that are the largest, in equal parts, as
+    PyTorch has it but for max(dim), of which one has it."""
     name = str(importer.node.target)
     results = importer.node.meta["val"]
     if ".dim" in name and any(user.users and user.args[1] != 0 for user in importer.node.users):
         raise Missing("the indices; the values are known")
+    if is_integer(x):
+        raise Missing("of integers")
     rank = len(x.shape)
     dims = list(range(rank)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
     dims = [positive(dim, rank) for dim in dims]
     kept = [dim for dim in range(rank) if dim not in dims]
     x = -x if "min" in name else x
-    moved = transposed(importer, x, kept + dims)
-    matrix = sc.reshape(moved, (product_of(x.shape[dim] for dim in kept), product_of(x.shape[dim] for dim in dims)))
-    result = sc.max_pool(matrix, [1, matrix.shape[1]])
+    rows, count = product_of(x.shape[dim] for dim in kept), product_of(x.shape[dim] for dim in dims)
+    values = sc.reshape(transposed(importer, x, kept + dims), (rows, 1, count))
+    result = sc.stop_gradient(sc.max_pool(values, [1, count]))
+    is_largest = as_type(sc.compare(values, result, "eq"), x.dtype)
+    # What is added is 0, and has the gradient.
+    distance = sc.select(is_largest, values - result, importer.constant(0, x.dtype))
+    result = sc.reshape(result, (rows,)) + sc.sum(distance, [1, 2]) / sc.sum(is_largest, [1, 2])
     result = -result if "min" in name else result
     result = sc.reshape(result, tuple(results[0].shape if ".dim" in name else results.shape))
     return [result, None] if ".dim" in name else result
