@@ -50,7 +50,8 @@ func.func @ops(%x: tensor<8x6xf32>, %y: tensor<8x6xf32>, %row: tensor<6xf32>, %r
   %data_grad = nn.convolution_data_grad %convolution, %filters {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x6x8x6xf32>, tensor<6x2x3x3xf32>) -> tensor<4x2x8x6xf32>
   %weight_grad = nn.convolution_weight_grad %convolution, %images {strides = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x6x8x6xf32>, tensor<4x2x8x6xf32>) -> tensor<6x2x3x3xf32>
   %max_pool = nn.max_pool %images {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x8x6xf32>) -> tensor<4x2x4x3xf32>
-  %max_pool_grad = nn.max_pool_grad %max_pool, %images, %max_pool {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x4x3xf32>, tensor<4x2x8x6xf32>, tensor<4x2x4x3xf32>) -> tensor<4x2x8x6xf32>
+  %max_pool_positions = nn.max_pool_positions %images, %max_pool {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x8x6xf32>, tensor<4x2x4x3xf32>) -> tensor<4x2x4x3xi64>
+  %max_pool_grad = nn.max_pool_grad %max_pool, %max_pool_positions {extents = array<i64: 8, 6>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x2x4x3xf32>, tensor<4x2x4x3xi64>) -> tensor<4x2x8x6xf32>
   %softmax = nn.softmax %x : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %log_sum_exp = nn.log_sum_exp %x : (tensor<8x6xf32>) -> tensor<8xf32>
   %softmax_grad = nn.softmax_grad %y, %softmax : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>

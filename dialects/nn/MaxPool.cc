@@ -72,15 +72,18 @@ public:
   }
 
   Value gradient(Value ofResult, Value first) {
-    ArrayRef<int64_t> windows = cast<RankedTensorType>(first.getType()).getShape().take_back(2);
-    Value zero = constant(0.0), none = builder.create<arith::ConstantIntOp>(loc, -1, 64);
+    const auto positions = cast<RankedTensorType>(first.getType());
+    ArrayRef<int64_t> windows = positions.getShape().take_back(2);
+    Value zero = constant(0.0), none = scalarConstant(builder, loc, positions.getElementType(), -1);
     return overTaps(type, 0.0, [&](Value sum, ArrayRef<Value> at) -> Value {
       std::array<Place, 2> place;
       for (unsigned i : {0, 1})
         place[i] = covering(builder, loc, along[i], at[inner + i], at[rank + i], windows[i]);
       SmallVector<Value> before(at.take_front(inner));
-      Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                                    elementAt(builder, loc, first, before, place, none), numberOf(at));
+      Value position = elementAt(builder, loc, first, before, place, none);
+      if (!position.getType().isInteger(64))
+        position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), position);
+      Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, position, numberOf(at));
       Value addend = elementAt(builder, loc, ofResult, before, place, zero);
       return builder.create<arith::AddFOp>(loc, sum, builder.create<arith::SelectOp>(loc, isFirst, addend, zero));
     });
@@ -165,34 +168,83 @@ SmallVector<Value> MaxPoolOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
 int64_t MaxPoolOp::getFlops() { return comparisons(resultType(*this), getKernel()); }
 
 SmallVector<Value> MaxPoolOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  return {b.create<MaxPoolGradOp>(getLoc(), undecided(getInput().getType()), g[0], getInput(), getResult(), getKernel(),
+  Value positions =
+      b.create<MaxPoolPositionsOp>(getLoc(), undecided(getResult().getType()).clone(b.getI64Type()), getInput(),
+                                   getResult(), getKernel(), getStrides(), getPadding(), getDilation());
+  const RankedTensorType input = undecided(getInput().getType());
+  return {b.create<MaxPoolGradOp>(getLoc(), input, g[0], positions, input.getShape().take_back(2), getKernel(),
                                   getStrides(), getPadding(), getDilation())};
 }
 
-sbp::LoopSpec MaxPoolGradOp::getLoopSpec() {
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+sbp::LoopSpec MaxPoolPositionsOp::getLoopSpec() {
   Factors factors(getInput().getType().getShape(), getLargest().getType().getShape());
-  factors.spec.operands = {factors.result, factors.input, factors.result};
+  factors.spec.operands = {factors.input, factors.result};
+  factors.spec.results = {factors.result};
+  return factors.spec;
+}
+
+LogicalResult MaxPoolPositionsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
+  if (failed(verifyPool(*this)))
+    return failure();
+  RankedTensorType expected = resultType(*this);
+  if (const RankedTensorType found = undecided(getLargest().getType()); found != expected)
+    return emitOpError() << "takes " << found << ", but the windows of " << undecided(getInput().getType()) << " give "
+                         << expected << "; the largest elements have this type";
+  types.push_back(expected.clone(IntegerType::get(getContext(), 64)));
+  return success();
+}
+
+SmallVector<Value> MaxPoolPositionsOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
+  return {Pools(builder, getLoc(), windowsOfPool(*this), undecided(getInput().getType())).firstOf(x[0], x[1])};
+}
+
+int64_t MaxPoolPositionsOp::getFlops() { return comparisons(resultType(*this), getKernel()); }
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+/// The input's. Requires: two extents, and a gradient of two dimensions or more.
+static RankedTensorType inputType(MaxPoolGradOp op) {
+  RankedTensorType type = undecided(op.getGradient().getType());
+  SmallVector<int64_t> shape(type.getShape().drop_back(2));
+  llvm::append_range(shape, op.getExtents());
+  return type.clone(shape);
+}
+
+sbp::LoopSpec MaxPoolGradOp::getLoopSpec() {
+  Factors factors(inputType(*this).getShape(), getGradient().getType().getShape());
+  factors.spec.operands = {factors.result, factors.result};
   factors.spec.results = {factors.input};
   factors.spec.linear = {{{0}, {}}};
   return factors.spec;
 }
 
 LogicalResult MaxPoolGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
-  if (failed(verifyPool(*this)))
+  const RankedTensorType gradient = undecided(getGradient().getType()), positions = undecided(getPositions().getType());
+  if (gradient.getRank() < 2)
+    return emitOpError() << "takes " << gradient << "; it has windows of the last two dimensions";
+  if (positions.getShape() != gradient.getShape())
+    return emitOpError() << "takes " << positions << " as positions of " << gradient << "; their shapes are the same";
+  if (getExtents().size() != 2 || llvm::any_of(getExtents(), [](int64_t extent) { return extent < 0; }))
+    return emitOpError() << "has extents [" << getExtents() << "]; it has two numbers of 0 to " << exec::Window::kMost;
+  const RankedTensorType input = inputType(*this);
+  if (failed(verifyWindows(*this, input.getShape(), getKernel(), getStrides(), getPadding(), getDilation())))
     return failure();
-  const RankedTensorType expected = resultType(*this);
-  for (Value value : {Value(getGradient()), Value(getLargest())})
-    if (undecided(value.getType()) != expected)
-      return emitOpError() << "takes " << undecided(value.getType()) << ", but the windows of "
-                           << undecided(getInput().getType()) << " give " << expected
-                           << "; the gradient and the largest elements have this type";
-  types.push_back(undecided(getInput().getType()));
+  for (auto [found, extent, along] : llvm::zip(gradient.getShape().take_back(2), getExtents(), windowsOfPool(*this)))
+    if (found != along.windows(extent))
+      return emitOpError() << "takes " << gradient << ", but " << extent << " elements have " << along.windows(extent)
+                           << " windows, not " << found << "; it is the gradient of what nn.max_pool gives";
+  types.push_back(input);
   return success();
 }
 
 SmallVector<Value> MaxPoolGradOp::lowerToLinalg(OpBuilder &builder, ValueRange x) {
-  Pools pools(builder, getLoc(), windowsOfPool(*this), undecided(getInput().getType()));
-  return {pools.gradient(x[0], pools.firstOf(x[1], x[2]))};
+  return {Pools(builder, getLoc(), windowsOfPool(*this), inputType(*this)).gradient(x[0], x[1])};
 }
 
-int64_t MaxPoolGradOp::getFlops() { return comparisons(resultType(*this), getKernel()); }
+int64_t MaxPoolGradOp::getFlops() { return comparisons(undecided(getGradient().getType()), getKernel()); }

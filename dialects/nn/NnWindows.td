@@ -80,15 +80,30 @@ def Nn_MaxPoolOp : Nn_ComputeOp<"max_pool", [Differentiable]> {
   let results = (outs Nn_FloatTensor:$result);
 }
 
-def Nn_MaxPoolGradOp : Nn_ComputeOp<"max_pool_grad"> {
-  let summary = "The gradient of nn.max_pool's input";
+def Nn_MaxPoolPositionsOp : Nn_ComputeOp<"max_pool_positions"> {
+  let summary = "Where in its window nn.max_pool found the largest element";
   let description = [{
-    The sum of the gradients of the windows of which an element is the first of the largest. A window whose result is a NaN has none.
-    - C1: As nn.max_pool's; gradient and result have the type that nn.max_pool gives.
+    Per window the number of the first tap, in row-major order, that covers an element equal to `largest`, what nn.max_pool gives; of a window that
+    has none, as one whose largest is a NaN, the number of its taps.
+    - C1: As nn.max_pool's; `largest` has the type that nn.max_pool gives; the result is i64.
     - C2: As nn.max_pool's.
     - C3: As nn.max_pool's.
   }];
-  let arguments = !con((ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, Nn_FloatTensor:$largest, DenseI64ArrayAttr:$kernel), WindowArguments);
+  let arguments = !con((ins Nn_FloatTensor:$input, Nn_FloatTensor:$largest, DenseI64ArrayAttr:$kernel), WindowArguments);
+  let results = (outs Nn_IndexTensor:$result);
+}
+
+def Nn_MaxPoolGradOp : Nn_ComputeOp<"max_pool_grad"> {
+  let summary = "The gradient of nn.max_pool's input";
+  let description = [{
+    The sum of the gradients of the windows of which an element is at the position. `extents` are the input's last two. A position that is no
+    tap's number has no element.
+    - C1: The gradient has two dimensions or more; positions have its shape.
+    - C2: As nn.max_pool's; `extents` has two numbers, from 0 to 2^31 - 1.
+    - C3: There is a window along each dimension, and there are as many as the gradient's last two extents say.
+  }];
+  let arguments = !con((ins Nn_FloatTensor:$gradient, Nn_IndexTensor:$positions, DenseI64ArrayAttr:$extents,
+                        DenseI64ArrayAttr:$kernel), WindowArguments);
   let results = (outs Nn_FloatTensor:$result);
 }
 

@@ -26,6 +26,7 @@
 //            %7 = nn.matmul %x, %6 {transpose_a}
 //            %8 = sbp.scope "update" of @w
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
+#include "passes/global/GradientSums.h"
 #include "passes/global/ParameterGroups.h"
 #include "passes/global/Passes.h"
 #include "passes/global/ReadAs.h"
@@ -113,6 +114,7 @@ public:
         differentiate(op);
     if (failed(emitUpdates()))
       return failure();
+    GradientSum::erase(joined.getArrayRef());
     minimize.erase();
     return success();
   }
@@ -247,7 +249,7 @@ private:
     Value scope = builder.create<sbp::ScopeOp>(loc, sbp::PhaseAttr::get(builder.getContext(), sbp::Phase::Backward),
                                                nullptr, nullptr);
     Value first = scale ? scale : nn::splat(builder, loc, minimize.getLoss().getType(), 1.0);
-    gradients[minimize.getLoss()] = builder.create<sbp::FenceOp>(loc, first, scope);
+    accumulate(minimize.getLoss(), builder.create<sbp::FenceOp>(loc, first, scope));
   }
 
   void accumulate(Value value, Value gradient) {
@@ -261,13 +263,18 @@ private:
         gradient = builder.create<nn::CastOp>(cast->getLoc(), gradient, wide);
       return accumulate(read, gradient);
     }
-    Value &sum = gradients[value];
-    sum = sum ? builder.create<nn::AddOp>(value.getLoc(), sum, gradient).getResult() : gradient;
+    gradients[value].add(builder, value.getLoc(), gradient, joined);
+  }
+
+  /// Null where no user gave any.
+  Value sumFor(Value value) {
+    auto known = gradients.find(value);
+    return known == gradients.end() ? Value() : known->second.get(builder, value.getLoc());
   }
 
   /// Of the result of an op, all whose users have been visited. A scalar is wherever something needs it.
   Value gradientOf(Value result) {
-    Value gradient = gradients.lookup(result);
+    Value gradient = sumFor(result);
     if (!gradient || !hasStages || cast<RankedTensorType>(result.getType()).getRank() == 0)
       return gradient;
     return builder.create<sbp::ColocateOp>(gradient.getLoc(), gradient, result);
@@ -309,7 +316,7 @@ private:
 
   void differentiate(Operation *op) {
     if (auto read = dyn_cast<sbp::ReadOp>(op)) {
-      if (Value gradient = gradients.lookup(read.getResult()))
+      if (Value gradient = sumFor(read.getResult()))
         variables[read.getVariableAttr()].push_back(gradient);
       return;
     }
@@ -340,10 +347,10 @@ private:
         minimize.getClipNormAttr() ? builder.getI64IntegerAttr(updates.unusedClipSet()) : IntegerAttr();
     SmallVector<std::pair<FlatSymbolRefAttr, Value>> sums; // before any update, which may need all of them
     for (auto &[symbol, contributions] : llvm::reverse(variables)) {
-      Value sum;
+      GradientSum all;
       for (Value gradient : contributions)
-        sum = sum ? builder.create<nn::AddOp>(gradient.getLoc(), sum, gradient).getResult() : gradient;
-      if (sum)
+        all.add(builder, gradient.getLoc(), gradient, joined);
+      if (Value sum = all.get(builder, minimize.getLoc()))
         sums.push_back({cast<FlatSymbolRefAttr>(symbol), sum});
     }
     ParameterGroups groups(minimize);
@@ -381,7 +388,8 @@ private:
   DenseSet<Value> active;
   DenseSet<Operation *> activeOps;
   DenseSet<sbp::ReadOp> earlierReads; ///< of values that are no longer the variables'
-  DenseMap<Value, Value> gradients;
+  DenseMap<Value, GradientSum> gradients;
+  llvm::SetVector<Operation *> joined;                      ///< what is in these as part of another op
   llvm::MapVector<Attribute, SmallVector<Value>> variables; ///< by symbol
 };
 

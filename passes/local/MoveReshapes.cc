@@ -30,6 +30,22 @@ nn::CastOp narrowingCast(Operation *op) {
   return isNarrowing ? cast : nn::CastOp();
 }
 
+/// A reshape of a reshape is one of what that takes; one to the shape of that is nothing.
+void shortenReshapes(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<nn::ReshapeOp>())) {
+    Operation *before = reshape.getInput().getDefiningOp();
+    if (auto other = dyn_cast_or_null<nn::ReshapeOp>(before)) { // which is shortened already
+      reshape.getInputMutable().assign(other.getInput());
+      if (other.use_empty())
+        other.erase();
+    }
+    if (typeOf(reshape.getInput()) == typeOf(reshape)) {
+      reshape.replaceAllUsesWith(reshape.getInput());
+      reshape.erase();
+    }
+  }
+}
+
 /// Casts to smaller floats, up to the kernels that make what they read, if nobody else reads it in that shape: else
 /// both would lie in memory until the cast was needed.
 void raiseNarrowingCasts(Block &block, const DeviceTraits &traits) {
@@ -151,6 +167,7 @@ private:
 } // namespace
 
 void moveReshapes(Block &block, const DeviceTraits &traits) {
+  shortenReshapes(block);
   raiseNarrowingCasts(block, traits);
   Lowerer(block, traits).run();
 }

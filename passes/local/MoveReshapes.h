@@ -8,7 +8,8 @@
 
 namespace splitcast {
 
-/// Reshapes, which cost nothing, move out from between ops that one kernel can compute:
+/// A reshape of a reshape takes what that takes. And reshapes, which cost nothing, move out from between ops that one
+/// kernel can compute:
 ///
 ///   a cast to a smaller float      up before the reshape of its operand, to what made that
 ///   another elementwise op         behind the reshape of its result, when ops of kernels alone use that, and nobody

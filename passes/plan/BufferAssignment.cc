@@ -119,8 +119,12 @@ void BufferAssignment::number(Block &block) {
     for (Value operand : op.getOperands())
       if (isTensor(operand) && !aliasedBy(&op) && !isa<ccl::WaitOp>(op))
         uses[rootOf(operand).first].push_back({&op, operand});
-    if (auto assign = dyn_cast<ccl::AssignOp>(op))
-      assigns[assign.getStorage().str()].push_back(indexOf(assign));
+    if (auto assign = dyn_cast<ccl::AssignOp>(op)) {
+      const std::string storage = assign.getStorage().str();
+      const int64_t at = assign.getOffset() * sbp::elementBytes(assign.getValue().getType());
+      assigns[storage].push_back(indexOf(assign));
+      assigned[storage].add(at, at + bytesOf(assign.getValue()), indexOf(assign));
+    }
   }
   for (const auto &[root, ofRoot] : uses)
     for (const Use &use : ofRoot) {
@@ -268,30 +272,35 @@ void BufferAssignment::wantInStorage(ccl::AssignOp assign) {
 }
 
 /// Whether nothing needs what lies in `target` once `writer` runs: every use of it comes before, or is the operand that
-/// the result is computed in place of; and no other assignment comes between. A `gather` that works in the storage
-/// leaves its own block as it is.
+/// the result is computed in place of; and no other assignment of its bytes comes between. A `gather` that works in the
+/// storage leaves its own block as it is.
 bool BufferAssignment::storageIsUnused(Place target, Operation *writer, Value root, ccl::AssignOp assign,
                                        Operation *gather) const {
   const int64_t begin = indexOf(writer), end = assign ? indexOf(assign) : std::numeric_limits<int64_t>::max();
   auto copied = copies.find(target.buffer); // reads what lies there when it runs
   if (copied != copies.end() && anyWithin(copied->second, begin, end))
     return false;
-  if (assign && anyWithin(assigns.at(assign.getStorage().str()), begin + 1, end))
+  if (assign && isAssignedWithin(assign.getStorage(), target, begin + 1, end))
     return false;
   if (storageIsRead(target, writer, root, assign))
     return false;
   int64_t lastUse = -1;
   if (auto known = neededUntil.find(root); known != neededUntil.end())
     lastUse = known->second;
-  auto assigned = assigns.find(buffers[target.buffer].storage);
-  if (assigned != assigns.end() && anyWithin(assigned->second, (assign ? end : begin) + 1, lastUse + 1))
-    return false;                                  // another assignment overwrites it while it is needed
+  if (isAssignedWithin(buffers[target.buffer].storage, target, (assign ? end : begin) + 1, lastUse + 1))
+    return false;                                  // it is overwritten while it is needed
   auto writes = storageWrites.find(target.buffer); // made there later: until then this value is needed no more
   return writes == storageWrites.end() ||
          !writes->second.any(target.offset, target.offset + target.bytes, [&](const Write &other) {
            return other.place.overlaps(target) && other.index > begin && lastUse >= other.index &&
                   !(gather && other.index == indexOf(gather));
          });
+}
+
+bool BufferAssignment::isAssignedWithin(StringRef storage, Place target, int64_t begin, int64_t end) const {
+  auto known = assigned.find(storage.str());
+  return known != assigned.end() && known->second.any(target.offset, target.offset + target.bytes,
+                                                      [&](int64_t assign) { return begin <= assign && assign < end; });
 }
 
 bool BufferAssignment::storageIsRead(Place target, Operation *writer, Value root, ccl::AssignOp assign) const {

@@ -106,6 +106,8 @@ private:
   void makeIn(Place target, mlir::Value root, ccl::AssignOp assign);
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign,
                        mlir::Operation *gather) const;
+  /// Whether an assign that is in [begin, end) of the block overwrites bytes of the target.
+  bool isAssignedWithin(llvm::StringRef storage, Place target, int64_t begin, int64_t end) const;
   bool storageIsRead(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
   bool isNeededAfter(mlir::Operation *op, mlir::Value root) const;
@@ -133,6 +135,7 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> neededUntil;         ///< last op that uses a root, or waits for one that does
   std::map<std::string, int64_t> storages;
   std::map<std::string, std::vector<int64_t>> assigns;   ///< by storage, ascending
+  std::map<std::string, RangeIndex<int64_t>> assigned;   ///< by storage: the same, by their bytes of it
   std::map<int64_t, std::vector<int64_t>> copies;        ///< reads that are copied, by buffer, ascending
   std::map<int64_t, RangeIndex<StorageUse>> storageUses; ///< by buffer
   std::map<int64_t, RangeIndex<Write>> storageWrites;    ///< by buffer: what is made there

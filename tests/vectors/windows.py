@@ -87,28 +87,35 @@ def pools():
             windows = [count(shape[len(shape) - 2 + i], *along[i]) for i in (0, 1)]
             x = eighths(shape, element)  # with ties
             y = np.full(shape[:-2] + tuple(windows), -np.inf)
+            positions = np.full(y.shape, kernel[0] * kernel[1], np.int64)
             g, dx = eighths(y.shape, element), np.zeros(shape)
             for before in itertools.product(*[range(extent) for extent in shape[:-2]]):
                 for window in itertools.product(*[range(extent) for extent in windows]):
                     places = [tuple(covered(window[i], tap[i], along[i], shape[len(shape) - 2 + i]) for i in (0, 1))
                               for tap in itertools.product(*[range(extent) for extent in kernel])]
-                    places = [before + place for place in places if None not in place]
+                    places = {number: before + place for number, place in enumerate(places) if None not in place}
                     if places:
-                        largest = max(places, key=lambda place: x[place])  # the first of them
-                        y[before + window] = x[largest]
-                        dx[largest] += float(g[before + window])
+                        largest = max(places, key=lambda number: x[places[number]])  # the first of them
+                        y[before + window], positions[before + window] = x[places[largest]], largest
+                        dx[places[largest]] += float(g[before + window])
             attributes = ", ".join([attribute("kernel", kernel), attribute("strides", strides),
                                     attribute("padding", padding), attribute("dilation", dilation)])
             case("nn.max_pool", [(x, element)], [(rounded(y, element), element)], attributes)
-            case("nn.max_pool_grad", [(g, element), (x, element), (rounded(y, element), element)],
-                 [(rounded(dx, element), element)], attributes)
+            case("nn.max_pool_positions", [(x, element), (rounded(y, element), element)], [(positions, "i64")],
+                 attributes)
+            case("nn.max_pool_grad", [(g, element), (positions, "i64")], [(rounded(dx, element), element)],
+                 attribute("extents", shape[-2:]) + ", " + attributes)
     x = np.array([[np.nan, 1, 2], [3, -np.inf, np.inf]], np.float32)
     attributes = ", ".join([attribute("kernel", (2, 2)), attribute("strides", (1, 1)), attribute("padding", (0, 0)),
                             attribute("dilation", (1, 1))])
     y, g = np.array([[np.nan, np.inf]], np.float32), np.array([[2, 3]], np.float32)
     case("nn.max_pool", [(x, "f32")], [(y, "f32")], attributes)
-    case("nn.max_pool_grad", [(g, "f32"), (x, "f32"), (y, "f32")],
+    case("nn.max_pool_positions", [(x, "f32"), (y, "f32")], [(np.array([[4, 3]]), "i64")], attributes)
+    attributes = attribute("extents", (2, 3)) + ", " + attributes
+    case("nn.max_pool_grad", [(g, "f32"), (np.array([[4, 3]]), "i64")],
          [(np.array([[0, 0, 0], [0, 0, 3]], np.float32), "f32")], attributes)
+    case("nn.max_pool_grad", [(g, "f32"), (np.array([[-1, 2]]), "i32")],
+         [(np.array([[0, 0, 0], [0, 3, 0]], np.float32), "f32")], attributes)
 
 
 def elementwise():

@@ -157,7 +157,8 @@ struct Solution {
 
 /// Op by op, axis by axis, the row that costs least where it stands: by how many operands that keep their splits lose
 /// one; then by the cost of boxing operands and pinned results along the axis, but for what was boxed so for an op
-/// before; then by how many change; then by how many results stay unsplit; then by the order of Factors.h.
+/// before, and results that are made larger than what they are of to what they meet; then by how many change; then by
+/// how many results stay unsplit; then by the order of Factors.h.
 Solution walk(const Problem &problem);
 
 /// From the walk's rows on, sets of ops that form forests in turn, each solved exactly while the others stay; so the

@@ -194,6 +194,7 @@ Tables::Tables(const Problem &problem)
   for (size_t demand = 0; demand < problem.demands.size(); ++demand)
     demands[problem.demands[demand].tensor].push_back(demand);
   noteWantedLater();
+  noteMeetings();
 }
 
 void Tables::noteWantedLater() {
@@ -216,6 +217,68 @@ void Tables::noteWantedLater() {
         if (isElementwise(problem.ops[op].spec))
           note(operand, result);
     }
+}
+
+/// From a broadcast to what it meets.
+static constexpr int kMostHops = 4;
+
+void Tables::noteMeetings() {
+  std::vector<int> makers(problem.tensors.size(), -1); // the ops
+  std::vector<std::vector<int>> behind(problem.tensors.size());
+  for (size_t op = 0; op < problem.ops.size(); ++op)
+    for (int result : problem.ops[op].results)
+      makers[result] = static_cast<int>(op);
+  for (size_t tensor = 0; tensor < problem.tensors.size(); ++tensor)
+    behind[source[tensor]].push_back(static_cast<int>(tensor));
+  auto countOf = [&](int tensor) { return numElements(problem.tensors[tensor].shape); };
+  met.assign(problem.tensors.size(), -1);
+  for (const SignatureOp &op : problem.ops) {
+    if (!isElementwise(op.spec) || op.results.size() != 1)
+      continue;
+    int64_t taken = 0;
+    for (int operand : op.operands)
+      taken = cappedSum(taken, countOf(operand));
+    // What is made again meets what it met at first: else it might be added up elsewhere, and bits would change.
+    if (const int result = op.results.front(), first = elementsOf(result); countOf(result) > taken)
+      met[result] = first == result ? meetingOf(result, makers, behind) : met[first];
+  }
+}
+
+/// The tensor, or of what is made of it later, element by element, the first that is there before `op`; else -1.
+int Tables::madeBefore(int tensor, int op, const std::vector<int> &makers) const {
+  for (int hop = 0; makers[tensor] >= op; ++hop) {
+    const SignatureOp &maker = problem.ops[makers[tensor]];
+    if (hop == kMostHops || makers[tensor] == op || !isElementwise(maker.spec))
+      return -1;
+    const auto same = std::find_if(maker.operands.begin(), maker.operands.end(), [&](int operand) {
+      return problem.tensors[operand].shape == problem.tensors[tensor].shape;
+    });
+    if (same == maker.operands.end())
+      return -1;
+    tensor = source[*same];
+  }
+  return tensor;
+}
+
+int Tables::meetingOf(int tensor, const std::vector<int> &makers, const std::vector<std::vector<int>> &behind) const {
+  const int maker = makers[tensor];
+  for (int hop = 0; hop < kMostHops; ++hop) {
+    int user = -1; // the first
+    for (int alias : behind[source[tensor]])
+      for (const Use &use : uses[alias])
+        user = user < 0 ? use.op : std::min(user, use.op);
+    if (user < 0 || !isElementwise(problem.ops[user].spec))
+      return -1;
+    const Shape &shape = problem.tensors[tensor].shape;
+    for (int other : problem.ops[user].operands)
+      if (source[other] != source[tensor] && problem.tensors[other].shape == shape)
+        if (const int made = madeBefore(source[other], maker, makers); made >= 0)
+          return made;
+    tensor = problem.ops[user].results.front();
+    if (problem.tensors[tensor].shape != shape)
+      return -1;
+  }
+  return -1;
 }
 
 const NdSbp &Tables::pinned(int op, int result) const {

@@ -90,6 +90,9 @@ public:
   const NdSbp &pinned(int op, int result) const;
   /// What a demand makes of the tensor, or of what it is added up to; empty where none says so.
   const NdSbp &wantedLater(int tensor) const { return later[tensor]; }
+  /// Of what an elementwise op makes larger than all that it takes, as a broadcast does: a tensor of its shape, made
+  /// before, that the first elementwise op to need both takes beside it, or that what it takes is made of; else -1.
+  int metBy(int tensor) const { return met[tensor]; }
   int specOf(int op) const { return specs[op]; }
   /// With the bytes of an element, and whether splits are kept.
   int shapeOf(int tensor) const { return shapes[tensor]; }
@@ -118,8 +121,12 @@ public:
 
 private:
   void noteWantedLater();
+  void noteMeetings();
+  int madeBefore(int tensor, int op, const std::vector<int> &makers) const;
+  int meetingOf(int tensor, const std::vector<int> &makers, const std::vector<std::vector<int>> &behind) const;
 
   std::vector<NdSbp> later; ///< per tensor
+  std::vector<int> met;     ///< per tensor
   KeyNumbers specNumbers, shapeNumbers;
   std::vector<int> specs, shapes;                        ///< per op; per tensor
   std::unordered_map<Change, Score, ChangeHash> prices;  ///< of whole boxings

@@ -32,6 +32,10 @@ public:
       current.push_back(seen[operand] == kFree ? NdSbp() : tables.signatures[seen[operand]]);
     if (each.beside >= 0 && seen[each.beside] != kFree)
       beside = tables.signatures[seen[each.beside]];
+    for (int result : each.results) {
+      const int other = tables.metBy(result);
+      met.push_back(other < 0 || seen[other] == kFree ? NdSbp() : tables.signatures[seen[other]]);
+    }
     wanted = current;
     for (NdSbp &entries : wanted)
       entries.resize(placement.axes.size());
@@ -152,6 +156,7 @@ private:
         made[axis] = row.results[i];
         cost.cost += tables.costAlong(axis, each.results[i], made, later);
       }
+      cost.cost += costOfMeeting(i, row.results[i], axis);
       if (pinned.empty() || pinned[axis] == row.results[i])
         continue;
       if (pinned[axis].isPartial())
@@ -162,6 +167,17 @@ private:
       ++cost.changed;
     }
     return cost;
+  }
+
+  /// What it costs to have a result that is larger than all that it is made of as what it meets. The sum of means over
+  /// a batch, say: before it is broadcast to all samples it is a few numbers.
+  int64_t costOfMeeting(size_t result, const Sbp &entry, size_t axis) {
+    const NdSbp &other = met[result];
+    if (other.empty() || !other[axis].isSplit() || !tables.pinned(op, result).empty())
+      return 0;
+    NdSbp made = other;
+    made[axis] = entry;
+    return isLegalBoxing(made, other) ? tables.costAlong(axis, each.results[result], made, other) : 0;
   }
 
   /// Whether an op before has had it boxed so, as far as the axes up to this one say.
@@ -208,7 +224,8 @@ private:
   const SignatureOp &each;
   const Placement &placement;
   const std::vector<std::vector<int>> &boxed;
-  NdSbp beside; ///< empty: it is computed wherever that costs least
+  NdSbp beside;           ///< empty: it is computed wherever that costs least
+  std::vector<NdSbp> met; ///< per result: what Tables::metBy is, or empty
   std::vector<NdSbp> current, wanted, results;
 };
 
@@ -224,6 +241,9 @@ public:
         see(operand);
       if (problem.ops[op].beside >= 0)
         see(problem.ops[op].beside);
+      for (int result : problem.ops[op].results)
+        if (tables.metBy(result) >= 0)
+          see(tables.metBy(result));
       RowIds row;
       if (problem.ops[op].limit.kind == RowLimit::Kind::Row)
         row = limited(op);
@@ -311,9 +331,12 @@ private:
       key.insert(key.end(), {tables.shapeOf(operand), seen[operand], static_cast<int64_t>(known.size())});
       key.insert(key.end(), known.begin(), known.end());
     }
-    for (size_t i = 0; i < each.results.size(); ++i)
-      key.insert(key.end(), {tables.shapeOf(each.results[i]),
-                             tables.pinned(op, i).empty() ? kFree : tables.signatures.idOf(tables.pinned(op, i))});
+    for (size_t i = 0; i < each.results.size(); ++i) {
+      const int other = tables.metBy(each.results[i]);
+      auto idOf = [&](const NdSbp &sbp) { return sbp.empty() ? kFree : tables.signatures.idOf(sbp); };
+      key.insert(key.end(), {tables.shapeOf(each.results[i]), other < 0 ? kFree : seen[other],
+                             idOf(tables.wantedLater(each.results[i])), idOf(tables.pinned(op, i))});
+    }
     if (each.limit.kind == RowLimit::Kind::PartialPlaces)
       for (const std::vector<NdSbp> *list : {&each.limit.row.operands, &each.limit.row.results})
         for (const NdSbp &sbp : *list)

@@ -134,8 +134,10 @@ func.func @windows(%x: tensor<4x8x9x9xf32>, %w: tensor<16x8x3x3xf32>) {
   %1 = nn.convolution_weight_grad %y, %x {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
   // CHECK-NEXT: %[[M:.*]] = nn.max_pool %[[X]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
   %2 = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
-  // CHECK-NEXT: nn.max_pool_grad %[[M]], %[[X]], %[[M]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x5x7xf32>, tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x9x9xf32>
-  %3 = nn.max_pool_grad %2, %x, %2 {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x9x9xf32>
+  // CHECK-NEXT: %[[POSITIONS:.*]] = nn.max_pool_positions %[[X]], %[[M]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
+  %3 = nn.max_pool_positions %x, %2 {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
+  // CHECK-NEXT: nn.max_pool_grad %[[M]], %[[POSITIONS]] {dilation = array<i64: 1, 2>, extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
+  %4 = nn.max_pool_grad %2, %3 {extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
   return
 }
 

@@ -349,14 +349,31 @@ func.func @max_pool(%xb: tensor<5x4x7x7xf32, #B>, %xs0: tensor<5x4x7x7xf32, #S0>
   return
 }
 
+// CHECK-LABEL: func.func @max_pool_positions
+// CHECK-COUNT-5: = nn.max_pool_positions
+func.func @max_pool_positions(%xb: tensor<5x4x7x7xf32, #B>, %yb: tensor<5x4x4x4xf32, #B>, %xs0: tensor<5x4x7x7xf32, #S0>, %ys0: tensor<5x4x4x4xf32, #S0>,
+                              %xs1: tensor<5x4x7x7xf32, #S1>, %ys1: tensor<5x4x4x4xf32, #S1>, %xs0_s1: tensor<5x4x7x7xf32, #S0_S1>,
+                              %ys0_s1: tensor<5x4x4x4xf32, #S0_S1>, %image: tensor<7x7xf32, #B>, %largest: tensor<4x4xf32, #B>) {
+  %0 = nn.max_pool_positions %xb, %yb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #B>, tensor<5x4x4x4xf32, #B>) -> tensor<5x4x4x4xi64, #B>
+  %1 = nn.max_pool_positions %xs0, %ys0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0>, tensor<5x4x4x4xf32, #S0>) -> tensor<5x4x4x4xi64, #S0>
+  %2 = nn.max_pool_positions %xs1, %ys1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S1>, tensor<5x4x4x4xf32, #S1>) -> tensor<5x4x4x4xi64, #S1>
+  %3 = nn.max_pool_positions %xs0_s1, %ys0_s1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x7x7xf32, #S0_S1>, tensor<5x4x4x4xf32, #S0_S1>) -> tensor<5x4x4x4xi64, #S0_S1>
+  %4 = nn.max_pool_positions %image, %largest {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<7x7xf32, #B>, tensor<4x4xf32, #B>) -> tensor<4x4xi64, #B>
+  return
+}
+
+// Of addends of the gradient alone.
 // CHECK-LABEL: func.func @max_pool_grad
-// CHECK-COUNT-4: nn.max_pool_grad
-func.func @max_pool_grad(%gb: tensor<5x4x4x4xf32, #B>, %xb: tensor<5x4x7x7xf32, #B>, %gs0: tensor<5x4x4x4xf32, #S0>, %xs0: tensor<5x4x7x7xf32, #S0>,
-                         %gs1: tensor<5x4x4x4xf32, #S1>, %xs1: tensor<5x4x7x7xf32, #S1>, %gp: tensor<5x4x4x4xf32, #P>) {
-  %0 = nn.max_pool_grad %gb, %xb, %gb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #B>, tensor<5x4x7x7xf32, #B>, tensor<5x4x4x4xf32, #B>) -> tensor<5x4x7x7xf32, #B>
-  %1 = nn.max_pool_grad %gs0, %xs0, %gs0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S0>, tensor<5x4x7x7xf32, #S0>, tensor<5x4x4x4xf32, #S0>) -> tensor<5x4x7x7xf32, #S0>
-  %2 = nn.max_pool_grad %gs1, %xs1, %gs1 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S1>, tensor<5x4x7x7xf32, #S1>, tensor<5x4x4x4xf32, #S1>) -> tensor<5x4x7x7xf32, #S1>
-  %3 = nn.max_pool_grad %gp, %xb, %gb {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #P>, tensor<5x4x7x7xf32, #B>, tensor<5x4x4x4xf32, #B>) -> tensor<5x4x7x7xf32, #P>
+// CHECK-COUNT-6: = nn.max_pool_grad
+func.func @max_pool_grad(%gb: tensor<5x4x4x4xf32, #B>, %pb: tensor<5x4x4x4xi64, #B>, %gs0: tensor<5x4x4x4xf32, #S0>, %ps0: tensor<5x4x4x4xi64, #S0>,
+                         %gs1: tensor<5x4x4x4xf32, #S1>, %ps1: tensor<5x4x4x4xi32, #S1>, %gp: tensor<5x4x4x4xf32, #P>, %gs0_s1: tensor<5x4x4x4xf32, #S0_S1>,
+                         %ps0_s1: tensor<5x4x4x4xi64, #S0_S1>, %gs0_p: tensor<5x4x4x4xf32, #S0_P>, %ps0_b: tensor<5x4x4x4xi64, #S0_B>) {
+  %0 = nn.max_pool_grad %gb, %pb {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #B>, tensor<5x4x4x4xi64, #B>) -> tensor<5x4x7x7xf32, #B>
+  %1 = nn.max_pool_grad %gs0, %ps0 {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S0>, tensor<5x4x4x4xi64, #S0>) -> tensor<5x4x7x7xf32, #S0>
+  %2 = nn.max_pool_grad %gs1, %ps1 {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S1>, tensor<5x4x4x4xi32, #S1>) -> tensor<5x4x7x7xf32, #S1>
+  %3 = nn.max_pool_grad %gp, %pb {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #P>, tensor<5x4x4x4xi64, #B>) -> tensor<5x4x7x7xf32, #P>
+  %4 = nn.max_pool_grad %gs0_s1, %ps0_s1 {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S0_S1>, tensor<5x4x4x4xi64, #S0_S1>) -> tensor<5x4x7x7xf32, #S0_S1>
+  %5 = nn.max_pool_grad %gs0_p, %ps0_b {extents = array<i64: 7, 7>, kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S0_P>, tensor<5x4x4x4xi64, #S0_B>) -> tensor<5x4x7x7xf32, #S0_P>
   return
 }
 

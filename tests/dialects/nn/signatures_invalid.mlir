@@ -604,11 +604,64 @@ func.func @max_pool_partial(%x: tensor<5x4x8x8xf32, #P>) {
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 2]>
+#S2 = #sbp.nd<#p, [S(2)]>
+// CHECK: error: 'nn.max_pool_positions' op has signatures (S(2), S(2)) -> (S(2)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (S(1), S(1)) -> (S(1))
+// CHECK-NEXT: note: box an operand
+func.func @max_pool_positions(%x: tensor<5x4x8x8xf32, #S2>, %y: tensor<5x4x4x4xf32, #S2>) {
+  %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<5x4x8x8xf32, #S2>, tensor<5x4x4x4xf32, #S2>) -> tensor<5x4x4x4xi64, #S2>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
 #P = #sbp.nd<#p, [P]>
 #B = #sbp.nd<#p, [B]>
-// CHECK: error: 'nn.max_pool_grad' op operand 2 is P on axis "dp"; 'nn.max_pool_grad' is not linear in it and takes S or B
-func.func @max_pool_grad(%x: tensor<4x4xf32, #B>, %g: tensor<2x2xf32, #B>, %y: tensor<2x2xf32, #P>) {
-  %0 = nn.max_pool_grad %g, %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x2xf32, #B>, tensor<4x4xf32, #B>, tensor<2x2xf32, #P>) -> tensor<4x4xf32, #P>
+// CHECK: error: 'nn.max_pool_positions' op operand 0 is P on axis "dp"; 'nn.max_pool_positions' is not linear in it and takes S or B
+func.func @max_pool_positions_input(%x: tensor<4x4xf32, #P>, %y: tensor<2x2xf32, #B>) {
+  %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32, #P>, tensor<2x2xf32, #B>) -> tensor<2x2xi64, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.max_pool_positions' op operand 1 is P on axis "dp"; 'nn.max_pool_positions' is not linear in it and takes S or B
+func.func @max_pool_positions_largest(%x: tensor<4x4xf32, #B>, %y: tensor<2x2xf32, #P>) {
+  %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32, #B>, tensor<2x2xf32, #P>) -> tensor<2x2xi64, #B>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#S3 = #sbp.nd<#p, [S(3)]>
+// CHECK: error: 'nn.max_pool_grad' op has signatures (S(3), S(3)) -> (S(3)) on axis "dp", which it cannot have
+// CHECK: note: it may have
+// CHECK-NEXT: (B, B) -> (B)
+// CHECK-NEXT: (S(0), S(0)) -> (S(0))
+// CHECK-NEXT: (S(1), S(1)) -> (S(1))
+// CHECK-NEXT: (P, B) -> (P)
+// CHECK-NEXT: note: box an operand
+func.func @max_pool_grad(%g: tensor<5x4x4x4xf32, #S3>, %positions: tensor<5x4x4x4xi64, #S3>) {
+  %0 = nn.max_pool_grad %g, %positions {extents = array<i64: 8, 8>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<5x4x4x4xf32, #S3>, tensor<5x4x4x4xi64, #S3>) -> tensor<5x4x8x8xf32, #S3>
+  return
+}
+
+// -----
+
+#p = #sbp.placement<"cpu", [dp = 2]>
+#P = #sbp.nd<#p, [P]>
+#B = #sbp.nd<#p, [B]>
+// CHECK: error: 'nn.max_pool_grad' op operand 1 is P on axis "dp"; 'nn.max_pool_grad' is not linear in it and takes S or B
+func.func @max_pool_grad_partial(%g: tensor<2x2xf32, #B>, %positions: tensor<2x2xi64, #P>) {
+  %0 = nn.max_pool_grad %g, %positions {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x2xf32, #B>, tensor<2x2xi64, #P>) -> tensor<4x4xf32, #P>
   return
 }
 

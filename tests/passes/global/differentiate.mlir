@@ -8,6 +8,8 @@ sbp.variable @w : tensor<4x2xf32, #B>
 sbp.variable @v : tensor<2xf32, #B>
 sbp.variable @ice : tensor<4x4xf32, #B> frozen
 sbp.variable @unused : tensor<4xf32, #B>
+sbp.variable @row : tensor<6xf32, #B>
+sbp.variable @none : tensor<2x0xf32, #B>
 
 // A value with two uses: the later one's contribution comes first, and both are added once.
 // CHECK-LABEL: func.func @two_contributions
@@ -177,4 +179,89 @@ func.func @stopped_beside() {
 func.func @stopped_alone(%x: tensor<4xi64>) -> tensor<4xi64> {
   %0 = nn.stop_gradient %x : (tensor<4xi64>) -> tensor<4xi64>
   return %0 : tensor<4xi64>
+}
+
+// What is cut into slices has its gradient in one piece: zeros where no slice is, a sum where two are the same.
+// CHECK-LABEL: func.func @slices
+// CHECK: sbp.scope "backward"
+// CHECK: %[[C:.*]] = nn.sub {{.*}} : (tensor<2x1xf32>
+// CHECK-NEXT: %[[B:.*]] = nn.mul {{.*}} : (tensor<2x1xf32>
+// CHECK-NEXT: %[[A:.*]] = nn.mul {{.*}} : (tensor<2x3xf32>
+// CHECK-NEXT: %[[BC:.*]] = nn.add %[[C]], %[[B]] : (tensor<2x1xf32>
+// CHECK-NEXT: %[[Z:.*]] = nn.constant 0.000000e+00 : tensor<2x2xf32>
+// CHECK-NEXT: %[[G:.*]] = nn.concat %[[A]], %[[Z]], %[[BC]] {dim = 1 : i64}
+// CHECK-NEXT: nn.mul %[[G]]
+func.func @slices(%x: tensor<2x6xf32>) {
+  %v = sbp.read @row : tensor<6xf32>
+  %y = nn.mul %x, %v : (tensor<2x6xf32>, tensor<6xf32>) -> tensor<2x6xf32>
+  %a = nn.slice %y {dim = 1 : i64, start = 0 : i64} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  %b = nn.slice %y {dim = 1 : i64, start = 5 : i64} : (tensor<2x6xf32>) -> tensor<2x1xf32>
+  %c = nn.slice %y {dim = 1 : i64, start = 5 : i64} : (tensor<2x6xf32>) -> tensor<2x1xf32>
+  %aa = nn.exp %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %bb = nn.exp %b : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %cc = nn.tanh %c : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %d = nn.concat %aa, %bb, %cc {dim = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x5xf32>
+  %l = nn.reduce_sum %d {dims = array<i64: 0, 1>} : (tensor<2x5xf32>) -> tensor<f32>
+  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// Where two of them overlap otherwise, or along two dimensions, their gradients are added.
+// CHECK-LABEL: func.func @overlapping_slices
+// CHECK: sbp.scope "backward"
+// CHECK: %[[C:.*]] = nn.concat
+// CHECK: %[[B:.*]] = nn.concat
+// CHECK: %[[A:.*]] = nn.concat
+// CHECK-NEXT: %[[CB:.*]] = nn.add %[[C]], %[[B]]
+// CHECK-NEXT: nn.add %[[CB]], %[[A]]
+func.func @overlapping_slices(%x: tensor<2x6xf32>) {
+  %v = sbp.read @row : tensor<6xf32>
+  %y = nn.mul %x, %v : (tensor<2x6xf32>, tensor<6xf32>) -> tensor<2x6xf32>
+  %a = nn.slice %y {dim = 1 : i64, start = 0 : i64} : (tensor<2x6xf32>) -> tensor<2x4xf32>
+  %b = nn.slice %y {dim = 1 : i64, start = 2 : i64} : (tensor<2x6xf32>) -> tensor<2x4xf32>
+  %c = nn.slice %y {dim = 0 : i64, start = 0 : i64} : (tensor<2x6xf32>) -> tensor<1x6xf32>
+  %ab = nn.mul %a, %b : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %l = nn.reduce_sum %ab {dims = array<i64: 0, 1>} : (tensor<2x4xf32>) -> tensor<f32>
+  %m = nn.reduce_sum %c {dims = array<i64: 0, 1>} : (tensor<1x6xf32>) -> tensor<f32>
+  %n = nn.add %l, %m : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  nn.minimize %n : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// A sum of slices' gradients that is another value's gradient, too, stays; of no elements it is a sum.
+// CHECK-LABEL: func.func @shared_sum
+// CHECK: sbp.scope "backward"
+// CHECK: %[[S:.*]] = nn.concat {{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>)
+// CHECK: nn.mul %[[S]]
+// CHECK: nn.concat {{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>)
+// CHECK-NOT: nn.concat
+// CHECK: return
+func.func @shared_sum(%x: tensor<2x6xf32>) {
+  %v = sbp.read @row : tensor<6xf32>
+  %y = nn.mul %x, %v : (tensor<2x6xf32>, tensor<6xf32>) -> tensor<2x6xf32>
+  %u = nn.exp %y : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %w = nn.tanh %y : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %s = nn.slice %u {dim = 1 : i64, start = 0 : i64} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  %z = nn.add %u, %w : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
+  %p = nn.slice %z {dim = 1 : i64, start = 0 : i64} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  %q = nn.slice %z {dim = 1 : i64, start = 3 : i64} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  %m = nn.mul %p, %q : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %n = nn.mul %m, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %l = nn.reduce_sum %n {dims = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<f32>
+  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
+}
+
+// CHECK-LABEL: func.func @no_elements
+// CHECK: sbp.scope "backward"
+// CHECK: nn.concat {{.*}} : (tensor<2x0xf32>
+func.func @no_elements(%x: tensor<2x0xf32>) {
+  %v = sbp.read @none : tensor<2x0xf32>
+  %y = nn.mul %x, %v : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x0xf32>
+  %a = nn.slice %y {dim = 1 : i64, start = 0 : i64} : (tensor<2x0xf32>) -> tensor<2x0xf32>
+  %b = nn.slice %y {dim = 1 : i64, start = 0 : i64} : (tensor<2x0xf32>) -> tensor<2x0xf32>
+  %c = nn.mul %a, %b : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x0xf32>
+  %l = nn.reduce_sum %c {dims = array<i64: 0, 1>} : (tensor<2x0xf32>) -> tensor<f32>
+  nn.minimize %l : tensor<f32> with #nn.sgd<lr = 0.5>
+  return
 }

@@ -148,3 +148,17 @@ func.func @cast_later(%x: tensor<2x4x6xf32>) -> (tensor<8x8xf32>, tensor<8x6xbf1
   %c = nn.cast %r : (tensor<8x6xf32>) -> tensor<8x6xbf16>
   return %m, %c : tensor<8x8xf32>, tensor<8x6xbf16>
 }
+
+// A reshape of reshapes is one, and what comes back to its shape is itself.
+// CHECK-LABEL: func.func @chain_of_reshapes
+// CHECK-NEXT: %[[R:.*]] = nn.reshape %arg0 : (tensor<8x6xf32>) -> tensor<48xf32>
+// CHECK-NEXT: nn.matmul %arg0, %arg0 {transpose_b}
+// CHECK-NEXT: return %{{.*}}, %[[R]], %arg0
+func.func @chain_of_reshapes(%x: tensor<8x6xf32>) -> (tensor<8x8xf32>, tensor<48xf32>, tensor<8x6xf32>) {
+  %a = nn.reshape %x : (tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  %b = nn.reshape %a : (tensor<2x4x6xf32>) -> tensor<4x2x6xf32>
+  %c = nn.reshape %b : (tensor<4x2x6xf32>) -> tensor<8x6xf32>
+  %d = nn.reshape %b : (tensor<4x2x6xf32>) -> tensor<48xf32>
+  %m = nn.matmul %c, %x {transpose_b} : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x8xf32>
+  return %m, %d, %c : tensor<8x8xf32>, tensor<48xf32>, tensor<8x6xf32>
+}

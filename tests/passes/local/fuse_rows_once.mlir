@@ -74,3 +74,24 @@ func.func @others(%z: tensor<4x6xf32>, %y: tensor<4xi64>, %g: tensor<4xf32>, %m:
   %d4 = nn.softmax_cross_entropy_grad %g, %z, %y : (tensor<4xf32>, tensor<4x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
   return %l0, %l1, %l3, %l4, %d0, %d1, %d3, %d4, %r0, %r1, %r3 : tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
 }
+
+// The slope is one divided by how many labels count, and the logits come by way of two reshapes.
+// CHECK-LABEL: func.func @mean_of_counted
+// CHECK: nn.fusion({{.*}}) : {{.*}} -> (tensor<4xf32>, tensor<4x6xf32>) {
+// CHECK: nn.softmax_cross_entropy %
+// CHECK: nn.softmax_cross_entropy_grad
+// CHECK: nn.yield
+func.func @mean_of_counted(%z: tensor<4x6xf32>, %y: tensor<4xi64>, %one: tensor<f32>, %v: tensor<6x6xf32>) -> (tensor<f32>, tensor<4x6xf32>) {
+  %w = nn.matmul %z, %v : (tensor<4x6xf32>, tensor<6x6xf32>) -> tensor<4x6xf32>
+  %u = nn.reshape %w : (tensor<4x6xf32>) -> tensor<2x2x6xf32>
+  %x = nn.reshape %u : (tensor<2x2x6xf32>) -> tensor<4x6xf32>
+  %e = nn.softmax_cross_entropy %x, %y {ignored = -1 : i64} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %c = nn.not_equal %y {value = -1 : i64} : (tensor<4xi64>) -> tensor<4xf32>
+  %s = nn.reduce_sum %e {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %n = nn.reduce_sum %c {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  %l = nn.div %s, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %d = nn.div %one, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %g = nn.broadcast %d {dims = array<i64: 0>} : (tensor<f32>) -> tensor<4xf32>
+  %r = nn.softmax_cross_entropy_grad %g, %x, %y {ignored = -1 : i64} : (tensor<4xf32>, tensor<4x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
+  return %l, %r : tensor<f32>, tensor<4x6xf32>
+}

@@ -48,3 +48,38 @@ func.func @chain(%x: tensor<4x4xf32> {ccl.global = tensor<4x4xf32>}) {
   ccl.assign @s, %1 : tensor<4x4xf32>
   return
 }
+
+// -----
+
+ccl.storage @s : tensor<8xf32> holds [] at []
+
+// Two members of a storage, each made in its place, whatever is assigned to the other's in between.
+// CHECK: exec.plan @members
+// CHECK: exec.launch {{.*}} writes [#exec.range<persistent, 0, 16>] {in_place = array<i64: 0>}
+// CHECK-NEXT: exec.launch {{.*}} writes [#exec.range<persistent, 16, 16>] {in_place = array<i64: 0>}
+// CHECK-NOT: exec.copy
+func.func @members() {
+  %0 = ccl.read @s : tensor<8xf32>
+  %1 = ccl.view %0 at 0 : tensor<8xf32> -> tensor<4xf32>
+  %2 = ccl.view %0 at 4 : tensor<8xf32> -> tensor<4xf32>
+  %3 = nn.exp %1 : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = nn.tanh %2 : (tensor<4xf32>) -> tensor<4xf32>
+  ccl.assign @s, %4 {offset = 4 : i64} : tensor<4xf32>
+  ccl.assign @s, %3 : tensor<4xf32>
+  return
+}
+
+// -----
+
+ccl.storage @s : tensor<8xf32> holds [] at []
+
+// An element that both are assigned: the first is what stays beside it, so that it is not made before.
+// CHECK: exec.plan @overlapping_members
+// CHECK: exec.copy <arena, {{[0-9]+}}, 16> to <persistent, 0, 16>
+func.func @overlapping_members(%x: tensor<4xf32> {ccl.global = tensor<4xf32>}) {
+  %0 = nn.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+  ccl.assign @s, %1 {offset = 3 : i64} : tensor<4xf32>
+  ccl.assign @s, %0 : tensor<4xf32>
+  return
+}

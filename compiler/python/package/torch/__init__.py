@@ -8,7 +8,7 @@
         optimizer=torch.optim.AdamW(model.parameters(), lr=1e-3), enable_zero=2)
     for batch in loader:
         loss = trainer.step(batch)
-    model.load_state_dict(trainer.state_dict(), strict=False)    # it has the parameters, no buffers
+    model.load_state_dict(trainer.state_dict(), strict=False)  # parameters, and buffers that steps change
 
 The model is left as it is: torch.export gives its graph, ops/ maps ATen's ops to Splitcast's, parameters keep their
 names, and tied and frozen ones stay so.

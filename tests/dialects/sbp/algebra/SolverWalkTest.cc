@@ -142,6 +142,31 @@ TEST(SolverWalkTest, WhatIsBoxedOnceIsThere) {
   }
 }
 
+/// What is made again meets what it met at first, whoever uses it.
+TEST(SolverWalkTest, WhatIsMadeAgainMeetsTheSame) {
+  Graph graph({4});
+  const int x = graph.given({64, 8}, {s0}), mean = graph.sum(x, 0);
+  const int first = graph.broadcast(mean, 64), used = graph.softmax(first, 1), again = graph.broadcast(mean, 64);
+  graph.problem.tensors[again].sameElements = first;
+  graph.binary(again, x, Linearity::Together);
+  EXPECT_EQ(rowsOf(graph.problem)[1], rowsOf(graph.problem)[3]);
+  EXPECT_NE(used, again);
+}
+
+/// Two ops that are alike but for what becomes of their results: where rows of it are wanted, the operands are
+/// gathered, which are smaller.
+TEST(SolverWalkTest, WhatIsWantedLaterIsPartOfTheChoice) {
+  for (bool isSplitFirst : {false, true}) {
+    Graph graph({4});
+    const int x = graph.transpose(graph.given({8, 256}, {s0})), y = graph.given({8, 256}, {s0});
+    for (bool isSplit : {isSplitFirst, !isSplitFirst})
+      graph.demand(graph.matmul(x, y), {isSplit ? s0 : b});
+    const Rows rows = rowsOf(graph.problem);
+    EXPECT_EQ(rows[isSplitFirst ? 1 : 2], (std::vector<NdSbp>{{s0}, {b}, {s0}}));
+    EXPECT_EQ(rows[isSplitFirst ? 2 : 1], (std::vector<NdSbp>{{s1}, {s0}, {p}}));
+  }
+}
+
 /// On an axis of one rank there is nothing to keep.
 TEST(SolverWalkTest, SplitsOnOneRankAreNone) {
   Graph graph({1});
@@ -167,6 +192,47 @@ TEST(SolverWalkTest, AddendsAreNotFree) {
   int total = graph.sum(graph.given({8}, {s0}), 0);
   graph.broadcast(total, 8);
   EXPECT_EQ(rowsOf(graph.problem), (Rows{{{s0}, {p}}, {{p}, {p}}}));
+}
+
+/// A mean over a batch, as a batch norm takes it from each sample: added up while it is small, and made where the
+/// samples are, also behind a fence and behind what needs the sum itself.
+TEST(SolverWalkTest, BroadcastsAreMadeWhereTheyAreNeeded) {
+  for (bool isLinear : {false, true}) {
+    Graph graph({4});
+    const int x = graph.given({64, 8}, {s0});
+    const int mean = graph.unary(graph.sum(x, 0), isLinear);
+    const int all = graph.unary(graph.sameAs(graph.broadcast(mean, 64)), true);
+    graph.binary(all, x, Linearity::Together);
+    const NdSbp ofMean = isLinear ? NdSbp{p} : NdSbp{s0};
+    EXPECT_EQ(rowsOf(graph.problem),
+              (Rows{{{s0}, {p}}, {ofMean, ofMean}, {{b}, {s0}}, {{s0}, {s0}}, {{s0}, {s0}, {s0}}}));
+    // Beside what each rank has whole they are addends for as long as they may be.
+    graph.problem.tensors[graph.problem.ops.back().operands.back()].given = {b};
+    graph.problem.ops.front().operands = {graph.given({64, 8}, {s0})};
+    EXPECT_EQ(rowsOf(graph.problem)[2].front(), isLinear ? NdSbp{p} : NdSbp{s0});
+  }
+}
+
+/// What comes later counts as what it is made of; what is as large says nothing, and neither does one whose result is
+/// pinned.
+TEST(SolverWalkTest, OnlyWhatABroadcastMeetsCounts) {
+  for (bool isOfX : {false, true}) {
+    Graph later({4});
+    const int x = later.given({64, 8}, {s0});
+    const int all = later.broadcast(later.sum(x, 0), 64);
+    later.binary(all, isOfX ? later.unary(x, false) : later.softmax(x, 1), Linearity::Together);
+    EXPECT_EQ(rowsOf(later.problem)[1], (isOfX ? std::vector<NdSbp>{{b}, {s0}} : std::vector<NdSbp>{{p}, {p}}));
+  }
+  Graph pinned({4});
+  const int z = pinned.given({64, 8}, {s0}), wide = pinned.broadcast(pinned.given({8}, {s0}), 64);
+  pinned.lastOp().pinned = {{s1}};
+  pinned.binary(wide, z, Linearity::Together);
+  EXPECT_EQ(rowsOf(pinned.problem)[0], (std::vector<NdSbp>{{s0}, {s1}}));
+  Graph equal({4});
+  const int x = equal.given({64, 8}, {s0});
+  equal.binary(equal.unary(equal.matmul(equal.given({64, 4}, {s1}), equal.given({4, 8}, {s0})), true), x,
+               Linearity::Together);
+  EXPECT_EQ(rowsOf(equal.problem)[1], (std::vector<NdSbp>{{p}, {p}}));
 }
 
 TEST(SolverWalkTest, UnitsAreBroughtAlong) {

@@ -1,0 +1,108 @@
+#include "passes/global/GradientSums.h"
+
+using namespace mlir;
+using namespace splitcast;
+
+namespace {
+
+/// Of one concatenation: each is an operand of a kernel.
+constexpr size_t kMostPieces = 64;
+
+bool isZeros(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  return constant && constant.getValue().isZero();
+}
+
+Value plus(OpBuilder &builder, Location loc, Value a, Value b) {
+  return a && b ? builder.create<nn::AddOp>(loc, a, b).getResult() : a ? a : b;
+}
+
+} // namespace
+
+GradientSum::Pieces GradientSum::piecesOf(nn::ConcatOp concat) {
+  Pieces pieces;
+  for (Value input : concat.getInputs())
+    if (const int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(concat.getDim()); extent > 0)
+      pieces.push_back({extent, isZeros(input) ? Value() : input});
+  return pieces;
+}
+
+/// False, and nothing is changed, where a piece that is not zeros would have to be cut, or there would be too many.
+bool GradientSum::join(OpBuilder &builder, Location loc, Pieces others) {
+  SmallVector<std::pair<Piece, Piece>> met; // of one extent
+  Pieces mine = pieces;
+  size_t a = 0, b = 0;
+  while (a < mine.size() && b < others.size()) {
+    const int64_t extent = std::min(mine[a].extent, others[b].extent);
+    if ((mine[a].value && mine[a].extent > extent) || (others[b].value && others[b].extent > extent))
+      return false;
+    met.push_back({{extent, mine[a].value}, {extent, others[b].value}});
+    a += (mine[a].extent -= extent) == 0;
+    b += (others[b].extent -= extent) == 0;
+  }
+  if (met.size() > kMostPieces)
+    return false;
+  pieces.clear();
+  for (const auto &[one, other] : met) {
+    Value value = plus(builder, loc, one.value, other.value);
+    if (!value && !pieces.empty() && !pieces.back().value)
+      pieces.back().extent += one.extent;
+    else
+      pieces.push_back({one.extent, value});
+  }
+  return true;
+}
+
+void GradientSum::add(OpBuilder &builder, Location loc, Value gradient, llvm::SetVector<Operation *> &joined) {
+  auto concat = gradient.getDefiningOp<nn::ConcatOp>();
+  if (!concat) {
+    sum = plus(builder, loc, sum, gradient);
+    return;
+  }
+  if (first && first.getDim() == concat.getDim() && join(builder, loc, piecesOf(concat))) {
+    joined.insert(first);
+    joined.insert(concat);
+    isJoined = true;
+    return;
+  }
+  addPieces(builder, loc);
+  first = concat;
+  isJoined = false;
+  pieces = piecesOf(concat);
+}
+
+void GradientSum::addPieces(OpBuilder &builder, Location loc) {
+  if (!first)
+    return;
+  Value all = first;
+  if (isJoined && !pieces.empty()) { // else there are no elements
+    const RankedTensorType type = nn::undecided(first.getType());
+    SmallVector<Value> inputs;
+    for (const auto &[extent, value] : pieces) {
+      SmallVector<int64_t> shape(type.getShape());
+      shape[first.getDim()] = extent;
+      inputs.push_back(value ? value
+                             : nn::splat(builder, loc, RankedTensorType::get(shape, type.getElementType()), 0.0));
+    }
+    all = builder.create<nn::ConcatOp>(loc, type, inputs, first.getDimAttr());
+  }
+  sum = plus(builder, loc, sum, all);
+  first = {};
+}
+
+Value GradientSum::get(OpBuilder &builder, Location loc) {
+  addPieces(builder, loc);
+  return sum;
+}
+
+void GradientSum::erase(ArrayRef<Operation *> joined) {
+  for (Operation *op : joined) {
+    if (!op->use_empty())
+      continue;
+    const llvm::SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+    op->erase();
+    for (Value input : inputs)
+      if (input.use_empty() && isZeros(input))
+        input.getDefiningOp()->erase();
+  }
+}
