@@ -16,21 +16,21 @@ namespace splitcast {
 struct CompileOptions {
   sbp::ZeroOptions zero = withoutZero();
 
-  /// Stage 0, but where the module's groups and variables say otherwise.
+  /// Returns options with stage 0 for all variables for which the module's groups and variables set no stage.
   static sbp::ZeroOptions withoutZero();
 };
 
-/// The module at the end of the global level; `source` stays as it is.
+/// Returns the module at the end of the global level. `source` is not changed.
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileGlobal(mlir::ModuleOp source, const CompileOptions &options);
 
-/// The plan of one rank, from what compileGlobal gave.
+/// Returns the plan of one rank. `global` is the result of compileGlobal.
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compilePlan(mlir::ModuleOp global, const CompileOptions &options,
                                                               int64_t rank);
 
-/// Of a plan, puts these storages, of which all ranks of a group find that they may have one copy
-/// (exec::sharedStoragesOf), into spaces that they share.
+/// Moves the named storages of a plan into spaces that ranks share. They are the storages of which all ranks of a group
+/// have found that one copy suffices (exec::sharedStoragesOf).
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::Status shareStorages(mlir::ModuleOp plans, const std::vector<std::string> &storages);
 

@@ -10,7 +10,7 @@
 
 namespace splitcast {
 
-/// The global level, up to explicit boxing. `options` hold for what variables and groups do not say.
+/// Adds the passes of the global level, up to explicit boxing. `options` apply to what variables and groups leave open.
 void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &options);
 
 struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
@@ -20,16 +20,17 @@ struct LocalOptions : mlir::PassPipelineOptions<LocalOptions> {
       llvm::cl::init(1)};
 };
 
-/// The local level, on the program of one rank ('sbp-localize' or splitcast::localize made it).
+/// Adds the passes of the local level. They run on the program of one rank, which 'sbp-localize' or splitcast::localize
+/// makes.
 void buildLocalPipeline(mlir::OpPassManager &manager, const LocalOptions &options);
 
-/// The plan of that program.
+/// Adds the passes that turn this program into its plan.
 void buildPlanPipeline(mlir::OpPassManager &manager);
 
 /// Registers `enable-zero` and `local-pipeline` by name.
 void registerPipelines();
 
-/// All dialects that a module of any level may have.
+/// Registers all dialects that a module of any level may use.
 void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace splitcast

@@ -8,8 +8,8 @@
 
 namespace splitcast {
 
-/// "file:line:column: " of the first place in a location that has a file, without a column where none is known; else
-/// "name: ", what names it; else nothing.
+/// Returns "file:line:column: " of the first place in the location that has a file; the column is left out if it is
+/// unknown. If no place has a file, returns "name: " for a location with a name, else "".
 std::string placeOf(mlir::Location location);
 
 } // namespace splitcast

@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 limitMb=80
 
 bash scripts/setup.sh
-runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python
+runBazel build --noshow_progress --jobs="$(jobCount)" //compiler/python //compiler/python:stubs
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 bash scripts/bundle/assemble.sh "$directory/bundle" scripts/bundle bazel-bin/compiler/python/splitcast/_splitcast.so

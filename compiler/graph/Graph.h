@@ -14,13 +14,13 @@
 //   ...
 //   absl::StatusOr<mlir::ModuleOp> module = graph.finish();
 //
-// Errors  No call fails by itself. What is wrong (shapes that do not fit, a name used twice) is noted with the call
-// that did
-//         it, the result is an invalid tensor, what is computed from it is invalid too, and finish() returns all of it.
-// Places  Each op knows the file and line of the call that made it, which errors of this graph and of whatever compiles
-//         it begin with. Behind a function of the user's own that is the line within; one that ends in a parameter
-//         `Caller at = Caller::here()`, and hands `at` on, gives its caller's. What is computed, and what ranks compare
-//         of it, does not depend on it.
+// Errors  No call fails by itself. An error (shapes that do not match, a name used twice) is recorded with the call
+//         that caused it. The call returns an invalid tensor, and every tensor computed from it is invalid, too.
+//         finish() returns all recorded errors.
+// Places  Each op knows the file and line of the call that made it. Errors of the graph, and of whatever compiles it,
+//         begin with this place. If a helper function of the user makes the call, the place is the line inside the
+//         helper. A helper that takes a last parameter `Caller at = Caller::here()`, and passes `at` on, reports its
+//         caller's line instead. Places affect neither what is computed nor what ranks compare.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPH_H
@@ -47,14 +47,14 @@ namespace splitcast {
 using runtime::ElementType;
 
 //===----------------------------------------------------------------------===//
-// Where a call stands
+// Places of calls
 //===----------------------------------------------------------------------===//
 
-/// File and line of a call, as the default of a function's last parameter. Only here() makes one, so that no list in
-/// braces is taken for it.
+/// The file and line of a call: the default argument of a function's last parameter. Only here() makes one, so that a
+/// braced initializer list is never converted to a Caller.
 class Caller {
 public:
-  /// Where the function is called whose default this is.
+  /// The place of the call to the function that has this as its default argument.
   static Caller here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {{}, file, line}; }
 
   const char *file() const { return name; }
@@ -69,13 +69,14 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// How tensors lie
+// Layouts of tensors
 //===----------------------------------------------------------------------===//
 
 inline sbp::Sbp split(int64_t dim) { return sbp::Sbp::split(dim); }
 inline sbp::Sbp broadcast() { return sbp::Sbp::broadcast(); }
 
-/// One entry per axis of the placement; those of the last axes may be left out and are then broadcast.
+/// How a tensor lies on the ranks: one entry per axis of the placement. Entries of the last axes may be left out; they
+/// are broadcast().
 struct Layout {
   Layout() = default;
   Layout(sbp::Sbp first) : entries{std::move(first)} {}
@@ -94,15 +95,15 @@ struct GraphOptions {
 // Variables and steps; optimizers are in dialects/nn/Optimizers.h
 //===----------------------------------------------------------------------===//
 
-/// What a variable holds before the first step. Elements depend on the session's seed, the variable's name and their
-/// index only.
+/// The initial value of a variable. An element depends only on the session's seed, the variable's name and the
+/// element's index.
 class Init {
 public:
   static Init zeros() { return constant(0.0); }
   static Init constant(double value) { return {Kind::Constant, value, 0.0}; }
   static Init uniform(double low, double high) { return {Kind::Uniform, low, high}; }
   static Init normal(double mean, double stddev) { return {Kind::Normal, mean, stddev}; }
-  /// A tensor of a safetensors file.
+  /// The value is read from the tensor `tensor` of a safetensors file.
   static Init file(std::string path, std::string tensor) {
     Init init{Kind::File, 0.0, 0.0};
     init.path = std::move(path);
@@ -122,40 +123,48 @@ private:
 
 struct VariableOptions {
   ElementType type = ElementType::F32;
-  std::string group; ///< what it is gathered and reduced with; empty: the name up to its last dot
-  Layout logical;    ///< as the graph reads it
+  /// Variables of one group are gathered and reduced together. If empty, it is the variable's name up to its last dot.
+  std::string group;
+  Layout logical; ///< the layout that the graph reads, whatever ZeRO does with the storage
   bool trainable = true;
-  sbp::Policy policy = {}; ///< what ZeRO does with this variable alone; the rest, its group and the compiler are told
+  /// ZeRO's decisions for this variable. What it leaves open, its group decides, and then the compiler's options.
+  sbp::Policy policy = {};
 };
 
-/// Variables of a step that an optimizer of their own updates.
+/// A set of variables that have an optimizer of their own within a step.
 struct ParameterGroup {
-  std::string name;                  ///< letters, digits and underscores
-  std::vector<std::string> patterns; ///< of whole names of variables: "*.bias", where a star stands for any characters
-  Optimizer optimizer;               ///< its learning rate is the variable optimizer.NAME.learning_rate
+  std::string name; ///< letters, digits and underscores
+  /// Each is matched against whole names of variables; * matches any characters: "*.bias".
+  std::vector<std::string> patterns;
+  Optimizer optimizer; ///< its learning rate is the variable optimizer.NAME.learning_rate
 };
 
 struct StepOptions {
-  /// Micro-batches that the step is computed in, one after the other, whose gradients are added up: a divisor of what
-  /// the first axis (or that of ZeRO) splits of the inputs. The session's inputs and outputs stay those of the step.
+  /// The number of micro-batches that the step is cut into. They are computed one after the other, and their gradients
+  /// are added up. It must divide each input's extent along the dimension that the first axis (or ZeRO's axis) splits.
+  /// The session still takes and gives the inputs and outputs of the whole step.
   int64_t accumulate = 1;
-  /// When ranks add up their gradients: those of each micro-batch, or once each rank's own sums, which are whole.
-  /// Absent: as the compiler is told. Another order is another rounding.
+  /// When gradients are reduced over the ranks: after each micro-batch; or once per step, after each rank has summed
+  /// its own (its accumulators are then whole, not split). If absent, the compiler's option decides. The two orders
+  /// round differently.
   std::optional<sbp::AccumulateOrder> accumulateOrder = std::nullopt;
-  /// Whether sums over the batch have no rounding, so that the bits are those of every number of ranks and both orders
-  /// that have as many micro-batches in all. Absent: as the compiler is told.
+  /// Whether sums over the batch are computed without rounding. The bits are then the same for every number of ranks
+  /// and for both orders of accumulation, as long as the total number of micro-batches over all ranks is the same. If
+  /// absent, the compiler's option decides.
   std::optional<bool> reproducible = std::nullopt;
-  /// By what the learning rate is multiplied at each step: CosineRate{.steps = 1000, .warmup = 100}.
+  /// A factor on the learning rate that depends on the step: CosineRate{.steps = 1000, .warmup = 100}.
   std::optional<RateSchedule> schedule = std::nullopt;
-  /// Gradients are multiplied by clipNorm / (norm + 1e-6) where the norm of all of them together is more; or their
-  /// elements are brought to -clipValue .. clipValue. Above 0; one of them at most.
+  /// clipNorm: all gradients are multiplied by clipNorm / (norm + 1e-6) if this is less than 1, where `norm` is the
+  /// norm of all of them together. clipValue: each element is clamped to [-clipValue, clipValue]. Both are above 0; at
+  /// most one of them is set.
   std::optional<double> clipNorm = std::nullopt, clipValue = std::nullopt;
-  /// What the loss is multiplied by for backward, so that small floats hold the gradients: LossScale{}, which changes,
-  /// or LossScale::fixed(1024). Gradients are divided by it before they are clipped and used; a step in which one is
-  /// not finite changes no variable. Needed where variables are read as f16. The same in all steps of a graph.
+  /// A factor on the loss for backward, so that small float types can represent the gradients: LossScale{}, which
+  /// changes, or LossScale::fixed(1024). Gradients are divided by it before they are clipped and used. A step with a
+  /// gradient that is not finite changes no variable. It is required if variables are read as f16. All steps of a graph
+  /// must have the same one.
   std::optional<LossScale> lossScale = std::nullopt;
-  /// Variables that are in none are updated by the optimizer of all; one that is in two is an error, and so is a group
-  /// of which no variable is trained.
+  /// The step's optimizer updates the variables that are in no group. A variable in two groups is an error, and so is a
+  /// group without a trained variable.
   std::vector<ParameterGroup> groups = {};
 };
 
@@ -165,13 +174,13 @@ struct StepOptions {
 
 struct GraphState;
 
-/// A value of one of a graph's functions. Copies are the same value; the graph outlives them.
+/// A value of one of a graph's functions. Copies refer to the same value. The graph must outlive them.
 class Tensor {
 public:
   Tensor() = default;
 
   bool isValid() const { return value != nullptr; }
-  /// Global; empty when invalid.
+  /// The global shape; empty if the tensor is invalid.
   sbp::Shape shape() const;
   /// Requires isValid().
   ElementType type() const;
@@ -181,8 +190,8 @@ private:
   friend class Graph;
   Tensor(GraphState *graph, mlir::Value value) : graph(graph), value(value) {}
 
-  GraphState *graph = nullptr; ///< none: made by no graph
-  mlir::Value value;           ///< none: an error was noted
+  GraphState *graph = nullptr; ///< null if no graph made it (default-constructed)
+  mlir::Value value;           ///< null if it is invalid; then an error was recorded
 };
 
 class Graph {
@@ -191,60 +200,64 @@ public:
   ~Graph();
   Graph(Graph &&) noexcept;
 
-  /// Begins a function, or goes on with it: inputs, reads and outputs belong to the last one named. "main" before the
-  /// first call.
+  /// Begins the function `name`, or continues it. Inputs, reads of variables and constants are added to the current
+  /// function, which is the one that was named last, and "main" before the first call.
   void function(const std::string &name, Caller at = Caller::here());
 
-  /// What ZeRO does with all variables of a group, and of the groups within it ("h" and "h.0"), as far as they do not
-  /// say it themselves; what nobody says, the compiler's options do. `sbp::parsePolicy("stage=3,keep=never", &policy)`
-  /// reads one.
+  /// Sets ZeRO's policy for the variables of a group and of the groups within it ("h" contains "h.0"). A variable's own
+  /// policy has precedence. The compiler's options decide what all of these leave open.
+  /// `sbp::parsePolicy("stage=3,keep=never", &policy)` parses a policy.
   void group(const std::string &name, const sbp::Policy &policy, Caller at = Caller::here());
 
+  /// Adds an input to the current function.
   Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {},
                Caller at = Caller::here());
 
-  /// The value that a variable has when the function begins. The first call of a name makes the variable; later ones,
-  /// in whatever function, must agree in shape and type, and their `init` and other options count for nothing.
+  /// Returns the value that a variable has when the current function begins. The first call with a name makes the
+  /// variable. Later calls, in any function, must give the same shape and type; their `init` and other options are
+  /// ignored.
   Tensor variable(const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options = {}, Caller at = Caller::here());
 
-  /// Each element is `value`, rounded to the type.
+  /// A tensor whose elements are all `value`, rounded to the type.
   Tensor constant(ElementType type, const sbp::Shape &shape, double value, Caller at = Caller::here());
 
-  /// Each element is its index along dimension `dim`, from 0 on.
+  /// A tensor in which each element is its index along dimension `dim`, counted from 0.
   Tensor iota(ElementType type, const sbp::Shape &shape, int64_t dim, Caller at = Caller::here());
 
-  /// Variables made so far whose whole names match are not trained, whatever their options said: "h0.*", where a star
-  /// stands for any characters. Each pattern is of one variable at least.
+  /// Excludes from training the variables made so far whose whole name matches a pattern, whatever their options are.
+  /// * matches any characters: "h0.*". A pattern that matches no variable is an error.
   void freeze(const std::vector<std::string> &patterns, Caller at = Caller::here());
 
-  /// A step of training: differentiates the scalar `loss` and updates the trainable variables that it depends on. Once
-  /// per function.
+  /// Adds a training step to the function of `loss`: differentiates the scalar `loss` and updates the trainable
+  /// variables that it depends on. A function has at most one.
   void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {},
                 Caller at = Caller::here());
 
-  /// What a variable that is not trained holds after the function: a value of this function, of the variable's shape
-  /// and type. Once per function and variable.
+  /// Assigns `value` to a variable that is not trained, at the end of the function of `value`, which has the variable's
+  /// shape and type. A function assigns a variable at most once.
   void assign(const std::string &variable, const Tensor &value, Caller at = Caller::here());
 
+  /// Adds an output to the function of `tensor`.
   void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
 
-  /// Elements of the variables so far, and of those that are trained. Frozen scalars (rates and counts) are none, nor
-  /// is the optimizer's state.
+  /// The number of elements of all variables so far, and of the trained ones. Frozen scalars (rates and counts) and the
+  /// optimizer's state are not counted.
   struct Parameters {
     int64_t all = 0, trained = 0;
   };
   Parameters parameters() const;
 
-  /// Names of the variables, in the order in which they were made; the optimizer's state is not among them.
+  /// The names of the variables, in the order in which they were made. The optimizer's state is not among them.
   const std::vector<std::string> &variableNames() const;
 
-  /// Completes and verifies the module, which the graph owns and which must not be changed. Nothing can be added after.
-  ///   Errors  InvalidArgument: what was noted, one line per error.
+  /// Completes and verifies the module, which the graph owns. Callers must not change it, and can add nothing
+  /// afterwards.
+  ///   Errors  InvalidArgument: all recorded errors, one per line.
   absl::StatusOr<mlir::ModuleOp> finish();
-  /// The module as MLIR. Finishes the graph.
+  /// Finishes the graph, and returns the module as MLIR text.
   absl::StatusOr<std::string> text();
-  /// To a file, which appears when it is complete. Finishes the graph.
+  /// Finishes the graph, and writes the module's text to a file, which appears when it is complete.
   absl::Status writeMlir(const std::string &path);
 
 private:
@@ -258,10 +271,11 @@ private:
 struct MatmulOptions {
   bool transposeA = false, transposeB = false;
 };
-/// Of matrices, or of equally many: dimensions before the last two are equal.
+/// The product of two matrices. With more than two dimensions, there is one product for each index of the leading
+/// dimensions, which must be equal.
 Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options = {}, Caller at = Caller::here());
 
-// Shapes broadcast, aligned at the right.
+// Elementwise, of two tensors whose shapes broadcast: dimensions are aligned at the right.
 Tensor add(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 Tensor sub(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 Tensor mul(const Tensor &a, const Tensor &b, Caller at = Caller::here());
@@ -284,129 +298,135 @@ Tensor silu(const Tensor &x, Caller at = Caller::here());
 Tensor rsqrt(const Tensor &x, Caller at = Caller::here());
 /// x or -x; its gradient at 0 is 0.
 Tensor abs(const Tensor &x, Caller at = Caller::here());
-/// Of exponents that are neither whole and within -8 to 8 nor 0.5 or -0.5, for numbers above 0 only: exp(exponent
-/// log(x)).
+/// x to the power of `exponent`. Whole exponents from -8 to 8 are computed as products, 0.5 as sqrt(x) and -0.5 as
+/// 1 / sqrt(x). Any other exponent is computed as exp(exponent log(x)), which requires x above 0.
 Tensor pow(const Tensor &x, double exponent, Caller at = Caller::here());
-/// The larger, or the smaller, of two; `b`, where both are equal or one is a NaN, and the gradient is then its. Shapes
-/// broadcast.
+/// The elementwise maximum or minimum. Where both are equal or one is a NaN, the result is `b`, and the gradient goes
+/// to `b`. Shapes broadcast.
 Tensor maximum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 Tensor minimum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
-/// `approximate`: by tanh, else by erf.
+/// x times the standard normal distribution function of x, computed with erf, or approximately with tanh if
+/// `approximate` is set.
 Tensor gelu(const Tensor &x, bool approximate = false, Caller at = Caller::here());
 Tensor scale(const Tensor &x, double factor, Caller at = Caller::here());
 Tensor shift(const Tensor &x, double addend, Caller at = Caller::here());
 Tensor cast(const Tensor &x, ElementType type, Caller at = Caller::here());
-/// 1 of type f32 where an integer of `x` is not `value`, else 0.
+/// 1 (of type f32) where an integer of `x` differs from `value`, else 0.
 Tensor notEqual(const Tensor &x, int64_t value, Caller at = Caller::here());
 
-/// 1 of type f32 where `a` is to `b` as `predicate` says, else 0: "eq", "ne", "lt", "le", "gt" or "ge". A NaN is
-/// unequal to all. Shapes broadcast; no gradient flows back.
+/// 1 (of type f32) where the comparison of `a` with `b` holds, else 0. `predicate` is "eq", "ne", "lt", "le", "gt" or
+/// "ge". With a NaN only "ne" holds. Shapes broadcast. No gradient flows back.
 Tensor compare(const Tensor &a, const Tensor &b, const std::string &predicate, Caller at = Caller::here());
-/// x, through which no gradient flows back.
+/// Returns x; no gradient flows back through it.
 Tensor stopGradient(const Tensor &x, Caller at = Caller::here());
 
-/// Rows of `table`, which has two dimensions, at integer `ids`.
+/// Looks up the rows of `table`, which has two dimensions, at the integers `ids`.
 Tensor embedding(const Tensor &table, const Tensor &ids, Caller at = Caller::here());
 Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// Dimension i of the result is dimension permutation[i] of `x`.
 Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at = Caller::here());
-/// Repeated along dimensions of 1, and along new ones before the first, until it has the shape.
+/// Broadcasts x to `shape`: repeats it along dimensions of extent 1 and along new leading dimensions.
 Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// The `count` elements from `start` on along dimension `dim`.
 Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at = Caller::here());
-/// One after the other along dimension `dim`; at least one.
+/// Concatenates `parts`, of which there is at least one, along dimension `dim`.
 Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at = Caller::here());
-/// Over the dimensions given, or over all.
+/// The sum over the given dimensions, or over all.
 Tensor sum(const Tensor &x, Caller at = Caller::here());
 Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
-/// The sum, divided by the global number of elements that were added.
+/// The sum over the given dimensions, or over all, divided by the global number of elements that were added.
 Tensor mean(const Tensor &x, Caller at = Caller::here());
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
-/// The mean of the squared distances from the mean, over the dimensions given.
+/// The mean of the squared distances from the mean, over the given dimensions.
 Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at = Caller::here());
-/// `chosen` where `condition` is not 0, else `other`, which has no influence there, whatever it is. Shapes broadcast.
+/// `chosen` where `condition` is not 0, else `other`. An element that is not selected has no influence, not even a NaN.
+/// Shapes broadcast.
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at = Caller::here());
-/// The mean over the rows (along the first dimension) for which the integer of `present` [rows] is not 0; what the
-/// others hold has no influence, and the division is by the global number of those that count, so a NaN where there are
-/// none. An input `present` lets a step take fewer samples than its batch has, as at the end of the data, on some ranks
-/// none: nothing is compiled again.
+/// The mean over the rows (along the first dimension) that are present: those for which the integer of `present` [rows]
+/// is not 0. Other rows have no influence. The sum is divided by the global number of elements of the present rows; the
+/// result is a NaN if there are none. If `present` is an input, a step can take fewer samples than its batch size
+/// without another compilation, for example at the end of the data; some ranks may then have none.
 Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at = Caller::here());
-/// Along the last dimension.
+/// exp(x) / (sum of exp(x)), along the last dimension.
 Tensor softmax(const Tensor &x, Caller at = Caller::here());
-/// log(sum of exp(x)) along the last dimension, of which the result has none.
+/// log(sum of exp(x)) along the last dimension, which the result does not have.
 Tensor logSumExp(const Tensor &x, Caller at = Caller::here());
-/// x - logSumExp(x), along the last dimension.
+/// x - log(sum of exp(x)), along the last dimension.
 Tensor logSoftmax(const Tensor &x, Caller at = Caller::here());
-/// Per row of `logits`; `labels` are integers and lack the last dimension, the classes. 0 where the label is `ignored`.
+/// The cross-entropy of each row of `logits`. `labels` are integers; their shape is that of `logits` without the last
+/// dimension, the classes. The result is 0 where the label is `ignored`.
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                            Caller at = Caller::here());
-/// Its mean over the rows whose label is not `ignored`: the sum divided by their global number.
+/// The mean cross-entropy of the rows whose label is not `ignored`: the sum divided by their global number.
 Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                         Caller at = Caller::here());
-/// Rows along the last dimension with mean 0 and variance 1, times weight, plus bias.
+/// Normalizes each row (along the last dimension) to mean 0 and variance 1, multiplies it by weight and adds bias.
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon = 1e-5,
                  Caller at = Caller::here());
-/// x / sqrt(mean of x^2 + epsilon) weight, along the last dimension, which is the weight's (Zhang and Sennrich 2019,
-/// arXiv:1910.07467).
+/// x / sqrt(mean(x^2) + epsilon) * weight, with the mean along the last dimension, which is weight's only one (Zhang
+/// and Sennrich 2019, arXiv:1910.07467).
 Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon = 1e-6, Caller at = Caller::here());
-/// x [samples, channels, ...]: each sample's elements of each of `groups` groups of channels with mean 0 and variance
-/// 1, times weight [channels], plus bias [channels] (Wu and He 2018, arXiv:1803.08494).
+/// For each sample of x [samples, channels, ...], normalizes each of `groups` groups of channels to mean 0 and variance
+/// 1, multiplies it by weight [channels] and adds bias [channels] (Wu and He 2018, arXiv:1803.08494).
 Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int64_t groups, double epsilon = 1e-5,
                  Caller at = Caller::here());
-/// x [samples, channels, ...]: (x - mean) / sqrt(variance + epsilon) weight + bias, all of these [channels]. In
-/// training mean and variance are x's own, of the global batch: mean(x, {0, 2, 3}) (Ioffe and Szegedy 2015,
-/// arXiv:1502.03167).
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias, where x is [samples, channels, ...], and mean, variance,
+/// weight and bias are [channels]. For training, pass x's own statistics over the global batch, such as
+/// mean(x, {0, 2, 3}) (Ioffe and Szegedy 2015, arXiv:1502.03167).
 Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, const Tensor &mean, const Tensor &variance,
                  double epsilon = 1e-5, Caller at = Caller::here());
 struct ConvolutionOptions {
-  std::vector<int64_t> strides = {1, 1};  ///< down and across
-  std::vector<int64_t> padding = {0, 0};  ///< on both sides
-  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
+  std::vector<int64_t> strides = {1, 1};  ///< rows and columns from one window to the next
+  std::vector<int64_t> padding = {0, 0};  ///< rows and columns of zeros on each side
+  std::vector<int64_t> dilation = {1, 1}; ///< rows and columns from one tap to the next
 };
-/// x [samples, channels, height, width], weight [outputs, channels / groups, rows, columns].
+/// The convolution of x [samples, channels, height, width] with weight [outputs, channels / groups, rows, columns].
 Tensor convolution(const Tensor &x, const Tensor &weight, const ConvolutionOptions &options = {},
                    Caller at = Caller::here());
 struct TransposedConvolutionOptions {
-  std::vector<int64_t> strides = {1, 1};       ///< down and across
-  std::vector<int64_t> padding = {0, 0};       ///< on both sides
-  std::vector<int64_t> dilation = {1, 1};      ///< from tap to tap
-  std::vector<int64_t> outputPadding = {0, 0}; ///< rows and columns more of the result; below the strides
-  int64_t groups = 1;                          ///< of channels
+  std::vector<int64_t> strides = {1, 1};       ///< rows and columns of the result from one window to the next
+  std::vector<int64_t> padding = {0, 0};       ///< rows and columns that are left out on each side of the result
+  std::vector<int64_t> dilation = {1, 1};      ///< rows and columns from one tap to the next
+  std::vector<int64_t> outputPadding = {0, 0}; ///< extra rows and columns of the result; less than the strides
+  int64_t groups = 1;                          ///< the number of groups of channels
 };
-/// The gradient of a convolution's input: x [samples, channels, height, width], weight [channels, outputs / groups,
-/// rows, columns]; a result's extent is (extent - 1) stride - 2 padding + dilation (kernel - 1) + 1 + outputPadding.
+/// The gradient of a convolution with respect to its input. x is [samples, channels, height, width], and weight is
+/// [channels, outputs / groups, rows, columns]. An extent of the result is (extent - 1) stride - 2 padding + dilation
+/// (kernel - 1) + 1 + outputPadding.
 Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const TransposedConvolutionOptions &options = {},
                              Caller at = Caller::here());
 struct PoolOptions {
-  std::vector<int64_t> strides = {};      ///< empty: the kernel
-  std::vector<int64_t> padding = {0, 0};  ///< on both sides
-  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
+  std::vector<int64_t> strides = {};      ///< rows and columns from one window to the next; if empty, the kernel's
+  std::vector<int64_t> padding = {0, 0};  ///< rows and columns of padding on each side
+  std::vector<int64_t> dilation = {1, 1}; ///< rows and columns from one tap to the next
 };
-/// The largest element of each window of the last two dimensions; `kernel`: rows and columns.
+/// The largest element of each window of the last two dimensions. `kernel` is the window's rows and columns. Padding is
+/// never the largest.
 Tensor maxPool(const Tensor &x, const std::vector<int64_t> &kernel, const PoolOptions &options = {},
                Caller at = Caller::here());
-/// The mean of each window, of x [samples, channels, height, width]; what is beside the image counts as 0.
+/// The mean of each window of x [samples, channels, height, width]. Padding counts as zeros: the divisor is always the
+/// size of `kernel`.
 Tensor averagePool(const Tensor &x, const std::vector<int64_t> &kernel, const PoolOptions &options = {},
                    Caller at = Caller::here());
 struct AttentionOptions {
-  bool causal = false;
-  Tensor mask;                                ///< integers [samples, keys], 0 where a key is not seen; invalid: all are
+  bool causal = false;                        ///< whether a position attends only to keys up to its own index
+  Tensor mask;                                ///< integers [samples, keys], 0 where a key is masked; if absent, none is
   Tensor bias;                                ///< added to the scores; broadcasts to [samples, heads, positions, keys]
-  double dropout = 0.0;                       ///< the probability with which a weight is dropped
-  std::optional<double> scale = std::nullopt; ///< of the scores; absent: 1 / sqrt(width)
+  double dropout = 0.0;                       ///< the probability that a weight is dropped
+  std::optional<double> scale = std::nullopt; ///< the factor on query key^T; if absent, 1 / sqrt(width)
 };
-/// softmax(scale query key^T + bias) value per sample and head. Query [samples, positions, heads, width]; key and value
-/// [samples, keys, heads, width], or of fewer heads, whose number divides the query's: each is then for as many in a
-/// row (Ainslie et al. 2023, arXiv:2305.13245). A position that sees no key gives 0. With a bias or dropout, scores of
-/// all positions and keys are kept for backward.
+/// softmax(scale query key^T + bias) value, for each sample and head. Query is [samples, positions, heads, width]. Key
+/// and value are [samples, keys, heads, width], or have fewer heads, if their number divides the query's: each then
+/// serves the same number of consecutive query heads (Ainslie et al. 2023, arXiv:2305.13245). A position that attends
+/// to no key gives 0. With a bias or dropout, the scores of all positions and keys are kept for backward.
 Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {},
                  Caller at = Caller::here());
-/// 0 with probability `rate`, else x / (1 - rate); other elements in each step, the same for any number of ranks. The
-/// variables random.seed and random.step, which it makes, say which.
+/// 0 with probability `rate`, else x / (1 - rate). Each step drops other elements, and the same ones for any number of
+/// ranks. The variables random.seed and random.step determine them; the first call makes both.
 Tensor dropout(const Tensor &x, double rate, Caller at = Caller::here());
-/// Mean over all elements of (x - target)^2.
+/// The mean of (x - target)^2 over all elements.
 Tensor mse(const Tensor &x, const Tensor &target, Caller at = Caller::here());
-/// Asks for a signature; the value stays.
+/// Gives x the signature `layout`. The value does not change.
 Tensor boxTo(const Tensor &x, const Layout &layout, Caller at = Caller::here());
 
 //===----------------------------------------------------------------------===//
@@ -415,39 +435,42 @@ Tensor boxTo(const Tensor &x, const Layout &layout, Caller at = Caller::here());
 
 struct LinearOptions {
   bool bias = true;
-  /// Of weight and bias; without it uniform in +-1/sqrt(inputs).
+  /// The initial values of weight and bias. If absent, they are uniform in +-1/sqrt(inputs).
   std::optional<Init> init;
 };
-/// x weight + bias, with `name`.weight [inputs, outputs] and `name`.bias [outputs].
+/// x weight + bias, with the variables `name`.weight [inputs, outputs] and `name`.bias [outputs].
 Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {},
               Caller at = Caller::here());
 
 struct ConvolutionLayerOptions {
-  std::vector<int64_t> strides = {1, 1};  ///< down and across
-  std::vector<int64_t> padding = {0, 0};  ///< on both sides
-  std::vector<int64_t> dilation = {1, 1}; ///< from tap to tap
-  int64_t groups = 1;
-  bool bias = true;
+  std::vector<int64_t> strides = {1, 1};  ///< rows and columns from one window to the next
+  std::vector<int64_t> padding = {0, 0};  ///< rows and columns of zeros on each side
+  std::vector<int64_t> dilation = {1, 1}; ///< rows and columns from one tap to the next
+  int64_t groups = 1;                     ///< the number of groups of channels
+  bool bias = true;                       ///< whether a bias is added
 };
-/// convolution(x, weight) + bias, with `name`.weight [outputs, channels / groups, rows, columns] and `name`.bias
-/// [outputs], uniform in +-1/sqrt(channels / groups rows columns); `kernel`: rows and columns.
+/// convolution(x, weight) + bias, with the variables `name`.weight [outputs, channels / groups, rows, columns] and
+/// `name`.bias [outputs]. Both are at first uniform in +-1/sqrt(channels / groups rows columns). `kernel` is the
+/// window's rows and columns.
 Tensor convolution(const Tensor &x, const std::string &name, int64_t outputs, const std::vector<int64_t> &kernel,
                    const ConvolutionLayerOptions &options = {}, Caller at = Caller::here());
 
 struct BatchNormOptions {
-  bool training = true; ///< else by the running statistics
+  bool training = true; ///< whether x is normalized by the batch's statistics, and not by the running ones
   double momentum = 0.1, epsilon = 1e-5;
 };
-/// batchNorm of x [samples, channels, height, width] with `name`.weight of ones and `name`.bias of zeros. In training,
-/// `name`.running_mean and `name`.running_var, of zeros and ones at first, move to the batch's by `momentum`; of the
-/// variance as estimated of all that the samples are drawn from: times n / (n - 1).
+/// Batch normalization of x [samples, channels, height, width], with the variables `name`.weight (at first ones) and
+/// `name`.bias (zeros). In training, `name`.running_mean (at first zeros) and `name`.running_var (ones) move towards
+/// the batch's statistics by `momentum`. The running variance uses the unbiased estimate, n / (n - 1) times the
+/// variance.
 Tensor batchNorm(const Tensor &x, const std::string &name, const BatchNormOptions &options = {},
                  Caller at = Caller::here());
 
-/// Over the last dimension, with `name`.weight of ones and `name`.bias of zeros.
+/// Layer normalization over the last dimension, with the variables `name`.weight (at first ones) and `name`.bias
+/// (zeros).
 Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5, Caller at = Caller::here());
 
-/// Rows of `name`.weight [rows, width], standard normal at first, at integer `ids`.
+/// Looks up the rows of the variable `name`.weight [rows, width], at first standard normal, at the integers `ids`.
 Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width,
                       Caller at = Caller::here());
 

@@ -9,12 +9,12 @@
 
 namespace splitcast {
 
-/// Keeps the errors of a context, while it lives, instead of printing them; other diagnostics are dropped.
+/// While it lives, collects the errors of a context instead of printing them. Other diagnostics are dropped.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);
 
-  /// One per error, with its notes behind it: "text; note: text".
+  /// One text per error, followed by its notes: "text; note: text".
   const std::vector<std::string> &messages() const { return texts; }
   /// One line per error or note: "file:line:column: error: text".
   const std::vector<std::string> &locatedMessages() const { return located; }

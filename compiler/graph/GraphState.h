@@ -1,6 +1,7 @@
-//===- GraphState.h - What a graph is while it is built -----------------------===//
+//===- GraphState.h - The state of a graph while it is built ------------------===//
 //
-// Between Graph.cc (functions, variables, the module) and GraphOps.cc (ops). Not for users.
+// Graph.cc (functions, variables, the module) shares it with GraphOps.cc and the other files of ops. It is not for
+// users.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_GRAPH_GRAPHSTATE_H
@@ -22,11 +23,11 @@ struct GraphFunction {
   mlir::func::FuncOp op;
   std::vector<std::string> inputNames; ///< one per argument
   std::vector<std::pair<std::string, mlir::Value>> outputs;
-  llvm::StringMap<mlir::Value> reads; ///< by variable
+  llvm::StringMap<mlir::Value> reads; ///< the read of each variable, by its name
   mlir::Operation *lastRead = nullptr;
   bool isMinimized = false;
-  std::set<std::string> assigned; ///< variables
-  bool drawsRandom = false;       ///< its end counts the step on
+  std::set<std::string> assigned; ///< the names of the variables that it assigns
+  bool drawsRandom = false;       ///< whether an op draws random numbers; if so, it ends by incrementing random.step
 };
 
 struct GraphState {
@@ -35,35 +36,35 @@ struct GraphState {
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;
-  sbp::PlacementAttr placement; ///< null: the options were wrong, and an error is noted
+  sbp::PlacementAttr placement; ///< null if the options were wrong; then an error was recorded
   llvm::MapVector<mlir::StringAttr, GraphFunction> functions;
   mlir::StringAttr current;
   llvm::StringMap<sbp::VariableOp> variables;
   std::vector<std::string> variableNames;
-  std::set<std::string> groups;                        ///< that something is said of
+  std::set<std::string> groups;                        ///< the groups that have a policy
   llvm::DenseMap<mlir::Value, std::string> valueNames; ///< for messages
-  int64_t draws = 0;                                   ///< ops that draw random numbers, each with a number of its own
+  int64_t draws = 0;                                   ///< number of random ops so far; the key of each has its index
   std::vector<std::string> errors;
-  std::string within; ///< the function of ops that is being made, for messages; empty: none
+  std::string within; ///< for messages: the composite op (such as "rmsNorm") that is being built; empty if none is
   bool isFinished = false;
 };
 
-/// Builds into a graph's module, and notes errors. `call` names the call that the user made: "matmul(x: ..., w: ...)";
-/// `at` is where.
+/// Adds ops to a graph's module, and records errors. `call` is the call that the user made, "matmul(x: ..., w: ...)",
+/// and `at` is its place.
 class GraphBuilder {
 public:
   GraphBuilder(GraphState &state, std::string call, Caller at) : state(state), at(at), call(std::move(call)) {}
 
-  /// For an op on `operands`, all of one function of one graph; nothing when one of them is invalid or of another
-  /// function, which is then noted.
+  /// Returns a builder for an op on `operands`, which must belong to one function of one graph. Returns nothing if an
+  /// operand is invalid, or if one belongs to another function, which is recorded as an error.
   static std::optional<GraphBuilder> forOp(const std::string &name, llvm::ArrayRef<Tensor> operands, Caller at);
   static GraphState *stateOf(const Tensor &tensor) { return tensor.graph; }
   static mlir::Value valueOf(const Tensor &tensor) { return tensor.value; }
   static Tensor tensor(GraphState &state, mlir::Value value) { return Tensor(&state, value); }
 
-  /// Notes an error, and gives the invalid tensor.
+  /// Records an error, and returns an invalid tensor.
   Tensor fail(const std::string &message);
-  /// False, with an error, once the graph is finished or when it never had a placement.
+  /// Whether ops can be added. It is false, with a recorded error, if the graph is finished or has no placement.
   bool isOpen();
 
   /// Appends an op to the operands' function; it must verify.
@@ -71,7 +72,7 @@ public:
     state.builder.setInsertionPointToEnd(block);
     return keep(state.builder.create<OpTy>(location(), std::forward<Args>(args)...));
   }
-  /// As make, for an op without result.
+  /// Like make, but for an op without result.
   template <typename OpTy, typename... Args> bool append(Args &&...args) {
     state.builder.setInsertionPointToEnd(block);
     return verifyOrErase(state.builder.create<OpTy>(location(), std::forward<Args>(args)...));
@@ -79,25 +80,25 @@ public:
   bool verifyOrErase(mlir::Operation *op);
 
   GraphFunction &currentFunction();
-  /// Where make and append put what they make; forOp says it by operands.
+  /// Sets the function to which make and append add ops; forOp sets it to the operands' function.
   void appendTo(GraphFunction &function) { block = &function.op.getBody().front(); }
-  /// That of the operands, after forOp.
+  /// The function of the operands. The builder must come from forOp.
   GraphFunction &operandFunction();
   /// A variable as `function` reads it; see Graph::variable.
   Tensor variable(GraphFunction &function, const std::string &name, const sbp::Shape &shape, const Init &init,
                   const VariableOptions &options);
   /// See Graph::assign.
   void assign(GraphFunction &function, const std::string &variable, const Tensor &value);
-  /// Whether a variable is one of those that randomKey makes.
+  /// Whether a variable is one of those that randomKey creates.
   static bool isOfRandomKey(const std::string &variable);
-  /// An i64 that differs for each call and each step, and depends on the session's seed.
+  /// Returns an i64 that differs for each call and each step, and depends on the session's seed.
   Tensor randomKey();
-  /// Ends a step of `function`: what it drew will be drawn no more.
+  /// Increments the count of steps at the end of `function`, so that its next run draws other numbers.
   static void countStep(GraphState &state, GraphFunction &function);
   mlir::Location location();
-  /// The signature, or null with an error when it does not fit the shape.
+  /// Returns the signature, or null, with a recorded error, if it does not fit the shape.
   sbp::NdAttr signature(const Layout &layout, const sbp::Shape &shape);
-  /// The tensor type, or null with an error.
+  /// Returns the tensor type, or null, with a recorded error.
   mlir::RankedTensorType tensorType(ElementType type, const sbp::Shape &shape, const Layout &layout);
   mlir::Attribute initializer(const Init &init);
   mlir::FloatAttr number(double value) { return state.builder.getF64FloatAttr(value); }
@@ -112,7 +113,8 @@ private:
   mlir::Block *block = nullptr;
 };
 
-/// While it lives, errors of ops name the function of ops that they are of, too. The outermost counts.
+/// While it lives, errors of ops also name the composite op, such as "rmsNorm", that makes them. If several are nested,
+/// the outermost is named.
 class WithinFunction {
 public:
   WithinFunction(const Tensor &operand, const char *name);
@@ -121,11 +123,11 @@ public:
   WithinFunction &operator=(const WithinFunction &) = delete;
 
 private:
-  GraphState *state; ///< null: another is, or the operand is of no graph
+  GraphState *state; ///< null if this object is nested in another one, or if the operand belongs to no graph
 };
 
 mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
-/// "x: 128x256xf32", or "invalid".
+/// Returns "x: 128x256xf32", or "invalid".
 std::string describe(const Tensor &tensor);
 std::string shapeText(const sbp::Shape &shape);
 

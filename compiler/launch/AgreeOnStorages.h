@@ -1,4 +1,4 @@
-//===- AgreeOnStorages.h - Of what ranks may have one copy ---------------------===//
+//===- AgreeOnStorages.h - Which storages ranks can share ----------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_AGREEONSTORAGES_H
 #define SPLITCAST_COMPILER_LAUNCH_AGREEONSTORAGES_H
 
@@ -12,19 +12,19 @@
 
 namespace splitcast {
 
-/// The storages of a plan of which all ranks of their group find that they may have one copy, and meet alike
-/// (exec::sharedStoragesOf), by name. Every rank calls it.
+/// Returns the names of the storages of a plan that all ranks of their group can share: each rank finds that one copy
+/// suffices, and all synchronize at the same collectives (exec::sharedStoragesOf). Every rank calls it.
 absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, runtime::Communicator &communicator);
 
-/// Whether ranks have memory in common. Every rank calls it, and all get the same.
+/// Whether ranks have memory in common. Every rank calls it, and all get the same result.
 absl::StatusOr<bool> haveMemoryInCommon(runtime::Communicator &communicator);
 
-/// Whether it has parameters that stage 3 would split, but for `one-copy=yes`.
+/// Whether the plan has parameters that are whole only because of `one-copy=yes`: stage 3 would split them.
 bool hasWhole(mlir::ModuleOp plans);
 
-/// Whether parameters that stage 3 would split, but for `one-copy=yes`, take less memory of a machine as they lie: on
-/// each rank those that it does not share are smaller than what it would gather, split, to use the largest of the
-/// others. Every rank calls it, and all get the same.
+/// Whether keeping such parameters whole takes less memory of a machine than splitting them. It does if each rank
+/// either shares all of them, or has fewer bytes of its own than the largest that it shares, which it would have to
+/// gather for use if it were split. Every rank calls it, and all get the same result.
 absl::StatusOr<bool> paysToHaveOneCopy(mlir::ModuleOp plans, runtime::Communicator &communicator);
 
 } // namespace splitcast

@@ -1,4 +1,4 @@
-//===- Alike.h - What all ranks must have in common ---------------------------===//
+//===- Alike.h - Checks that all ranks have the same --------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_ALIKE_H
 #define SPLITCAST_COMPILER_LAUNCH_ALIKE_H
 
@@ -10,16 +10,17 @@
 
 namespace splitcast {
 
-/// SHA-256, in hexadecimal.
+/// The text's SHA-256, in hexadecimal.
 std::string digest(const std::string &text);
 
-/// FailedPrecondition unless the texts, one per rank, are equal: "ranks were started with different WHAT; start all
-/// with the same:" and a line for each text, with the ranks that have it.
+/// Checks that the texts, one per rank, are equal.
+///   Errors  FailedPrecondition: they differ. The message is "ranks were started with different WHAT; start all with
+///           the same:" and a line for each text, with the ranks that have it.
 absl::Status checkAlike(const std::vector<std::string> &texts, const std::string &what);
 
-/// Of a file, what ranks can compare without any of them reading all of it: its size and a digest of 64 parts, its
-/// beginning and its end among them. So files that differ may have equal texts, but other files than were meant hardly
-/// ever do.
+/// Returns a text by which ranks can compare their files without reading all of them: the file's size and a digest of
+/// 64 parts, its beginning and its end among them. So two different files can have equal texts, but the text of a wrong
+/// file nearly always differs.
 absl::StatusOr<std::string> sampleOfFile(const std::string &path);
 
 } // namespace splitcast

@@ -1,8 +1,9 @@
-//===- CheckpointManifest.h - What says that a checkpoint is whole -------------===//
+//===- CheckpointManifest.h - The file that makes a checkpoint complete --------===//
 //
-// A checkpoint is two files of one directory: step-000000120.safetensors has all variables, state of optimizers, counts
-// and the scale of a loss among them, and step-000000120.json, the manifest, is written behind it: the step, the seed,
-// and digests (SHA-256) of the former's blocks and of itself. What has no manifest that agrees with it is none.
+// A checkpoint is two files of one directory. step-000000120.safetensors has all variables, including the state of
+// optimizers, counts and the scale of a loss. step-000000120.json, the manifest, is written after it; it has the step,
+// the seed, and digests (SHA-256) of the first file's blocks and of itself. Without a manifest that matches it, a file
+// is not a checkpoint.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_CHECKPOINTMANIFEST_H
@@ -19,28 +20,28 @@
 namespace splitcast {
 
 struct CheckpointManifest {
-  int64_t step = 0; ///< steps that had been done; the next batch is that of this number, counted from 0
+  int64_t step = 0; ///< the number of completed steps, which is also the index of the next batch, from 0
   int64_t seed = 0;
-  int64_t bytes = 0; ///< of the file of variables
+  int64_t bytes = 0; ///< the size of the file of variables
   int64_t blockBytes = int64_t{16} << 20;
-  std::vector<std::string> digests;                    ///< of each block of the file, the last of which may be shorter
-  std::optional<double> validationLoss = std::nullopt; ///< of these variables, where it was computed; finite
+  std::vector<std::string> digests;                    ///< one per block of the file; the last block may be shorter
+  std::optional<double> validationLoss = std::nullopt; ///< of these variables, if it was computed and is finite
 
-  /// "step-000000120", to which ".json" or ".safetensors" is added.
+  /// Returns "step-000000120", to which ".json" or ".safetensors" is added.
   static std::string nameOf(int64_t step);
-  /// The step of a manifest's name; -1: it is no such name.
+  /// Returns the step in a manifest's name; -1 if the name is not a manifest's.
   static int64_t stepOf(const std::string &fileName);
 
   std::string text() const;
-  /// `path` is for messages.
-  ///   Errors  DataLoss: the text is not, to the byte, what text() gives of what it says. InvalidArgument: it is of a
-  ///           newer version.
+  /// Parses the text of a manifest. `path` is for messages.
+  ///   Errors  DataLoss: the text differs from the one that text() returns for its contents. InvalidArgument: a newer
+  ///           version wrote it.
   static absl::StatusOr<CheckpointManifest> parse(const std::string &text, const std::string &path);
 
   int64_t numBlocks() const { return (bytes + blockBytes - 1) / blockBytes; }
 };
 
-/// Digests of blocks `first`, `first + stride`, ... of a file of so many bytes.
+/// Returns the digests of blocks `first`, `first + stride`, ... of a file of `bytes` bytes.
 ///   Errors  DataLoss: the file has another size. Those of File.
 absl::StatusOr<std::vector<std::string>> digestsOfBlocks(const std::string &path, int64_t bytes, int64_t blockBytes,
                                                          int64_t first, int64_t stride);

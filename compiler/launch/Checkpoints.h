@@ -1,4 +1,4 @@
-//===- Checkpoints.h - Training that goes on where it was ----------------------===//
+//===- Checkpoints.h - Training that resumes where it stopped ------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_CHECKPOINTS_H
 #define SPLITCAST_COMPILER_LAUNCH_CHECKPOINTS_H
 
@@ -14,46 +14,47 @@
 namespace splitcast {
 
 struct CheckpointOptions {
-  std::string directory; ///< empty: none are written
-  int64_t every = 100;   ///< steps
-  int64_t keep = 2;      ///< the newest, and besides them the best
-  std::string resume;    ///< a directory of checkpoints to go on from; empty: from the beginning
+  std::string directory; ///< where checkpoints are written; if empty, none are
+  int64_t every = 100;   ///< steps from one checkpoint to the next
+  int64_t keep = 2;      ///< how many of the newest checkpoints are kept, in addition to the best one
+  std::string resume;    ///< a directory of checkpoints to resume from; if empty, training starts from the beginning
 
-  /// --checkpoint, --checkpoint-every, --keep and --resume.
+  /// Adds --checkpoint, --checkpoint-every, --keep and --resume.
   void addTo(Flags &flags);
 };
 
-/// A checkpoint that is being written: variables, then digests of what is on the disk, by a thread of each rank.
+/// A checkpoint that is being written: a thread of each rank writes variables, then computes digests of the file.
 struct PendingCheckpoint {
   int64_t step = 0;
   std::optional<double> validationLoss;
-  std::unique_ptr<runtime::PendingSave> save;                    ///< null once the file has its name
-  int64_t bytes = 0;                                             ///< of that file
-  std::future<absl::StatusOr<std::vector<std::string>>> digests; ///< of this rank's blocks
+  std::unique_ptr<runtime::PendingSave> save;                    ///< null once the file has its final name
+  int64_t bytes = 0;                                             ///< the size of that file
+  std::future<absl::StatusOr<std::vector<std::string>>> digests; ///< those of this rank's blocks
 };
 
-/// Writes and reads the checkpoints of one job; no other writes to the directory meanwhile. All ranks call the same
-/// methods, and all have the directory. Launch and session are borrowed.
+/// Writes and reads the checkpoints of one job. No other job may write to the directory meanwhile. All ranks call the
+/// same methods, and all see the directory. Launch and session are borrowed.
 class Checkpoints {
 public:
-  /// Makes the directory, if it is missing.
-  ///   Errors  FailedPrecondition: a rank does not see what rank 0 writes there, since hosts do not share it; or
-  ///           checkpoints are there that are not gone on from. Those of File.
+  /// Makes the directory if it is missing.
+  ///   Errors  FailedPrecondition: hosts do not share the directory (a rank does not see what rank 0 wrote); or it has
+  ///           checkpoints, and the job does not resume from them. Those of File.
   static absl::StatusOr<Checkpoints> open(const CheckpointOptions &options, int64_t seed, Launch &launch,
                                           Session &session);
 
-  /// Loads the newest checkpoint that is whole, whatever ranks and ZeRO it was written with, and gives the steps that
-  /// had been done; 0 if none is to be loaded. Of one that is damaged rank 0 says so, and the one before it is taken.
-  ///   Errors  NotFound: none is whole. InvalidArgument: it is of another seed, or behind `steps`. Those of
-  ///           Session::loadVariables: it is of another model.
+  /// Loads the newest complete checkpoint, whatever number of ranks and ZeRO options it was written with. Returns the
+  /// number of steps that it has completed; 0 if the options do not ask to resume. If a checkpoint is damaged, rank 0
+  /// prints this, and the one before it is tried.
+  ///   Errors  NotFound: no checkpoint is complete. InvalidArgument: it has another seed, or more than `steps` steps.
+  ///           Those of Session::loadVariables: it is of another model.
   absl::StatusOr<int64_t> resume(int64_t steps);
 
-  /// Called after each step, with how many have been done, and the loss of data that nothing is trained on where that
-  /// was computed: begins a checkpoint when it is time, which threads write beside the steps that follow, and goes on
-  /// with the one before; once that is complete, removes what is older than those to keep, but for the one of the least
-  /// such loss. Waits only where the next is to begin.
+  /// Called after each step with the number of completed steps and, if it was computed, the validation loss (of data
+  /// that is not trained on). Advances the pending checkpoint. When this is complete, removes the checkpoints beyond
+  /// `keep`, except the one with the lowest validation loss. Begins a checkpoint if one is due; threads write it during
+  /// the following steps. It waits only if a checkpoint is due while the one before is still being written.
   absl::Status afterStep(int64_t done, std::optional<double> validationLoss = std::nullopt);
-  /// Waits until all that was begun is on the disk. Called behind the last step.
+  /// Waits until the pending checkpoint is on the disk. Called after the last step.
   absl::Status finish();
 
 private:

@@ -1,6 +1,6 @@
 //===- Launch.h - A program that runs as several ranks ------------------------===//
 //
-// Joins what a rank needs (its place in the job, device, communicator) and decides how the job ends:
+// A Launch has what a rank needs (its place in the job, device, communicator) and decides how the job ends:
 //
 //   int main(int argc, char **argv) {
 //     Flags flags("trainer", "...");
@@ -9,16 +9,19 @@
 //     return launchMain(flags, argc, argv, options, [&](Launch &launch) -> absl::Status { ... });
 //   }
 //
-// Under mpirun, or told by RANK and WORLD_SIZE, each process is a rank; started alone, it is the only one. An error
-// ends the job on every rank, with one line `rank R: error: ...` from each and an exit status that is not 0:
+// Under mpirun, or with RANK and WORLD_SIZE set, each process is a rank; a process that is started alone is the only
+// rank. An error ends the job on every rank: each prints one line `rank R: error: ...` and exits with a status that is
+// not 0:
 //
 //   who fails                   what happens
-//   all, at the same point      each prints its own error and ends by itself (two seconds at most pass)
-//   one, and all call agree     it prints its error, the others print whose it was, and each ends by itself
-//   one, while others run on    it prints its error, waits two seconds for the others, and then ends the job; the
-//                               others are told by a signal, and say for which rank and collective they waited
-//   one is told to end by       it says for which rank and collective it waits, or, 0.7 seconds later and wherever it
-//   SIGTERM or SIGINT           is, only that; it leaves no unfinished file behind. The others miss it as above
+//   all, at the same point      each rank prints its own error and exits by itself, within two seconds
+//   one, and all call agree     it prints its error, the others print which rank failed and why, and each rank exits by
+//                               itself
+//   one, while others continue  it prints its error, waits two seconds for the others, and then ends the job; the
+//                               others get a signal, and print which rank and collective they were waiting for
+//   one that gets SIGTERM       it prints which rank and collective it is waiting for; if it is not waiting, it exits
+//   or SIGINT                   after 0.7 seconds, and prints only that it was told to end; it leaves no unfinished
+//                               file; the others notice its loss as above
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
@@ -43,67 +46,69 @@ namespace splitcast {
 
 struct LaunchOptions {
   double timeoutSeconds = 300; ///< how long a rank waits for another before that is an error
-  int64_t threads = 0;         ///< per rank; 0: the processors of the machine, shared by its ranks
+  int64_t threads = 0;         ///< per rank; 0 divides the processors of the machine among its ranks
   std::string deviceKind = "cpu";
   std::string transport = "memory";               ///< how ranks of one machine exchange tensors; "memory" or "messages"
-  std::string profile;                            ///< a file; empty: no profile
+  std::string profile;                            ///< the file for a profile; if empty, none is made
   bool perfMap = false;                           ///< whether generated code gets names for Linux's perf
-  bool anyOrder = false;                          ///< whether kernels may add up in any order, to see what it saves
-  bool noCollectives = false;                     ///< whether those of a step do nothing, to see what they cost
-  std::string kernelCache = defaultKernelCache(); ///< where compiled kernels are kept; empty: nowhere
+  bool anyOrder = false;                          ///< lets kernels sum in any order, to measure what a fixed one costs
+  bool noCollectives = false;                     ///< makes a step's collectives do nothing, to measure their cost
+  std::string kernelCache = defaultKernelCache(); ///< the directory of compiled kernels; if empty, none are kept
 
-  /// --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order, --no-collectives and
+  /// Adds --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order, --no-collectives and
   /// --kernel-cache.
   void addTo(Flags &flags);
-  /// ~/.cache/splitcast/kernels, under XDG_CACHE_HOME where that is set; empty without a home.
+  /// ~/.cache/splitcast/kernels, or splitcast/kernels under XDG_CACHE_HOME if that is set; empty without a home.
   static std::string defaultKernelCache();
 };
 
-/// This rank. Destroyed after everything that uses its device or its communicator.
+/// This rank. It must outlive everything that uses its device or its communicator.
 class Launch {
 public:
-  /// Called once per process, by all ranks.
-  ///   Errors  those of createJob. What is wrong with the options comes up in ready(), so that ranks can agree
-  ///           about it.
+  /// All ranks call it, once per process.
+  ///   Errors  those of createJob. An error of the options is not among them: ready() returns it, so that all ranks can
+  ///           agree on it.
   static absl::StatusOr<std::unique_ptr<Launch>> create(const LaunchOptions &options);
 
   int64_t rank() const { return job->rank(); }
   int64_t size() const { return job->size(); }
-  /// Per rank, the same on all.
+  /// The number of threads per rank, the same on all ranks.
   int threads() const { return rankThreads; }
   const LaunchOptions &options() const { return chosen; }
-  /// Why ranks of one machine use messages, though --transport=memory, for a person; empty: they do not.
+  /// A message for the user: why ranks of one machine exchange messages in spite of --transport=memory; empty if they
+  /// do not.
   const std::string &transportNote() const { return note; }
 
-  /// Whether this rank has its device. What is wrong with it is found before the flags are agreed about, and said
-  /// after.
+  /// OK if this rank has its device, and the options fit it; otherwise the error. It is known before ranks compare
+  /// their flags, and begin() reports it afterwards.
   const absl::Status &ready() const { return readiness; }
   runtime::Device &device() { return *rankDevice; }
   runtime::Communicator &communicator() { return *ranks; }
 
-  /// What all ranks do first: they agree that their flags were `parsed` and are the same, and, unless help is
-  /// wanted, that all have their devices; rank 0 prints what is to be noted.
+  /// All ranks call it first. They agree that their flags were `parsed` and are the same and, unless help is wanted,
+  /// that all have their devices. Rank 0 prints transportNote().
   absl::Status begin(const absl::Status &parsed, const Flags &flags);
 
-  /// What sessions are observed by, for --profile; null without it.
+  /// The observer to pass to sessions for --profile; null without the flag.
   runtime::ExecutorObserver *observer() { return profiler.get(); }
-  /// What all ranks do last, when everything has gone well on all of them.
+  /// Sets what all ranks do at the end, if none has failed.
   void atEnd(std::function<absl::Status(runtime::Communicator &)> report) { lastReport = std::move(report); }
-  /// All ranks call it at the same point, when no session will run any more, with how they fared: what --profile asks
-  /// for and what is told atEnd, if all fared well.
+  /// All ranks call it at the same point, after the last run of any session, each with its own status. If all
+  /// succeeded, writes the profile for --profile, and then does what was given to atEnd().
   absl::Status finish(absl::Status status);
 
-  /// All ranks call it at the same point, each with how it fared up to `what`: OK if all are OK. A rank that failed
-  /// gets its own status back, another one gets that of the first rank that failed, which it names.
+  /// All ranks call it at the same point, each with its own status at the point `what`. Returns OK if all are OK; on a
+  /// rank that failed its own status; on another rank the status of the first rank that failed, with its number.
   absl::Status agree(const absl::Status &mine, const std::string &what);
-  /// Likewise: OK if all ranks say the same of `what`, such as "flags"; else who says what (checkAlike).
+  /// All ranks call it at the same point. Returns OK if all pass the same text for `what`, such as "flags"; otherwise
+  /// an error that lists which ranks passed which text (checkAlike).
   absl::Status agreeAlike(const std::string &mine, const std::string &what);
 
-  /// From now on SIGTERM and SIGINT end this process as said above. Once per process, before create().
+  /// From now on SIGTERM and SIGINT end this process as described above. Called once per process, before create().
   static void endOnSignals();
 
-  /// Ends the job, as all ranks do at the end of main, and gives the exit status of this process: 0 if `status` is OK
-  /// on all of them. Prints what failed. Nothing else of this launch may be alive.
+  /// Ends the job; all ranks call it at the end of main. Returns the exit status of this process: 0 if `status` is OK
+  /// on all ranks. Prints the error of the rank that failed. Nothing that uses this launch may be alive.
   int end(const absl::Status &status);
 
 private:
@@ -122,21 +127,22 @@ private:
   std::string note;
   std::unique_ptr<runtime::Profiler> profiler;
   std::function<absl::Status(runtime::Communicator &)> lastReport;
-  runtime::Peaks peaks; ///< of the profile
+  runtime::Peaks peaks; ///< for the profile
   std::unique_ptr<runtime::Job> job;
-  std::unique_ptr<runtime::Transport> farewell; ///< of end() alone
+  std::unique_ptr<runtime::Transport> farewell; ///< used by end() only
   std::shared_ptr<runtime::PeerMemory> peerMemory;
   std::unique_ptr<runtime::Device> rankDevice;
-  std::unique_ptr<runtime::Communicator> control; ///< of agree() alone, so that it never meets a message of a program
+  /// For the methods of this class only, so that their messages never mix with those of the program.
+  std::unique_ptr<runtime::Communicator> control;
   std::unique_ptr<runtime::Communicator> ranks;
 };
 
-/// Parses the flags, launches, agrees about errors in them and that all ranks have the same (Flags::given), runs
-/// `body`, and ends: the exit status. --help is printed once.
+/// Parses the flags, launches, agrees with the other ranks on errors in the flags and that all have the same ones
+/// (Flags::given), runs `body`, and ends the job. Returns the exit status. --help is printed once.
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body);
 
-/// "rank 3: error: ..." on stderr, in one piece.
+/// Prints "rank 3: error: ..." to stderr, in one write.
 void printError(int64_t rank, const absl::Status &status);
 
 } // namespace splitcast

@@ -1,7 +1,7 @@
 //===- LaunchBackend.h - Kinds of devices that a program can be launched on -------------------===//
 //
-// A kind is one file, which registers itself (LaunchCpu.cc, LaunchPlugin.cc); a program that links it can be started
-// with --device=KIND.
+// Each kind is one file, which registers itself (LaunchCpu.cc, LaunchPlugin.cc). A program that links the file can be
+// started with --device=KIND.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHBACKEND_H
@@ -22,17 +22,17 @@ namespace runtime {
 class HostMemory; // runtime/host/HostMemory.h
 } // namespace runtime
 
-/// What a backend is told of this rank.
+/// The options that a backend gets, for this rank.
 struct LaunchBackendOptions {
   int threads = 1;
   std::string kernelCache;
-  bool namesForPerf = false;             ///< of generated code, for Linux's perf
-  bool anyOrder = false;                 ///< of sums in kernels
-  int64_t localRank = 0, localRanks = 1; ///< among the ranks of this machine
+  bool namesForPerf = false;             ///< whether generated code gets names for Linux's perf
+  bool anyOrder = false;                 ///< whether kernels may sum in any order
+  int64_t localRank = 0, localRanks = 1; ///< this rank's index among those of this machine, and their number
   absl::Duration timeout = absl::Seconds(300);
-  /// Says why and ends this process, wherever it is: for a device that hangs after an error.
+  /// Prints the status and terminates the process at once. It is for devices that hang after an error.
   std::function<void(const absl::Status &)> endProcess;
-  std::shared_ptr<runtime::HostMemory> memory; ///< which ranks of this machine read, where tensors lie on the host
+  std::shared_ptr<runtime::HostMemory> memory; ///< other ranks of this machine can read it; for tensors on the host
 };
 
 struct LaunchBackend {
@@ -40,7 +40,8 @@ struct LaunchBackend {
   std::unique_ptr<runtime::Communicator> communicator; ///< destroyed before the device
 };
 
-/// All ranks call it at the same point. `host` is a communicator of them over the host, which the backend may keep.
+/// Makes the backend of this rank. All ranks call it at the same point. `host` is a communicator of all ranks whose
+/// buffers are host memory; the backend may keep it.
 using LaunchBackendFactory = absl::StatusOr<LaunchBackend> (*)(const LaunchBackendOptions &options,
                                                                std::unique_ptr<runtime::Communicator> host);
 
@@ -49,10 +50,11 @@ struct LaunchBackendRegistration {
   LaunchBackendRegistration(const char *kind, LaunchBackendFactory factory);
 };
 
-/// "cpu" first.
+/// The kinds that this program has, "cpu" first.
 std::vector<std::string> launchBackends();
 
-/// Errors  InvalidArgument: a kind that this program has not; those of the backend.
+/// Makes a backend of this kind.
+///   Errors  InvalidArgument: the program does not have this kind. Those of the backend.
 absl::StatusOr<LaunchBackend> createLaunchBackend(const std::string &kind, const LaunchBackendOptions &options,
                                                   std::unique_ptr<runtime::Communicator> host);
 

@@ -1,7 +1,7 @@
 //===- LaunchFlags.h - The flags of a program ---------------------------------===//
 //
-// --name=value or --name value; a switch is --name alone. Each flag is given at most once, lists excepted. Errors say
-// which flag, what was found and what is allowed.
+// A flag is written --name=value or --name value; a switch is --name alone. Each flag is given at most once, except for
+// lists. An error names the flag, what was found and what is allowed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHFLAGS_H
@@ -20,39 +20,41 @@ namespace splitcast {
 
 class Flags {
 public:
-  /// `usage`: what follows the program's name, and then what the program does.
+  /// `usage` is the text behind the program's name in the help: the arguments, and then what the program does.
   Flags(std::string program, std::string usage) : program(std::move(program)), usage(std::move(usage)) {}
 
-  // What the pointers point to holds the default, and outlives parse().
+  // A pointer's target holds the default, and must outlive parse().
   void addString(const std::string &name, std::string *value, const std::string &valueName, const std::string &help);
   void addChoice(const std::string &name, std::string *value, const std::vector<std::string> &choices,
                  const std::string &help);
   void addInteger(const std::string &name, int64_t *value, int64_t least, int64_t most, const std::string &help);
   void addNumber(const std::string &name, double *value, double least, double most, const std::string &help);
   void addSwitch(const std::string &name, bool *value, const std::string &help);
-  /// `parse` is called with each value given. Its error follows "--name is 'value'; ".
+  /// Calls `parse` with each value that is given. Its error is printed behind "--name is 'value'; ".
   void addParsed(const std::string &name, const std::string &valueName, const std::string &help, bool isRepeatable,
                  std::function<absl::Status(const std::string &)> parse);
-  /// --enable-zero=OPTION=VALUE,...: the options of the pipeline of that name. Unlike the others it replaces all of
-  /// `options`: what the flag does not say is as by default. And --accumulate=K, --accumulate-order=ORDER and
-  /// --recompute=all|none|elementwise|GROUP,..., which count more where they say the same.
+  /// Adds --enable-zero=OPTION=VALUE,...: the options of the pipeline of that name. Unlike other flags it replaces all
+  /// of `options`: an option that it does not set gets its default. Also adds --accumulate=K, --accumulate-order=ORDER,
+  /// --pipeline=ORDER, --reproducible and --recompute=all|none|elementwise|GROUP,... Each of these has precedence over
+  /// the same option of --enable-zero.
   void addZero(sbp::ZeroOptions *options);
-  /// An argument without a name, which must be given.
+  /// Adds an argument without a name. It must be given.
   void addPositional(const std::string &valueName, std::string *value);
 
-  /// Ranks may differ in a flag that was added.
+  /// Allows ranks to have different values of a flag, which was added before.
   void letDiffer(const std::string &name);
 
   /// Whether the flag was given.
   bool isGiven(const std::string &name) const;
-  /// The flags that were given, with their values, in the order in which they were added: what ranks must have in
-  /// common, those left out in which they may differ. Of files and directories, which may have another path for each
-  /// rank, only that they were given.
+  /// The flags that were given, with their values, in the order in which they were added. Ranks compare this text.
+  /// Flags in which they may differ are left out. Of files and directories, whose paths may differ from rank to rank,
+  /// it says only that they were given.
   std::string given() const;
 
-  /// Once. Errors  InvalidArgument, with the values half set.
+  /// Parses the command line; called once.
+  ///   Errors  InvalidArgument: an argument is wrong. Some values may have been set already.
   absl::Status parse(int argc, const char *const *argv);
-  /// Whether --help was among them; nothing else was then checked.
+  /// Whether --help was among the arguments. If so, nothing else was checked.
   bool isHelpWanted() const { return helpWanted; }
   std::string help() const;
 
@@ -62,9 +64,9 @@ private:
   struct Flag {
     std::string name, valueName, help;
     bool isRepeatable = false;
-    bool mayDiffer = false;                                 ///< from rank to rank
+    bool mayDiffer = false;                                 ///< whether ranks may have different values
     std::function<absl::Status(const std::string &)> parse; ///< a switch gets ""
-    std::vector<std::string> values;                        ///< as they were given
+    std::vector<std::string> values;                        ///< the values that were given
     bool isGiven() const { return !values.empty(); }
     bool isSwitch() const { return valueName.empty(); }
   };

@@ -1,8 +1,8 @@
-//===- MemoryLimit.h - To train within the memory of a rank --------------------===//
+//===- MemoryLimit.h - Training within the memory of a rank --------------------===//
 //
-// What is kept of a variable, and of what forward makes, changes no bit of what is trained. So where the memory of a
-// rank is limited (sbp::ZeroOptions::memoryLimit) a session may choose it: it compiles one way after the other, until a
-// plan's predicted peak is within the limit on every rank.
+// How variables are split, and which activations are recomputed, changes no bit of the training. So if the memory of a
+// rank is limited (sbp::ZeroOptions::memoryLimit), a session may choose both: it compiles with one policy after another
+// until the predicted peak is within the limit on every rank.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_MEMORYLIMIT_H
@@ -20,9 +20,10 @@
 
 namespace splitcast {
 
-/// The policies to try, one at least, the fastest first. What `said` says is in all of them. Of what it leaves open, by
-/// what they cost in time: gradients are split (stage 2); what is elementwise is made again in backward besides;
-/// parameters are split (stage 3); both; all that forward makes is made again.
+/// Returns the policies to try, at least one, the fastest first. All of them keep what `said` sets. What it leaves open
+/// is chosen in this order of cost in time: gradients are split (stage 2); stage 2, and elementwise results are
+/// recomputed in backward (recompute=elementwise); parameters are split (stage 3); stage 3 with recompute=elementwise;
+/// stage 3, and all activations are recomputed (recompute=yes).
 std::vector<sbp::Policy> waysToSave(const sbp::Policy &said);
 
 /// The largest predicted peak of all ranks.
@@ -30,12 +31,14 @@ struct LargestPeak {
   int64_t bytes = 0, rank = 0;
 };
 
-/// `reports`: of the plans that a session has, or would have. `savesBeside`: as SessionOptions::savesBeside; copies are
-/// counted as if all were copied that lies at rest. Every rank calls it, and all get the same.
+/// Returns the largest predicted peak. `reports` are those of the plans that a session has, or would have.
+/// `savesBeside` is SessionOptions::savesBeside; the copies are counted as if everything persistent were copied. Every
+/// rank calls it, and all get the same result.
 absl::StatusOr<LargestPeak> largestPeak(mlir::ModuleOp plans, const MemoryReports &reports, bool savesBeside,
                                         runtime::Communicator &communicator);
 
-/// ResourceExhausted: what is least, of what way, and what to do.
+/// Returns the error ResourceExhausted, whose message has the smallest peak that was found, the policy with this peak,
+/// and a remedy.
 absl::Status exceedsLimit(int64_t limit, const LargestPeak &least, const sbp::Policy &way);
 
 } // namespace splitcast

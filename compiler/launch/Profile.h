@@ -1,7 +1,7 @@
 //===- Profile.h - Where the time of a run went ------------------------------===//
 //
-// --profile=FILE: a Chrome trace of all ranks, for about:tracing or Perfetto, and a table of rank 0's, by kind of op
-// and by op, beside what the machine can do at most.
+// With --profile=FILE a program writes a Chrome trace of all ranks, for about:tracing or Perfetto, and prints a table
+// of rank 0's times, by kind of op and by op, together with the peak rates of the machine.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_PROFILE_H
@@ -14,15 +14,15 @@
 
 namespace splitcast {
 
-/// The table, beside the peaks of a rank.
+/// Returns the table, with the peak rates of a rank.
 std::string profileTable(const runtime::Profiler &profiler, const runtime::Peaks &peaks);
 
-/// A rank's events of a Chrome trace, each with a comma behind it: ops, and what is live of the arena, by role.
-/// `shift`, in nanoseconds, is added to its clock.
+/// Returns a rank's events of a Chrome trace, each followed by a comma: its ops, and the live bytes of the arena by
+/// role. `shift`, in nanoseconds, is added to the rank's clock.
 std::string traceEvents(const runtime::Profiler &profiler, int64_t rank, int64_t shift);
 
-/// Every rank calls it, in the same place; rank 0 writes the trace and prints the table.
-///   Errors  those of File, on rank 0 alone, for callers to agree about.
+/// Every rank calls it at the same point. Rank 0 writes the trace and prints the table.
+///   Errors  those of File, on rank 0 only; callers must agree on the status themselves.
 absl::Status writeProfile(const std::string &path, const runtime::Profiler &profiler, const runtime::Peaks &peaks,
                           runtime::Communicator &ranks);
 

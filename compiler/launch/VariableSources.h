@@ -1,4 +1,4 @@
-//===- VariableSources.h - What variables begin with -----------------------------===//
+//===- VariableSources.h - Where variables are loaded from -----------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_VARIABLESOURCES_H
 #define SPLITCAST_COMPILER_LAUNCH_VARIABLESOURCES_H
 
@@ -9,17 +9,17 @@ namespace splitcast {
 
 /// The file that variables are loaded from before the first step, if any.
 struct VariableSources {
-  std::string variables; ///< of all that a job saved
-  std::string weights;   ///< without what optimizers keep
-  std::string known;     ///< whatever it has
+  std::string variables; ///< the file of Session::loadVariables: all that a job saved
+  std::string weights;   ///< the file of Session::loadWeights: without the state of optimizers
+  std::string known;     ///< the file of Session::loadKnown: only what it and the module have in common
   std::vector<runtime::Renaming> renamings;
 
-  /// --load-variables, --load-weights, --load-known and --rename.
+  /// Adds --load-variables, --load-weights, --load-known and --rename.
   void addTo(Flags &flags);
-  /// InvalidArgument: more than one thing says where variables come from; `resume` is a directory of checkpoints, or
-  /// empty.
+  /// Checks that at most one source is given. `resume` is a directory of checkpoints, or empty.
+  ///   Errors  InvalidArgument: there is more than one source, or --rename without --load-weights.
   absl::Status check(const std::string &resume) const;
-  /// All ranks call it. Rank 0 says which tensors were not used, and which variables were not loaded.
+  /// All ranks call it. Rank 0 prints which tensors were not used, and which variables were not loaded.
   absl::Status load(Session &session, int64_t rank) const;
 
 private:

@@ -1,6 +1,6 @@
 #include "compiler/python/BindSession.h"
 
-#include "compiler/launch/Session.h"
+#include "compiler/launch/SessionTensors.h"
 #include "compiler/python/Arrays.h"
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
@@ -50,12 +50,9 @@ public:
                                               uint64_t seed) {
     const mlir::ModuleOp module = valueOrRaise(graph->graph.finish());
     ThisRank &job = ThisRank::get();
-    SessionOptions options;
+    SessionOptions options = sessionOptionsOf(job.launch());
     options.compile.zero = zeroOf(enableZero);
     options.seed = seed;
-    options.objectCacheDir = job.launch().options().kernelCache;
-    options.threads = job.launch().threads();
-    options.observer = job.launch().observer();
     auto result = std::make_shared<OwnedSession>();
     result->graph = graph;
     result->session = valueOrRaise(

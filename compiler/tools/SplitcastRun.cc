@@ -4,6 +4,7 @@
 #include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/Alike.h"
 #include "compiler/launch/LaunchReport.h"
+#include "compiler/launch/SessionTensors.h"
 #include "compiler/tools/RunFlags.h"
 
 #include "absl/strings/str_cat.h"
@@ -196,12 +197,9 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   absl::Status checked = module.ok() ? checkFiles(flags) : module.status();
   if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())
     return status;
-  SessionOptions options;
+  SessionOptions options = sessionOptionsOf(launch);
   options.compile.zero = flags.zero;
   options.seed = static_cast<uint64_t>(flags.seed);
-  options.objectCacheDir = launch.options().kernelCache;
-  options.threads = launch.threads();
-  options.observer = launch.observer();
   options.savesBeside = !flags.checkpoints.directory.empty();
   absl::StatusOr<std::unique_ptr<Session>> session =
       Session::create(**module, options, launch.device(), launch.communicator());

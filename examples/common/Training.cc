@@ -1,6 +1,7 @@
 #include "examples/common/Training.h"
 
 #include "compiler/launch/LaunchReport.h"
+#include "compiler/launch/SessionTensors.h"
 #include "examples/common/ExactSum.h"
 #include "runtime/io/Npy.h"
 
@@ -70,13 +71,10 @@ absl::Status Training::compile(Graph &graph) {
   absl::StatusOr<mlir::ModuleOp> module = graph.finish();
   if (!module.ok())
     return module.status();
-  SessionOptions options;
+  SessionOptions options = sessionOptionsOf(job);
   options.compile.zero = flags.zero;
   options.savesBeside = !flags.checkpoints.directory.empty();
   options.seed = static_cast<uint64_t>(flags.seed);
-  options.objectCacheDir = job.options().kernelCache;
-  options.threads = job.threads();
-  options.observer = job.observer();
   absl::StatusOr<std::unique_ptr<Session>> session =
       Session::create(*module, options, job.device(), job.communicator());
   if (!session.ok())

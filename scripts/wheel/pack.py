@@ -63,6 +63,9 @@ def contents(package, libraries):
 
 def main():
     package, libraries, output = sys.argv[1:]
+    for needed in ("_splitcast.so", "_splitcast.pyi", "py.typed"):
+        if not os.path.exists(os.path.join(package, needed)):
+            sys.exit("wheel: error: %s has no %s; build //compiler/python and //compiler/python:stubs" % (package, needed))
     os.makedirs(output, exist_ok=True)
     final = os.path.join(output, "%s-%s-%s.whl" % (NAME, VERSION, TAG))
     record = "%s-%s.dist-info/RECORD" % (NAME, VERSION)

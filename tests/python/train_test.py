@@ -127,6 +127,22 @@ class Recipe(unittest.TestCase):
                 self.assertEqual(open(files[0]).read(), open(files[1]).read())
 
 
+class Minimal(unittest.TestCase):
+
+    def test_is_the_same_in_both_languages(self):
+        for ranks in (1, 3):
+            texts = []
+            for program in (["examples/minimal/minimal"], [sys.executable, "examples/python/minimal.py"]):
+                run = subprocess.run(jobs.MPIRUN + [str(ranks)] + program, env=jobs.ENVIRONMENT,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                texts.append(run.stdout)
+            self.assertEqual(*texts)
+            losses = [float(line.split()[-1]) for line in texts[0].splitlines()]
+            self.assertEqual(len(losses), 20)
+            self.assertLess(losses[-1], losses[0] / 2)
+
+
 class Pages(unittest.TestCase):
 
     def test_quote_the_examples(self):

@@ -1,4 +1,4 @@
-// The module of the README: six lines, an MLP layer and its step, through every stage.
+// An MLP layer and its step, in six lines, through every stage.
 // RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck-19 %s
 // RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
 // RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
