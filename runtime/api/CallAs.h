@@ -1,4 +1,4 @@
-//===- CallAs.h - Which call of a library a plan has ---------------------------===//
+//===- CallAs.h - The kind of a library call -----------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_CALLAS_H
 #define SPLITCAST_RUNTIME_API_CALLAS_H
 
@@ -6,8 +6,8 @@
 
 namespace splitcast::runtime {
 
-/// The call as one of this kind, or null. By its name: a backend that is loaded as a library has type ids of its own,
-/// by which llvm::cast would go.
+/// Returns the call as one of this kind, or null if it is of another kind. It compares names, because llvm::cast
+/// compares type ids, and a backend that is loaded as a shared library has type ids of its own.
 template <typename Call> Call callAs(exec::LibraryCallAttrInterface call) {
   const bool isOne = call.getAbstractAttribute().getName() == Call::name;
   return isOne ? Call::getFromOpaquePointer(call.getAsOpaquePointer()) : Call();

@@ -1,7 +1,7 @@
 //===- CollectiveChecks.h - What every communicator refuses -----------------===//
 //
-// What is wrong with a call on this rank alone, before anything is sent: InvalidArgument, with the collective's name.
-// The conditions are those that Communicator.h gives for each collective.
+// Each check looks at a call on this rank alone, before anything is sent, and returns InvalidArgument with the
+// collective's name if the call is wrong. Communicator.h gives the conditions for each collective.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_COLLECTIVECHECKS_H
@@ -20,10 +20,11 @@ absl::Status checkAllReduce(const Communicator &ranks, Buffer data, int64_t elem
 absl::Status checkAllToAll(const Communicator &ranks, Buffer input, absl::Span<const int64_t> inputBytesPerRank,
                            Buffer output, absl::Span<const int64_t> outputBytesPerRank, const CallSite &site);
 
-/// InvalidArgument: the collective, then what was found.
+/// Returns InvalidArgument, whose message is the collective's name, then `found`.
 absl::Status invalidCall(const CallSite &site, absl::string_view found);
 
-/// How many elements of an all-reduced tensor each rank adds; an all-reduce of a negative size has such blocks.
+/// Returns how many elements of an all-reduced tensor each rank adds up. If `elements` is negative, every block is, and
+/// checkAllReduce refuses it.
 std::vector<int64_t> allReduceBlocks(const Communicator &ranks, int64_t elements);
 
 } // namespace splitcast::runtime

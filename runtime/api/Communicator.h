@@ -1,27 +1,33 @@
 //===- Communicator.h - Collectives over the ranks of a group ---------------===//
 //
-// The contract of `runtime/`: what a backend must do so that the executor, which knows none, can run a plan on it. See
-// Device.h for streams and events.
+// This is the second half of the contract that a backend implements, so that the executor, which knows no backend, can
+// run a plan on it. Device.h is the first half and defines streams and events.
 //
-// Order      All ranks of a group start the same collectives in the same order, on the same kind of stream. Collectives
-//            of one communicator complete in that order.
-//            Those of several communicators of a rank start in the order of the calls, whatever their streams.
-// Blocking   No call waits for another rank, save barrier and exchange. The event says when the data may be read, and
-//            when the buffers may be reused.
-// Sums       Addends are added in one fixed tree over the rank index, whatever the size, blocking or algorithm: a
-//            binary counter in which partial sums of equal height merge, and leftovers fold from the right.
+// Order      All ranks of a group start the same collectives in the same order, on streams of the same name. The
+//            collectives of one communicator complete in that order. If a rank has several communicators, their
+//            collectives start in the order of the calls, whatever their streams.
+// Blocking   A call that starts a collective does not wait for other ranks. (There are two exceptions: on the host,
+//            HostCommunicatorOptions::maxInFlight collectives are in flight; or NCCL has not yet taken the call.) The
+//            returned event says when the data may be read and the buffers reused. barrier, exchange and split wait for
+//            all ranks, and so do shareMemory and registerMemory, unless the backend does not implement them.
+// Threads    Only one thread at a time may use a communicator and those that were split from it.
+// Sums       Addends are added in one fixed tree over the rank index, whatever the size, the chunks or the algorithm.
+//            The tree is a binary counter: partial sums of equal height merge, and leftovers fold from the right.
 //            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
-//            bf16 and f16 are added in f32, and rounded once.
-// Errors     Once a collective has failed, the communicator is dead: every later call returns the same status. The
-//            message names the collective (CallSite) and the ranks that have not answered.
+//            bf16 and f16 are added in f32 and rounded once. Only NCCL with NcclCommunicatorOptions::deterministic
+//            off adds in an order of its own.
+// Errors     Once a collective has failed, the communicator is dead: every later collective (on the host, every later
+//            call) returns the same status. The message names the collective (CallSite) and, on the host, the ranks
+//            that have not answered.
 //
 //   error                what happened                                          remedy
-//   InvalidArgument      the call is wrong (CollectiveChecks.h); nothing was    the caller
-//                        sent, and the communicator lives
-//   DeadlineExceeded     a rank, named, has not answered within the timeout     end the job; look at that rank
+//   InvalidArgument      the call is wrong (CollectiveChecks.h); nothing was    correct the caller
+//                        sent, and the communicator still works
+//   DeadlineExceeded     a rank has not answered within the timeout             end the job; look at that rank
 //   Unavailable          the transport failed, a rank was lost, or this         restart
 //                        process was told to end
 //   FailedPrecondition   a rank sent a message of another length                run the same program on all ranks
+//   ResourceExhausted    the transport had no room for a message                raise the limits of the process
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_COMMUNICATOR_H
@@ -47,93 +53,101 @@ struct CallSite {
   std::string what;
 };
 
-/// Of memory; ended by its destruction, which comes before that of the communicator and of the memory.
+/// The registration of some memory with a communicator; destroying the object ends it. Destroy it before the
+/// communicator and before the memory.
 class Registration {
 public:
   virtual ~Registration() = default;
 };
 
-/// A collective as a plan has it, prepared for any number of starts.
+/// A collective of a plan, prepared for any number of starts. It borrows the buffers.
 struct PreparedCollective {
-  /// `data`, `output` and `workspace` are what the method of this kind takes by these names; an all-to-all's input is
-  /// its data.
+  /// `data`, `output` and `workspace` are the arguments of these names of the Communicator's method for this kind. An
+  /// all-to-all takes `data` as its `input`.
   PreparedCollective(const ccl::CollectiveCall &call, ElementType type, Buffer data, Buffer output, Buffer workspace);
 
   ccl::CollectiveKind kind;
   ElementType type;
   Buffer data, output, workspace;
-  std::vector<int64_t> blocks, blockBytes, receivedBytes; ///< by rank
-  int64_t elements;                                       ///< of the operand
+  std::vector<int64_t> blocks, blockBytes, receivedBytes; ///< one entry per rank; `blocks` counts elements
+  int64_t elements;                                       ///< the number of elements of the operand
 };
 
 class Communicator {
 public:
   virtual ~Communicator() = default;
 
-  /// Calls the method of the collective's kind.
+  /// Calls the method for the collective's kind.
   virtual absl::StatusOr<Event> start(const PreparedCollective &collective, Stream &stream, const CallSite &site);
 
+  /// This rank's number in the group, from 0, and the number of ranks in the group.
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
 
-  /// Every rank's block becomes known to all, in place.
-  ///   Shapes     data: the blocks of all ranks in order; block r has bytesPerRank[r] bytes (0 is legal); on entry only
-  ///              block rank() has a meaning.
-  ///   Ownership  borrows data until the event.
-  ///   Cost       each rank sends its block once to each other rank.
+  /// Gathers the blocks of all ranks on every rank, in place.
+  ///   Shapes     data has the blocks of all ranks in rank order; block r has bytesPerRank[r] bytes (0 is legal). On
+  ///              entry only block rank() has a meaning.
+  ///   Ownership  data is borrowed until the event fires.
+  ///   Cost       Each rank sends its block once to each other rank.
   virtual absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                           const CallSite &site) = 0;
 
   /// Sums `data` over the ranks in the fixed tree; rank r gets block r of the sum.
-  ///   Shapes     data: the blocks of all ranks in order; block r has elementsPerRank[r] elements (0 is legal).
-  ///              output: this rank's block, outside of data, or that block of data itself.
-  ///   Ownership  borrows data, output and workspace until the event; data holds no meaning after.
-  ///   Errors     InvalidArgument: output smaller than the block, workspace smaller than
-  ///              ccl::reduceScatterWorkspace, or a type that is no float.
-  ///   Cost       each rank sends every block but its own once.
+  ///   Shapes     data has the blocks of all ranks in rank order; block r has elementsPerRank[r] elements (0 is legal).
+  ///              output is this rank's block: memory outside of data, or that block of data itself.
+  ///   Ownership  data, output and workspace are borrowed until the event fires; then the contents of data are
+  ///              unspecified.
+  ///   Errors     InvalidArgument: output is smaller than the block, workspace is smaller than
+  ///              ccl::reduceScatterWorkspace, a buffer is not aligned to the element, or the type is no float.
+  ///   Cost       Each rank sends every block but its own once.
   virtual absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                               Buffer output, Buffer workspace, Stream &stream,
                                               const CallSite &site) = 0;
 
-  /// Sums `elements` of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
-  ///   Errors     as reduceScatter, with ccl::allReduceWorkspace.
-  ///   Cost       a reduce-scatter and an all-gather of the pieces, or, up to ccl::kSmallAllReduceBytes, the
-  ///              whole tensor to every other rank.
+  /// Sums the first `elements` elements of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
+  ///   Errors     They are those of reduceScatter, but the workspace has ccl::allReduceWorkspace.
+  ///   Cost       It costs a reduce-scatter and an all-gather of the pieces. Up to ccl::kSmallAllReduceBytes, each rank
+  ///              sends the whole tensor to each other rank instead.
   virtual absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
                                           Stream &stream, const CallSite &site) = 0;
 
-  /// Block s of `input` goes to rank s, and block r of `output` comes from rank r; both lie in rank order, with no
-  /// gaps.
+  /// Sends block s of `input` to rank s, and receives block r of `output` from rank r. Both buffers hold their blocks
+  /// in rank order, with no gaps. This rank's block for itself has the same size in both.
+  ///   Ownership  input and output are borrowed until the event fires.
   virtual absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                          absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                          const CallSite &site) = 0;
 
-  /// Says that collectives will use `memory`, which lets a transport move it with no copy of its own. Every rank calls
-  /// it at the same point, with a text that is the same on all ranks only if in each collective the buffers of all
-  /// ranks begin at the same offset of it. Null: nothing is gained here.
+  /// Announces that collectives will use `memory`, so that the transport can move its bytes without a copy in between.
+  /// Every rank calls this at the same point. The caller may pass the same `layout` on all ranks only if, in each
+  /// collective, the buffers of all ranks begin at the same offset of `memory`. Returns null where registration gains
+  /// nothing.
   virtual absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                        const CallSite &site) {
     return nullptr;
   }
 
-  /// Zeroed memory of which all ranks have one copy; null, on all of them: they have none in common. An all-gather
-  /// whose data begins at the same offset of it on all ranks moves nothing there: it is over when all have started it,
-  /// each with its block written. No other collective works there. Every rank calls it at the same point; what it
-  /// returns ends before the communicator.
-  ///   Errors  ResourceExhausted, on all of them: a rank, named, could not map it; the communicator lives.
+  /// Returns zeroed memory of which all ranks share one copy, or null on all ranks if they cannot share memory. An
+  /// all-gather on this memory, whose data begins at the same offset on all ranks, moves no bytes: it completes when
+  /// all ranks have started it, each after writing its block. No other collective may use this memory. Every rank calls
+  /// this at the same point, and destroys what it returns before the communicator.
+  ///   Errors  ResourceExhausted, on all ranks: a rank, which the message names, could not map the memory. The
+  ///           communicator still works.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) {
     return nullptr;
   }
 
-  /// Waits until all ranks have come here.
+  /// Blocks until all ranks have called it.
   virtual absl::Status barrier(const CallSite &site) = 0;
 
-  /// Gives every rank's `mine` (any length, host memory) to all, in rank order: for hashes, sizes and statuses, not for
-  /// tensors.
+  /// Returns the `mine` of every rank, in rank order, and blocks until all ranks have called it. It is meant for
+  /// hashes, sizes and statuses, not for tensors. Lengths may differ between ranks.
+  ///   Errors  InvalidArgument: `mine` has more than 1 GiB.
   virtual absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) = 0;
 
-  /// A communicator of the given ranks of this one (in this order; rank() is among them). Every rank of this
-  /// communicator calls it at the same point, each with its own group; the groups do not overlap.
+  /// Returns a communicator of the given ranks of this one, numbered in this order; rank() is among them. Every rank of
+  /// this communicator calls this at the same point, each with its own group; the groups do not overlap.
+  ///   Errors  InvalidArgument, on all ranks: a group is wrong, or its members do not all pass the same one.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> split(absl::Span<const int64_t> ranks,
                                                               const CallSite &site) = 0;
 };

@@ -1,11 +1,14 @@
 //===- Device.h - Memory, streams, events and kernels of one device ---------===//
 //
-// The contract of `runtime/`, first half (Communicator.h is the other). A device runs what is enqueued on its streams:
-// calls return when the work is enqueued, and work of one stream runs in order. The host device runs at once, in the
-// calling thread, and is a legal implementation of this.
+// This is the first half of the contract that a backend implements; Communicator.h is the second. A device runs the
+// work that is enqueued on its streams. A call that takes a stream returns once the work is enqueued, and the work of
+// one stream runs in order. The host device runs all work at once, in the calling thread, which this contract allows.
 //
-// A plan is bound once: kernels loaded, library calls prepared, buffers resolved. What is bound is then replayed every
-// step, with no allocation and no look-up.
+// The executor binds a plan once: it loads the kernels, prepares the library calls and resolves the buffers. Every step
+// then replays the bound plan, with no allocation and no look-up.
+//
+// Objects that a device returns are owned by the caller, except that a Buffer only borrows its memory: whoever
+// allocated it also releases it. Sizes are in bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_DEVICE_H
@@ -28,7 +31,7 @@ class LibraryCallAttrInterface; // dialects/exec/Exec.h
 
 namespace splitcast::runtime {
 
-/// Device memory, borrowed. Addresses of a non-host device may not be dereferenced.
+/// Borrowed memory of a device. The host must not dereference addresses of a device other than the CPU.
 struct Buffer {
   std::byte *data = nullptr;
   int64_t bytes = 0;
@@ -36,52 +39,57 @@ struct Buffer {
   Buffer slice(int64_t offset, int64_t count) const { return {data + offset, count}; }
 };
 
-/// A point in a stream's work. Copies share it.
+/// A point in the work of a stream. An Event is a shared handle: its copies denote the same point.
 class EventState {
 public:
   virtual ~EventState() = default;
-  /// Waits, in the calling thread, until the work has been done. Calling it again gives the same answer at once.
+  /// Blocks the calling thread until the work before this point has been done. A second call returns the same status
+  /// at once.
   virtual absl::Status wait() = 0;
 };
 using Event = std::shared_ptr<EventState>;
 
 class Stream {
 public:
-  /// Afterwards no work of it touches memory: it was done, or, after an error, given up.
+  /// Once the stream is destroyed, none of its work touches memory: the work was done or, after an error, given up.
   virtual ~Stream() = default;
-  /// Later work of this stream runs after `event`. (The host device waits here.)
+  /// Makes later work of this stream run after `event`. (The host device blocks here until the event fires.)
   virtual absl::Status waitFor(const Event &event) = 0;
-  /// Fires when the work enqueued so far has been done.
+  /// Returns an event that fires when the work enqueued so far has been done.
   virtual absl::StatusOr<Event> record() = 0;
-  /// Waits until all work enqueued has been done, and returns the first error among it.
+  /// Blocks until all enqueued work has been done, and returns the first error of that work.
   virtual absl::Status synchronize() = 0;
 };
 
-/// A kernel or library call that knows its sizes and waits for its buffers.
+/// A kernel or a library call whose sizes are fixed; each launch gives it the buffers.
 class Launchable {
 public:
   virtual ~Launchable() = default;
-  /// Scratch memory that every launch needs, given as the last buffer when it is not 0.
+  /// The bytes of workspace that every launch needs. If this is not 0, the workspace is the last buffer of a launch.
   virtual int64_t workspaceBytes() const { return 0; }
-  /// Memory that each thread of a launch holds beside its buffers, from the first launch on, shared with all others.
+  /// The bytes of scratch that each thread of a launch keeps beside the buffers, from the first launch on. A thread
+  /// has one scratch, which all launchables share.
   virtual int64_t scratchBytes() const { return 0; }
-  /// Buffers in the order of the plan's operands: inputs, then outputs. Borrowed until the work has been done.
+  /// Enqueues the work on `stream`. The buffers are in the order of the plan's operands: inputs, then outputs. They
+  /// are borrowed until the work has been done. Only one thread at a time may launch the same object.
   virtual absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) = 0;
 };
 
-/// The kernels of a plan, loaded.
+/// The loaded kernels of a plan.
 class KernelLibrary {
 public:
   virtual ~KernelLibrary() = default;
-  /// Errors  NotFound: no kernel of that name.
+  /// Returns the kernel of this name.
+  ///   Errors  NotFound: there is no kernel of that name.
   virtual absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) = 0;
 };
 
-/// Work that was captured, to be enqueued as a whole.
+/// Recorded work (see Device::capture) that is enqueued as a whole.
 class CapturedWork {
 public:
   virtual ~CapturedWork() = default;
-  /// Enqueues all of it after what `stream` holds; what `stream` is given next comes after all of it.
+  /// Enqueues all of the recorded work behind the work that `stream` already has. Later work of `stream` runs after all
+  /// of it.
   virtual absl::Status replay(Stream &stream) = 0;
 };
 
@@ -89,51 +97,61 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// "cpu", "cuda": the kind that a placement must have for its plans to run here.
+  /// "cpu" or "cuda": the kind that a placement must name for its plans to run on this device.
   virtual std::string kind() const = 0;
 
-  /// Memory aligned to 4096 bytes with unknown contents, or ResourceExhausted with the bytes asked for.
+  /// Returns memory with unknown contents, aligned to 4096 bytes (less with HostDeviceOptions::guardPages).
+  ///   Ownership  the caller passes the buffer to release().
+  ///   Errors     ResourceExhausted, which names the bytes asked for.
   virtual absl::StatusOr<Buffer> allocate(int64_t bytes) = 0;
-  /// Says that a buffer that allocate returned is about to be used, where pages may still be missing.
-  ///   Errors  ResourceExhausted, with the bytes asked for.
+  /// Gives a buffer that allocate() returned the pages that it still lacks, right before its first use.
+  ///   Errors  ResourceExhausted, which names the bytes asked for.
   virtual absl::Status populate(Buffer buffer) { return absl::OkStatus(); }
-  /// Of a buffer that allocate returned.
+  /// Releases a buffer that allocate() returned. No work may use it any more.
   virtual void release(Buffer buffer) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) = 0;
 
-  /// Compiles or loads the kernels of a module: functions whose arguments are statically shaped memrefs (inputs, then
-  /// outputs, then one memref of bytes when the kernel asks for workspace). Distinct arguments never overlap.
-  ///   Errors  InvalidArgument: not such a module, with the compiler's diagnostics.
+  /// Compiles or loads the kernels of a module. A kernel is a function whose arguments are memrefs of static shape:
+  /// inputs, then outputs, then one memref of bytes if the kernel needs workspace. Distinct arguments never overlap.
+  ///   Errors  InvalidArgument: the module is not of this form; the message has the compiler's diagnostics.
   virtual absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) = 0;
 
-  /// Prepares what a vendor library does better: an attribute of dialects/exec, such as #exec.matmul<...>. Sums are in
-  /// an order that sizes, flags and the device decide, and not how many threads it has.
-  ///   Errors  Unimplemented: this device has no such call, or none of such elements.
+  /// Prepares work that a vendor library does better than a kernel. `call` is an attribute of dialects/exec, such as
+  /// #exec.matmul<...>. The order of additions depends on the sizes, the flags and the device, but not on the number of
+  /// threads.
+  ///   Errors  Unimplemented: this device has no such call, or not for this element type.
   virtual absl::StatusOr<std::unique_ptr<Launchable>> libraryCall(exec::LibraryCallAttrInterface call) = 0;
 
-  /// What the library calls prepared so far hold beside their buffers once they have run, in bytes. It depends on the
-  /// CPU or GPU: no plan knows it. What a library holds by itself is not in it.
+  /// The bytes of scratch that the library calls prepared so far keep beside their buffers once they have run. This
+  /// depends on the CPU, so no plan accounts for it. Memory that a vendor library holds by itself is not counted, and a
+  /// GPU counts none of its scratch: it returns 0.
   virtual int64_t scratchBytes() const { return 0; }
 
-  /// Either may be memory of allocateHost; the host leaves it alone until the stream has done the copy.
+  /// Enqueues a copy. Either buffer may be memory of allocateHost(); the host must not touch that memory until the
+  /// stream has done the copy.
+  ///   Errors  InvalidArgument (CPU and GPU): the buffers differ in size.
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;
-  /// Sets every byte to zero.
+  /// Enqueues work that sets every byte to zero.
   virtual absl::Status clear(Buffer buffer, Stream &stream) = 0;
-  /// Between host memory and device memory; both wait until the copy is done.
+  /// These two copy between host memory and device memory, and block until the copy is done. They do not wait for the
+  /// work of any stream: synchronize first.
   virtual absl::Status upload(Buffer to, const void *from) = 0;
   virtual absl::Status download(void *to, Buffer from) = 0;
 
-  /// Host memory that copies from and to the device need no other memory between for (page-locked, where that is a
-  /// thing), zeroed. Where it is the system's own, no page is there before it is touched.
-  ///   Errors  ResourceExhausted, with the bytes asked for.
+  /// Returns zeroed host memory that the device copies from and to directly, without a staging buffer (on a GPU it is
+  /// page-locked). Where it comes from the system's allocator (the default), its pages appear when they are first
+  /// touched.
+  ///   Ownership  the caller passes the buffer to releaseHost().
+  ///   Errors     ResourceExhausted, which names the bytes asked for.
   virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes);
-  /// Of a buffer that allocateHost returned.
+  /// Releases a buffer that allocateHost() returned.
   virtual void releaseHost(Buffer buffer);
 
-  /// Keeps, instead of doing it, what `enqueue` gives to `stream` and, once they wait for its events, to other streams:
-  /// the same launches on the same addresses. By its end `stream` has waited for all of them. Null, and `enqueue` is
-  /// not called: replaying gains nothing here.
+  /// Records the work that `enqueue` submits to `stream`, without running it. Work on other streams is recorded from
+  /// the point on where they wait for an event of `stream`. A replay makes the same launches on the same addresses.
+  /// Before `enqueue` returns, `stream` must wait for the recorded work of all other streams. Returns null, without
+  /// calling `enqueue`, if replaying gains nothing on this device; returns an error of `enqueue` as it is.
   virtual absl::StatusOr<std::unique_ptr<CapturedWork>> capture(Stream &stream,
                                                                 absl::FunctionRef<absl::Status()> enqueue) {
     return nullptr;

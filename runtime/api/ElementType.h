@@ -1,4 +1,4 @@
-//===- ElementType.h - What an element of a buffer is ----------------------===//
+//===- ElementType.h - The type of a buffer's elements ---------------------===//
 #ifndef SPLITCAST_RUNTIME_API_ELEMENTTYPE_H
 #define SPLITCAST_RUNTIME_API_ELEMENTTYPE_H
 
@@ -30,7 +30,7 @@ constexpr bool isFloat(ElementType type) {
   return type == ElementType::F32 || type == ElementType::F64 || type == ElementType::BF16 || type == ElementType::F16;
 }
 
-/// "f32" and so on, as in the IR.
+/// Returns the name that the IR uses: "f32" and so on.
 constexpr const char *nameOf(ElementType type) {
   switch (type) {
   case ElementType::F32:

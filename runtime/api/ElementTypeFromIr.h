@@ -10,7 +10,7 @@
 
 namespace splitcast::runtime {
 
-/// Nothing when buffers cannot hold elements of that type.
+/// Returns nothing if buffers cannot hold elements of that type.
 std::optional<ElementType> elementTypeOf(mlir::Type type);
 
 } // namespace splitcast::runtime

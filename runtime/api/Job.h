@@ -1,7 +1,8 @@
-//===- Job.h - This process among the ranks of its job ----------------------===//
+//===- Job.h - This process as a rank of its job ----------------------------===//
 //
-// Who the ranks are, the messages among them, and how the job ends. runtime/mpi implements it for mpirun and srun,
-// runtime/tcp for ranks that are told by environment variables who they are; runtime/job chooses.
+// A job knows this process's rank and the number of ranks, makes transports between the ranks, and ends. runtime/mpi
+// implements it for mpirun and srun, and runtime/tcp for processes that learn their rank from environment variables.
+// runtime/job chooses between them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_JOB_H
@@ -11,15 +12,18 @@
 
 namespace splitcast::runtime {
 
-/// Destroyed after its transports; that waits for all ranks unless the job ends with an error.
+/// Destroy the transports before the job. The destructor waits for all ranks (over TCP, for a limited time), unless the
+/// job ends with an error.
 class Job {
 public:
   virtual ~Job() = default;
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
-  /// A transport of all ranks, with messages of its own. All ranks call it at the same point.
+  /// Returns a new transport between all ranks, whose messages do not mix with those of other transports. All ranks
+  /// call it at the same point.
   virtual absl::StatusOr<std::unique_ptr<Transport>> createTransport() = 0;
-  /// Ends this process without waiting for any other, and the job as far as the launcher lets it.
+  /// Ends this process with this exit code, without waiting for any other, and ends the job as far as the launcher
+  /// allows.
   [[noreturn]] virtual void abortJob(int code) = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- LaunchCheck.h - Do the buffers of a launch fit? -----------------------===//
+//===- LaunchCheck.h - Checks the buffers of a launch ------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_LAUNCHCHECK_H
 #define SPLITCAST_RUNTIME_API_LAUNCHCHECK_H
 
@@ -11,8 +11,8 @@
 
 namespace splitcast::runtime {
 
-/// Buffer i must have at least argumentBytes[i] bytes, and there must be as many of each.
-///   Errors  InvalidArgument, beginning with `what` ("kernel @gelu").
+/// Checks that there is one buffer per argument, and that buffer i has at least argumentBytes[i] bytes.
+///   Errors  InvalidArgument; the message begins with `what` ("kernel @gelu").
 absl::Status checkBuffers(const std::string &what, absl::Span<const int64_t> argumentBytes,
                           absl::Span<const Buffer> buffers);
 

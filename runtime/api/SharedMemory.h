@@ -1,4 +1,4 @@
-//===- SharedMemory.h - Memory of which several ranks have one copy ----------===//
+//===- SharedMemory.h - Memory of which several ranks share one copy ---------===//
 #ifndef SPLITCAST_RUNTIME_API_SHAREDMEMORY_H
 #define SPLITCAST_RUNTIME_API_SHAREDMEMORY_H
 
@@ -6,14 +6,15 @@
 
 namespace splitcast::runtime {
 
-/// What one rank writes there, all see, each at an address of its own; when, is for collectives to say. A rank's part
-/// in it ends with its object.
+/// All ranks see what one rank writes here, each at an address of its own. Collectives order the reads and writes of
+/// different ranks. Destroying the object ends the access of this rank only.
 class SharedMemory {
 public:
   virtual ~SharedMemory() = default;
   virtual Buffer buffer() const = 0;
-  /// Gets it its pages in this process, which takes a while for much memory; all ranks may call it at once.
-  ///   Errors  ResourceExhausted: the system has not so much.
+  /// Makes the memory's pages present in this process, which takes a while if there are many. All ranks may call it at
+  /// once.
+  ///   Errors  ResourceExhausted: the system does not have that much memory.
   virtual absl::Status populate() { return absl::OkStatus(); }
 };
 

@@ -1,7 +1,8 @@
 //===- SmallFloat.h - bf16 and f16 as bits --------------------------------------------------------------===//
 //
-// Widened exactly, rounded to the nearest, ties to even; NaN stays NaN. Without branches, so that loops become vectors
-// on any CPU. (IEEE 754 binary16; bf16 is the upper half of binary32.)
+// `widen` to f32 is exact. `round` from f32 goes to the nearest value, ties to even; NaN stays NaN. The functions have
+// no branches, so that compilers vectorize loops over them on any CPU. (f16 is IEEE 754's binary16; bf16 is the upper
+// half of its binary32.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_SMALLFLOAT_H
@@ -32,10 +33,10 @@ struct BFloat16 {
 };
 
 struct Float16 {
-  static constexpr uint32_t kExponentShift = 127 - 15; ///< between the exponents of f32 and f16
+  static constexpr uint32_t kExponentShift = 127 - 15; ///< the difference of the exponent biases of f32 and f16
 
   static float widen(uint16_t bits) {
-    // The product moves the exponent, also of numbers that are subnormal before it; infinity and NaN have their own.
+    // The multiplication adjusts the exponent, also that of subnormal f16 numbers. Infinity and NaN are made apart.
     const uint32_t magnitude = bits & 0x7fff;
     const float finite = floatOf(magnitude << 13) * floatOf((127 + kExponentShift) << 23);
     const uint32_t special = magnitude << 13 | 0x7f800000, sign = uint32_t{bits & 0x8000U} << 16;
@@ -44,10 +45,10 @@ struct Float16 {
   static uint16_t round(float value) {
     const uint32_t bits = bitsOf(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     const uint32_t normal = (magnitude - (kExponentShift << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    // Below 2^-14 the addition rounds: 0.5 has the weight of f16's last bit in its own last one.
+    // Below 2^-14 the addition rounds: the last bit of 0.5 in f32 has the weight of the last bit of a subnormal f16.
     const uint32_t subnormal = bitsOf(floatOf(magnitude) + 0.5F) - bitsOf(0.5F);
     uint32_t result = magnitude < (kExponentShift + 1) << 23 ? subnormal : normal;
-    result = result < 0x7c00 ? result : 0x7c00; // from 2^16, or rounded up to it
+    result = result < 0x7c00 ? result : 0x7c00; // infinity: from 2^16 on, or rounded up to it
     result = magnitude <= 0x7f800000 ? result : 0x7e00;
     return static_cast<uint16_t>(result | sign);
   }

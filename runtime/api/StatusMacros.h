@@ -1,4 +1,4 @@
-//===- StatusMacros.h - What a function does with an error of one that it calls ---------===//
+//===- StatusMacros.h - Returning the errors of called functions ------------------------===//
 //
 //   SPLITCAST_RETURN_IF_ERROR(session->run("main"));
 //   SPLITCAST_ASSIGN_OR_RETURN(mlir::ModuleOp module, graph.finish());
@@ -11,16 +11,17 @@
 
 #include <utility>
 
-/// Returns the absl::Status that `...` is, unless it is OK.
+/// Evaluates `...`, an absl::Status, and returns it from the enclosing function unless it is OK.
 #define SPLITCAST_RETURN_IF_ERROR(...)                                                                                 \
   do {                                                                                                                 \
     if (absl::Status splitcastStatus = (__VA_ARGS__); !splitcastStatus.ok())                                           \
       return splitcastStatus;                                                                                          \
   } while (false)
 
-/// Assigns what the absl::StatusOr that `...` is holds to `left`, which may be a declaration; or returns its error.
+/// Evaluates `...`, an absl::StatusOr. Assigns its value to `left`, which may be a declaration, or returns its error
+/// from the enclosing function.
 #define SPLITCAST_ASSIGN_OR_RETURN(left, ...) SPLITCAST_ASSIGN_OR_RETURN_AT(left, __LINE__, __VA_ARGS__)
-// __LINE__ is a number only behind one more expansion.
+// One more macro is needed for __LINE__ to be expanded to its number.
 #define SPLITCAST_ASSIGN_OR_RETURN_AT(left, line, ...) SPLITCAST_ASSIGN_OR_RETURN_NAMED(left, line, __VA_ARGS__)
 #define SPLITCAST_ASSIGN_OR_RETURN_NAMED(left, line, ...)                                                              \
   SPLITCAST_ASSIGN_OR_RETURN_TO(left, splitcastOr##line, __VA_ARGS__)

@@ -1,6 +1,7 @@
 //===- Transport.h - Bytes between two ranks --------------------------------===//
 //
-// What a host communicator is built on: point-to-point messages that never block. runtime/mpi implements it over MPI,
+// A host communicator is built on a transport: point-to-point messages in host memory, whose calls never block.
+// runtime/mpi implements it over MPI, runtime/tcp over sockets, runtime/pull within a machine over shared memory, and
 // runtime/host/communicator among the threads of one process.
 //
 //===----------------------------------------------------------------------===//
@@ -19,47 +20,57 @@
 
 namespace splitcast::runtime {
 
-/// A send or a receive under way. Destroyed only when done, or when the transport is given up.
+/// A send or a receive in flight. Destroy it only once it is done, or when the transport is given up.
 class Message {
 public:
   virtual ~Message() = default;
-  /// Drives progress without waiting. True once done: the buffer of a send may be reused, that of a receive is filled.
+  /// Drives progress without blocking. Returns true once the message is done: the buffer of a send may then be reused,
+  /// and the buffer of a receive is filled.
   ///   Errors  Unavailable: the peer or the transport is lost. InvalidArgument: a message of another length arrived.
+  ///           ResourceExhausted: this process has no room to map what the peer sends (runtime/pull alone).
   virtual absl::StatusOr<bool> test() = 0;
 };
 
-/// A receive whose bytes may stay where their sender has them.
+/// A receive whose bytes may stay in the sender's memory.
 class Reading : public Message {
 public:
-  /// Once test() was true: where the bytes are, until release or the end of this.
+  /// Returns where the bytes are. Call it once test() has returned true; it is valid until release() or until this
+  /// object is destroyed.
   virtual const std::byte *data() const = 0;
-  /// Says, once test() was true, that the bytes are not needed any more. From then on test() asks whether all is done.
+  /// Announces that the bytes are no longer needed. Call it once test() has returned true; from then on test() tells
+  /// whether the sender has been answered.
   virtual void release() = 0;
 };
 
-/// Messages between the same two ranks with the same tag arrive in the order of sending. Tags are 0..32767.
+/// Messages between the same two ranks with the same tag arrive in the order in which they were sent. Tags are
+/// 0..32767.
 class Transport {
 public:
   virtual ~Transport() = default;
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
-  /// Borrows the memory until the message is done. `bytes` is at most 2^30.
+  /// Send to or receive from another rank. The memory is borrowed until the message is done. `bytes` is at most 2^30.
+  ///   Errors  InvalidArgument: a rank, tag or size is out of bounds. Unavailable: the peer or the transport is lost.
   virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) = 0;
-  /// As receive, save that the bytes may be left where their sender has them, which is then not done before they are
-  /// released. `room` is where they go if not; borrowed until the message is done.
+  /// Like receive, but the bytes may stay in the sender's memory; the send is then done only once they are released.
+  /// Otherwise they go to `room`, which is borrowed until the message is done.
   virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
-  /// Zeroed memory that other ranks join by `place`, a text that this sets; null: not all could.
-  ///   Errors  ResourceExhausted: the system has not so much, or none that is shared.
+  /// Returns zeroed memory, and sets `place` to a text by which other ranks join it. Returns null if not all ranks of
+  /// this transport could join.
+  ///   Errors  ResourceExhausted: the system does not have that much memory, or none that processes can share.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place);
-  /// As many bytes, which `owner` has created there.
-  ///   Errors  Unavailable: they cannot be had.
+  /// Returns the memory that rank `owner` created at `place`; `bytes` is the same as there.
+  ///   Errors  Unavailable: the memory is gone, or cannot be mapped. ResourceExhausted: this process has no room left.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
                                                                    int64_t bytes);
-  /// Not OK once this process was told to end (SIGTERM, SIGINT) or the transport is lost: waits end with this status.
+  /// Returns OK until this process is told to end (SIGTERM, SIGINT) or the transport is lost. Waits then end with this
+  /// status.
   virtual absl::Status health() = 0;
-  /// A transport of some of these ranks, numbered in this order, whose messages never mix with those of this one. Every
-  /// rank calls it at the same point, each with its own group; the groups do not overlap.
+  /// Returns a transport between the given ranks of this one, numbered in this order, whose messages never mix with
+  /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap.
+  ///   Errors  InvalidArgument: a rank of the group does not exist, or this rank is not in it. Those of the system:
+  ///           Unavailable (MPI), ResourceExhausted (TCP: too many splits).
   virtual absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) = 0;
 };
 

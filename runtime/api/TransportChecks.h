@@ -6,13 +6,14 @@
 
 namespace splitcast::runtime {
 
-/// InvalidArgument unless `peer` is another rank of the transport, and tag and bytes are in Transport.h's bounds.
+/// Returns InvalidArgument unless `peer` is another rank of the transport, and tag and bytes are within Transport.h's
+/// bounds.
 absl::Status checkMessage(const Transport &transport, int64_t peer, int tag, int64_t bytes);
 
-/// InvalidArgument unless these are ranks of the transport, among them the one that asks.
+/// Returns InvalidArgument unless these are ranks of the transport and the calling rank is among them.
 absl::Status checkGroup(const Transport &transport, const std::vector<int64_t> &ranks);
 
-/// InvalidArgument for a message of another length than the receive's.
+/// Returns InvalidArgument for a message of `arrived` bytes where the receive expected `expected` bytes.
 absl::Status wrongLength(int64_t arrived, int64_t expected);
 
 } // namespace splitcast::runtime

@@ -1,6 +1,6 @@
-//===- WithoutCollectives.h - What a step takes when ranks do not meet ------===//
+//===- WithoutCollectives.h - A step without its collectives ----------------===//
 //
-// To measure how much of a step is exposed communication: the same program, its collectives taken out.
+// Running the same program without its collectives shows how much of a step's time is exposed communication.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_WITHOUTCOLLECTIVES_H
@@ -10,10 +10,10 @@
 
 namespace splitcast::runtime {
 
-/// A communicator of the same ranks, and so are those that it is split into, whose prepared collectives (start) are
-/// over at once: they move nothing, wait for no rank and leave all buffers as they are, so that what a plan computes
-/// is wrong. All else is done by `ranks`: barriers, exchanges, memory in common, and collectives that are called by
-/// name, such as those that save variables.
+/// Returns a communicator of the same ranks whose prepared collectives (start) complete at once: they move nothing,
+/// wait for no rank and leave all buffers as they are, so the results of a plan are wrong. Communicators that are split
+/// from it do the same. `ranks` does all else: barriers, exchanges, shared memory, and collectives that are called by
+/// their own methods.
 std::unique_ptr<Communicator> withoutCollectives(std::unique_ptr<Communicator> ranks);
 
 } // namespace splitcast::runtime

@@ -1,7 +1,7 @@
-//===- LlvmCodegen.h - From LLVM IR to a target's code -----------------------------------------------===//
+//===- LlvmCodegen.h - Compiles LLVM IR to a target's code -------------------------------------------===//
 //
-// What kernels of CPUs and of GPUs have in common: products and sums are never contracted, and an error of LLVM's is a
-// status instead of the process's end.
+// Kernels of CPUs and of GPUs share this. Multiplications and additions are never contracted, and an error of LLVM
+// becomes a status instead of ending the process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CODEGEN_LLVMCODEGEN_H
@@ -21,17 +21,17 @@ struct CodegenTarget {
   std::optional<llvm::Reloc::Model> relocation = std::nullopt;
 };
 
-/// The target must have been initialized.
+/// Creates the target machine. The caller must have initialized LLVM's target.
 ///   Errors  Internal: LLVM has no code generator for the triple.
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const CodegenTarget &target);
 
-/// LLVM's errors about modules of `context` are appended to `errors`, which outlives the context.
+/// Makes LLVM append its errors about modules of `context` to `errors`, which must outlive the context.
 void collectErrors(llvm::LLVMContext &context, std::string &errors);
 
-/// -O3, with the machine's data layout. `joinsScalars`: equal operations side by side become vectors (SLP).
+/// Optimizes the module as -O3 does. `joinsScalars` says whether equal operations side by side become vectors (SLP).
 void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool joinsScalars);
 
-/// Assembly text or an object file, as bytes.
+/// Returns assembly text or an object file, as bytes.
 ///   Errors  Internal: the target has no such output.
 absl::StatusOr<std::string> emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
 

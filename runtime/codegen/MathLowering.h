@@ -1,4 +1,4 @@
-//===- MathLowering.h - Rounding and functions, on every device ---------------------===//
+//===- MathLowering.h - Lowers rounding and math functions for every device ---------===//
 #ifndef SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
 #define SPLITCAST_RUNTIME_CODEGEN_MATHLOWERING_H
 
@@ -7,12 +7,13 @@
 
 namespace splitcast::runtime {
 
-/// Passes on a module of kernels, whatever they will run on; the result is in the dialects of the source. bf16 and f16
-/// arithmetic is done in f32 and rounded after every op, nothing is contracted or reassociated; exp, log, tanh, erf and
-/// others on f32 become polynomials. Sine, cosine, square roots, and functions of f64, are left to the target.
+/// Adds passes on a module of kernels, whatever device will run them. The result is in the dialects of the source. bf16
+/// and f16 arithmetic is done in f32 and rounded after every op, and nothing is contracted or reassociated. exp, log,
+/// tanh, erf and others on f32 become polynomials. Sine, cosine, square roots and functions of f64 are left to the
+/// target.
 ///
-/// `ofTarget` may add passes: functions of f32, and roundings of f32 to bf16, that they replace by the target's own
-/// instructions become neither polynomials nor integer arithmetic.
+/// `ofTarget` may add passes that replace functions of f32, and roundings of f32 to bf16, by instructions of the
+/// target; these become neither polynomials nor integer arithmetic.
 void buildMathPipeline(
     mlir::OpPassManager &passes,
     llvm::function_ref<void(mlir::OpPassManager &)> ofTarget = [](mlir::OpPassManager &) {});

@@ -1,4 +1,4 @@
-//===- CudaCode.h - PTX that the driver has assembled --------------------------------------------------------===//
+//===- CudaCode.h - Code that the driver has assembled from PTX ----------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDACODE_H
 #define SPLITCAST_RUNTIME_CUDA_CUDACODE_H
 
@@ -10,10 +10,11 @@
 
 namespace splitcast::runtime {
 
-/// Owns the driver's code; kernels of it live as long. What launches them shares it.
+/// Owns the driver's code. Its kernels are valid as long as this object, so whoever launches them shares it.
 class CudaCode {
 public:
-  /// `what` is named by errors. InvalidArgument: the driver refuses the PTX, with what its assembler says of it.
+  /// Makes the driver assemble the PTX. Errors name `what`.
+  ///   Errors  InvalidArgument: the driver refuses the PTX; the message has the text of its assembler.
   static absl::StatusOr<std::shared_ptr<CudaCode>> load(const std::string &ptx, const std::string &what);
   CudaCode(const CudaCode &) = delete;
   CudaCode &operator=(const CudaCode &) = delete;

@@ -1,7 +1,7 @@
 //===- CudaDevice.h - A GPU as a device ---------------------------------------------------------===//
 //
-// Calls return when work is enqueued; streams are CUDA's, an event is one of CUDA's, captured work is a CUDA graph.
-// Kernels are compiled to PTX here (PtxCompiler.h) and assembled by the driver; matrix products go to cuBLASLt.
+// Calls return when work is enqueued. Streams and events are those of CUDA, and captured work is a CUDA graph. Kernels
+// are compiled to PTX here (PtxCompiler.h) and assembled by the driver. Matrix products go to cuBLASLt.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
@@ -18,43 +18,47 @@
 namespace splitcast::runtime {
 
 struct CudaDeviceOptions {
-  int number = 0; ///< of the device, as CUDA counts them
+  int number = 0; ///< the number of the device, as CUDA counts
   CudaProductOptions products;
-  /// Work is captured as CUDA graphs where the executor asks for it.
+  /// Whether Device::capture makes CUDA graphs. If not, it returns null.
   bool capturesGraphs = true;
 };
 
-/// How many devices this process sees; 0 also without a driver.
+/// Returns how many devices this process sees, and 0 without a driver.
 int countCudaDevices();
 
-/// What a device is known by to all processes, whichever of them it is to each: its UUID, in hexadecimal digits.
+/// Returns the device's UUID in hexadecimal digits. It is the same in all processes, even if they number the devices
+/// differently.
 absl::StatusOr<std::string> cudaDeviceId(int number);
 
-/// The device outlives its buffers, streams, kernels and calls.
-///   Errors  FailedPrecondition: no such device, or a driver that is too old.
+/// Chooses the device for the calling thread, and returns it. It must outlive its buffers, streams, kernels and calls.
+///   Errors  FailedPrecondition: there is no such device, or the driver is too old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options);
 
-/// Of a stream that a CUDA device made.
+/// Returns CUDA's stream. Requires that a CUDA device made `stream`.
 cudaStream_t cudaStreamOf(Stream &stream);
 
-/// Whether what is given to the stream becomes part of a graph.
+/// Returns whether the stream is recording its work for a CUDA graph.
 bool isCapturing(cudaStream_t stream);
 
-/// Fires when what `stream` holds so far has been done.
+/// Returns an event that fires when the work that `stream` has now has been done.
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
-/// Of an event of a CUDA device; does not wait.
+/// Returns, without waiting, whether an event of a CUDA device has fired.
 bool isCudaEventDone(const Event &event);
 
-/// Is asked, again and again, while a thread waits for a stream of this process, and once when that is done.
+/// A watcher finds errors that CUDA does not report. While a thread of this process waits for a stream or an event, it
+/// asks all watchers again and again, and once more when the wait is over.
 class CudaWatcher {
 public:
   virtual ~CudaWatcher() = default;
-  /// What went wrong, or why the thread, which has waited for so long, waits in vain; OK: it may go on.
+  /// Returns an error that has happened, or one that says why the thread, which has waited for `waited`, should give
+  /// up. Returns OK if the thread may continue.
   virtual absl::Status check(absl::Duration waited) = 0;
-  /// Another one found an error: what this one has under way must not keep the device busy.
+  /// Called when a watcher found an error: the work that this one has in flight must not keep the device busy.
   virtual void abandon(const absl::Status &status) {}
 };
 
+/// Adds a watcher, which is asked for as long as it exists.
 void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher);
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- CudaGraph.h - Work of streams as one launch --------------------------------------------------===//
+//===- CudaGraph.h - Records the work of streams as one launch --------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDAGRAPH_H
 #define SPLITCAST_RUNTIME_CUDA_CUDAGRAPH_H
 
@@ -10,7 +10,8 @@
 
 namespace splitcast::runtime {
 
-/// As Device::capture: a CUDA graph of what `enqueue` gives to the stream, and to those that wait for its events.
+/// Implements Device::capture: it records, as a CUDA graph, the work that `enqueue` submits to the stream and to those
+/// that wait for its events.
 absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stream,
                                                                absl::FunctionRef<absl::Status()> enqueue);
 

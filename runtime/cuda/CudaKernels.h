@@ -1,4 +1,4 @@
-//===- CudaKernels.h - Kernels of a plan, loaded on a GPU -------------------------------------------===//
+//===- CudaKernels.h - Loads the kernels of a plan on a GPU -----------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H
 #define SPLITCAST_RUNTIME_CUDA_CUDAKERNELS_H
 
@@ -7,7 +7,8 @@
 
 namespace splitcast::runtime {
 
-/// As Device::loadKernels: cut into launches, compiled to PTX, assembled by the driver of the current device.
+/// Implements Device::loadKernels: it cuts kernels into launches and compiles them to PTX, which the driver assembles
+/// for the current device.
 ///   Errors  those of cutIntoLaunches, compileToPtx and findLibdevice; InvalidArgument: the driver refuses the PTX.
 absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp kernels, const std::string &chip);
 

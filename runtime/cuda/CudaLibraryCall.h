@@ -1,7 +1,7 @@
-//===- CudaLibraryCall.h - What CUDA's libraries do better than a kernel ------------------------------===//
+//===- CudaLibraryCall.h - Library calls on GPUs ------------------------------------------------------===//
 //
-// The calls of runtime/host/calls/LibraryCall.h, by the same attributes and with the same operands: the plan
-// does not say what will run it. Each call is one file, which registers itself.
+// These are the calls of runtime/host/calls/LibraryCall.h, with the same attributes and operands: a plan's call does
+// not say which library will run it. Each call is one file, which registers itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDALIBRARYCALL_H
@@ -18,18 +18,18 @@ namespace splitcast::runtime {
 
 struct CudaLibraryCallOptions {
   CudaProductOptions products;
-  std::string chip; ///< of the device, as "sm_90"
+  std::string chip; ///< the device's chip, such as "sm_90"
 };
 
 using CudaLibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(exec::LibraryCallAttrInterface call,
                                                                                const CudaLibraryCallOptions &options);
 
-/// A static object of this type in a call's file adds the call.
+/// A static object of this type in a call's file registers the call.
 struct CudaLibraryCallRegistration {
   CudaLibraryCallRegistration(const char *name, CudaLibraryCallFactory factory);
 };
 
-/// As Device::libraryCall.
+/// Implements Device::libraryCall.
 absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(exec::LibraryCallAttrInterface call,
                                                                   const CudaLibraryCallOptions &options);
 

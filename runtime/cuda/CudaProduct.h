@@ -1,4 +1,4 @@
-//===- CudaProduct.h - Matrix products by cuBLASLt ---------------------------------------------------------===//
+//===- CudaProduct.h - Matrix products with cuBLASLt -------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDAPRODUCT_H
 #define SPLITCAST_RUNTIME_CUDA_CUDAPRODUCT_H
 
@@ -7,9 +7,10 @@
 
 namespace splitcast::runtime {
 
-/// Of f32, f64, bf16 and f16; the latter two, and f32, are added in f32. The algorithm is chosen when the call is made,
-/// for operands that lie at multiples of 16 bytes; another, where they do not. So the same sizes give the same sums.
-///   Errors  Unimplemented: cuBLASLt has no algorithm. Unavailable: its own.
+/// Prepares a product of f32, f64, bf16 or f16. f32, bf16 and f16 are added in f32. The algorithm for operands at
+/// multiples of 16 bytes is chosen here; for other operands, another one is chosen when they first occur. So the same
+/// sizes and alignments give the same sums.
+///   Errors  Unimplemented: cuBLASLt has no algorithm. Unavailable: cuBLASLt's own errors.
 absl::StatusOr<std::unique_ptr<ProductCall>> createCudaProduct(const StridedProduct &product,
                                                                const CudaProductOptions &options);
 

@@ -7,12 +7,13 @@
 namespace splitcast::runtime {
 
 struct CudaProductOptions {
-  /// Products of f32 with tf32's 10 bits of mantissa: faster, and not the numbers of other devices.
+  /// Whether products of f32 may use tf32, which has 10 bits of mantissa. This is faster, but the results differ from
+  /// those of other devices.
   bool allowsTf32 = false;
-  /// For products of so many operations or more: of the algorithms that cuBLASLt proposes, the one that is fastest just
-  /// then, of those that give the first's bits on numbers that are drawn. Nothing: the first. That they give them on
-  /// all numbers is a guess, and each rank chooses by itself: stages, runs, and what ranks have in common may then
-  /// differ by rounding.
+  /// If set, products of at least this many operations time the algorithms that cuBLASLt proposes, and use the fastest
+  /// of those that give the same bits as the first on random numbers. If not set, they use the first. Whether two
+  /// algorithms give the same bits on all numbers is a guess, and each rank chooses by itself: ZeRO stages, runs, and
+  /// values that ranks have in common may then differ by rounding.
   std::optional<double> leastTimedFlops;
 };
 

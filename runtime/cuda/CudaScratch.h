@@ -1,4 +1,4 @@
-//===- CudaScratch.h - Memory of the device that is no part of a plan --------------------------------===//
+//===- CudaScratch.h - Device memory that is not part of a plan --------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDASCRATCH_H
 #define SPLITCAST_RUNTIME_CUDA_CUDASCRATCH_H
 
@@ -9,14 +9,14 @@
 
 namespace splitcast::runtime {
 
-/// Owned. Null when there is not as much.
+/// Owns memory of the current device. data() is null if the device does not have that much.
 class CudaScratch {
 public:
   explicit CudaScratch(int64_t bytes) : bytes(bytes) {
     if (cudaMalloc(&memory, bytes) == cudaSuccess)
       return;
     memory = nullptr;
-    cudaGetLastError(); // or who looks at it next takes it for his own
+    cudaGetLastError(); // clears the error, which the next caller would otherwise take for its own
   }
   CudaScratch(const CudaScratch &) = delete;
   CudaScratch &operator=(const CudaScratch &) = delete;

@@ -8,8 +8,9 @@
 
 namespace splitcast::runtime {
 
-/// OK, or `what` with CUDA's name and text. ResourceExhausted: out of memory. FailedPrecondition: no device, or a
-/// driver too old for this toolkit. Unavailable: anything else, after which the device is good for nothing.
+/// Returns OK, or an error with `what` and CUDA's name and text for it. ResourceExhausted: out of memory.
+/// FailedPrecondition: there is no device, or the driver is too old for this toolkit. Unavailable: anything else, after
+/// which the device can no longer be used.
 inline absl::Status cudaStatus(cudaError_t error, const std::string &what) {
   if (error == cudaSuccess)
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-//===- CudaStream.h - Streams and events -----------------------------------------------------------===//
+//===- CudaStream.h - CUDA's streams and events ----------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDASTREAM_H
 #define SPLITCAST_RUNTIME_CUDA_CUDASTREAM_H
 

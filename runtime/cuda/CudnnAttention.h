@@ -1,11 +1,12 @@
 //===- CudnnAttention.h - Attention as graphs of cuDNN ------------------------------------------------------===//
 //
-// The graphs that cuDNN knows as flash attention (its support surface, version 9): scores and probabilities are nowhere
-// in memory. Tensors lie as nn.attention has them, [samples, positions, heads, width]; cuDNN is told samples, heads,
-// positions, width with those strides. When causal, position i sees the keys 0 to i.
+// cuDNN recognizes these graphs as flash attention (its support surface, version 9), so scores and probabilities are
+// never in memory. Tensors have the layout of nn.attention, [samples, positions, heads, width]; to cuDNN they are
+// described as [samples, heads, positions, width] with the strides of that layout. If attention is causal, position i
+// sees the keys 0 to i.
 //
-// The gradient is the one without atomic additions: cuDNN's workspace is then a bf16 or f16 per score (on Hopper
-// with positions rounded up to 64 and keys to 128), and sums have one order.
+// The gradient is the one without atomic additions. Its sums have one order, and cuDNN's workspace has one bf16 or f16
+// per score (on Hopper with positions rounded up to 64 and keys to 128).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDNNATTENTION_H
@@ -21,10 +22,11 @@ struct AttentionSizes {
   cudnnDataType_t type = CUDNN_DATA_BFLOAT16; ///< or CUDNN_DATA_HALF
 };
 
-/// Uids of what a graph is given; 0: it has none. Floats: `scale`, `lowest` (-infinity) and `one` (1.0f).
+/// The uids of the tensors and values that a graph takes; 0 means that it takes none. `scale`, `lowest` (-infinity) and
+/// `one` (1.0f) are floats of the host.
 struct AttentionForwardUids {
   int64_t query, key, value, output, scale, lowest;
-  int64_t statistics; ///< f32 [samples, heads, positions]: log of the sum of exp of the scaled scores
+  int64_t statistics; ///< f32 [samples, heads, positions]: the log of the sum of exp of the scaled scores
 };
 AttentionForwardUids buildAttention(CudnnGraph &graph, const AttentionSizes &sizes, bool keepsStatistics);
 

@@ -1,12 +1,12 @@
-//===- CudnnGraph.h - A graph of operations, described to cuDNN ---------------------------------------===//
+//===- CudnnGraph.h - Describes a graph of operations to cuDNN ----------------------------------------===//
 //
-// cuDNN's graph API (its "backend" descriptors): tensors of four dimensions, operations on them, and what its
-// heuristics propose to run them with. What is described needs no GPU; for a named kind of GPU the heuristics need none
-// either.
+// This wraps cuDNN's graph API (its "backend" descriptors): tensors of four dimensions, operations on them, and the
+// engine configurations that cuDNN's heuristics propose. Describing a graph needs no GPU. The heuristics need none
+// either, if they are given the properties of a GPU.
 //
-// Tensors    Virtual: between operations, nowhere in memory. Memory: given at execution, by its uid, 16 bytes aligned.
-//            Value: one float of the host, likewise.
-// Errors     The first one is kept, and what is added after it does nothing; configurations() returns it.
+// Tensors    A Virtual tensor lies between operations and is never in memory. A Memory tensor is given at execution, by
+//            its uid, and is aligned to 16 bytes. A Value is one float of the host, and is given likewise.
+// Errors     The first error is kept, and later calls do nothing. configurations() returns it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDNNGRAPH_H
@@ -23,10 +23,10 @@
 
 namespace splitcast::runtime {
 
-/// OK, or what cuDNN says of its last call in this thread. Unavailable.
+/// Returns OK, or Unavailable with cuDNN's text for its last call in this thread.
 absl::Status cudnnStatusOf(cudnnStatus_t status, const char *what);
 
-/// Owned; finalized by finish().
+/// A shared handle of a descriptor of cuDNN, which finish() finalizes. Errors are kept in `status`, which is borrowed.
 class CudnnDescriptor {
 public:
   CudnnDescriptor(cudnnBackendDescriptorType_t type, absl::Status &status);
@@ -62,28 +62,29 @@ public:
   CudnnGraph &operator=(const CudnnGraph &) = delete;
 
   Tensor tensor(const Extents &extents, const Extents &strides, cudnnDataType_t type, Storage storage);
-  /// Between operations, row by row.
+  /// Returns a Virtual tensor in row-major order.
   Tensor between(const Extents &extents, cudnnDataType_t type = CUDNN_DATA_FLOAT);
-  /// One float of the host.
+  /// Returns a Value.
   Tensor value();
   static Extents rowMajor(const Extents &extents);
 
-  /// result = mode(x, y), in f32; broadcasts extents of 1. The result has the extents of x.
+  /// Adds result = mode(x, y), computed in f32; extents of 1 are broadcast. The result has the extents of x.
   Tensor pointwise(cudnnPointwiseMode_t mode, const Tensor &x, const Tensor *y = nullptr,
                    cudnnDataType_t type = CUDNN_DATA_FLOAT);
   void pointwiseInto(const Tensor &result, cudnnPointwiseMode_t mode, const Tensor &x, const Tensor *y = nullptr);
-  /// Where the row's number is at least the column's, x, else `otherwise`.
+  /// Selects x where the number of the row is at least that of the column, and `otherwise` elsewhere.
   Tensor selectCausal(const Tensor &x, const Tensor &otherwise);
-  /// Over the columns.
+  /// Reduces over the columns.
   Tensor reduce(cudnnReduceTensorOp_t mode, const Tensor &x);
-  /// result = x y, sums in f32.
+  /// Adds result = x y, with sums in f32.
   void matmul(const Tensor &x, const Tensor &y, const Tensor &result);
-  /// The same elements by other strides.
+  /// Gives the same elements other strides.
   void reshape(const Tensor &x, const Tensor &result);
 
-  /// Ways to run the graph, the best first, without those that cuDNN says are nondeterministic; they may not outlive
-  /// it. For the device of `handle`, or, when that is null, for the one that `deviceProperties` (cuDNN's JSON)
-  /// describes. Unimplemented: none.
+  /// Returns ways to run the graph, the best first, without those that cuDNN calls nondeterministic. They must not
+  /// outlive the graph. They are for the device of `handle`, or if that is null, for the one that `deviceProperties`
+  /// (cuDNN's JSON) describes.
+  ///   Errors  Unimplemented: there is no way to run it.
   absl::StatusOr<std::vector<CudnnDescriptor>> configurations(cudnnHandle_t handle,
                                                               const std::string &deviceProperties = "");
 
@@ -94,7 +95,7 @@ private:
                     const Tensor *where, const Tensor &result, int64_t axis = -1);
 
   absl::Status status;
-  std::vector<CudnnDescriptor> operations, parts; ///< parts: what cuDNN refers to until a plan is made
+  std::vector<CudnnDescriptor> operations, parts; ///< parts: descriptors that cuDNN refers to until a plan is made
   int64_t uids = 0;
 };
 

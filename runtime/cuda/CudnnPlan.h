@@ -1,4 +1,4 @@
-//===- CudnnPlan.h - A graph of cuDNN, ready to run -----------------------------------------------------===//
+//===- CudnnPlan.h - A compiled graph of cuDNN ----------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
 #define SPLITCAST_RUNTIME_CUDA_CUDNNPLAN_H
 
@@ -12,18 +12,18 @@
 
 namespace splitcast::runtime {
 
-/// Of this process and its device.
+/// Returns cuDNN's handle of this process and its device, which is made once.
 absl::StatusOr<cudnnHandle_t> cudnnHandle();
 
 class CudnnPlan {
 public:
-  /// Compiles kernels, which takes a second: to be shared by all calls of one configuration.
-  ///   Errors  Unimplemented: cuDNN has nothing for this graph on this GPU.
+  /// Compiles the kernels of a graph. This takes a second, so all calls of one configuration should share a plan.
+  ///   Errors  Unimplemented: cuDNN has no kernels for this graph on this GPU.
   static absl::StatusOr<std::unique_ptr<CudnnPlan>> create(std::unique_ptr<CudnnGraph> graph);
 
   int64_t workspaceBytes() const { return workspace; }
 
-  /// By uid: device memory for tensors, host memory for values, which is read when the work is enqueued.
+  /// Addresses by uid: device memory for tensors, and host memory for values, which is read when the work is enqueued.
   using Pointers = std::vector<std::pair<int64_t, const void *>>;
   absl::Status run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const;
 

@@ -1,4 +1,4 @@
-//===- FastestWay.h - Choosing among ways to compute the same bits -----------------------------------===//
+//===- FastestWay.h - Chooses among ways to compute the same bits ------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H
 #define SPLITCAST_RUNTIME_CUDA_FASTESTWAY_H
 
@@ -11,13 +11,13 @@
 
 namespace splitcast::runtime {
 
-/// Enqueues what writes `result`, in memory of the device.
+/// Enqueues work that writes `result`, which is memory of the device.
 using Way = std::function<absl::Status(void *result, cudaStream_t stream)>;
 
-/// The number of the fastest way, by this device's and this moment's time, among those whose result has the bits of the
-/// first one's here. Takes twice `bytes`, a result's, of the device's memory, for as long as it runs; 0, the first,
-/// when there is not as much, or no page-locked memory to compare in.
-///   Errors  of the first way, and of copies. A way that fails otherwise is not chosen.
+/// Returns the index of the way that is fastest on this device now, among those whose result has the same bits as that
+/// of the first way. `bytes` is the size of a result. While it runs, it takes twice that of the device's memory, and
+/// page-locked memory to compare in. If there is not enough of either, it returns 0, the first way.
+///   Errors  those of the first way and of copies. Another way that fails is not chosen.
 absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t bytes);
 
 } // namespace splitcast::runtime

@@ -1,11 +1,12 @@
-//===- Executor.h - Walks a plan --------------------------------------------------------===//
+//===- Executor.h - Runs plans ----------------------------------------------------------===//
 //
-// Binds the plans of a module to a device and a communicator: kernels loaded, library calls prepared, every range an
-// address. A run then replays what was bound, with no IR, no look-up and no allocation. It knows no backend, and does
-// nothing that the plan does not say: all copies, waits and collectives are ops of it.
+// The executor binds the plans of a module to a device and a communicator: it loads the kernels, prepares the library
+// calls, and turns every range into an address. A run then replays what was bound, with no IR, no look-up and no
+// allocation. The executor knows no backend, and does nothing that the plan does not say: all copies, waits and
+// collectives are ops of the plan.
 //
-// The first run of a plan enqueues op after op, which warms up whatever is made at its first use. The second is
-// captured (Device::capture); it and all others replay that.
+// The first run of a plan enqueues op after op, so that everything that is made at its first use is there. The second
+// run is captured (Device::capture), if the device can; it and all later runs replay the captured work.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_EXECUTOR_H
@@ -27,12 +28,12 @@
 
 namespace splitcast::runtime {
 
-/// Called before and after each op of a plan, when asked for: `index` counts the ops of the plan. With one, nothing is
-/// captured.
+/// An executor that is given an observer calls it before and after it enqueues each op of a plan; `index` is the op's
+/// number in its plan, from 0. With an observer, no work is captured.
 struct ExecutorObserver {
   virtual ~ExecutorObserver() = default;
-  /// Once for each op of a plan, in order, before any of it runs. An op's address may have been that of an op of
-  /// another executor, which is gone.
+  /// Called once for each op of a plan, in order, before any of them runs. `op` may have the address of an op of an
+  /// earlier executor that was destroyed.
   virtual void bound(mlir::Operation *op, int64_t index) {}
   virtual void before(mlir::Operation *op, int64_t index) {}
   virtual void after(mlir::Operation *op, int64_t index) {}
@@ -40,40 +41,45 @@ struct ExecutorObserver {
 
 class Executor {
 public:
-  /// `plans` is a module at the plan level; it is read here and no more. Allocates its spaces, one copy for ranks that
-  /// share one and can, and zeroes those that are kept. Every rank of the communicator calls this at the same point.
-  /// Null, on all ranks, before each has a copy of its own, and only with `needsOneCopy`: ranks that have memory in
-  /// common cannot have one copy of a space that they share.
-  ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks.
+  /// Binds the plans of `plans`, a module at the plan level, which the executor does not read later. It allocates the
+  /// module's spaces, one copy for ranks that share a space and can share memory, and zeroes the kept ones. Every rank
+  /// of the communicator calls this at the same point. Device, communicator and observer are borrowed.
+  ///   With `needsOneCopy` it returns null on all ranks if ranks have memory in common and still cannot have one copy
+  ///   of a space that they share. No rank has then allocated a copy of its own.
+  ///   Errors  those of the device and of Groups::create; InvalidArgument: the plan is for another number of ranks, or
+  ///           has variables and does not say for which rank it is.
   static absl::StatusOr<std::unique_ptr<Executor>> bind(mlir::ModuleOp plans, Device &device,
                                                         Communicator &communicator,
                                                         ExecutorObserver *observer = nullptr,
                                                         bool needsOneCopy = false);
   ~Executor();
 
-  /// Enqueues one run of a plan, behind all that was enqueued before. NotFound: no such plan. After an error, of this
-  /// or any other call, the executor is only good for being destroyed.
+  /// Enqueues one run of a plan behind all work that was enqueued before. After an error, of this or any other call,
+  /// destroy the executor: nothing else may be done with it.
+  ///   Errors  NotFound: the module has no such plan.
   absl::Status enqueue(const std::string &plan);
-  /// Enqueues a copy between a range and as many bytes of Device::allocateHost, which nobody else touches before
-  /// wait().
+  /// Enqueue a copy between a range and as many bytes of host memory from Device::allocateHost, which the caller does
+  /// not touch before wait() has returned.
   absl::Status enqueueUpload(exec::RangeAttr to, std::byte *from);
   absl::Status enqueueDownload(std::byte *to, exec::RangeAttr from);
-  /// Waits until all that was enqueued has been done.
+  /// Blocks until all enqueued work has been done.
   absl::Status wait();
-  /// enqueue() and wait().
+  /// Calls enqueue() and wait().
   absl::Status run(const std::string &plan);
 
-  /// The bytes of a range, as the last run or the caller left them.
+  /// Returns the memory of a range, whose contents are as the last run or the caller left them. The executor owns it.
   Buffer resolve(exec::RangeAttr range) const;
-  /// All of a space. Requires that the module declares it.
+  /// Returns all of a space, which the module must declare.
   Buffer space(llvm::StringRef name) const { return spaces.lookup(name); }
-  /// Whether this rank is the one that sets what lies there before plans run: the first of those that have one copy.
+  /// Returns whether this rank sets the contents of the range before plans run. If ranks have one copy of its space,
+  /// only the first of them does.
   bool sets(exec::RangeAttr range) const { return spacesOfOthers.count(range.getSpace()) == 0; }
-  /// Whether ranks have one copy of a space.
+  /// Returns whether ranks have one copy of a space.
   bool isShared(llvm::StringRef space) const { return shared.contains(space); }
-  /// Bytes of spaces that ranks have one copy of.
+  /// Returns the bytes of all spaces of which ranks have one copy.
   int64_t sharedBytes() const;
-  /// Why ranks that have memory in common do not have one copy of a space, for a person; empty: they do.
+  /// Returns a message for the user: why ranks that have memory in common do not have one copy of a space. It is empty
+  /// if they do.
   const std::string &whyNotShared() const { return notShared; }
 
 private:
@@ -103,21 +109,22 @@ private:
   Device &device;
   ExecutorObserver *observer;
   llvm::StringMap<Buffer> spaces;
-  /// A space that ranks have one copy of.
+  /// A space of which ranks have one copy.
   struct SharedSpace {
     std::unique_ptr<SharedMemory> memory;
     SharedView blocksOfOthers;
   };
   llvm::StringMap<std::unique_ptr<SharedSpace>> shared;
-  llvm::StringSet<> spacesOfOthers; ///< those of these in which this rank is not the first
+  llvm::StringSet<> spacesOfOthers; ///< the shared spaces in whose group this rank is not the first
   std::string notShared;
-  std::vector<Buffer> untouched; ///< get their pages when a plan first runs: what compiling took is free then
+  /// Spaces that get their pages when a plan first runs, since by then the memory that compiling took is free.
+  std::vector<Buffer> untouched;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<std::unique_ptr<Launchable>> launchables;
   std::map<std::string, std::unique_ptr<Stream>> streams;
   std::unique_ptr<Groups> groups;
   std::vector<std::unique_ptr<Registration>> registrations;
-  std::map<int64_t, Event> underWay; ///< by ticket
+  std::map<int64_t, Event> underWay; ///< the collectives in flight, by ticket
   struct Bound {
     std::vector<Step> steps;
     int64_t runs = 0;

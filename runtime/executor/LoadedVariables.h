@@ -1,4 +1,4 @@
-//===- LoadedVariables.h - What was not loaded ----------------------------------------===//
+//===- LoadedVariables.h - Which variables were not loaded ----------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_LOADEDVARIABLES_H
 #define SPLITCAST_RUNTIME_EXECUTOR_LOADEDVARIABLES_H
 
@@ -7,10 +7,11 @@
 
 namespace splitcast::runtime {
 
-/// What a module's variables and where they were loaded from (a file, another session) do not have in common, by name.
+/// What was not loaded from the source of a module's variables (a file, another session), by name.
 struct LoadedVariables {
-  std::vector<std::string> kept;   ///< variables that are not there: they stay as they were
-  std::vector<std::string> unused; ///< what is there and is no variable of the module
+  /// Variables that stay as they were. The source lacks them, or they are counts or rates and it has no state.
+  std::vector<std::string> kept;
+  std::vector<std::string> unused; ///< names of the source that are no variable of the module
 };
 
 } // namespace splitcast::runtime

@@ -1,7 +1,8 @@
 //===- Profiler.h - How long each op of a plan takes ----------------------------------===//
 //
-// An observer of an executor that notes when each op begins and ends, and what the plan says of it. It keeps no
-// reference to the plan. On a device whose calls return before the work is done, the times are those of enqueuing.
+// The profiler observes an executor. It records when each op begins and ends, and what the plan says about the op. It
+// keeps no reference to the plan. On a device whose calls return before the work is done, it measures the time of
+// enqueuing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_PROFILER_H
@@ -16,28 +17,29 @@
 
 namespace splitcast::runtime {
 
-/// What a plan says of one of its ops, and how long its runs took but for the first, which warms up caches and touches
-/// pages.
+/// What a plan says about one of its ops, and how long the op's runs took. The times leave out the first run, which
+/// warms up caches and touches pages.
 struct ProfiledOp {
-  std::string plan; ///< its name
-  int64_t index = 0;
+  std::string plan;       ///< the plan's name
+  int64_t index = 0;      ///< the op's number in the plan
   std::string kind;       ///< "kernel", "matmul", "all-gather", "wait for all-gather", "copy", "clear"
-  std::string name;       ///< of the kernel; sizes of a call; what a collective is of
-  int64_t bytes = 0;      ///< read and written; of a collective, sent
-  double flops = 0;       ///< of a library call, multiplications and additions
-  bool isSmall = false;   ///< of bf16 or f16
-  bool isOfRanks = false; ///< a collective's start, or the wait for its end
-  int64_t runs = 0;
-  double seconds = 0, leastSeconds = 0; ///< of all runs together, and of the shortest
+  std::string name;       ///< the kernel's name, a library call's sizes, or what a collective moves
+  int64_t bytes = 0;      ///< bytes that are read and written; the size of a collective's data, and 0 for a wait
+  double flops = 0;       ///< multiplications and additions of a library call
+  bool isSmall = false;   ///< whether a library call's elements are bf16 or f16
+  bool isOfRanks = false; ///< whether it starts a collective or waits for one
+  int64_t runs = 0;       ///< how often it ran, the first run included
+  double seconds = 0, leastSeconds = 0; ///< the time of all runs but the first, and of the shortest of them
 };
 
-/// From an op's begin to its end, in nanoseconds of the machine's steady clock, which all its processes share.
+/// One run of an op, from its begin to its end, in nanoseconds of the steady clock, which all processes of the machine
+/// share.
 struct ProfiledRun {
-  int32_t op = 0; ///< its place among ops()
+  int32_t op = 0; ///< the index in ops()
   int64_t begin = 0, end = 0;
 };
 
-/// Bytes live in the spaces that are not kept, by role, from an op of a plan on.
+/// The live bytes, by role, in the spaces that are not kept, from this op of a plan on.
 struct LiveBytes {
   std::string plan;
   int64_t index = 0;
@@ -46,7 +48,7 @@ struct LiveBytes {
 
 class Profiler final : public ExecutorObserver {
 public:
-  /// Keeps so many runs one by one.
+  /// Keeps the begin and end of at most `mostRuns` runs.
   explicit Profiler(size_t mostRuns) : mostRuns(mostRuns) {}
 
   void bound(mlir::Operation *op, int64_t index) override;
@@ -54,11 +56,11 @@ public:
   void after(mlir::Operation *op, int64_t index) override;
 
   const std::deque<ProfiledOp> &ops() const { return known; }
-  /// The first ones behind the warming up, in order.
+  /// Returns the first `mostRuns` runs, in order, without the first run of each op.
   const std::vector<ProfiledRun> &runs() const { return kept; }
-  /// Of the plan that the op belongs to, where what is live changes, ascending.
+  /// Returns, for each plan, one entry per op at which the live bytes change, in ascending order of the ops.
   const std::vector<LiveBytes> &liveBytes() const { return live; }
-  /// Of the clock of all this.
+  /// Returns the time now on the clock of ProfiledRun.
   static int64_t now();
 
 private:
@@ -67,7 +69,7 @@ private:
   const size_t mostRuns;
   std::deque<ProfiledOp> known;
   llvm::DenseMap<mlir::Operation *, int32_t> places;
-  std::map<int64_t, ProfiledOp> startedBy; ///< of the plan being bound: collectives by ticket
+  std::map<int64_t, ProfiledOp> startedBy; ///< the collectives of the plan that is being bound, by ticket
   std::vector<ProfiledRun> kept;
   std::vector<LiveBytes> live;
   int64_t begin = 0;

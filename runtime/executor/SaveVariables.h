@@ -1,4 +1,4 @@
-//===- SaveVariables.h - Variables on their way to a file -----------------------------===//
+//===- SaveVariables.h - Saving variables in the background ---------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_SAVEVARIABLES_H
 #define SPLITCAST_RUNTIME_EXECUTOR_SAVEVARIABLES_H
 
@@ -11,19 +11,21 @@ namespace splitcast::runtime {
 class Variables;
 struct VariableInfo;
 
-/// A file of variables that a thread of each rank writes, from copies of what they were when it was begun. At most one
-/// at a time; the variables outlive it. Destroying it waits for the thread; without finish() there is no file.
+/// A save in progress: a thread of each rank writes copies of the variables, as they were at Variables::beginSave, to
+/// one file. There is at most one save at a time, and the Variables object outlives it. The destructor waits for the
+/// thread; without finish() no file appears at the path.
 class PendingSave {
 public:
   ~PendingSave();
-  /// Whether this rank's pieces are on the disk, or cannot be written.
+  /// Returns without blocking whether this rank's thread has ended: its pieces are on the disk, or writing failed.
   bool isWritten() const;
-  /// Waits for that, on all ranks, and gives the file its name. Every rank calls it, once.
+  /// Blocks until the threads of all ranks have ended, and gives the file its name. Every rank calls it, once. If one
+  /// rank has an error, all return an error.
   absl::Status finish();
 
 private:
   friend class Variables;
-  /// This rank's pieces of a variable, one after the other.
+  /// This rank's pieces of a variable, which lie one after the other from `data` on.
   struct Piece {
     const VariableInfo *variable;
     const char *data;
@@ -31,7 +33,7 @@ private:
   PendingSave(Variables &variables, SafetensorsWriter writer, std::vector<Piece> pieces);
 
   Variables &variables;
-  SafetensorsWriter writer; ///< of the thread, until it has ended
+  SafetensorsWriter writer; ///< used by the thread alone, until it has ended
   std::future<absl::Status> writing;
 };
 

@@ -1,4 +1,4 @@
-//===- StoredType.h - What a tensor of the IR is stored as, or why it is not -------------===//
+//===- StoredType.h - The type in which a tensor of the IR is stored ---------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_STOREDTYPE_H
 #define SPLITCAST_RUNTIME_EXECUTOR_STOREDTYPE_H
 
@@ -9,7 +9,8 @@
 
 namespace splitcast::runtime {
 
-/// Of a tensor or an element. InvalidArgument: no buffer holds such elements.
+/// Returns the type in which the elements of a tensor type, or of an element type itself, are stored.
+///   Errors  InvalidArgument: no buffer holds such elements.
 absl::StatusOr<ElementType> storedTypeOf(mlir::Type type);
 
 } // namespace splitcast::runtime

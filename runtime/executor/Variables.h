@@ -1,7 +1,7 @@
 //===- Variables.h - Variables of a bound plan -------------------------------------------===//
 //
-// Where a rank's pieces of the variables lie in the spaces that are kept; initializing, reading, writing, saving and
-// loading them. No rank ever holds a whole variable, unless asked for one by name.
+// The variables of a bound plan lie in its kept spaces, each rank's pieces in its own. Here they are initialized, read,
+// written, saved and loaded. No rank ever holds a whole variable, unless the caller asks for one by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_EXECUTOR_VARIABLES_H
@@ -31,79 +31,92 @@ struct VariableInfo {
   sbp::Shape shape;
   sbp::Placement placement;
   sbp::NdSbp storage;
-  int64_t position = 0;         ///< of this rank in the placement
-  std::vector<sbp::Run> pieces; ///< of this rank; `local` counts from the first element of its piece
-  bool ownsPieces = true;
-  Buffer place;      ///< from this rank's piece to the end of its storage
-  bool isSet = true; ///< by this rank; else another sets it, of which this one has the same copy
-  mlir::Attribute init;
-  bool isCarried = false; ///< its value lives for one step: neither saved nor loaded
-  bool isState = false;   ///< of an optimizer, for one variable
-  bool isWeight = true;   ///< no such state, and no count or rate (a frozen scalar)
+  int64_t position = 0;         ///< this rank's position in the placement
+  std::vector<sbp::Run> pieces; ///< this rank's pieces; `local` counts from the first element of what it holds
+  bool ownsPieces = true;       ///< whether this rank is the one that writes them to a file
+  Buffer place;                 ///< from this rank's first element to the end of the storage
+  bool isSet = true;            ///< whether this rank sets them; if not, another rank sets the copy that both share
+  mlir::Attribute init;         ///< null: the variable begins as zero
+  bool isCarried = false;       ///< its value lives for one step: it is neither saved nor loaded
+  bool isState = false;         ///< whether it is the state that an optimizer keeps for one variable
+  bool isWeight = true;         ///< whether it is neither such state nor a count or rate (a frozen scalar)
 
+  /// Returns how many elements this rank holds.
   int64_t pieceElements() const;
 };
 
 class Variables {
 public:
-  /// Initializing, saving and loading move a rank's pieces in parts of at most this, so that the process never holds
-  /// them twice.
+  /// Initializing, saving and loading move a rank's pieces in parts of at most this size, so that the process never
+  /// holds a second copy of them.
   static constexpr int64_t kPartBytes = int64_t{1} << 20;
 
-  /// Borrows all; `executor` is bound to `plans`.
+  /// Finds the variables of `plans`, to which `executor` is bound. The device and the communicator are borrowed, and so
+  /// is the executor's memory.
   static absl::StatusOr<std::unique_ptr<Variables>> create(mlir::ModuleOp plans, Device &device,
                                                            Communicator &communicator, const Executor &executor);
 
   const std::vector<VariableInfo> &all() const { return variables; }
+  ///   Errors  NotFound: the module has no such variable.
   absl::StatusOr<const VariableInfo *> find(const std::string &name) const;
 
-  /// Every variable from its initializer; those without one are zero.
-  ///   Errors  those of reading the file of an #sbp.file, and InvalidArgument: it does not fit the variable.
+  /// Sets every variable from its initializer; those without one stay zero, as bind() left them. Every rank calls it.
+  ///   Errors  those of reading the file of an #sbp.file; InvalidArgument: the file or the initializer does not fit the
+  ///           variable.
   absl::Status initialize(uint64_t seed);
 
+  /// Copies this rank's pieces, in their local order, to host memory.
   absl::Status readPieces(const VariableInfo &variable, void *data);
-  /// Only these elements of the rank's pieces, in their local order.
+  /// Copies only these elements of this rank's pieces.
+  ///   Errors  OutOfRange: the pieces have fewer elements.
   absl::Status readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data);
-  /// This and what follows sets variables, on all ranks the same. Ranks that have one copy have met since any of them
-  /// ran a plan, which reads there, and meet once more before any reads what is new.
+  /// Sets this rank's pieces. For this method and all that follow and set variables: every rank calls them with the
+  /// same values. If ranks have one copy, the caller makes them meet (in a barrier, say) between the last run of a
+  /// plan, which reads the variables, and this call, and once more before any rank reads the new values.
   absl::Status writePieces(const VariableInfo &variable, const void *data);
-  /// Those that are there, by name, where others come from; but counts and rates only if some state is there that they
-  /// belong to. The names of all others are `kept`.
+  /// Returns the variables that a source has (`isThere`) and that are to be taken from it. Counts and rates are among
+  /// them only if the source has some state of an optimizer. The names of all other variables are added to `kept`.
   std::vector<const VariableInfo *> known(absl::FunctionRef<bool(const std::string &)> isThere,
                                           std::vector<std::string> &kept) const;
-  /// As another rank has them; see Session.
+  /// Returns the variables with the pieces of another rank; see Session::variablesOf.
   std::vector<VariableInfo> of(int64_t rank) const;
-  /// Whole variables; see Session.
+  /// These read and set whole variables; see Session::streamVariable, readVariable and writeVariable.
   using Visitor = absl::FunctionRef<absl::Status(const sbp::Interval &elements, const void *data)>;
   absl::Status stream(const VariableInfo &variable, std::optional<int64_t> to, Visitor visit);
   absl::Status readWhole(const VariableInfo &variable, void *data);
   absl::Status writeWhole(const VariableInfo &variable, const void *data);
-  /// Of the whole variable's; this rank keeps those of its pieces.
+  /// Sets these elements of the whole variable; this rank keeps those that its pieces have.
+  ///   Errors  OutOfRange: the variable has fewer elements.
   absl::Status writeElements(const VariableInfo &variable, const sbp::Interval &elements, const void *data);
 
-  /// All but what is carried.
+  /// Saves all variables except the carried ones. Every rank calls this and the following methods.
   absl::Status save(const std::string &path);
-  /// Likewise, of copies, while what is called next changes the variables.
+  /// Like save, but copies the variables now and writes the copies in the background, so that later calls may change
+  /// the variables.
+  ///   Errors  FailedPrecondition: another save is pending. ResourceExhausted: there is no memory for the copies.
   absl::StatusOr<std::unique_ptr<PendingSave>> beginSave(const std::string &path);
-  /// What these copies take, from the first on.
+  /// Returns the bytes of these copies on this rank; they stay allocated from the first beginSave on.
   int64_t snapshotBytes() const;
+  /// Loads all variables except the carried ones. The file has exactly these. Nothing is changed if a rank finds an
+  /// error in the file's header.
   absl::Status load(const std::string &path);
-  /// Weights alone; the names of tensors of the file that are none.
+  /// Loads the weights alone, whose names are matched after renaming. Returns the names of the file's tensors that are
+  /// no weights.
   absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path, const std::vector<Renaming> &renamings);
-  /// What the file and the module both have, as `known` says.
+  /// Loads the variables that the file and the module both have, chosen by `known`.
   absl::StatusOr<LoadedVariables> loadKnown(const std::string &path);
 
 private:
   Variables(Device &device, Communicator &communicator) : device(device), communicator(communicator) {}
 
-  /// A variable, and what a file calls it.
+  /// A variable, and its name in a file.
   struct Stored {
     const VariableInfo *variable;
     std::string tensor;
   };
-  /// Whether the file has all of them, with their types and shapes.
+  /// Checks that the file has all of them, with their types and shapes.
   static absl::Status checkAll(const SafetensorsFile &file, const std::vector<Stored> &all);
-  /// `status` is what is known to be wrong on this rank.
+  /// Loads `all`, unless a rank has an error: `status` is the one that this rank has found so far.
   absl::Status loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
                        const std::vector<Stored> &all);
 
@@ -114,27 +127,29 @@ private:
   };
   /// Calls `visit` for all of this rank's pieces, in order, until an error.
   static absl::Status forEachPart(const VariableInfo &variable, absl::FunctionRef<absl::Status(const Part &)> visit);
-  /// Sets this rank's pieces from parts that `fill` makes.
+  /// Sets this rank's pieces, part by part, to the data that `fill` makes.
   absl::Status writeParts(const VariableInfo &variable,
                           absl::FunctionRef<absl::Status(const Part &, std::vector<char> &)> fill);
-  std::vector<const VariableInfo *> stored() const;
+  std::vector<const VariableInfo *> stored() const; ///< all but the carried ones
   friend class PendingSave;
-  /// Rank 0 makes the file under another name, and the others open it.
+  /// Rank 0 creates the file under a temporary name, and the other ranks open it.
   absl::StatusOr<SafetensorsWriter> openWriter(const std::string &path);
-  /// Once all ranks have written, or failed with `mine`, rank 0 gives the file its name.
+  /// Waits until all ranks have written their pieces; `mine` is this rank's status. If all succeeded, rank 0 gives the
+  /// file its name.
   absl::Status commit(SafetensorsWriter &writer, const absl::Status &mine);
   absl::Status savePieces(const VariableInfo &variable, SafetensorsWriter &writer);
 
   absl::Status initialize(const VariableInfo &variable, uint64_t seed);
   static Buffer pieceOf(const VariableInfo &variable);
-  /// The same status on every rank: the first rank's error, if any has one.
+  /// Returns OK if `mine` is OK on all ranks, and otherwise an error on all: a rank's own, or that of the first rank
+  /// that has one.
   absl::Status agree(const absl::Status &mine, const std::string &what);
 
   Device &device;
   Communicator &communicator;
   std::vector<VariableInfo> variables;
-  std::unique_ptr<char[]> snapshot; ///< of beginSave; null before the first
-  bool isSaving = false;            ///< a PendingSave is there
+  std::unique_ptr<char[]> snapshot; ///< the copies of beginSave; null before its first call
+  bool isSaving = false;            ///< whether a PendingSave exists
 };
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- CallKernels.h - The kernels that calls are made of, without running any ---------------------------------===//
+//===- CallKernels.h - Collects the kernels of library calls without a GPU -------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_CALLKERNELS_H
 #define SPLITCAST_RUNTIME_GPU_CALLKERNELS_H
 
@@ -12,11 +12,11 @@
 
 namespace splitcast::runtime {
 
-/// Adds the kernels that calls ask for to a module, as callN_NAME, and lists their products. The calls are only good
-/// for being destroyed.
+/// Adds the kernels that calls ask for to a module, as callN_NAME, and lists the products that they ask for. The
+/// resulting calls can only be destroyed.
 class CallKernelCollector final : public CallServices {
 public:
-  /// The module's context has the dialects of registerGpuKernelDialects.
+  /// The module is borrowed. Its context must have the dialects of registerGpuKernelDialects.
   explicit CallKernelCollector(mlir::ModuleOp module) : module(module) {}
 
   absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) override;
@@ -26,7 +26,7 @@ public:
 
 private:
   mlir::ModuleOp module;
-  std::map<std::string, size_t> numbers; ///< by text
+  std::map<std::string, size_t> numbers; ///< the N of callN_NAME, by the text of the kernels
   std::vector<StridedProduct> asked;
 };
 

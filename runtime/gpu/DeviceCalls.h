@@ -1,13 +1,14 @@
 //===- DeviceCalls.h - Library calls made of products and kernels ------------------------------------------===//
 //
-// What a GPU's libraries lack, by the names and with the configurations and operands of
-// runtime/host/calls/LibraryCall.h, on devices that launch threads. What multiplies, and what compiles kernels, is
-// given; nothing here needs CUDA.
+// These are the library calls that a GPU's libraries lack, with the names, attributes and operands of
+// runtime/host/calls/LibraryCall.h, for devices that launch threads. The caller provides matrix products and the
+// compilation of kernels; nothing here needs CUDA.
 //
-// attention, attention_grad  of f32 and f64: sample by sample, all heads at once, products with the scores of a sample
-//                            between them in the workspace, [heads, positions, keys], and for the gradient their
-//                            gradient beside them.
-// embedding_grad             of all floats: one kernel (EmbeddingGradKernel.h), which adds in the order of the indices.
+// attention, attention_grad  They take f32 and f64, and work sample by sample, on all heads at once. Between the
+//                            products, the workspace holds a sample's scores [heads, positions, keys], and for the
+//                            gradient also the gradient of the scores.
+// embedding_grad             It takes all floats, and is one kernel (EmbeddingGradKernel.h), which adds in the order of
+//                            the indices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_DEVICECALLS_H
@@ -22,8 +23,8 @@
 
 namespace splitcast::runtime {
 
-/// C = op(A) op(B), `count` times, row-major: op(A) is [m, k], op(B) [k, n]. Elements from one row to the next as
-/// stored, and from one product's operand to the next one's.
+/// `count` products C = op(A) op(B), row-major. op(A) is [m, k] and op(B) is [k, n]. `lda`, `ldb` and `ldc` count the
+/// elements from one stored row to the next, and the strides those from an operand of one product to that of the next.
 struct StridedProduct {
   ElementType type = ElementType::F32;
   bool transposeA = false, transposeB = false;
@@ -38,23 +39,23 @@ public:
   virtual absl::Status launch(const std::byte *a, const std::byte *b, std::byte *c, Stream &stream) = 0;
 };
 
-/// What a device gives.
+/// The services that a device provides for the calls.
 class CallServices {
 public:
   virtual ~CallServices() = default;
   virtual absl::StatusOr<std::unique_ptr<ProductCall>> product(const StridedProduct &product) = 0;
-  /// As Device::loadKernels, of a module as MLIR.
+  /// Like Device::loadKernels, for a module as MLIR text.
   virtual absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels(const std::string &module) = 0;
 };
 
-/// The call has a workspace: the last buffer, unless it is of 0 bytes.
-///   Errors  NotFound: another call, or attention of small floats; libraries have those. InvalidArgument: a workspace
-///   that is
-///           too small.
+/// Prepares a call. Its workspace is the last buffer, unless it has 0 bytes. `services` is used only until this
+/// returns.
+///   Errors  NotFound: it is another call, or attention of bf16 or f16, which libraries have. InvalidArgument: the
+///           workspace is too small (or, for embedding_grad, not exactly as large as needed).
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAttrInterface call,
                                                              CallServices &services);
 
-// The calls that createDeviceCall knows.
+// These prepare the calls that createDeviceCall knows.
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::AttentionAttr call, CallServices &services);
 absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::EmbeddingGradAttr call,
                                                                       CallServices &services);

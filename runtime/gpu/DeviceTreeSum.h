@@ -1,4 +1,4 @@
-//===- DeviceTreeSum.h - Addends of all ranks, added in the fixed tree, on a GPU ----------------------===//
+//===- DeviceTreeSum.h - Adds the addends of all ranks in the fixed tree, on a GPU --------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_DEVICETREESUM_H
 #define SPLITCAST_RUNTIME_GPU_DEVICETREESUM_H
 
@@ -9,15 +9,16 @@
 
 namespace splitcast::runtime {
 
-/// Threads of a block of the kernel.
+/// The number of threads in a block of the kernel.
 inline constexpr int64_t kTreeSumThreads = 256;
 
-/// More elements than any device holds.
+/// A bound on the number of elements that no device reaches.
 inline constexpr int64_t kAnyElements = int64_t{1} << 60;
 
-/// A program of one function, "tree_sum": `count` pointers to addends, one to the sum, which may be one of the addends,
-/// and the number of elements, an i64 of at most `most`. The tree is that of Communicator.h, so the bits are the CPU's.
-///   Shapes   count of 1 to 64; of floats; small ones are added in f32, and rounded once.
+/// Returns a program of one function, "tree_sum". Its arguments are `count` pointers to addends, one pointer to the
+/// sum, which may be one of the addends, and the number of elements, an i64 of at most `most`. The tree is that of
+/// Communicator.h, so the bits are those of the CPU. bf16 and f16 are added in f32 and rounded once.
+///   Errors  InvalidArgument: `count` is not from 1 to 64, or the type is no float.
 absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context,
                                          int64_t most = kAnyElements);
 

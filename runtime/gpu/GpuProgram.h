@@ -1,7 +1,8 @@
-//===- GpuProgram.h - Kernels, cut into launches ---------------------------------------------===//
+//===- GpuProgram.h - Cuts kernels into launches ---------------------------------------------===//
 //
-// A kernel of a plan is a function over memrefs that holds gpu.launch ops of constant size, in order. Each becomes a
-// gpu.func of its own, which is compiled (PtxCompiler.h), and a launch of it. Nothing here needs a GPU or CUDA.
+// A kernel of a plan is a function over memrefs that contains gpu.launch ops of constant size, in order. Each launch op
+// becomes a gpu.func, which is compiled (PtxCompiler.h), and a launch of this function. Nothing here needs a GPU or
+// CUDA.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_GPUPROGRAM_H
@@ -20,35 +21,35 @@
 
 namespace splitcast::runtime {
 
-/// One gpu.func on a grid. Sizes are x, y, z.
+/// The launch of one gpu.func on a grid. Sizes are x, y, z.
 struct GpuLaunch {
   std::string function;
   std::array<int64_t, 3> blocks = {1, 1, 1}, threads = {1, 1, 1};
-  std::vector<int64_t> arguments; ///< of the kernel, by number; of each argument of the function
+  std::vector<int64_t> arguments; ///< for each argument of the function, the number of the kernel's argument
 };
 
 struct GpuKernel {
   std::string name;
   std::vector<int64_t> argumentBytes;
-  std::vector<int64_t> alignments; ///< that the kernel relies on, in bytes; 1: none
-  std::vector<GpuLaunch> launches; ///< in order; none when there is nothing to compute
+  std::vector<int64_t> alignments; ///< the alignment of each argument, in bytes, on which the kernel relies; 1 is none
+  std::vector<GpuLaunch> launches; ///< in order; empty if there is nothing to compute
 };
 
 struct GpuProgram {
-  /// Of one gpu.module, which holds the functions that the launches name; equal ones are one.
+  /// It contains one gpu.module, with the functions that the launches name. Equal functions appear once.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<GpuKernel> kernels;
-  bool mayAlias = false; ///< arguments of a function may overlap
+  bool mayAlias = false; ///< whether arguments of a function may overlap
 
   mlir::gpu::GPUModuleOp functions();
 };
 
-/// What a kernel's source may be written in.
+/// Registers the dialects that a kernel's source may use.
 void registerGpuKernelDialects(mlir::DialectRegistry &registry);
 
-/// Cuts up the public functions of a module; `kernels` is left as it is.
-///   Errors  InvalidArgument, naming the kernel: an argument that is not a memref of static shape, an op outside of a
-///           launch, or a launch whose size is not constant.
+/// Cuts the public functions of a module into launches. It does not change `kernels`.
+///   Errors  InvalidArgument, which names the kernel: an argument is not a memref of static shape and identity layout,
+///           an op is outside of a launch, or the size of a launch is not constant.
 absl::StatusOr<GpuProgram> cutIntoLaunches(mlir::ModuleOp kernels);
 
 } // namespace splitcast::runtime

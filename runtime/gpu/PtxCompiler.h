@@ -1,7 +1,7 @@
-//===- PtxCompiler.h - From gpu.func to PTX ---------------------------------------------------===//
+//===- PtxCompiler.h - Compiles gpu.func to PTX -----------------------------------------------===//
 //
-// Upstream's NVVM dialect and LLVM's code generator; no CUDA is needed, unless a kernel needs a function of libdevice
-// (sine, cosine, functions of f64), which is then linked from a toolkit.
+// The compiler uses MLIR's NVVM dialect and LLVM's code generator. It needs no CUDA, unless a kernel needs a function
+// of libdevice (sine, cosine, functions of f64), which is then linked from a CUDA toolkit.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_PTXCOMPILER_H
@@ -20,33 +20,34 @@ namespace splitcast::runtime {
 struct PtxTarget {
   std::string chip = "sm_90";
   std::string features = "+ptx80";
-  /// The file libdevice.10.bc; empty: none, and kernels that need it are an error.
+  /// The path of the file libdevice.10.bc. If it is empty, kernels that need libdevice fail to compile.
   std::string libdevice;
 
   int chipNumber() const { return numberBehind(chip, "sm_"); }
   int ptxNumber() const { return numberBehind(features, "+ptx"); }
 
 private:
-  /// 0 when it is not there.
+  /// Returns the number that follows `name` in `text`, or 0 if the name is not there.
   static int numberBehind(const std::string &text, const std::string &name) {
     const size_t at = text.find(name);
     return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + name.size());
   }
 };
 
-/// libdevice of the toolkit in CUDA_HOME or CUDA_PATH, if one of them is set, else of /usr/local/cuda.
-///   Errors  NotFound, naming the variable and the file that is missing.
+/// Returns the path of libdevice in the toolkit of CUDA_HOME or CUDA_PATH, if one of them is set, otherwise in
+/// /usr/local/cuda.
+///   Errors  NotFound, which names the variable and the missing file.
 absl::StatusOr<std::string> findLibdevice();
 
-/// Passes on a module that holds a gpu.module; what is in that is then all in the LLVM and NVVM dialects.
+/// Adds the passes that lower the gpu.module of a module to the LLVM and NVVM dialects alone.
 void buildNvvmPipeline(mlir::OpPassManager &passes, const PtxTarget &target);
 
-/// PTX of all functions of a program, which is changed. Unless the program says otherwise, pointers are distinct; they
-/// are aligned as the functions' llvm.align says.
-///   Numerics  no fast math, no contraction, square roots and divisions rounded to nearest; exp and tanh of f32 by the
-///             chip's units (MathUnits.h).
-///   Errors    InvalidArgument with the compiler's diagnostics; FailedPrecondition: a kernel needs libdevice, and there
-///             is none.
+/// Returns PTX of all functions of a program, and changes the program. Pointers never overlap, unless
+/// GpuProgram::mayAlias is set. They are aligned as the functions' llvm.align says.
+///   Numerics  There is no fast math and no contraction; square roots and divisions are rounded to nearest. exp and
+///             tanh of f32 use the chip's units (MathUnits.h).
+///   Errors    InvalidArgument: the message has the compiler's diagnostics. FailedPrecondition: a kernel needs
+///             libdevice, and there is none.
 absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &target);
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- ThreadKernel.h - Kernels written as what a thread does -----------------------------------------===//
+//===- ThreadKernel.h - Writes kernels as the work of one thread --------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_GPU_THREADKERNEL_H
 #define SPLITCAST_RUNTIME_GPU_THREADKERNEL_H
 
@@ -16,13 +16,13 @@ namespace splitcast::runtime {
 
 inline constexpr int64_t kWarpLanes = 32;
 
-/// What emitters of such kernels have in common. Names are short: the text is a kernel's. Comparisons of indices are
-/// those of unsigned numbers.
+/// The common base of classes that emit such kernels. Names are short, so that the emitting code reads like a kernel.
+/// Indices are compared as unsigned numbers.
 class ThreadKernel {
 protected:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<mlir::Value>;
-  /// Extents and element type of an array that a block shares.
+  /// The extents and the element type of an array in a block's shared memory.
   using SharedArray = std::pair<llvm::SmallVector<int64_t>, mlir::Type>;
 
   explicit ThreadKernel(mlir::MLIRContext &context) : loc(mlir::UnknownLoc::get(&context)), b(&context) {}
@@ -48,22 +48,23 @@ protected:
   Values loop(Value from, Value to, Value step, const Values &start,
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
   void emitIf(Value condition, llvm::function_ref<void()> then);
-  /// `otherwise` where the condition does not hold.
+  /// Emits an if op whose results are those of `then`, or `otherwise` if the condition does not hold.
   Values valuesIf(Value condition, llvm::function_ref<Values()> then, const Values &otherwise);
 
-  /// A function of the module that launches, by the body, which gets its arguments.
+  /// Adds a function to the module. `body` gets its arguments, and emits its launches.
   void function(mlir::ModuleOp module, llvm::StringRef name, mlir::TypeRange types,
                 llvm::function_ref<void(mlir::ValueRange)> body);
-  /// Blocks of kWarpLanes x `warps` threads. The body gets the shared arrays.
+  /// Emits a launch of `blocks` blocks of kWarpLanes x `warps` threads. `body` gets the shared arrays, and emits the
+  /// work of one thread.
   void launch(int64_t blocks, int64_t warps, llvm::ArrayRef<SharedArray> arrays,
               llvm::function_ref<void(mlir::ValueRange)> body);
 
   const mlir::Location loc;
   mlir::OpBuilder b;
-  Value block, lane, warp; ///< of the thread of the launch that is being emitted
+  Value block, lane, warp; ///< the place of the thread in the launch that is being emitted
 };
 
-/// The text of a module, which `emit` fills, in a context of its own.
+/// Returns the text of a module that `emit` fills, in a context made for it.
 std::string kernelText(llvm::function_ref<void(mlir::MLIRContext &, mlir::ModuleOp)> emit);
 
 } // namespace splitcast::runtime

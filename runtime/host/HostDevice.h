@@ -1,7 +1,7 @@
 //===- HostDevice.h - The CPU as a device ------------------------------------===//
 //
-// Work runs at once, in the thread that enqueues it: a launch that has returned is done, an event that is recorded has
-// fired. Kernels are compiled for the CPU this process runs on (JitCompiler.h).
+// Work runs at once, in the thread that enqueues it: a launch is done when it returns, and a recorded event has already
+// fired. Kernels are compiled for the CPU on which this process runs (JitCompiler.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_HOSTDEVICE_H
@@ -16,22 +16,25 @@
 namespace splitcast::runtime {
 
 struct HostDeviceOptions {
-  /// Threads that compile kernels, and share a kernel or a library call; below 1 means 1. No bit depends on it.
+  /// The number of threads that compile kernels and that divide the work of a kernel or library call; less than 1
+  /// means 1. Results do not depend on it, in any bit.
   int threads = 1;
-  /// Compiled kernels are kept in this directory, which processes may share; it is made when missing. Empty: not kept.
+  /// The directory in which compiled kernels are kept. Processes may share it, and it is made if it is missing. If it
+  /// is empty, no kernels are kept.
   std::string objectCacheDir;
-  /// An inaccessible page right after each allocation, to find kernels that run past a buffer. Allocations then begin
-  /// only at a multiple of what their size is a multiple of.
+  /// Whether an inaccessible page follows each allocation, to find kernels that run past a buffer. An allocation is
+  /// then aligned only to the largest power of two, up to 4096, that divides its size.
   bool guardPages = false;
-  /// Names of kernels, as in the plan, and of oneDNN's code in /tmp/perf-PID.map, where Linux's perf looks for them.
+  /// Whether the names of kernels, as in the plan, and of oneDNN's code are written to /tmp/perf-PID.map, where Linux's
+  /// perf looks for them.
   bool namesForPerf = false;
-  /// See JitTarget.
+  /// See JitTarget::anyOrder.
   bool anyOrder = false;
-  /// Where buffers come from; null: from memory of the device's own, with `guardPages`.
+  /// The memory from which buffers are allocated. If it is null, the device has its own, with `guardPages`.
   std::shared_ptr<HostMemory> memory = nullptr;
 };
 
-/// The device outlives its buffers and streams; kernels and library calls may outlive it.
+/// Creates the CPU as a device. It must outlive its buffers and streams; kernels and library calls may outlive it.
 std::unique_ptr<Device> createHostDevice(const HostDeviceOptions &options);
 
 } // namespace splitcast::runtime

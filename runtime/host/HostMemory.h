@@ -1,8 +1,8 @@
 //===- HostMemory.h - Large, page-aligned allocations ------------------------===//
 //
-// Memory that other processes of the machine are to read lies in files that only exist as open descriptors
-// (memfd_create): nothing of them is left when the processes have ended, however they ended, no file system has to have
-// room for them, and their pages are their owner's.
+// Memory that other processes of the machine read lies in files that exist only as open descriptors (memfd_create).
+// Nothing of them is left once the processes have ended, however they ended; no file system needs room for them; and
+// their pages count as their owner's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_HOSTMEMORY_H
@@ -18,23 +18,24 @@
 namespace splitcast::runtime {
 
 struct HostMemoryOptions {
-  /// An inaccessible page follows the last byte of each allocation: a kernel that runs past its buffer dies there. The
-  /// end is then aligned to a page, and the beginning only as far as its size allows. Such memory is never shared.
+  /// Whether an inaccessible page follows the last byte of each allocation, so that a kernel that runs past its buffer
+  /// crashes there. The end is then aligned to a page, and the beginning only as far as the size allows. Such memory is
+  /// never shared.
   bool guardPages = false;
-  /// Other processes of this user may map what is allocated. Where the system gives no such memory, it is private.
+  /// Whether other processes of this user may map what is allocated. If the system gives no such memory, it is private.
   bool isShared = false;
 };
 
-/// Where bytes lie for another process of the machine.
+/// Tells another process of the machine where bytes lie.
 struct SharedPlace {
-  int64_t file = -1;     ///< a descriptor of their owner
-  uint64_t identity = 0; ///< the file's inode: no other has it while it lives
+  int64_t file = -1;     ///< the file's descriptor in the owner's process
+  uint64_t identity = 0; ///< the file's inode, which no other file has while this one exists
   int64_t fileBytes = 0;
   int64_t offset = 0; ///< bytes from the file's beginning
 };
 
-/// Memory mapped from the system. Private memory gets its pages when they are first touched, shared memory at once.
-/// Safe to use from several threads.
+/// Maps memory from the system. Pages appear when they are first touched, or for shared memory at populate(). Several
+/// threads may use it.
 class HostMemory {
 public:
   explicit HostMemory(const HostMemoryOptions &options) : options(options) {}
@@ -42,20 +43,22 @@ public:
   HostMemory(const HostMemory &) = delete;
   HostMemory &operator=(const HostMemory &) = delete;
 
-  /// Aligned to 4096 bytes, from 2 MiB on to 2 MiB and in huge pages where the system has them. 0 bytes are legal.
-  ///   Ownership  this object's, until release or its own end.
-  ///   Errors     InvalidArgument: a negative size. ResourceExhausted: names the bytes asked for.
+  /// Returns memory aligned to 4096 bytes; from 2 MiB on it is aligned to 2 MiB, and in huge pages where the system has
+  /// them. A size of 0 bytes is legal.
+  ///   Ownership  This object owns the memory, until release() or its own end.
+  ///   Errors     InvalidArgument: the size is negative. ResourceExhausted: the message names the bytes asked for.
   absl::StatusOr<Buffer> allocate(int64_t bytes);
-  /// Gets shared memory that allocate returned its pages, huge ones where the system has them: untouched it would get
-  /// small ones. Nothing is done about other memory.
-  ///   Errors  ResourceExhausted: the system has not so much, which would else end the process once it writes there.
+  /// Makes the pages of shared memory that allocate() returned present, as huge pages where the system has them.
+  /// Without this the memory would get small pages when it is touched. Other memory is left as it is.
+  ///   Errors  ResourceExhausted: the system does not have that much memory. Without this call, the system would kill
+  ///           the process once it wrote there.
   absl::Status populate(Buffer buffer);
   void release(Buffer buffer);
 
-  /// Nothing: not all of the bytes lie in one shared allocation of this object.
+  /// Returns where these bytes lie, or nothing if not all of them lie in one shared allocation of this object.
   std::optional<SharedPlace> find(const std::byte *data, int64_t bytes) const;
 
-  /// `listener` is called, with no lock held, after each release. Set before the first.
+  /// Makes each release call `listener` afterwards, with no lock held. Set it before the first release.
   void onRelease(std::function<void()> listener) { released = std::move(listener); }
 
 private:
@@ -76,10 +79,11 @@ private:
   std::map<const std::byte *, Mapping> mappings; ///< by the address that was given out
 };
 
-/// Gets memory that mapFile has mapped for writing its pages, as populate does. False: the system has not so much.
+/// Makes the pages of memory that mapFile mapped for writing present, as HostMemory::populate does. Returns false if
+/// the system does not have that much memory.
 bool populateFile(void *data, size_t bytes);
 
-/// Maps a file from its beginning, in such a place that huge pages fit; null: the system gave no room.
+/// Maps a file from its beginning, at an address at which huge pages fit. Returns null if the system gives no room.
 void *mapFile(int file, size_t bytes, int protection);
 
 } // namespace splitcast::runtime

@@ -1,18 +1,19 @@
-//===- Peaks.h - What this machine can do at most, measured --------------------------===//
+//===- Peaks.h - Measures the peak rates of this machine -----------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_PEAKS_H
 #define SPLITCAST_RUNTIME_HOST_PEAKS_H
 
 namespace splitcast::runtime {
 
-/// Of a rank's threads together, while other ranks of its machine may do the same: the best of several tries.
+/// The rates of all threads of a rank together, while other ranks of the machine may measure too. They are the best of
+/// several tries.
 struct Peaks {
-  /// Read and written, of memory that no cache holds: by a copy, or by an update of three arrays by a fourth, as an
-  /// optimizer's, whichever is faster.
+  /// Bytes read plus bytes written, in memory that no cache holds. Either a copy moves them, or an update of three
+  /// arrays from a fourth, like an optimizer's, whichever is faster.
   double movedBytesPerSecond = 0;
-  double flopsPerSecond = 0; ///< multiplications and additions of f32, from registers
+  double flopsPerSecond = 0; ///< multiplications and additions of f32 in registers
 };
 
-/// On so many threads. Takes 0.4 s and 128 MB for a while.
+/// Measures on this many threads. It takes 0.4 s, and 128 MB of memory meanwhile.
 Peaks measurePeaks(int threads);
 
 } // namespace splitcast::runtime

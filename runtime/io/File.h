@@ -1,14 +1,14 @@
 //===- File.h - Reading and writing byte ranges of files -------------------===//
 //
-// The base of every format in this folder: positioned reads and writes (several ranks use one file, so there is no
-// shared cursor), and files that appear under their name only when they are complete.
+// All formats in this folder are built on this. Reads and writes name their position (several ranks use one file, so
+// there is no shared cursor), and files can appear under their name only when they are complete.
 //
-// Errors, by what the reader of the message does next:
-//   NotFound            there is no such file: give another path.
-//   InvalidArgument     the file, or the call, is not what can be used: convert the file, or change the call.
-//   DataLoss            the file is damaged (cut off, or lengths that do not agree): get it again.
-//   FailedPrecondition  a file cannot be completed yet: the message says what is missing.
-//   Unavailable         the system refused (rights, disk full, ...): its reason is in the message.
+//   error               what is wrong, and what to do
+//   NotFound            There is no such file: give another path.
+//   InvalidArgument     The file or the call cannot be used: convert the file, or change the call.
+//   DataLoss            The file is damaged (it is cut off, or lengths do not agree): get it again.
+//   FailedPrecondition  A file cannot be created or completed: the message says why.
+//   Unavailable         The system refused (rights, disk full, ...): the message has its reason.
 // Every message starts with the file's path.
 //
 //===----------------------------------------------------------------------===//
@@ -23,16 +23,17 @@
 
 namespace splitcast::runtime {
 
-/// An open regular file; closes it when destroyed. Reads and writes may come from several threads.
+/// An open regular file, which the destructor closes. Several threads may read and write it.
 class File {
 public:
   static absl::StatusOr<File> openForReading(const std::string &path);
-  /// Of a file that exists.
+  /// Opens a file that exists.
   static absl::StatusOr<File> openForWriting(const std::string &path);
-  /// Of a file that must not exist yet.
-  ///   Errors  FailedPrecondition: it exists.
+  /// Creates a file that does not exist yet.
+  ///   Errors  FailedPrecondition: the file exists.
   static absl::StatusOr<File> create(const std::string &path);
-  /// Made if it is missing; every write goes to its end. `empty`: what it holds is dropped first.
+  /// Opens a file, or creates it if it is missing. Every write goes to its end. With `empty`, its contents are dropped
+  /// first.
   static absl::StatusOr<File> openForAppending(const std::string &path, bool empty);
 
   File(File &&other) noexcept;
@@ -42,12 +43,13 @@ public:
   const std::string &path() const { return filePath; }
   absl::StatusOr<int64_t> sizeBytes() const;
 
-  /// All of [offset, offset + bytes), or DataLoss when the file ends before.
+  /// Reads all of [offset, offset + bytes).
+  ///   Errors  DataLoss: the file ends before.
   absl::Status readAt(int64_t offset, int64_t bytes, void *to) const;
   absl::Status writeAt(int64_t offset, int64_t bytes, const void *from);
-  /// With one call to the system, unless it takes only a part.
+  /// Appends the bytes with one system call, unless the system takes only a part of them.
   absl::Status append(const std::string &bytes);
-  /// Bytes past the old end are zero.
+  /// Sets the file's length. Bytes past the old end are zero.
   absl::Status resize(int64_t bytes);
   /// Returns when the contents are on the disk.
   absl::Status sync();
@@ -60,8 +62,8 @@ private:
   std::string filePath;
 };
 
-/// A file under construction: it lies next to `path` under a temporary name until commit() gives it its own, in one
-/// step. Without commit() the destructor removes it, and whatever stood at `path` is as it was.
+/// A file under construction. It lies next to `path` under a temporary name until commit() gives it its own name, in
+/// one step. Without commit() the destructor removes it, and a file at `path` stays as it was.
 class PendingFile {
 public:
   static absl::StatusOr<PendingFile> create(const std::string &path);
@@ -74,7 +76,7 @@ public:
   const std::string &path() const { return finalPath; }
   const std::string &temporaryPath() const { return temporary.path(); }
 
-  /// Makes the file permanent and replaces what stood at path(). After an error the temporary file is removed, too.
+  /// Makes the file permanent and replaces any file at path(). After an error the temporary file is removed, too.
   absl::Status commit();
 
 private:
@@ -85,11 +87,11 @@ private:
   bool isPending = true;
 };
 
-/// Removes the temporary files of this process, which is about to end without destructors: no PendingFile appears under
-/// its name after that.
+/// Removes the temporary files of this process, which is about to end without running destructors. From then on no
+/// PendingFile gets its own name; a thread that creates or commits one blocks until the process ends.
 void removePendingFiles();
 
-/// "'path': text", with the code of the table above.
+/// Returns an error with the message "'path': text" and a code of the table above.
 absl::Status fileError(absl::StatusCode code, const std::string &path, const std::string &text);
 
 } // namespace splitcast::runtime

@@ -1,7 +1,7 @@
-//===- Jsonl.h - Metrics: one JSON object a line ----------------------------===//
+//===- Jsonl.h - Writes metrics, one JSON object per line -------------------===//
 //
-// A line is written as soon as it is given, so that a reader that follows the file, or looks at it after a crash, sees
-// whole lines. JSON has no numbers that are not finite: they are written as "NaN", "Infinity" and "-Infinity", since a
+// A line is written at once, so that a reader that follows the file, or looks at it after a crash, sees whole lines.
+// JSON has no numbers that are not finite. They are written as the strings "NaN", "Infinity" and "-Infinity", because a
 // run that diverges must still show in its metrics.
 //
 //===----------------------------------------------------------------------===//
@@ -17,12 +17,12 @@ namespace splitcast::runtime {
 class JsonlWriter {
 public:
   enum class Mode {
-    Replace, ///< what the file holds is dropped
+    Replace, ///< the file's contents are dropped
     Continue ///< new lines follow the old ones; a last line that was cut off is ended first
   };
   static absl::StatusOr<JsonlWriter> open(const std::string &path, Mode mode = Mode::Replace);
 
-  /// Writes `object` as a line, its members in the order given.
+  /// Writes `object` as a line, with its members in the order given.
   ///   Errors  InvalidArgument: it is not an object, or a string in it is not UTF-8.
   absl::Status write(const nlohmann::ordered_json &object);
 

@@ -1,11 +1,12 @@
 //===- Npy.h - NumPy's .npy files -------------------------------------------===//
 //
-// Inputs and predictions. Read: versions 1, 2 and 3 of the format, C order, little-endian:
+// Inputs and predictions are stored in these files. Versions 1, 2 and 3 of the format are read, in C order and
+// little-endian, with these types:
 //
 //   dtype   '<f2' '<f4' '<f8' '<i4' '<i8' '|i1' '|b1'
 //   type     f16   f32   f64   i32   i64   i8    i1
 //
-// Everything else is refused when the file is opened, with what to do about it. So is a file whose length is not
+// Any other file is refused when it is opened, and the error says what to do about it. So is a file whose length is not
 // exactly that of its header and its elements.
 //
 //===----------------------------------------------------------------------===//
@@ -27,8 +28,9 @@ public:
   const std::vector<int64_t> &shape() const { return extents; }
   int64_t numElements() const { return elements; }
 
-  /// Elements [elementOffset, elementOffset + count) in row-major order to `to`, which holds count * bytesOf(type()).
-  ///   Errors  InvalidArgument: not all of them are in the file.
+  /// Copies elements [elementOffset, elementOffset + count), in row-major order, to `to`, which has room for
+  /// count * bytesOf(type()) bytes.
+  ///   Errors  InvalidArgument: the file does not have all of them.
   absl::Status read(int64_t elementOffset, int64_t count, void *to) const;
 
 private:
@@ -41,26 +43,27 @@ private:
   int64_t dataOffset = 0;
 };
 
-/// Writes rows one batch after another; their number need not be known before commit().
+/// Writes rows, one batch after another. Their number need not be known before commit().
 class NpyWriter {
 public:
-  /// An array of shape [rows] + rowShape.
-  ///   Errors  InvalidArgument: bf16, which NumPy does not have, or a negative extent.
+  /// Begins an array of shape [rows] + rowShape.
+  ///   Errors  InvalidArgument: the type is bf16, which NumPy does not have, an extent is negative, or there are more
+  ///           than 63 extents.
   static absl::StatusOr<NpyWriter> create(const std::string &path, ElementType type, std::vector<int64_t> rowShape);
 
-  /// `rows` more rows, which lie one after another at `from`.
+  /// Appends `rows` rows, which lie one after another from `from` on.
   absl::Status append(int64_t rows, const void *from);
 
-  /// A row that comes in parts, in any order: `count` elements of it from element `at` on. endRow() then counts it.
+  /// Writes a row in parts, in any order: `count` elements of it from element `at` on. endRow() then counts the row.
   absl::Status writePart(int64_t at, int64_t count, const void *from);
   absl::Status endRow();
 
-  /// Puts the number of rows into the header and gives the file its name. Without it nothing is left behind.
+  /// Writes the number of rows into the header and gives the file its name. Without this call no file is left behind.
   absl::Status commit();
 
 private:
   NpyWriter(PendingFile file, ElementType type, std::vector<int64_t> rowShape);
-  /// InvalidArgument: so many rows more are too many.
+  /// Returns InvalidArgument if this many more rows are too many.
   absl::Status checkRows(int64_t rows) const;
 
   PendingFile pending;

@@ -1,4 +1,4 @@
-//===- Renaming.h - Names of tensors in files of others ------------------------===//
+//===- Renaming.h - Renames the tensors of other programs' files ---------------===//
 #ifndef SPLITCAST_RUNTIME_IO_RENAMING_H
 #define SPLITCAST_RUNTIME_IO_RENAMING_H
 
@@ -9,17 +9,17 @@
 
 namespace splitcast::runtime {
 
-/// What a file calls `from` is `to`. Each may have one *, any text, which is the same in both:
-/// "transformer.h.*.weight" and "h*.weight".
+/// The tensor that a file calls `from` is called `to` here. Both may have one *, which stands for the same text in
+/// both: "transformer.h.*.weight" and "h*.weight".
 struct Renaming {
   std::string from, to;
 
-  /// "FROM=TO".
-  ///   Errors  InvalidArgument: one is missing, has two stars, or only one of them has one.
+  /// Parses "FROM=TO".
+  ///   Errors  InvalidArgument: a side is missing or has two stars, or only one side has a star.
   static absl::StatusOr<Renaming> parse(const std::string &text);
 };
 
-/// The name after the first renaming that fits, or the name itself.
+/// Returns the name after the first renaming that matches, or the name itself.
 std::string renamed(const std::string &name, const std::vector<Renaming> &renamings);
 
 } // namespace splitcast::runtime

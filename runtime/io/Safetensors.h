@@ -1,13 +1,14 @@
 //===- Safetensors.h - Checkpoints in one file -----------------------------===//
 //
-// The format of huggingface/safetensors (its grammar is in SafetensorsHeader.h), so that other tools read our
-// checkpoints and we read theirs. A rank reads and writes only its own pieces: ranges of elements in row-major order.
+// Checkpoints have the format of huggingface/safetensors (SafetensorsHeader.h has its grammar), so that other tools can
+// read them, and theirs can be read here. A rank reads and writes only its own pieces: ranges of elements in row-major
+// order.
 //
-// Several ranks write one file:
-//   rank 0       create(path, ...), tells the others writer.temporaryPath()
-//   other ranks  attach(temporaryPath, ...)
-//   all          write(...) their pieces, flush(), tell rank 0 writtenBytes()
-//   rank 0       commit(sum of the others' writtenBytes())
+// Several ranks write one file together:
+//   rank 0       calls create(path, ...), and tells the others writer.temporaryPath()
+//   other ranks  call attach(temporaryPath, ...)
+//   all          call write(...) for their pieces and flush(), and tell rank 0 writtenBytes()
+//   rank 0       calls commit(sum of the others' writtenBytes())
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_IO_SAFETENSORS_H
@@ -20,20 +21,22 @@ namespace splitcast::runtime {
 
 class SafetensorsFile {
 public:
-  /// Errors, besides those of File.h: DataLoss when header, offsets, shapes and the file's length do not agree.
+  /// Opens a file and reads its header.
+  ///   Errors  those of File.h; DataLoss: header, offsets, shapes and the file's length do not agree.
   static absl::StatusOr<SafetensorsFile> open(const std::string &path);
 
-  /// All tensors, by name.
+  /// Returns all tensors, sorted by name.
   const std::vector<StoredTensor> &tensors() const { return layout.tensors; }
   const std::map<std::string, std::string> &metadata() const { return layout.metadata; }
   const std::string &path() const { return file.path(); }
 
-  /// Owned by this file; null when there is none of that name.
+  /// Returns the tensor of this name, which this object owns, or null if there is none.
   const StoredTensor *find(const std::string &name) const;
 
-  /// Elements [elementOffset, elementOffset + count) of a tensor to `to`, which holds count * bytesOf(type).
-  ///   Errors  NotFound: no such tensor. InvalidArgument: not all of them are in it, or its dtype is not an
-  ///   ElementType.
+  /// Copies elements [elementOffset, elementOffset + count) of a tensor to `to`, which has room for
+  /// count * bytesOf(type) bytes.
+  ///   Errors  NotFound: there is no such tensor. InvalidArgument: the tensor does not have all of them, or its dtype
+  ///           is not an ElementType.
   absl::Status read(const std::string &name, int64_t elementOffset, int64_t count, void *to) const;
 
 private:
@@ -43,7 +46,7 @@ private:
   SafetensorsLayout layout;
 };
 
-/// What a file is to hold.
+/// A tensor that a file will contain.
 struct TensorToStore {
   std::string name;
   ElementType type = ElementType::F32;
@@ -52,32 +55,32 @@ struct TensorToStore {
 
 class SafetensorsWriter {
 public:
-  /// Writes the header to a temporary file next to `path` and gives it its full length. The file depends only on what
-  /// is stored, not on the order of `tensors`.
-  ///   Errors, besides those of File.h: InvalidArgument as layOutSafetensors.
+  /// Writes the header to a temporary file next to `path`, and gives the file its full length. The file depends only on
+  /// what is stored, not on the order of `tensors`.
+  ///   Errors  those of File.h, and those of layOutSafetensors with the file's name.
   static absl::StatusOr<SafetensorsWriter> create(const std::string &path, const std::vector<TensorToStore> &tensors,
                                                   const std::map<std::string, std::string> &metadata = {});
 
-  /// A second writer of the file that another process creates.
-  ///   Errors, besides those of File.h: InvalidArgument when the file is made for other tensors.
+  /// Returns another writer of the file that another process created.
+  ///   Errors  those of File.h; InvalidArgument: the file was made for other tensors.
   static absl::StatusOr<SafetensorsWriter> attach(const std::string &temporaryPath,
                                                   const std::vector<TensorToStore> &tensors);
 
-  /// Elements [elementOffset, elementOffset + count) of a tensor.
-  ///   Errors  NotFound: no such tensor. InvalidArgument: not all of them are in it.
+  /// Writes elements [elementOffset, elementOffset + count) of a tensor.
+  ///   Errors  NotFound: there is no such tensor. InvalidArgument: the tensor does not have all of them.
   absl::Status write(const std::string &name, int64_t elementOffset, const void *from, int64_t count);
 
-  /// Returns when what this writer wrote is on the disk.
+  /// Returns when all that was written to the file by this writer is on the disk.
   absl::Status flush();
 
   const std::string &temporaryPath() const { return isCreator() ? pending->temporaryPath() : attached->path(); }
-  /// Bytes of tensors that this writer wrote.
+  /// Returns how many bytes of tensors this writer wrote.
   int64_t writtenBytes() const { return written; }
 
-  /// Gives the file its name, once every byte of it was written. Without it the creator's destructor removes the file.
+  /// Gives the file its name, once all of its bytes are written. Without this call the creator's destructor removes the
+  /// file.
   ///   Errors  FailedPrecondition: fewer or more bytes were written than the tensors have (the file stays, and more can
-  ///   be
-  ///           written), or this writer is attached.
+  ///           be written), or this writer is attached.
   absl::Status commit(int64_t bytesWrittenByOthers = 0);
 
 private:

@@ -1,8 +1,9 @@
 //===- SafetensorsHeader.h - The header of a safetensors file ----------------===//
 //
-// What Safetensors.h reads and writes shares this: the file's layout as text, and back. Grammar of the format:
+// The reader and the writer of Safetensors.h share these conversions between a file's layout and its header's text. The
+// grammar of the format is
 //
-//   file    ::= length header data        length: the header's bytes as 8 bytes, little-endian
+//   file    ::= length header data        length: the number of the header's bytes, as 8 bytes, little-endian
 //   header  ::= a JSON object, padded at its end with spaces; a member per tensor, and "__metadata__"
 //   tensor  ::= name ":" {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}     offsets within data
 //   data    ::= the tensors' bytes, with no gap and no overlap
@@ -25,33 +26,34 @@ namespace splitcast::runtime {
 /// One tensor of a file.
 struct StoredTensor {
   std::string name;
-  std::string dtype;               ///< as in the file: "F32"
+  std::string dtype;               ///< the type's name in the file: "F32"
   std::optional<ElementType> type; ///< nothing for dtypes that Splitcast does not compute with, such as U8
   std::vector<int64_t> shape;
   int64_t elements = 0;
-  int64_t begin = 0; ///< first byte, from the file's start
+  int64_t begin = 0; ///< the first byte, counted from the start of the file
   int64_t bytes = 0;
 };
 
 struct SafetensorsLayout {
-  std::vector<StoredTensor> tensors; ///< by name
+  std::vector<StoredTensor> tensors; ///< sorted by name
   std::map<std::string, std::string> metadata;
-  int64_t dataBegin = 0; ///< byte of the file at which the data begins
+  int64_t dataBegin = 0; ///< the byte of the file at which the data begins
   int64_t fileBytes = 0;
 };
 
-/// The layout that `text`, the header of a file of `fileBytes` bytes, describes.
-///   Errors  InvalidArgument, without the file's name: what is wrong with it.
+/// Returns the layout that `text`, the header of a file of `fileBytes` bytes, describes.
+///   Errors  InvalidArgument: the message says what is wrong, without the file's name.
 absl::StatusOr<SafetensorsLayout> parseSafetensorsHeader(const std::string &text, int64_t fileBytes);
 
 /// Fills in the layout (dtype, elements, begin, bytes, dataBegin, fileBytes) from names, types, shapes and metadata,
-/// and returns the file's first bytes, length and header: the same for the same tensors, whatever their order. Data
-/// begins at a multiple of 8 bytes.
-///   Errors  InvalidArgument, without the file's name: names twice, not UTF-8 or "__metadata__"; extents below 0; more
-///           than 2^63 - 1 bytes; a header longer than kMaxSafetensorsHeaderBytes.
+/// and sorts the tensors by name. Returns the file's first bytes, length and header, which are the same for the same
+/// tensors, whatever their order. Data begins at a multiple of 8 bytes.
+///   Errors  InvalidArgument, without the file's name: a name occurs twice, is not UTF-8 or is "__metadata__"; metadata
+///           is not UTF-8; a tensor has no type; an extent is below 0; there are more than about 2^63 bytes; or the
+///           header is longer than kMaxSafetensorsHeaderBytes.
 absl::StatusOr<std::string> layOutSafetensors(SafetensorsLayout &layout);
 
-/// As in the format's reference implementation.
+/// The limit of the format's reference implementation.
 inline constexpr int64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 inline constexpr int64_t kSafetensorsLengthBytes = 8;
 

@@ -1,4 +1,4 @@
-//===- TokenFile.h - A file of tokens, read piecewise ---------------*- C++ -*-===//
+//===- TokenFile.h - Reads parts of a file of tokens ----------------*- C++ -*-===//
 #ifndef SPLITCAST_RUNTIME_IO_TOKENFILE_H
 #define SPLITCAST_RUNTIME_IO_TOKENFILE_H
 
@@ -12,22 +12,23 @@
 
 namespace splitcast::runtime {
 
-/// Which numbers the tokens of a file are, and how they lie: one after the other, the least byte first, without a head.
+/// The range and the size of a file's tokens. They are numbers that lie one after the other, little-endian, without a
+/// header.
 struct TokenFormat {
-  int64_t bytesPerToken = 1; ///< 1, as those of a text, 2 or 4
-  int64_t vocabulary = 256;  ///< each is less than that
+  int64_t bytesPerToken = 1; ///< 1 (as in a text), 2 or 4
+  int64_t vocabulary = 256;  ///< each token is less than this
 };
 
-/// Keeps the file open and copies tokens out on request.
+/// Keeps the file open, and copies tokens when asked.
 class TokenFile {
 public:
-  /// Errors, besides those of File.h: InvalidArgument when the file has fewer than `leastTokens` tokens, or none, or a
-  /// part of one at its end.
+  /// Opens a file of tokens.
+  ///   Errors  those of File.h; InvalidArgument: the file has fewer than `leastTokens` tokens, or ends within a token.
   static absl::StatusOr<TokenFile> open(const std::string &path, const TokenFormat &format, int64_t leastTokens = 1);
 
   int64_t size() const { return tokens; }
-  /// Tokens [first, first + count) to `to`.
-  ///   Errors  InvalidArgument: not all of them are in the file, or one is none of the vocabulary.
+  /// Copies tokens [first, first + count) to `to`.
+  ///   Errors  InvalidArgument: the file does not have all of them, or one is not less than the vocabulary.
   absl::Status read(int64_t first, int64_t count, int64_t *to) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Jobs.h - Which launcher started this process ---------------------------===//
+//===- Jobs.h - The job of this process ---------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_JOB_JOBS_H
 #define SPLITCAST_RUNTIME_JOB_JOBS_H
 
@@ -8,13 +8,14 @@
 
 namespace splitcast::runtime {
 
-/// This process's job, told by the environment: that of mpirun (or srun with PMIx); else that of RANK, WORLD_SIZE,
-/// MASTER_ADDR and MASTER_PORT; else one rank alone. Called once per process; waits for all ranks of the job, in the
-/// second case no longer than the timeout.
+/// Returns this process's job, as the environment tells. It is the job of mpirun (or srun with PMIx); without these,
+/// the job of RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (TcpJob.h); without these, one rank alone. Call it once per
+/// process. It waits for all ranks of the job; only in the second case does `timeout` limit the wait.
 ///   Errors  those of MpiRuntime::create, TcpJob::fromEnvironment and TcpJob::create.
 absl::StatusOr<std::unique_ptr<Job>> createJob(absl::Duration timeout);
 
-/// The rank that a launcher's environment gives this process, 0 without one: for messages where there is no job.
+/// Returns the rank that a launcher's environment gives this process, or 0 without a launcher. It serves messages when
+/// there is no job.
 int64_t rankFromEnvironment();
 
 } // namespace splitcast::runtime

@@ -1,11 +1,12 @@
 //===- MpiRuntime.h - This process in its MPI job --------------------------===//
 //
-// Owns MPI_Init and MPI_Finalize, and how the job ends.
+// The runtime calls MPI_Init_thread and MPI_Finalize, and decides how the job ends.
 //
 //   started by          what happens
-//   mpirun, srun        MPI_Init; rank and size are MPI's
-//   neither             one rank, and MPI is not started (which takes longer than a small run)
-// Signals are ProcessHealth.h's.
+//   mpirun, srun        MPI is started; rank and size are MPI's
+//   neither             there is one rank, and MPI is not started (starting it takes longer than a small run)
+//
+// ProcessHealth.h handles signals.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_MPI_MPIRUNTIME_H
@@ -19,27 +20,27 @@ struct MpiState;
 
 class MpiRuntime final : public Job {
 public:
-  /// Whether a launcher of MPI's says in the environment that it started this process.
+  /// Returns whether the environment says that an MPI launcher started this process.
   static bool isLaunched();
 
-  /// Called once per process; waits until all ranks of the job have called it.
-  ///   Errors  Unavailable: MPI failed. FailedPrecondition: the launcher started more ranks than MPI knows of, which
-  ///           would each run alone; or a second call.
+  /// Starts MPI, and waits until all ranks of the job have called it. Call it once per process.
+  ///   Errors  Unavailable: MPI failed. FailedPrecondition: the launcher started another number of ranks than MPI knows
+  ///           of, so that each would run alone; or this is a second call.
   static absl::StatusOr<std::unique_ptr<MpiRuntime>> create();
 
-  /// Ends MPI, which waits for all ranks, unless a message was given up or this process was told to end: it then exits
-  /// without, and mpirun ends the others. Transports are destroyed before.
+  /// Finalizes MPI, which waits for all ranks. If a message was given up or this process was told to end, it leaves
+  /// MPI as it is, and mpirun ends the other ranks once this process exits. Destroy the transports before.
   ~MpiRuntime() override;
 
   int64_t rank() const override { return self; }
   int64_t size() const override { return ranks; }
-  /// Among the ranks of this node.
+  /// This rank's number among the ranks of this node, and how many these are.
   int64_t localRank() const { return nodeRank; }
   int64_t localSize() const { return nodeRanks; }
 
   absl::StatusOr<std::unique_ptr<Transport>> createTransport() override;
 
-  /// Ends all ranks of the job, also stopped ones.
+  /// Ends all ranks of the job, even those whose process is stopped.
   [[noreturn]] void abortJob(int code) override;
 
 private:
@@ -47,7 +48,7 @@ private:
   absl::Status initialize(int64_t expectedRanks);
   absl::Status findNode();
 
-  std::shared_ptr<MpiState> state; ///< none when MPI was not started
+  std::shared_ptr<MpiState> state; ///< null if MPI was not started
   int64_t self = 0, ranks = 1, nodeRank = 0, nodeRanks = 1;
 };
 

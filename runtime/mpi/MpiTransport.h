@@ -1,7 +1,7 @@
 //===- MpiTransport.h - Messages over MPI ----------------------------------===//
 //
-// Transport.h over MPI_Isend, MPI_Irecv and MPI_Test on a communicator of its own. MPI_Init and what ends a job are in
-// MpiRuntime.h, which is where transports come from.
+// This implements Transport.h with MPI_Isend, MPI_Irecv and MPI_Test; each transport has an MPI communicator of its
+// own. MpiRuntime.h starts MPI, ends the job and makes the transports.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_MPI_MPITRANSPORT_H
@@ -13,22 +13,23 @@
 
 namespace splitcast::runtime {
 
-/// What the MPI of this process has come to; shared by all that use it.
+/// The state of MPI in this process, which all that use MPI share.
 struct MpiState {
-  bool finalized = false;
-  /// Set when a message was given up that MPI may still be working on: MPI_Finalize would then wait for its peer.
+  bool finalized = false; ///< whether MPI may no longer be called
+  /// Whether a message was given up on which MPI may still be working. MPI_Finalize would then wait for its peer.
   bool gaveUp = false;
 };
 
-/// Transport on `communicator`, which it owns and whose errors it sets to be returned.
-///   Lifetime   destroyed before MPI_Finalize; what outlives it only frees its memory.
-///   Errors     of a message: Unavailable with MPI's text; InvalidArgument when one of another length arrived.
+/// Returns a transport on `communicator`. It owns the communicator, and makes MPI return errors instead of aborting.
+///   Lifetime   It should be destroyed before MPI_Finalize. If it outlives MPI, it only frees its own memory.
+///   Errors     A message fails with Unavailable and MPI's text, or with InvalidArgument if one of another length
+///              arrived.
 std::unique_ptr<Transport> createMpiTransport(MPI_Comm communicator, std::shared_ptr<MpiState> state);
 
-/// The transport of a process that runs alone: no peers, no MPI.
+/// Returns the transport of a process that runs alone, without peers and without MPI.
 std::unique_ptr<Transport> createSingleTransport();
 
-/// Unavailable with `what` and MPI's text, or OK for MPI_SUCCESS.
+/// Returns OK for MPI_SUCCESS, otherwise Unavailable with `what` and MPI's text.
 absl::Status mpiStatus(int code, const char *what);
 
 } // namespace splitcast::runtime

@@ -1,13 +1,13 @@
 //===- NcclCommunicator.h - Collectives over NCCL --------------------------------------------------------===//
 //
-// Tensors go over NCCL, on the stream of the call; the unique id, barriers and exchanges go over a communicator of the
+// Tensors go over NCCL, on the stream of the call. The unique id, barriers and exchanges go over a communicator of the
 // host (over MPI, say), which also knows which rank has died.
 //
-// Sums       deterministic (the default): addends are exchanged and added in Communicator.h's tree, so that a stage of
-//            ZeRO, a bucket's size or a restart change no bit: what the compiler promises. Else NCCL adds, in an order
-//            of its own that depends on topology and size.
-// Errors     A wait for a stream polls the communicator: an error that NCCL reports, or no answer within the timeout,
-//            aborts it, and the status names the collective that was under way.
+// Sums       If `deterministic` is set (the default), addends are exchanged and added in Communicator.h's tree, so that
+//            a stage of ZeRO, the size of a bucket or a restart changes no bit, as the compiler promises. Otherwise
+//            NCCL adds, in an order of its own that depends on topology and size.
+// Errors     A wait for a stream or an event polls the communicator. If NCCL reports an error, or no answer comes
+//            within the timeout, the communicator is aborted, and the status names the collective that was in flight.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
@@ -25,23 +25,27 @@ namespace splitcast::runtime {
 struct NcclCommunicatorOptions {
   absl::Duration timeout = absl::Seconds(300);
   bool deterministic = true;
-  /// Memory is registered as symmetric windows, where all ranks lay it out alike and NCCL has 2.30.7: before, a gather
-  /// could read what the kernel before it had not written. Its kernels do not see an abort: a lost rank may then keep
-  /// the others' devices busy for ever.
+  /// Whether memory is registered as symmetric windows. This is done only if all ranks have the same memory layout and
+  /// NCCL is at least 2.30.7: with earlier versions, a gather could read memory before the preceding kernel had written
+  /// it. NCCL's kernels for windows do not notice an abort, so a lost rank may keep the devices of other ranks busy for
+  /// ever.
   bool usesWindows = false;
-  /// Called with the error, in a thread of its own, when so long after it what belongs to the communicator is still not
-  /// gone: a kernel, an abort or a release of memory that does not return. None: such a process waits for ever.
+  /// Called with the error, in a separate thread, if resources of the communicator are still in use `patience` after
+  /// the error: a kernel, an abort or a release of memory does not return. If it is empty, such a process waits for
+  /// ever.
   std::function<void(const absl::Status &)> onStuck;
   absl::Duration patience = absl::Seconds(10);
 };
 
-/// Sets variables of the environment that NCCL reads, unless they are set; before the first communicator. Before 2.29.2
-/// messages and then a gather of one registered buffer end in an illegal access (its issue 1859): nothing is
-/// registered.
+/// Sets environment variables that NCCL reads, unless they are set already. Call it before the first communicator is
+/// made. Before NCCL 2.29.2, messages and then a gather of one registered buffer end in an illegal access (NCCL's issue
+/// 1859), so with these versions no buffers are registered.
 void avoidKnownNcclDefects();
 
-/// All ranks of `control` call this at the same point, each with its CUDA device chosen.
-///   Errors  Unavailable: NCCL's, with its text. FailedPrecondition: ranks have different versions of NCCL.
+/// Returns a communicator of the ranks of `control`, which it owns. All ranks of `control` call this at the same point,
+/// after each has chosen its CUDA device.
+///   Errors  Unavailable: NCCL's errors, with its text. FailedPrecondition: ranks have different versions of NCCL.
+///           DeadlineExceeded: a rank has not answered within the timeout.
 absl::StatusOr<std::unique_ptr<Communicator>> createNcclCommunicator(std::unique_ptr<Communicator> control,
                                                                      const NcclCommunicatorOptions &options);
 

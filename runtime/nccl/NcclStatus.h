@@ -10,8 +10,8 @@
 
 namespace splitcast::runtime {
 
-/// OK, also while NCCL is still at it, or Unavailable: `what`, with NCCL's name of the error and what it last logged of
-/// the communicator (null: of any).
+/// Returns OK, also if the call is still in progress, or Unavailable with `what`, NCCL's name of the error, and what
+/// NCCL last logged for the communicator (for any, if it is null).
 inline absl::Status ncclStatus(ncclResult_t result, const std::string &what, ncclComm_t communicator) {
   if (result == ncclSuccess || result == ncclInProgress)
     return absl::OkStatus();

@@ -16,8 +16,9 @@ namespace splitcast::runtime {
 
 class NcclTreeSum {
 public:
-  /// sum = the tree sum of the addends, all of sum.bytes; it may be one of them. Compiles at the first sum of a number
-  /// of addends and type.
+  /// Enqueues sum = the tree sum of the addends, each of which has sum.bytes bytes; `sum` may be one of them. The first
+  /// sum of a number of addends and a type compiles the kernel.
+  ///   Errors  InvalidArgument: there are more than 64 addends.
   absl::Status launch(const std::vector<Buffer> &addends, Buffer sum, ElementType type, cudaStream_t stream,
                       const std::string &what);
 

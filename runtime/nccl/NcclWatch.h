@@ -1,4 +1,4 @@
-//===- NcclWatch.h - Is a communicator alive? ---------------------------------------------------------------===//
+//===- NcclWatch.h - Watches whether a communicator is alive ------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H
 #define SPLITCAST_RUNTIME_NCCL_NCCLWATCH_H
 
@@ -17,8 +17,9 @@
 
 namespace splitcast::runtime {
 
-/// Owns a communicator of NCCL, which never blocks, and knows which collectives are under way. Destroyed, it waits for
-/// them, for events may outlive it, and ends the communicator in peace; after an error it aborts it.
+/// Owns a non-blocking communicator of NCCL, and knows which collectives are in flight. The destructor waits for them,
+/// since events may outlive it, and then finalizes the communicator. After an error the communicator is aborted
+/// instead.
 class NcclWatch : public CudaWatcher {
 public:
   NcclWatch(ncclComm_t communicator, const NcclCommunicatorOptions &options)
@@ -27,22 +28,23 @@ public:
   NcclWatch &operator=(const NcclWatch &) = delete;
   ~NcclWatch() override;
 
-  /// Null after an error.
+  /// Returns the communicator, or null after an error.
   ncclComm_t comm() const { return communicator; }
-  /// The first, or OK.
+  /// Returns the first error, or OK.
   absl::Status error() const { return failure; }
 
-  /// Until the communicator has ended, in peace or not.
+  /// Keeps `memory` alive until the communicator has ended, finalized or aborted.
   void keep(std::shared_ptr<void> memory) { kept.push_back(std::move(memory)); }
 
-  /// Waits until NCCL has taken the last call.
+  /// Waits until NCCL has processed the last call.
+  ///   Errors  DeadlineExceeded: this took longer than the timeout. Unavailable: NCCL's errors.
   absl::Status settle(const std::string &what);
-  /// A collective, done when the event fires.
+  /// Adds a collective, which is done when the event fires.
   void add(const Event &event, const std::string &what);
-  /// A collective that is part of a CUDA graph, of whose single works the host knows nothing: a wait for the graph may
-  /// take the timeout as a whole.
+  /// Adds a collective that is part of a CUDA graph. The host does not see the progress within a graph, so the timeout
+  /// applies to the wait for the graph as a whole.
   void addCaptured(const std::string &what) { captured.push_back(what); }
-  /// After an error, which aborts the communicator, always that error.
+  /// Aborts the communicator at the first error, and returns that error then and ever after.
   absl::Status check(absl::Duration waited) override;
   void abandon(const absl::Status &status) override;
 
@@ -54,9 +56,9 @@ private:
 
   absl::Status fail(const absl::Status &status);
   void forgetDone();
-  /// As long as there is progress.
+  /// Waits for the collectives in flight, as long as there is progress.
   void finishUnderWay();
-  /// What may be under way, for messages.
+  /// Returns the collectives that may be in flight, for error messages.
   std::string suspect() const;
 
   ncclComm_t communicator;
@@ -68,7 +70,7 @@ private:
   absl::Status failure;
   std::vector<std::shared_ptr<void>> kept;
   std::thread aborting;
-  std::thread guarding; ///< from an error on, until this is destroyed
+  std::thread guarding; ///< runs from an error on, until this object is destroyed
   absl::Notification isGone;
 };
 

@@ -1,7 +1,7 @@
-//===- ViewedMemory.h - Memory of others that this process maps -------------------===//
+//===- ViewedMemory.h - Memory of other ranks that this process maps --------------===//
 //
-// The system counts what a process maps as its own, also where that is another's. So a page that several ranks of a
-// machine map counts in each of them; here it is known which a rank should leave out.
+// The system counts all that a process maps as the process's own memory. So a page that several ranks of a machine map
+// counts in each of them. These counters tell how much a rank should subtract.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_PROCESS_VIEWEDMEMORY_H
@@ -11,24 +11,24 @@
 
 namespace splitcast::runtime {
 
-/// In bytes: now, and at most at a time.
+/// The bytes that are mapped now, and the most at any one time.
 struct ViewedBytes {
   int64_t bytes = 0, most = 0;
 };
 
-/// Of other ranks, mapped by this process.
+/// Memory of other ranks that this process maps.
 struct ViewedMemory {
-  ViewedBytes read;   ///< of huge pages that were read in part, all
-  ViewedBytes shared; ///< blocks of others in memory of which ranks have one copy
+  ViewedBytes read;   ///< pages that were read; a huge page counts as a whole
+  ViewedBytes shared; ///< blocks of other ranks in memory of which ranks have one copy
 };
 ViewedMemory viewedMemory();
-/// From now on `most` counts what comes.
+/// Resets `most` to the present number of bytes.
 void restartViewedMemory();
 
-/// So many bytes more that are read, or fewer. Any thread may call it.
+/// Adds `bytes`, which may be negative, to the bytes that are read. Any thread may call it.
 void countViewed(int64_t bytes);
 
-/// Counts so many bytes as shared while it lives.
+/// Counts this many bytes as shared while it exists.
 class SharedView {
 public:
   explicit SharedView(int64_t bytes);

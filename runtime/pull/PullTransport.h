@@ -1,11 +1,11 @@
-//===- PullTransport.h - Long messages are read where they lie ---------------------===//
+//===- PullTransport.h - Receivers read long messages in the sender's memory -------===//
 //
-// A transport around another. A long message to a rank that reads this one's memory (PeerMemory.h) is an offer of a few
-// bytes: the receiver reads the message where it lies, into the place where it shall lie or into what it computes, and
-// then says so. What does not lie in shared memory follows its offer as a message; all else, and all messages to ranks
-// of other machines, go as they are.
+// This transport wraps another. To a rank that reads this rank's memory (PeerMemory.h), a long message is sent as an
+// offer of a few bytes: the receiver reads the contents in the sender's memory, copies them or computes with them, and
+// then answers. Contents that do not lie in shared memory follow their offer as a message. Short messages, and all
+// messages to other ranks, go through the wrapped transport.
 //
-// The sender need do nothing while it is read, as a library of messages would want it to.
+// The sender need not make any call while its memory is read, which a library of messages would require.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_PULL_PULLTRANSPORT_H
@@ -16,11 +16,12 @@
 
 namespace splitcast::runtime {
 
-/// Messages of so many bytes and more are read. Of ranks that do not run the same program, a sender of such a one waits
-/// for its answer where the receiver expects a shorter one, which is told at once.
+/// Messages of at least this many bytes are read. If ranks do not run the same program, a receiver that expects a
+/// shorter message gets an error at once, but the sender waits for the answer.
 inline constexpr int64_t kPulledBytes = 16 << 10;
 
-/// `messages` and `answers` are two transports of the ranks that `memory` has connected, in their order.
+/// Returns a transport on top of `messages` and `answers`, two transports between the ranks that `memory` has
+/// connected, in their order.
 std::unique_ptr<Transport> createPullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
                                                std::shared_ptr<PeerMemory> memory);
 

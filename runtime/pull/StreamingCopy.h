@@ -1,4 +1,4 @@
-//===- StreamingCopy.h - Copies that are longer than a cache ---------------------===//
+//===- StreamingCopy.h - Copies that bypass the caches ---------------------------===//
 #ifndef SPLITCAST_RUNTIME_PULL_STREAMINGCOPY_H
 #define SPLITCAST_RUNTIME_PULL_STREAMINGCOPY_H
 
@@ -7,8 +7,8 @@
 
 namespace splitcast::runtime {
 
-/// Copies; the areas do not overlap. From some length on it writes past the caches, which saves reading what is
-/// overwritten: 20 GB/s where memcpy had 14, on a Zen with 2 ranks.
+/// Copies bytes between areas that do not overlap. From 256 KiB on it writes past the caches, which saves reading the
+/// memory that is overwritten: 20 GB/s, where memcpy reached 14 GB/s, on a Zen with 2 ranks.
 void streamingCopy(std::byte *to, const std::byte *from, int64_t bytes);
 
 } // namespace splitcast::runtime

@@ -1,15 +1,15 @@
-//===- TcpJob.h - Ranks that environment variables tell who they are ---------===//
+//===- TcpJob.h - Jobs whose ranks environment variables number --------------===//
 //
-// For launchers that start processes and no MPI (torchrun's kind, srun without PMIx, a shell script):
+// This is for launchers that start processes without MPI (torchrun and its like, srun without PMIx, a shell script):
 //
 //   RANK, or SLURM_PROCID                  0 to WORLD_SIZE - 1
 //   WORLD_SIZE, or SLURM_STEP_NUM_TASKS    how many ranks there are
 //   MASTER_ADDR, MASTER_PORT               where rank 0 listens
 //
-// Under torchrun itself, whose agent listens at MASTER_PORT, rank 0 takes the port after it.
+// Under torchrun itself, whose agent listens at MASTER_PORT, rank 0 takes the next port.
 //
-// Meant for what ranks of GPUs say to each other besides tensors. Tensors of the CPU also go this way, without what an
-// MPI does for speed (shared memory, an HPC network).
+// It is meant for what ranks with GPUs exchange besides tensors. Tensors in host memory may also go this way, but it
+// lacks the fast paths of an MPI (shared memory, an HPC network). PullTransport.h adds shared memory within a machine.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPJOB_H
@@ -25,11 +25,11 @@ namespace splitcast::runtime {
 
 class TcpJob final : public Job {
 public:
-  /// What the environment says, or nothing when it says nothing of the kind.
+  /// Returns what these variables say, or nothing if they do not describe a job.
   ///   Errors  InvalidArgument: a variable is missing, is no number, or is out of range.
   static absl::StatusOr<std::optional<Rendezvous>> fromEnvironment();
 
-  /// Waits until all ranks of the job have called it. Errors are those of meet.
+  /// Connects all ranks of the job, and waits until all have called it. Errors are those of meet().
   static absl::StatusOr<std::unique_ptr<TcpJob>> create(const Rendezvous &rendezvous);
 
   ~TcpJob() override;
@@ -37,7 +37,7 @@ public:
   int64_t rank() const override { return self; }
   int64_t size() const override { return ranks; }
   absl::StatusOr<std::unique_ptr<Transport>> createTransport() override;
-  /// The others notice when they next wait for this rank.
+  /// Ends this process alone. The other ranks notice when they next wait for this rank.
   [[noreturn]] void abortJob(int code) override;
 
   TcpMesh &mesh() { return *connections; }

@@ -1,9 +1,9 @@
 //===- TcpMesh.h - Messages over one connection per pair of ranks ------------===//
 //
 // All transports of a process send through the same connections. A message is a header (its length, the transport's
-// channel, its tag) and its bytes. What arrives before a receive was posted for it is kept in memory. Whoever tests a
-// message moves all that can be moved, in both directions, so that two ranks which send at once do not wait for each
-// other's buffers. Calls may come from several threads.
+// number and its tag) and its bytes. A message that arrives before its receive is posted is kept in memory. Each test
+// of a message moves all bytes that can be moved, in both directions, so that two ranks that send at once do not wait
+// for each other's buffers. Several threads may call the methods.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPMESH_H
@@ -21,7 +21,7 @@
 
 namespace splitcast::runtime {
 
-/// Which messages of a rank are meant for which receives: its transport's number, and the tag.
+/// Tells which messages of a rank belong to which receives: the number of the transport, and the tag.
 struct Channel {
   uint64_t transport = 0;
   int64_t tag = 0;
@@ -35,25 +35,26 @@ public:
   struct Outgoing;
   struct Incoming;
 
-  /// Connections by rank; none to this rank.
+  /// Takes over the connections, by rank. The one of this rank itself is closed.
   explicit TcpMesh(std::vector<Socket> sockets);
   ~TcpMesh();
 
-  /// Borrow the memory until they are done or given up.
+  /// Start a message. They borrow the memory until it is done or given up.
   std::shared_ptr<Outgoing> send(int64_t to, Channel channel, const std::byte *data, int64_t bytes);
   std::shared_ptr<Incoming> receive(int64_t from, Channel channel, std::byte *data, int64_t bytes);
 
-  /// Whether it is done. Errors are those of Message::test.
+  /// Return whether the message is done. Errors are those of Message::test.
   absl::StatusOr<bool> test(Outgoing &message);
   absl::StatusOr<bool> test(Incoming &message);
-  /// Their memory is not touched any more.
+  /// Give up a message. Its memory is not touched from then on.
   void giveUp(Outgoing &message);
   void giveUp(Incoming &message);
 
-  /// Closes all connections at once: to the others this rank is lost.
+  /// Closes all connections at once. The other ranks then take this rank for lost.
   void disconnect();
   bool isConnected() const { return connected; }
-  /// Says that no more will come, and waits until all others have said so, too, or have closed: `patience` at most.
+  /// Tells the other ranks that no more messages will come, and waits until all have told the same or have closed
+  /// their connections, for `patience` at most.
   void finish(absl::Duration patience);
 
   int64_t sentBytes() const { return totalBytes; }
@@ -64,7 +65,7 @@ private:
     int64_t bytes;
     Channel channel;
   };
-  /// A message's bytes, on their way to a receive's memory or into one of its own.
+  /// The bytes of a message, which arrive in the memory of a receive or in `own`.
   struct Arrival {
     int64_t bytes = 0, received = 0;
     std::byte *target = nullptr;
@@ -81,8 +82,8 @@ private:
     std::deque<std::shared_ptr<Outgoing>> outgoing;
     std::map<Channel, Queue> queues;
     Header header = {};
-    int64_t headerBytes = 0;           ///< of the header that are here
-    std::shared_ptr<Arrival> arriving; ///< the message whose header is here
+    int64_t headerBytes = 0;           ///< how many bytes of the header have arrived
+    std::shared_ptr<Arrival> arriving; ///< the message whose header has arrived, but not all of its bytes
   };
 
   void progress();

@@ -1,8 +1,8 @@
-//===- TcpRendezvous.h - Ranks find each other -------------------------------===//
+//===- TcpRendezvous.h - Connects the ranks of a job -------------------------===//
 //
-// Rank 0 listens at an endpoint that all know; the others come and say who they are and where they listen; rank 0 tells
-// all of them where the others are, and each connects to those of a lower rank. A number that rank 0 draws keeps ranks
-// of another job out.
+// Rank 0 listens at an endpoint that all ranks know. The others connect to it, and tell their rank and where they
+// listen. Rank 0 then tells all of them where the others listen, and each connects to the ranks below its own. Rank 0
+// draws a random number for the job, which keeps out ranks of other jobs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPRENDEZVOUS_H
@@ -20,9 +20,10 @@ struct Rendezvous {
   absl::Duration timeout = absl::Seconds(300);
 };
 
-/// Connections to all ranks, by rank; none to itself. All ranks call it.
-///   Errors  Unavailable: rank 0 cannot listen, or a rank did not come in time: which, on all that came.
-///           InvalidArgument: two ranks of one number, or ranks that were told different sizes, on all that came.
+/// Returns connections to all ranks, by rank; the one to this rank itself is closed. All ranks call it.
+///   Errors  Unavailable: rank 0 cannot listen, or a rank did not connect in time. InvalidArgument: two ranks have the
+///           same number, or ranks were given different sizes. All ranks that reached rank 0 return the error, and the
+///           message names the ranks in question.
 absl::StatusOr<std::vector<Socket>> meet(const Rendezvous &rendezvous);
 
 } // namespace splitcast::runtime

@@ -1,7 +1,7 @@
 //===- TcpSocket.h - Sockets with deadlines ---------------------------------===//
 //
-// Blocking calls that end at a deadline, or when the process is told to end. Errors: Unavailable with the system's
-// text, DeadlineExceeded, or what processHealth says.
+// The calls that take a deadline block until it, or until the process is told to end. They return Unavailable with the
+// system's text, DeadlineExceeded, or the error of processHealth().
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_TCP_TCPSOCKET_H
@@ -16,12 +16,12 @@
 namespace splitcast::runtime {
 
 struct Endpoint {
-  std::string host; ///< a name, or an address in digits
-  int port = 0;     ///< 0, to listen: the system chooses
+  std::string host; ///< a name, or a numeric address
+  int port = 0;     ///< 0: the system chooses a port to listen at
   std::string text() const;
 };
 
-/// Owns a descriptor in non-blocking mode.
+/// Owns the descriptor of a socket in non-blocking mode.
 class Socket {
 public:
   Socket() = default;
@@ -39,24 +39,25 @@ private:
   int descriptor = -1;
 };
 
-/// Whether an address, or the name "localhost", is of this machine alone.
+/// Returns whether `host` is "localhost" or an address that only this machine itself can reach.
 bool isLoopback(const std::string &host);
 
-/// Listens at all addresses of this machine, or at the endpoint's alone where that is a loopback.
+/// Listens at all addresses of this machine, but at the endpoint's address alone if that is a loopback address.
 absl::StatusOr<Socket> listenAt(const Endpoint &at);
-/// Tries again until somebody listens there.
+/// Tries to connect again and again until another process listens there.
 absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline);
 absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline);
 
-/// Where this end of the socket is, and the other, in digits.
+/// Return the endpoint of this side of the connection, and of the other side, with numeric addresses.
 absl::StatusOr<Endpoint> localEndpoint(const Socket &socket);
 absl::StatusOr<Endpoint> peerEndpoint(const Socket &socket);
 
-/// A text of at most 1 MiB, after its length. Of a text that is longer, or ends early: Unavailable.
+/// Write and read a text of at most 1 MiB, after its length. readText returns Unavailable for a text that is longer or
+/// ends early.
 absl::Status writeText(const Socket &socket, const std::string &text, absl::Time deadline);
 absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline);
 
-/// Unavailable: `what`, and errno's text.
+/// Returns Unavailable with `what` and errno's text.
 absl::Status socketError(const std::string &what);
 
 } // namespace splitcast::runtime

@@ -7,8 +7,8 @@
 
 namespace splitcast::runtime {
 
-/// Of these ranks of the mesh, among them `self`, in this order. `number`, from 1 to kMaxTransports, is the same on all
-/// of them and no other's.
+/// Returns a transport between these ranks of the mesh, numbered in this order; `self`, this rank, is among them.
+/// `number`, from 1 to kMaxTransports, is the same on all of them, and no other transport has it.
 std::unique_ptr<Transport> createTcpTransport(std::shared_ptr<TcpMesh> mesh, const std::vector<int64_t> &ranks,
                                               int64_t self, int64_t number);
 

@@ -1,7 +1,7 @@
 //===- WorkerPool.h - The threads of a rank ---------------------------------===//
 //
-// Parts of one kernel or library call, on several threads. Which thread does which part changes no bit: a part is what
-// its number says, however many threads there are.
+// The pool runs the parts of one kernel or library call on several threads. It changes no bit which thread runs which
+// part: the number of a part determines its work, however many threads there are.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_WORKERS_WORKERPOOL_H
@@ -22,15 +22,15 @@ class WorkerPool {
 public:
   using Part = absl::FunctionRef<void(int64_t part)>;
 
-  /// `threads`, at least 1, with the one that calls run. The others are started by the first run of several parts, as
-  /// many as the system gives; they take no signals.
+  /// `threads` is at least 1 and includes the thread that calls run(). The first run of several parts starts the
+  /// others, as many as the system gives. They block all signals.
   explicit WorkerPool(int threads) : count(threads) {}
   ~WorkerPool();
 
   int threads() const { return count; }
 
-  /// Calls `work` with 0 to `parts` - 1, each once, on any thread, and returns when all have returned: it waits for no
-  /// thread that has not begun. One call at a time; `work` may not call run.
+  /// Calls `work` once with each number from 0 to `parts` - 1, on any thread, and returns when all calls have returned.
+  /// It does not wait for threads that have not begun. Only one thread at a time may call it, and `work` may not.
   void run(int64_t parts, Part work);
 
 private:
@@ -47,8 +47,8 @@ private:
   std::atomic<uint64_t> round{0}; ///< counts calls of run; workers sleep until it changes
   std::atomic<bool> ends{false};
   std::atomic<int64_t> tickets{0}; ///< workers that may still join this round
-  std::atomic<int64_t> next{0};    ///< the part to take
-  std::atomic<int64_t> working{0}; ///< tickets given out or left, whose workers have not ended
+  std::atomic<int64_t> next{0};    ///< the next part to take
+  std::atomic<int64_t> working{0}; ///< tickets, taken or not, whose workers have not finished
   int64_t parts = 0;
   const Part *work = nullptr;
 };

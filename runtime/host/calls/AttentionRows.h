@@ -1,6 +1,6 @@
-//===- AttentionRows.h - What attention does with one row of scores ----------===//
+//===- AttentionRows.h - The computations of attention on one row of scores --===//
 //
-// Sums run in 16 lanes that are added in a fixed tree, so a row gives the same bits on every CPU.
+// Sums run in 16 lanes, which are then added in a fixed tree. So a row gives the same bits on every CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_CALLS_ATTENTIONROWS_H
@@ -11,14 +11,15 @@
 namespace splitcast::runtime {
 
 template <typename Float> struct AttentionRows {
-  /// The softmax of `count` scores, in place; 0 when count is 0. Scores that are not seen are `unseen()`, and become 0.
+  /// Computes the softmax of `count` scores, in place. Masked scores have the value unseen() and become 0; if all are
+  /// masked, all become 0. `count` may be 0.
   void (*softmax)(Float *scores, int64_t count);
-  /// slopes <- weights (slopes - sum of weights slopes) scale
+  /// Sets slopes to weights * (slopes - sum(weights * slopes)) * scale.
   void (*softmaxGrad)(const Float *weights, Float *slopes, int64_t count, Float scale);
 
-  /// Below every score.
+  /// The value of masked scores, which is the lowest of its type.
   static Float unseen();
-  /// The fastest that this CPU runs; all give the same bits.
+  /// Returns the fastest implementation that this CPU runs. All give the same bits.
   static AttentionRows forThisCpu();
 };
 

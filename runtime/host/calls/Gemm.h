@@ -8,8 +8,8 @@
 
 namespace splitcast::runtime {
 
-/// C = alpha op(A) op(B) + beta C, row-major: op(A) is [m, k], op(B) [k, n]; `lda`, `ldb`, `ldc` are the elements from
-/// one row to the next as stored.
+/// C = alpha op(A) op(B) + beta C, row-major. op(A) is [m, k] and op(B) is [k, n]. `lda`, `ldb` and `ldc` count the
+/// elements from one stored row to the next.
 struct Gemm {
   bool transposeA = false, transposeB = false;
   int64_t m = 0, n = 0, k = 0;
@@ -18,11 +18,11 @@ struct Gemm {
 
   bool isEmpty() const { return m == 0 || n == 0 || k == 0; }
 
-  /// By oneDNN, on the thread that calls. Sums are in an order fixed by sizes, flags and CPU; the buffers' addresses do
-  /// not matter. With k = 0 or no element in C, nothing but `beta` happens.
-  ///   Errors  ResourceExhausted, Internal: oneDNN's, naming `what`.
+  /// Multiplies with oneDNN, on the calling thread. The order of additions depends on sizes, flags and CPU, but not on
+  /// the addresses of the buffers. If k is 0, C is only multiplied by `beta`.
+  ///   Errors  ResourceExhausted, Internal: oneDNN's errors; the message names `what`.
   absl::Status multiply(const char *what, const float *a, const float *b, float *c) const;
-  /// For comparisons, not for speed: every sum runs over ascending k.
+  /// Multiplies in plain loops, for comparison and not for speed: every sum runs over ascending k.
   absl::Status multiply(const char *what, const double *a, const double *b, double *c) const;
 };
 

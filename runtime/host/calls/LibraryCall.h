@@ -1,6 +1,7 @@
-//===- LibraryCall.h - What a library does better than a kernel --------------===//
+//===- LibraryCall.h - Library calls on the CPU ------------------------------===//
 //
-// Each call is one file, which registers itself by name: see LibraryEmbeddingGrad.cc for a small one.
+// A library call is work that is done better by a library, or by code here, than by a kernel. Each call is one file,
+// which registers itself by name; LibraryEmbeddingGrad.cc is a small one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_CALLS_LIBRARYCALL_H
@@ -16,22 +17,23 @@
 namespace splitcast::runtime {
 
 struct LibraryCallOptions {
-  /// What calls divide their work by. How it is divided depends on the sizes alone, so that no bit depends on threads.
+  /// The threads among which calls divide their work. The division depends on the sizes alone, so that results do not
+  /// depend on the number of threads, in any bit.
   std::shared_ptr<WorkerPool> pool;
 };
 
 using LibraryCallFactory = absl::StatusOr<std::unique_ptr<Launchable>> (*)(exec::LibraryCallAttrInterface call,
                                                                            const LibraryCallOptions &options);
 
-/// A static object of this type in a call's file adds the call.
+/// A static object of this type in a call's file registers the call.
 struct LibraryCallRegistration {
   LibraryCallRegistration(const char *name, LibraryCallFactory factory);
 };
 
-/// oneDNN writes names of the code that it generates from now on; see HostDeviceOptions.
+/// Makes oneDNN write the names of the code that it generates from now on; see HostDeviceOptions::namesForPerf.
 void nameLibraryCodeForPerf();
 
-/// As Device::libraryCall.
+/// Implements Device::libraryCall.
 absl::StatusOr<std::unique_ptr<Launchable>> createLibraryCall(exec::LibraryCallAttrInterface call,
                                                               const LibraryCallOptions &options);
 

@@ -19,14 +19,14 @@ struct Destroy {
 };
 template <typename T> using Owned = std::unique_ptr<T, Destroy>;
 
-/// The CPU; made once. Null: oneDNN could not.
+/// Returns oneDNN's engine for the CPU, which is made once, or null if oneDNN could not make it.
 dnnl_engine_t engine();
 
-/// What oneDNN is asked for next, on this thread, it does on this thread alone, and chooses the algorithm for that. To
-/// be called before each description that is made and each primitive that is run.
+/// Makes oneDNN do its next work for the calling thread on this thread alone, and choose algorithms for one thread.
+/// Call it before making a description and before running a primitive.
 void useOneThread();
 
-/// `step` of library call `what`, for errors.
+/// Converts oneDNN's status. An error names `what`, the library call, and `step`, what oneDNN was doing.
 absl::Status statusOf(const char *what, const char *step, dnnl_status_t status);
 
 } // namespace splitcast::runtime::onednn

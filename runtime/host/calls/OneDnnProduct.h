@@ -6,9 +6,10 @@
 
 namespace splitcast::runtime {
 
-/// By oneDNN's matmul primitive, which generates code for the sizes once. None of these is 0; the type is bf16 or f32.
-///   Errors  Unimplemented: not on this CPU, not with what ONEDNN_MAX_CPU_ISA leaves of it, or only in plain loops.
-///   ResourceExhausted, Internal: oneDNN's, naming `what`.
+/// Prepares a product with oneDNN's matmul primitive, which generates code for the sizes once. No size is 0, and the
+/// type is bf16 or f32.
+///   Errors  Unimplemented: oneDNN has no code for this CPU (as far as ONEDNN_MAX_CPU_ISA lets it use the CPU), or only
+///           plain loops. ResourceExhausted, Internal: oneDNN's errors; the message names `what`.
 absl::StatusOr<std::unique_ptr<PreparedGemm>> createOneDnnProduct(const char *what, const Gemm &gemm, ElementType type);
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- Scratch.h - Memory that a thread lends to the call that runs on it -----------===//
+//===- Scratch.h - Scratch memory of a thread ---------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_CALLS_SCRATCH_H
 #define SPLITCAST_RUNTIME_HOST_CALLS_SCRATCH_H
 
@@ -8,14 +8,15 @@
 
 namespace splitcast::runtime {
 
-/// At least so many bytes, of unknown contents, aligned to a line of the cache, until this thread asks again. It keeps
-/// as much as any call has asked for: no call of a second step allocates.
+/// Returns at least this many bytes with unknown contents, aligned to a cache line. They belong to the caller until
+/// this thread asks again. The thread keeps the most that any call has asked for, so that the second step allocates
+/// nothing.
 inline std::byte *scratchOfThread(int64_t bytes) {
   constexpr int64_t kLine = 64;
   static thread_local std::unique_ptr<std::byte[]> memory;
   static thread_local int64_t size = 0;
   if (bytes > size) {
-    memory.reset(); // before the larger one is there
+    memory.reset(); // first, so that both are never there at once
     memory.reset(new std::byte[bytes + kLine]);
     size = bytes;
   }

@@ -1,4 +1,4 @@
-//===- SmallFloats.h - Rows of bf16 and f16 for calls that work in f32 ---------------===//
+//===- SmallFloats.h - Converts rows of bf16 and f16 to f32 and back -----------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_CALLS_SMALLFLOATS_H
 #define SPLITCAST_RUNTIME_HOST_CALLS_SMALLFLOATS_H
 
@@ -9,12 +9,12 @@
 namespace splitcast::runtime {
 
 struct SmallFloats {
-  /// Exactly.
+  /// Converts `count` elements to f32, exactly.
   void (*widen)(const uint16_t *from, float *to, int64_t count);
-  /// To the nearest, ties to even.
+  /// Rounds `count` elements to the nearest value, ties to even.
   void (*round)(const float *from, uint16_t *to, int64_t count);
 
-  /// Requires BF16 or F16. The fastest that this CPU runs; all give the same bits.
+  /// Returns the fastest implementation for BF16 or F16 that this CPU runs. All give the same bits.
   static SmallFloats of(ElementType type);
 };
 

@@ -6,7 +6,7 @@
 
 namespace splitcast::runtime {
 
-/// Widens tiles of the operands, and multiplies them in f32: on every CPU.
+/// Prepares a product that widens tiles of the operands and multiplies them in f32. It runs on every CPU.
 std::unique_ptr<PreparedGemm> createTiledGemm(const char *what, const Gemm &gemm, ElementType type);
 
 } // namespace splitcast::runtime

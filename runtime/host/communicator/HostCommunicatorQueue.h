@@ -1,10 +1,11 @@
 //===- HostCommunicatorQueue.h - The collectives of one communicator -------===//
 //
-// In which order collectives go on, who waits for them and how long, and what happens once one has failed.
+// The queue determines in which order collectives make progress, how long a wait lasts, and what happens once a
+// collective has failed.
 //
-// Nothing goes on by itself: `start` and `wait` drive the oldest few collectives, of this queue and of its siblings
-// (the queues of communicators split from it), so that ranks which wait on different communicators cannot block each
-// other.
+// Nothing makes progress by itself. `start` drives the oldest few collectives of this queue. `wait` also drives those
+// of its siblings (the queues of all communicators that were split from the same root), so that ranks which wait on
+// different communicators cannot block each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_COMMUNICATOR_HOSTCOMMUNICATORQUEUE_H
@@ -21,7 +22,8 @@ class CollectiveQueue : public std::enable_shared_from_this<CollectiveQueue> {
 public:
   using Siblings = std::vector<CollectiveQueue *>;
 
-  /// `names` are the ranks' numbers in error messages.
+  /// `names` are the ranks' numbers in error messages, and `siblings` the queues of the same root, to which this one
+  /// adds itself.
   CollectiveQueue(std::unique_ptr<Transport> transport, HostCommunicatorOptions options, std::vector<int64_t> names,
                   std::shared_ptr<Siblings> siblings);
   ~CollectiveQueue();
@@ -31,27 +33,29 @@ public:
   const std::vector<int64_t> &names() const { return rankNames; }
   const std::shared_ptr<Siblings> &siblings() const { return family; }
 
-  /// Tags of two collectives differ unless one is kTags tags older, and then it is complete here before the other
-  /// starts; messages of equal tag arrive in order, so that suffices.
+  /// Returns the next tag. Two collectives have different tags unless one is kTags tags older, and then it is complete
+  /// on this rank before the other starts. Messages of equal tag arrive in order, so this suffices.
   int nextTag() { return tagsTaken++ % kTags; }
 
-  /// Not OK: the status that ended this communicator.
+  /// Returns OK, or the error that ended this communicator.
   const absl::Status &status() const { return failure; }
 
-  /// Posts what can be posted. With options().maxInFlight collectives in flight it first waits for the oldest.
+  /// Adds the operation to the queue and posts the messages that can be posted. If options().maxInFlight collectives
+  /// are in flight, it first waits for the oldest.
   absl::StatusOr<Event> start(std::unique_ptr<Operation> operation);
+  /// Calls start() and waits for the operation.
   absl::Status run(std::unique_ptr<Operation> operation);
 
-  /// Waits until the operation is completed. The timeout runs from the last message completed, or from the call.
+  /// Blocks until the operation is completed. The timeout runs from the last completed message, or from this call.
   absl::Status wait(const Operation &operation);
 
-  /// Ends this communicator: gives up what is in flight, and returns `status`.
+  /// Ends this communicator: gives up all collectives in flight, and returns `status`.
   absl::Status die(absl::Status status);
 
 private:
   static constexpr int64_t kTags = 32768;
 
-  /// True if something moved.
+  /// Drives the oldest few collectives. Returns true if one of them made progress.
   bool drive();
   bool advance(Operation &operation);
   absl::Status messageError(const Operation &operation, const absl::Status &status) const;

@@ -1,4 +1,4 @@
-//===- Jit.h - Loads kernels, compiling what it has not seen -----------------===//
+//===- Jit.h - Compiles and loads kernels ------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_JIT_JIT_H
 #define SPLITCAST_RUNTIME_HOST_JIT_JIT_H
 
@@ -26,36 +26,36 @@ namespace splitcast::runtime {
 class PerfMap;
 
 struct JitOptions {
-  /// Kernels compiled at a time.
+  /// How many kernels are compiled at a time.
   int threads = 1;
-  /// See HostDeviceOptions.
+  /// See HostDeviceOptions::objectCacheDir.
   std::string objectCacheDir;
-  /// A CPU that this one can stand for: to see what others would compute.
+  /// The CPU to compile for. It may be another one whose code this CPU runs, to see what that one would compute.
   JitTarget target = hostTarget();
-  /// What divides kernels; null: nobody.
+  /// The threads among which kernels are divided. If it is null, kernels are not divided.
   std::shared_ptr<WorkerPool> pool = nullptr;
-  /// See HostDeviceOptions.
+  /// See HostDeviceOptions::namesForPerf.
   bool namesForPerf = false;
 };
 
-/// Of all loads so far; equal kernels count once.
+/// Counts the kernels of all loads so far. Equal kernels count once.
 struct JitStatistics {
   int64_t compiled = 0;
   int64_t readFromCache = 0;
 };
 
-/// Holds the code of every kernel it has loaded until its end; libraries and kernels keep it alive. Safe to use from
-/// several threads.
+/// Holds the code of every kernel that it has loaded until it is destroyed. Libraries and kernels keep it alive.
+/// Several threads may use it.
 class Jit : public std::enable_shared_from_this<Jit> {
 public:
   explicit Jit(const JitOptions &options);
   ~Jit();
 
-  /// As Device::loadKernels. A kernel equal to one loaded before, under whatever name, is not compiled again.
+  /// Implements Device::loadKernels. A kernel that equals an earlier one, under whatever name, is not compiled again.
   absl::StatusOr<std::unique_ptr<KernelLibrary>> load(mlir::ModuleOp module);
 
   JitStatistics statistics() const;
-  /// Null: kernels are not divided.
+  /// Returns null if kernels are not divided.
   WorkerPool *pool() const { return options.pool.get(); }
 
 private:
@@ -84,7 +84,7 @@ private:
   std::unique_ptr<llvm::orc::LLJIT> session;
   std::string linkErrors;
   std::map<std::string, Entry> entries;
-  std::unique_ptr<PerfMap> perfMap; ///< null: nobody wants names
+  std::unique_ptr<PerfMap> perfMap; ///< null without namesForPerf
   JitStatistics counts;
   bool warned = false;
 };

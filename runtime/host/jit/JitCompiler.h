@@ -11,19 +11,20 @@
 
 namespace splitcast::runtime {
 
-/// Compiles one source at a time; each thread has its own.
+/// Compiles one source at a time. Each thread needs a compiler of its own. It borrows the target.
 class JitCompiler {
 public:
   explicit JitCompiler(const JitTarget &target);
 
-  /// An ELF object for the target. Its one public symbol is `void entryName(void **arguments)`, which calls the kernel
-  /// with one pointer per memref.
-  ///   Numerics  no fast math and no contraction: a value does not depend on where in a vector it was computed.
-  ///   Aliasing  arguments never overlap; pointers are aligned to their elements and no more.
-  ///   Errors    InvalidArgument with the compiler's diagnostics.
+  /// Returns an ELF object for the target. Its one public symbol is `void entryName(void **arguments)`, which calls the
+  /// kernel with one pointer per memref, and with the two bounds of a divisible kernel (KernelSource::iterations).
+  ///   Numerics  There is no fast math and no contraction (unless JitTarget::anyOrder is set): a value does not depend
+  ///             on its place in a vector.
+  ///   Aliasing  Arguments never overlap. Pointers are aligned to their elements and no more.
+  ///   Errors    InvalidArgument: the message has the compiler's diagnostics.
   absl::StatusOr<std::string> compile(const std::string &source, const std::string &entryName);
 
-  /// Everything besides source and entry name that an object depends on.
+  /// Describes everything that an object depends on besides source and entry name.
   static std::string describe(const JitTarget &target);
 
 private:

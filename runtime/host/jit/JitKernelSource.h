@@ -1,8 +1,8 @@
-//===- JitKernelSource.h - One kernel, cut out of its module -----------------===//
+//===- JitKernelSource.h - The source of one kernel --------------------------===//
 //
-// Kernels are compiled, cached and loaded one by one. A kernel's source is the text of a module that holds the kernel,
-// under one fixed name, and what it calls and reads: equal kernels have equal text, and the text is all that their code
-// depends on besides target and pipeline. It also leaves the caller's MLIRContext alone.
+// Kernels are compiled, cached and loaded one by one. A kernel's source is the text of a module with the kernel, under
+// one fixed name, and with what it calls and reads. Equal kernels have equal text, and their code depends on nothing
+// but this text, the target and the pipeline. Compiling a text also leaves the caller's MLIRContext alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_JIT_JITKERNELSOURCE_H
@@ -23,19 +23,21 @@ inline constexpr char kKernelSymbol[] = "splitcast_kernel";
 struct KernelSource {
   std::string name;
   std::string text;
-  /// Of each argument, workspace included.
+  /// The bytes of each argument, workspace included.
   std::vector<int64_t> argumentBytes;
   /// The value of `splitcast.workspace`, or 0.
   int64_t workspaceBytes = 0;
-  /// Above 0: the kernel is one divisible loop (dialects/exec/Divisible.h) of so many iterations, and behind its
-  /// arguments takes where to begin and where to end: multiples of `stride`, or the end of all.
+  /// If `iterations` is above 0, the kernel is one divisible loop (dialects/exec/Divisible.h) of this many iterations.
+  /// After its arguments it takes the iterations at which to begin and to end. These are multiples of `stride`, or the
+  /// end of the loop.
   int64_t iterations = 0, stride = 1;
 };
 
-/// The kernels of a module: its public functions, in order. Private functions are helpers.
-///   Errors  InvalidArgument, naming kernel and op: an argument that is not a memref of static shape and identity
-///           layout; a result; an op of another dialect than func, scf, cf, arith, math, memref, vector; fast-math
-///           flags (bits would depend on the vector width); a workspace attribute that does not fit the last argument.
+/// Returns the kernels of a module: its public functions, in order. Private functions are helpers.
+///   Errors  InvalidArgument, which names kernel and op: an argument is not a memref of static shape and identity
+///           layout; there is a result; an op is of another dialect than func, scf, cf, arith, math, memref and vector;
+///           an op has fast-math flags (bits would depend on the vector width); or the workspace attribute does not fit
+///           the last argument.
 absl::StatusOr<std::vector<KernelSource>> kernelSources(mlir::ModuleOp module);
 
 } // namespace splitcast::runtime

@@ -7,11 +7,12 @@
 
 namespace splitcast::runtime {
 
-/// What a kernel's source may be written in, and its way to LLVM.
+/// Registers the dialects that a kernel's source may use, and those that its lowering to LLVM needs.
 void registerLoweringDialects(mlir::DialectRegistry &registry);
 
-/// Passes on a module of kernel sources (JitKernelSource.h); the result is all in the LLVM dialect. Rounding is kept as
-/// written: bf16 and f16 arithmetic is done in f32 and rounded after every op, nothing is contracted or reassociated.
+/// Adds the passes that lower a module of kernel sources (JitKernelSource.h) to the LLVM dialect alone. Rounding stays
+/// as written: bf16 and f16 arithmetic is done in f32 and rounded after every op, and nothing is contracted or
+/// reassociated.
 void buildLoweringPipeline(mlir::OpPassManager &passes);
 
 } // namespace splitcast::runtime

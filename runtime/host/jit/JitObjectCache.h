@@ -1,13 +1,14 @@
 //===- JitObjectCache.h - Compiled kernels on disk ---------------------------===//
 //
-// One file per kernel, `<key>.kernel`, where the key is a SHA-256 (in hex) of all that the object depends on:
+// Each kernel has one file, `<key>.kernel`. The key is a SHA-256, in hex, of all that the object depends on. The file's
+// contents are
 //
 //   bytes 0-7    "SCKERN01"
 //   bytes 8-39   SHA-256 of key and object
 //   bytes 40-    the object
 //
-// Processes may share a directory: a file is written under a name of its own and then renamed, and is believed only
-// when its SHA-256 is right.
+// Processes may share a directory: a file is written under a temporary name and then renamed, and it is used only if
+// its SHA-256 is right.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_JIT_JITOBJECTCACHE_H
@@ -20,19 +21,19 @@
 
 namespace splitcast::runtime {
 
-/// SHA-256 in hex.
+/// Returns the SHA-256 in hex.
 std::string sha256Hex(const std::string &data);
 
 class JitObjectCache {
 public:
-  /// An empty directory name: nothing is found and nothing is kept.
+  /// With an empty directory name, nothing is found and nothing is kept.
   explicit JitObjectCache(std::string directory) : directory(std::move(directory)) {}
 
-  /// The object, or nothing when there is no file or it is damaged.
+  /// Returns the object, or nothing if there is no file or the file is damaged.
   std::optional<std::string> read(const std::string &key) const;
 
-  /// Makes the directory when missing.
-  ///   Errors  Unavailable, naming file and reason: the object is not kept, and no partial file is left.
+  /// Writes the object, and makes the directory if it is missing.
+  ///   Errors  Unavailable, which names file and reason: the object is not kept, and no partial file is left.
   absl::Status write(const std::string &key, const std::string &object) const;
 
   std::string pathOf(const std::string &key) const { return directory + "/" + key + ".kernel"; }

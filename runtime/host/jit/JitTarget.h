@@ -9,16 +9,18 @@ namespace splitcast::runtime {
 struct JitTarget {
   std::string triple;
   std::string cpu;
-  /// "+avx2,-avx512f,...": what this CPU has and has not, whatever its name says.
+  /// "+avx2,-avx512f,...": the features that the CPU has and lacks, whatever its name suggests. avx512bf16 and
+  /// avxneconvert are always off, because their rounding to bf16 makes subnormal numbers zero.
   std::string features;
-  /// 512 where the CPU has AVX-512, else 256.
+  /// 512 if the CPU has AVX-512 (f, vl, bw and dq), otherwise 256.
   int vectorBits;
-  /// Sums may be added up in any order, and products be joined with sums: bits are others then. To see what a fixed
-  /// order costs.
+  /// Whether additions may be reordered, and multiplications fused with additions, which changes bits. It shows what a
+  /// fixed order costs.
   bool anyOrder = false;
 };
 
-/// The CPU this process runs on, asked at run time. Makes LLVM's code generator for it ready.
+/// Returns the CPU on which this process runs, as it is found at run time. The first call also initializes LLVM's code
+/// generator for it.
 const JitTarget &hostTarget();
 
 } // namespace splitcast::runtime

@@ -1,4 +1,4 @@
-//===- PerfMap.h - What Linux's perf calls the code of kernels ---------------------===//
+//===- PerfMap.h - Names of kernels for Linux's perf -------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_JIT_PERFMAP_H
 #define SPLITCAST_RUNTIME_HOST_JIT_PERFMAP_H
 
@@ -6,15 +6,15 @@
 
 namespace splitcast::runtime {
 
-/// Names of generated code, for /tmp/perf-PID.map, which `perf report` reads. They are appended when this ends: oneDNN
-/// writes its own names there while it generates, over whatever is in it. A process that is killed leaves oneDNN's
-/// alone.
+/// Collects names of generated code for /tmp/perf-PID.map, which `perf report` reads. The destructor appends them to
+/// the file, because oneDNN writes its own names there while it generates code, over whatever the file has. The file of
+/// a process that is killed has only oneDNN's names.
 class PerfMap {
 public:
-  /// The process's first removes what an earlier process of the same number has left.
+  /// The first PerfMap of a process removes the file that an earlier process of the same number left.
   PerfMap();
   ~PerfMap();
-  /// The code of an object file that holds one kernel, whose entry was loaded at `address`.
+  /// Adds the functions of an object file that has one kernel, whose entry was loaded at `address`.
   void add(const std::string &name, const void *address, const std::string &object, const std::string &entry);
 
 private:
