@@ -6,10 +6,10 @@ made=$(
   cat <<'HEAD'
 # The ops that compute
 
-Made from the code by `bazel run //tests/docs:write_ops`; a test compares. One instance per op, over an axis of two ranks: each line of
-*signatures* is a legal row, operands first (S split along a dimension, B broadcast, P partial sums). On several axes each axis has a row of
-its own. `slots of a bucket`: the op may run on a piece of a bucket's flat bytes. Integers are divided towards zero; divided by 0 they
-give 0, and the least one by -1 gives itself.
+Made from the code by `bazel run //tests/docs:write_ops`; a test compares. One instance per op, over an axis of two
+ranks: each line of *signatures* is a legal row, operands first (S split along a dimension, B broadcast, P partial
+sums). On several axes each axis has a row of its own. `slots of a bucket`: the op may run on a piece of a bucket's flat
+bytes. Integers are divided towards zero; divided by 0 they give 0, and the least one by -1 gives itself.
 
 HEAD
   "$table" "$docs/ops.mlir"

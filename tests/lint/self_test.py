@@ -10,6 +10,7 @@ import hygiene
 import layers
 import names
 import patches
+import prose
 import sources
 import structure
 
@@ -195,6 +196,29 @@ class HygieneTest(unittest.TestCase):
         self.assertEqual(hygiene.check("a.cc", f"int {UNFINISHED}s;\n"), [])
 
 
+class ProseTest(unittest.TestCase):
+    FULL = "x" * (prose.MAX_COLUMNS - 2) + " y"
+
+    def testProseFitsItsColumns(self):
+        self.assertEqual(prose.check("a.md", f"# A\n\n{self.FULL}\n"), [])
+        for line in (f"{self.FULL} z", f"- {self.FULL[1:]} z", f"    {self.FULL}"):
+            findings = prose.check("docs/a.md", f"# A\n\n{line}\n")
+            self.assertEqual(len(findings), 1, line)
+            self.assertIn(f"docs/a.md:3: {len(line)} columns", findings[0])
+        # Columns are characters, not bytes.
+        self.assertEqual(prose.check("a.md", "\u2192" * (prose.MAX_COLUMNS - 2) + " y\n"), [])
+        self.assertEqual(prose.check("a.cc", f"// {self.FULL} z\n"), [])
+
+    def testWhatCannotBeWrappedMayBeLonger(self):
+        long = f"{self.FULL} z"
+        for text in (f"| {long} |", f"  | {long} |", f"```bash\n{long}\n```", f"- A:\n\n  ```\n  {long}\n  ```"):
+            self.assertEqual(prose.check("a.md", text + "\n"), [], text)
+        self.assertEqual(prose.check("a.md", f"[A link](https://{'x' * prose.MAX_COLUMNS}).\n"), [])
+        # Behind a block of code the limit holds again.
+        findings = prose.check("a.md", f"```\n{long}\n```\n{long}\n")
+        self.assertEqual([finding.split()[0] for finding in findings], ["a.md:4:"])
+
+
 class TreeTestBase(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -224,8 +248,9 @@ class TreeTest(TreeTestBase):
     def testStructureReadsTheTree(self):
         self.write("dialects/nn/A.cc", include("compiler/graph/Graph.h") + "\tint x;\n")
         self.write("dialects/ccl/A.cc", "int x;\n")
+        self.write("docs/a.md", "word " * 30 + "end\n")
         count, findings = structure.findingsIn(self.root)
-        self.assertEqual((count, len(findings)), (2, 3), findings)
+        self.assertEqual((count, len(findings)), (3, 4), findings)
 
     def testPatchesApply(self):
         self.write("a.cc", "one\ntwo\n\nthree\n")

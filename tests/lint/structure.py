@@ -1,4 +1,7 @@
-"""Runs the checks of layers.py, names.py, hygiene.py and patches.py over the project: structure.py ROOT. Exits 1 if there are findings."""
+"""Runs the checks of layers.py, names.py, hygiene.py, prose.py and patches.py over the project: structure.py ROOT.
+
+Exits 1 if there are findings.
+"""
 import os
 import sys
 
@@ -6,6 +9,7 @@ import hygiene
 import layers
 import names
 import patches
+import prose
 import sources
 
 
@@ -16,7 +20,7 @@ def findingsIn(root):
     for path in paths:
         with open(os.path.join(root, path), encoding="utf-8", newline="") as file:
             text = file.read()
-        findings += hygiene.check(path, text) + layers.check(path, text)
+        findings += hygiene.check(path, text) + layers.check(path, text) + prose.check(path, text)
     return len(paths), findings
 
 
