@@ -7,12 +7,12 @@
 
 namespace splitcast::ccl {
 
-/// What storages hold.
+/// The resource that holds the values of storages.
 struct StorageResource : mlir::SideEffects::Resource::Base<StorageResource> {
   mlir::StringRef getName() final { return "ccl.storage"; }
 };
 
-/// What keeps collectives in order.
+/// The resource that keeps collectives in order.
 struct WireResource : mlir::SideEffects::Resource::Base<WireResource> {
   mlir::StringRef getName() final { return "ccl.wire"; }
 };
@@ -30,7 +30,7 @@ namespace splitcast::ccl {
 class CollectiveOpInterface;
 class WaitOp;
 
-/// C1 and C2 of every collective.
+/// Verifies C1 and C2 of every collective.
 mlir::LogicalResult verifyCollective(mlir::Operation *collective);
 
 } // namespace splitcast::ccl
@@ -43,7 +43,7 @@ namespace splitcast::ccl {
 
 CollectiveCall callOf(CollectiveOpInterface op);
 
-/// Where the collective's result is taken.
+/// Returns the op that waits for the collective's result.
 WaitOp waitOf(CollectiveOpInterface op);
 
 } // namespace splitcast::ccl

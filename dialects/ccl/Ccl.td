@@ -5,8 +5,9 @@
 // Decided   which rank holds which elements, which collectives are called, in which order, on which buckets.
 // Not yet   how ops are fused into kernels, where pieces lie in memory, on which stream an op runs.
 //
-// A collective only *starts* here: its result is a !ccl.pending, of which nothing can be had but by ccl.wait. Views and packs
-// state where members lie in a bucket, and cost nothing when memory is planned so that they lie there.
+// A collective op only *starts* the collective: its result is a !ccl.pending, and only ccl.wait turns that into a
+// tensor. Views and packs state where members lie in a bucket; they cost nothing when the plan places the members
+// there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_CCL_CCL_TD
@@ -23,11 +24,11 @@ def Ccl_Dialect : Dialect {
   let name = "ccl";
   let summary = "Collectives on the pieces of one rank";
   let description = [{
-    An argument or result of a function has the attribute `ccl.global`: the type of the tensor that it is a piece of, for those that bind
-    inputs and outputs.
-    - C1: The piece has the elements of that tensor, and as many dimensions.
-    - C2: Where the tensor has a signature, it is the piece of the rank that the module is for (`ccl.rank`); where the module does
-      not say which, of some rank.
+    An argument or result of a function has the attribute `ccl.global`: the type of the global tensor that it is a piece
+    of. Code that binds inputs and outputs reads it.
+    - C1: The piece has the element type of that tensor, and as many dimensions.
+    - C2: Where the tensor has a signature, the shape is that of the piece of the module's rank (`ccl.rank`), or, if the
+      module names none, of any rank.
   }];
   let cppNamespace = "::splitcast::ccl";
   let useDefaultAttributePrinterParser = 1;
@@ -41,8 +42,9 @@ def Ccl_GroupAttr : AttrDef<Ccl_Dialect, "Group"> {
   let mnemonic = "group";
   let summary = "Ranks that call collectives together, and this rank's place among them";
   let description = [{
-    `#ccl.group<"dp", [0, 2], index 1>`, printed by its name: `#dp`. The blocks of a collective are in the order of the ranks.
-    - C1: `index` is this rank's place; ranks are distinct, and counted from 0.
+    An example is `#ccl.group<"dp", [0, 2], index 1>`, which is printed by its name, `#dp`. The blocks of a collective
+    are in the order of the ranks.
+    - C1: `index` is this rank's position in the list; ranks are distinct and not negative.
   }];
   let parameters = (ins StringRefParameter<"">:$name, ArrayRefParameter<"int64_t">:$ranks, "int64_t":$index);
   let assemblyFormat = "`<` $name `,` `[` $ranks `]` `,` `index` $index `>`";
@@ -50,7 +52,7 @@ def Ccl_GroupAttr : AttrDef<Ccl_Dialect, "Group"> {
 }
 
 def Ccl_PendingType : TypeDef<Ccl_Dialect, "Pending"> {
-  let summary = "What a collective under way will be";
+  let summary = "The future result of a collective that has started";
   let mnemonic = "pending";
   let parameters = (ins "::mlir::RankedTensorType":$tensor);
   let assemblyFormat = "`<` $tensor `>`";
@@ -69,18 +71,18 @@ class Ccl_Op<string mnemonic, list<Trait> traits = []> : Op<Ccl_Dialect, mnemoni
 //===----------------------------------------------------------------------===//
 
 def Ccl_StorageOp : Ccl_Op<"storage", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Symbol]> {
-  let summary = "What lies at rest on this rank: a bucket of variables, or one variable's piece";
+  let summary = "What this rank stores of variables: its part of a bucket, or one variable's piece";
   let description = [{
     ```mlir
     ccl.storage @layer0 : tensor<1024xf32> holds [@layer0.weight, @layer0.bias] at [0, 896]
     ```
-    Element `at[i]` is the first of member i's piece; which elements these are, the member's sbp.variable says. What belongs
-    to no member is padding, and zero.
-    - C1: As many places as members, each within the tensor; a statically shaped tensor.
-    - C2: Members are variables of the module, none of them twice, nor in another storage.
+    Element `at[i]` is the first of member i's piece; the member's sbp.variable says which elements the piece has.
+    Elements that belong to no member are padding, and zero.
+    - C1: There are as many offsets as members, each within the tensor, which is statically shaped.
+    - C2: Members are variables of the module; none is there twice, or in another storage.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility, TypeAttrOf<AnyRankedTensor>:$type,
-                   ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
+                       TypeAttrOf<AnyRankedTensor>:$type, ArrayAttr:$members, DenseI64ArrayAttr:$offsets);
   let assemblyFormat = "$sym_name `:` $type `holds` $members `at` $offsets attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -90,7 +92,7 @@ def Ccl_StorageOp : Ccl_Op<"storage", [DeclareOpInterfaceMethods<SymbolUserOpInt
 
 def Ccl_ReadOp : Ccl_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
                                  DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "What lies in a storage now";
+  let summary = "The value of a storage";
   let description = [{
     - C1: The storage exists and has this type.
   }];
@@ -101,10 +103,10 @@ def Ccl_ReadOp : Ccl_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface
 
 def Ccl_AssignOp : Ccl_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
                                      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "Replaces what lies in a storage, or its elements from `offset` on";
+  let summary = "Replaces the value of a storage, or its elements from `offset` on";
   let description = [{
     - C1: The storage exists and has the value's element type.
-    - C2: The value's elements, in row-major order from `offset` on, lie within it.
+    - C2: The value's elements, in row-major order from `offset` on, lie within the storage.
   }];
   let arguments = (ins FlatSymbolRefAttr:$storage, Ccl_Tensor:$value, DefaultValuedAttr<I64Attr, "0">:$offset);
   let assemblyFormat = "$storage `,` $value attr-dict `:` type($value)";
@@ -126,10 +128,10 @@ def Ccl_ViewOp : Ccl_Op<"view", [Pure]> {
 }
 
 def Ccl_PackOp : Ccl_Op<"pack", [Pure]> {
-  let summary = "Tensors laid into one flat range, each from its offset on; zero elsewhere";
+  let summary = "One flat range that holds each operand from its offset on, and zeros elsewhere";
   let description = [{
     - C1: The result has one dimension and the operands' element type.
-    - C2: As many offsets as operands, ascending; operands do not overlap and lie within the result.
+    - C2: There are as many offsets as operands; they ascend, and operands do not overlap and lie within the result.
   }];
   let arguments = (ins Variadic<Ccl_Tensor>:$inputs, DenseI64ArrayAttr:$offsets);
   let results = (outs Ccl_Tensor:$result);
@@ -143,8 +145,9 @@ def Ccl_PackOp : Ccl_Op<"pack", [Pure]> {
 
 def Ccl_Resource : Resource<"::splitcast::ccl::WireResource">;
 
-/// `blocks` are the elements that each rank of the group holds (or keeps): a list, or one number that is every rank's. `what` names
-/// the collective in messages and reports. Calls of a group happen in the same order on all its ranks: hence the effects.
+/// `blocks` are the numbers of elements that each rank of the group holds (or keeps): a list, or one number for every
+/// rank. `what` names the collective in messages and reports. All ranks of a group must call its collectives in the
+/// same order: hence the effects.
 class Ccl_Collective<string mnemonic, string kind>
     : Ccl_Op<mnemonic, [CollectiveOpInterface, MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
   let arguments = (ins Ccl_Tensor:$input, Ccl_GroupAttr:$group, DenseI64ArrayAttr:$blocks,
@@ -160,10 +163,11 @@ class Ccl_Collective<string mnemonic, string kind>
 def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
   let summary = "The blocks of all ranks, one after the other";
   let description = [{
-    What is `stored` is, on every rank, what a variable or bucket holds, under whatever names, in whatever order of its elements and in whatever type: such a gather can start
-    anywhere behind the last assignment of that.
-    - C1: One block per rank, of at least 0 elements; none are `received`.
-    - C2: The operand has blocks[index] elements, the result one dimension with all blocks.
+    `stored` says that the operand is, on every rank, the value of a variable or bucket, possibly with its elements in
+    another order or in another type, and that the variable may have another name on each rank. Such a gather can start
+    anywhere after the last assignment of that variable or bucket.
+    - C1: There is one block per rank, of at least 0 elements; `received` is absent.
+    - C2: The operand has blocks[index] elements, and the result has one dimension with all blocks.
   }];
   let arguments = (ins Ccl_Tensor:$input, Ccl_GroupAttr:$group, DenseI64ArrayAttr:$blocks,
                    OptionalAttr<DenseI64ArrayAttr>:$received, StrAttr:$what, UnitAttr:$stored);
@@ -172,8 +176,8 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
 def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
   let summary = "This rank's block of the sum of all ranks' operands";
   let description = [{
-    - C1: One block per rank, of at least 0 elements; none are `received`.
-    - C2: The operand has one dimension with all blocks, the result blocks[index] elements.
+    - C1: There is one block per rank, of at least 0 elements; `received` is absent.
+    - C2: The operand has one dimension with all blocks, and the result has blocks[index] elements.
     - C3: Elements are floats.
   }];
 }
@@ -181,8 +185,8 @@ def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
 def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
   let summary = "The sum of all ranks' operands";
   let description = [{
-    - C1: One number of elements, at least 0, that every rank gives; none are `received`.
-    - C2: Operand and result have one type.
+    - C1: There is one number of elements, at least 0, for every rank; `received` is absent.
+    - C2: Operand and result have the same type.
     - C3: Elements are floats.
   }];
 }
@@ -190,15 +194,15 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
 def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
-    - C1: One block per rank on either side, of at least 0 elements.
+    - C1: `blocks` and `received` have one block per rank each, of at least 0 elements.
     - C2: Operand and result have one dimension, with all their blocks.
   }];
 }
 
 def Ccl_WaitOp : Ccl_Op<"wait", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
-  let summary = "The result of a collective, once it is there";
+  let summary = "Waits for the result of a collective";
   let description = [{
-    - C1: The result is what is pending.
+    - C1: The result has the type of the pending tensor.
     - C2: A collective is waited for once.
   }];
   let arguments = (ins Ccl_PendingType:$pending);

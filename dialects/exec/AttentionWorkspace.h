@@ -1,7 +1,7 @@
-//===- AttentionWorkspace.h - Scratch memory of attention, by what computes it --===//
+//===- AttentionWorkspace.h - Scratch memory of attention, per implementation --===//
 //
-// The compiler gives a call as much, and what runs the call lays it out: both read it here. All of it is at most
-// 2^63 - 1 bytes in a call that isAddressable; where a function returns nothing, it is more.
+// The compiler gives a call this much memory, and the code that runs the call lays it out: both use this file. Each
+// size is at most 2^63 - 1 bytes in a call that isAddressable; a function returns nothing where the size is more.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_ATTENTIONWORKSPACE_H
@@ -12,27 +12,28 @@
 
 namespace splitcast::exec {
 
-/// What of an #exec.attention the memory depends on.
+/// The parameters of an #exec.attention on which the memory depends.
 struct AttentionExtents {
   bool isGradient = false, hasMask = false;
   int64_t samples = 0, positions = 0, keys = 0, heads = 0, width = 0, elementBytes = 0;
 };
 
-/// Whether all that any device needs for the call can be counted.
+/// Whether the bytes that each device needs for the call can be counted.
 bool isAddressable(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//
 // runtime/host/calls
 //===----------------------------------------------------------------------===//
 
-/// Positions whose scores are in the cache at a time.
+/// The number of positions whose scores are in the cache at a time.
 inline constexpr int64_t kAttentionBlock = 64;
 
-/// Two rows of scores for each position of a block. Of small floats, before these all operands of one head, in f32.
+/// Returns the bytes of two rows of scores for each position of a block. For 16-bit floats, all operands of one head
+/// come before these, in f32.
 std::optional<int64_t> hostAttentionWorkspace(const AttentionExtents &call);
 
-/// One sample and head of a call of small floats, in f32, and where its operands begin in the workspace: gradient (of a
-/// gradient alone), query, key, value, then its results, and what it needs itself.
+/// The call for one sample and head in f32, for a call of 16-bit floats, and where its operands begin in the workspace:
+/// gradient (only if the call is a gradient), query, key, value, then its results and its own workspace.
 struct HeadInFloats {
   AttentionExtents one;
   int64_t gradient = 0, query = 0, key = 0, value = 0, result = 0, keyGrad = 0, valueGrad = 0, workspace = 0;
@@ -44,24 +45,24 @@ std::optional<HeadInFloats> headInFloats(const AttentionExtents &call);
 // runtime/gpu
 //===----------------------------------------------------------------------===//
 
-/// The scores of a sample, up to where what lies behind them begins.
+/// Returns the bytes of the scores of one sample, aligned.
 std::optional<int64_t> sampleScoresBytes(const AttentionExtents &call);
 
-/// These, and for the gradient theirs.
+/// Returns the bytes of the scores of one sample, and for the gradient also those of the scores' gradients.
 std::optional<int64_t> deviceAttentionWorkspace(const AttentionExtents &call);
 
 //===----------------------------------------------------------------------===//
 // runtime/cuda, by cuDNN
 //===----------------------------------------------------------------------===//
 
-/// What cuDNN's flash attention takes on all GPUs that have it.
+/// Whether cuDNN's flash attention accepts the call on all GPUs that have it.
 bool isFlashAttention(const AttentionExtents &call);
 
-/// Where things begin in the workspace. Before cuDNN's own lies, for the gradient, what the forward graph leaves for
-/// the backward one: the output, from 0 on, and two floats per row.
+/// Offsets in the workspace. For the gradient, values that the forward graph leaves for the backward one come before
+/// cuDNN's own workspace (`library`): the output, from 0 on, and two floats per row.
 struct FlashAttentionLayout {
   int64_t statistics = 0, delta = 0, library = 0;
-  int64_t total = 0; ///< bytes, with what cuDNN was seen to need
+  int64_t total = 0; ///< bytes, including the size that cuDNN was measured to need
 };
 std::optional<FlashAttentionLayout> flashAttentionLayout(const AttentionExtents &call);
 

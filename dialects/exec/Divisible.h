@@ -6,8 +6,9 @@
 
 namespace splitcast::exec {
 
-/// A unit attribute of an scf.for on the top level of a kernel's function: its iterations neither read nor write what
-/// another writes. So a device may run parts of them at once, and no bit depends on how many.
+/// A unit attribute of an scf.for on the top level of a kernel's function: no iteration reads or writes what another
+/// one writes. So a device may divide the iterations into parts and run these in parallel, and no bit depends on how
+/// many there are.
 inline constexpr llvm::StringLiteral kDivisibleName = "splitcast.divisible";
 
 } // namespace splitcast::exec

@@ -1,6 +1,6 @@
 //===- EmbeddingWorkspace.h - Scratch memory of an embedding's gradient -----------===//
 //
-// The compiler gives a call as much, and what runs the call lays it out: both read it here.
+// The compiler gives a call this much memory, and the code that runs the call lays it out: both use this file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_EMBEDDINGWORKSPACE_H
@@ -13,8 +13,9 @@
 
 namespace splitcast::exec {
 
-/// Bytes in runtime/host/calls: of small floats, the first of the rows that a row of the table gets, for each of these
-/// the next, both as an int64_t, and a row of sums in f32; else none. Nothing: more than 2^63 - 1.
+/// Returns the bytes of the workspace in runtime/host/calls, or nothing if they are more than 2^63 - 1. For 16-bit
+/// floats it has, per row of the table, the first of the rows that are added to it, and, per row, the next one for the
+/// same row of the table, both as an int64_t; and one row of sums in f32. For other types it is empty.
 inline std::optional<int64_t> hostEmbeddingGradWorkspace(int64_t rows, int64_t vocabulary, int64_t width,
                                                          int64_t elementBytes) {
   constexpr int64_t kSmallFloat = 2, kFloat = 4, kInteger = 8;
@@ -27,9 +28,9 @@ inline std::optional<int64_t> hostEmbeddingGradWorkspace(int64_t rows, int64_t v
   return bytes ? sbp::checkedAlignUp(*bytes, sbp::kAlignmentBytes) : std::nullopt;
 }
 
-/// Bytes of the workspace on a device that launches threads: for each index three i32 (its row, and sorted the position
-/// and the row), and for each row of the table, and behind the last, where its indices begin among the sorted ones, an
-/// i32. Nothing: more than can be counted so.
+/// Returns the bytes of the workspace on a device that launches threads, or nothing if an i32 cannot count them. It has
+/// three i32 for each index (its row of the table, and, sorted, the position and the row), and an i32 for each row of
+/// the table and one after the last: where the row's indices begin among the sorted ones.
 inline std::optional<int64_t> deviceEmbeddingGradWorkspace(int64_t rows, int64_t vocabulary) {
   constexpr int64_t kWord = 4;
   if (rows >= INT32_MAX || vocabulary >= INT32_MAX)

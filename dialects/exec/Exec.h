@@ -20,25 +20,25 @@
 
 namespace splitcast::exec {
 
-/// The kernels of a plan: a module of this name within it.
+/// The name of the module within a plan that has its kernels.
 inline constexpr const char *kKernelsName = "kernels";
 
-/// The spaces that 'exec-lower' declares: of variables, and of what a run makes.
+/// The spaces that 'exec-lower' declares: one for variables, and one for the values of a run.
 inline constexpr const char *kPersistentName = "persistent";
 inline constexpr const char *kArenaName = "arena";
 
-/// All ranges that an op reads, and all that it writes.
+/// Appends all ranges that an op reads, and all that it writes.
 void rangesOf(mlir::Operation *op, llvm::SmallVectorImpl<RangeAttr> &reads, llvm::SmallVectorImpl<RangeAttr> &writes);
 
 /// The spaces that a module declares.
 class Spaces {
 public:
   explicit Spaces(mlir::ModuleOp module);
-  /// Of these, what a plan names; looked up in a table that serves all plans.
+  /// Those of a plan's module that the plan names; they are looked up in a symbol table that all plans share.
   Spaces(PlanOp plan, mlir::SymbolTableCollection &symbols);
-  /// The one that a range lies in; null: there is none of that name.
+  /// Returns the space that a range names; null if there is none of that name.
   SpaceOp of(RangeAttr range) const { return byName.lookup(range.getSpace()); }
-  /// Whether what lies there outlives a run.
+  /// Whether the range's contents outlive a run.
   bool keeps(RangeAttr range) const {
     SpaceOp space = of(range);
     return space && space.getKept();
@@ -48,26 +48,27 @@ private:
   llvm::DenseMap<mlir::StringAttr, SpaceOp> byName;
 };
 
-/// An error on `op` where a range does not lie within its space.
+/// Emits an error on `op` if a range does not lie within its space.
 mlir::LogicalResult verifyWithin(const Spaces &spaces, mlir::Operation *op, llvm::ArrayRef<RangeAttr> ranges);
 
-/// A tensor's piece on the rank that the op's module is for (`ccl.rank`); null where the module, or the type, does not
-/// say.
+/// Returns the type of a tensor's piece on the rank that the op's module is for (`ccl.rank`); null where the module
+/// names no rank, or the type has no signature.
 mlir::RankedTensorType pieceOf(mlir::Operation *op, mlir::RankedTensorType type);
 
-/// Of the spaces that are not kept, as many bytes as a plan uses.
+/// Returns the bytes that a plan uses of the spaces that are not kept.
 int64_t bytesOfRun(PlanOp plan, const Spaces &spaces);
 
-/// C4 of exec.plan.
+/// Verifies C4 of exec.plan.
 mlir::LogicalResult verifyBuffers(PlanOp plan, const Spaces &spaces);
 
-/// C3 and C5; with the module's first plan, what the plans of each schedule owe each other.
+/// Verifies C3 and C5 of exec.plan. With the module's first plan, it also verifies what C3 requires of the plans of
+/// each schedule together.
 mlir::LogicalResult verifyCarried(PlanOp plan, mlir::SymbolTableCollection &symbols);
 
-/// What a rank of this group does in a collective.
+/// Returns the call of this rank in a collective of this group.
 ccl::CollectiveCall callOf(CollectiveOp op, GroupOp group);
 
-/// The group that a collective names; null: the module has none of that name.
+/// Returns the group that a collective names; null if the module has none of that name.
 GroupOp groupOf(CollectiveOp op, mlir::SymbolTableCollection &symbols);
 
 } // namespace splitcast::exec

@@ -1,8 +1,8 @@
-//===- ExecCalls.td - What plans ask of vendor libraries ---------------------===//
+//===- ExecCalls.td - Calls of vendor libraries in plans ---------------------===//
 //
-// Each call is an attribute with its sizes, types and flags: made by the `nn` op that asks for it, changed by the device
-// that the plan is for (its workspace), and read by what does it in `runtime/`. All that can be wrong with the sizes is
-// refused where the attribute is made or parsed.
+// Each call is an attribute with its sizes, types and flags. The `nn` op that needs the call makes the attribute, the
+// device that the plan is for may change it (its workspace), and the code in `runtime/` that runs the call reads it.
+// Wrong sizes are refused where the attribute is made or parsed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_EXECCALLS_TD
@@ -15,13 +15,15 @@ def LibraryCallAttrInterface : AttrInterface<"LibraryCallAttrInterface"> {
   let description = "A call of a vendor library.";
   let cppNamespace = "::splitcast::exec";
   let methods = [
-    InterfaceMethod<"The name by which devices know it.", "::llvm::StringRef", "getCallName">,
+    InterfaceMethod<"The name by which devices find the call.", "::llvm::StringRef", "getCallName">,
     InterfaceMethod<"The type of the elements that it computes with.", "::mlir::Type", "getType">,
-    InterfaceMethod<"Bytes of each operand, inputs first, without the workspace.", "::std::vector<int64_t>",
+    InterfaceMethod<"The bytes of each operand, inputs first, without the workspace.", "::std::vector<int64_t>",
                     "getOperandBytes">,
-    InterfaceMethod<"Bytes of the workspace behind these, 0: none; nothing: what does the call on the host knows.",
+    InterfaceMethod<"The bytes of the workspace after these, 0 if there is none; nothing if the host's code for the "
+                    "call computes them.",
                     "::std::optional<int64_t>", "getWorkspace">,
-    InterfaceMethod<"Multiplications and additions of floats, each counted as one, in f64: sizes may multiply to more than an integer has.",
+    InterfaceMethod<"The number of multiplications and additions of floats, each counted as one. It is a double, since "
+                    "a product of sizes may exceed the range of an integer.",
                     "double", "getFlops">,
   ];
 }

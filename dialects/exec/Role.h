@@ -1,4 +1,4 @@
-//===- Role.h - What bytes of the arena are for ----------------------------------------===//
+//===- Role.h - What the bytes of the arena are used for ----------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_ROLE_H
 #define SPLITCAST_DIALECTS_EXEC_ROLE_H
 
@@ -10,17 +10,17 @@ namespace splitcast::exec {
 
 enum class Role {
   Input,         ///< an argument
-  Output,        ///< a result, or what it is a part of
+  Output,        ///< a result, or the tensor that a result is a part of
   Activation,    ///< any other value
-  Gathered,      ///< what an all-gather gives
-  Gradient,      ///< what ranks sum, in place
+  Gathered,      ///< the result of an all-gather
+  Gradient,      ///< an operand that ranks sum, in place
   GradientShard, ///< a rank's block of such a sum
-  Staging,       ///< where a sum receives
-  Workspace,     ///< of a library call
-  Accumulator,   ///< carried from run to run of a schedule; what a kept run gathers is Gathered
+  Staging,       ///< memory in which a sum receives addends
+  Workspace,     ///< the workspace of a library call
+  Accumulator,   ///< carried from run to run of a schedule; but what a kept run gathers has the role Gathered
 };
 
-/// "gradient_shard"
+/// Returns "gradient_shard" and so on.
 llvm::StringRef nameOf(Role role);
 std::optional<Role> roleNamed(llvm::StringRef name);
 

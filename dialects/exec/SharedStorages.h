@@ -1,9 +1,10 @@
-//===- SharedStorages.h - Storages of which ranks may have one copy ---------------===//
+//===- SharedStorages.h - Storages of which the ranks of a machine may share one copy ---------------===//
 //
-// A storage that an all-gather fills is the same on all ranks of its group, but while they write their blocks of it. So
-// ranks that have memory in common can have one copy, if none overwrites what another still reads. Between the last
-// read of all ranks and the first write of any they must have met: in a collective that each of them starts behind its
-// last read, and waits for before it writes. At stages 1 and 2 of ZeRO the reduction of the gradients is one.
+// A storage that an all-gather fills is the same on all ranks of its group, except while they write their blocks of it.
+// So ranks that have memory in common can share one copy, if none overwrites bytes that another still reads. Between
+// the last read of all ranks and the first write of any rank they must meet: in a collective that each of them starts
+// after its last read, and waits for before it writes. At stages 1 and 2 of ZeRO the reduction of the gradients is such
+// a collective.
 //
 //   exec.library ... reads [<persistent, 0, 64>]          the last read
 //   exec.collective reduce_scatter "w" in @dp ticket 3    where ranks meet: all have blocks of it
@@ -22,26 +23,26 @@ namespace splitcast::exec {
 
 struct SharedStorage {
   StorageOp storage;
-  GroupOp group;       ///< that gathers it
-  CollectiveOp gather; ///< the first
+  GroupOp group;       ///< the group that gathers it
+  CollectiveOp gather; ///< the first one
   RangeAttr own;       ///< this rank's block of it
-  /// What keeps ranks from having one copy: the op, what it does, and what is allowed; null: nothing.
+  /// The op that prevents one copy, what it does, and what would be allowed; null if there is none.
   mlir::Operation *faulty = nullptr;
   std::string fault, remedy;
-  /// In which collectives ranks meet before it is gathered, in each plan. Ranks may have one copy if this is the same
-  /// on all of them, and none has a fault: one alone cannot tell, since another may have no block, or reads where this
-  /// one has its own.
+  /// The collectives in which ranks meet before it is gathered, in each plan. Ranks may have one copy if this text is
+  /// the same on all of them, and none has a fault. One rank alone cannot tell, since another may have no block, or may
+  /// read a place where this rank has its own block.
   std::string meetings;
 };
 
-/// The kept storages of a module that all-gathers of groups of several ranks fill, in the order of the module. Takes a
-/// time linear in the plans' ops and the storages that they use.
+/// Returns the kept storages of a module that all-gathers of groups of several ranks fill, in the order of the module.
+/// The time is linear in the number of the plans' ops and of the storages that they use.
 std::vector<SharedStorage> sharedStoragesOf(mlir::ModuleOp module);
 
-/// What ranks compare, on one line: of the storage, its group, blocks and meetings.
+/// Returns the line that ranks compare: the storage's group, blocks and meetings.
 std::string lineOf(const SharedStorage &storage);
 
-/// C3 to C6 of a space that is shared.
+/// Verifies C3 to C6 of a shared space.
 mlir::LogicalResult verifySharedSpace(SpaceOp space, mlir::ModuleOp module);
 
 } // namespace splitcast::exec

@@ -1,4 +1,4 @@
-//===- Window.h - How windows lie along a dimension ---------------------------------===//
+//===- Window.h - The windows of a convolution or pool along a dimension ---------------------------------===//
 #ifndef SPLITCAST_DIALECTS_EXEC_WINDOW_H
 #define SPLITCAST_DIALECTS_EXEC_WINDOW_H
 
@@ -6,18 +6,18 @@
 
 namespace splitcast::exec {
 
-/// In elements. Tap k of window i covers element i stride + k dilation - padding.
+/// All numbers count elements. Tap k of window i covers element i * stride + k * dilation - padding.
 struct Window {
-  /// Of each of the numbers, and of the dimension's extent: so that no sum or product of two overflows.
+  /// The limit of each number and of the dimension's extent, so that no sum or product of two overflows.
   static constexpr int64_t kMost = (int64_t{1} << 31) - 1;
 
   int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
 
-  /// Elements from the first tap to the last.
+  /// Returns the number of elements from the first tap to the last.
   int64_t span() const { return dilation * (kernel - 1) + 1; }
-  /// Of a dimension of this extent.
+  /// Returns the number of windows along a dimension of this extent.
   int64_t windows(int64_t extent) const {
-    const int64_t last = extent + 2 * padding - span(); // where the last may begin, from the padding on
+    const int64_t last = extent + 2 * padding - span(); // the last start in the padded dimension
     return last < 0 ? 0 : last / stride + 1;
   }
 };

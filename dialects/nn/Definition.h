@@ -1,8 +1,8 @@
-//===- Definition.h - What an op computes, at any precision ---------------------------------===//
+//===- Definition.h - The definition of an op, at any precision ---------------------------------===//
 //
-// The one way from an op to its linalg definition (ComputeOpInterface::lowerToLinalg). An op with an operand of bf16 or
-// f16 computes in f32, all of it, sums included, and each of its results is rounded once. So the definitions need not
-// know of small floats, and what an op gives does not depend on what it is fused with.
+// `define` is the only way from an op to its linalg definition (ComputeOpInterface::lowerToLinalg). An op with an
+// operand of bf16 or f16 computes everything in f32, sums included, and each of its results is rounded once. So the
+// definitions need not handle 16-bit floats, and the result of an op does not depend on the ops that it is fused with.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_NN_DEFINITION_H
@@ -12,7 +12,7 @@
 
 namespace splitcast::nn {
 
-/// The results of `op` as linalg on `operands`, which have its operand types without signature.
+/// Builds the results of `op` as linalg on `operands`, which have its operand types without signature.
 llvm::SmallVector<mlir::Value> define(ComputeOpInterface op, mlir::OpBuilder &builder, mlir::ValueRange operands);
 
 } // namespace splitcast::nn

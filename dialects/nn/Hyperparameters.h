@@ -1,8 +1,8 @@
-//===- Hyperparameters.h - What is a name and numbers ------------------------===//
+//===- Hyperparameters.h - Structs of a name and numbers ------------------------===//
 //
 // An optimizer or a schedule of the learning rate is a struct of numbers with its formula (Optimizers.h,
-// RateSchedules.h). What is here makes such a struct known by its name, to the IR (`#nn.adam<lr = 0.001, ...>`), to
-// flags ("adam,lr=0.001") and to C++ (`Adam{1e-3}`), from what it says itself:
+// RateSchedules.h). This file makes such a struct known by its name, to the IR (`#nn.adam<lr = 0.001, ...>`), to flags
+// ("adam,lr=0.001") and to C++ (`Adam{1e-3}`). The struct itself names its numbers:
 //
 //   struct Adam {
 //     double lr;                                  // first, and never left out
@@ -26,7 +26,7 @@
 
 namespace splitcast {
 
-/// Which numbers a hyperparameter may be. NaN and infinities are none.
+/// The numbers that a hyperparameter may be. NaN and infinities are never allowed.
 enum class Bounds {
   Number,         ///< any
   NotNegative,    ///< at least 0
@@ -35,40 +35,41 @@ enum class Bounds {
   UpToOne,        ///< at least 0 and at most 1
   Count,          ///< a whole number, at least 1
   CountOrNone,    ///< a whole number, at least 0
-  CountToHundred, ///< a whole number from 1 to 100, of what is written out so often
-  PowerOfTwo,     ///< 2^n, n from -126 to 126: its inverse is another
+  CountToHundred, ///< a whole number from 1 to 100: how often a part of the formula is repeated in the IR
+  PowerOfTwo,     ///< 2^n, n from -126 to 126, so that its inverse is one, too
   Flag,           ///< 0 (no) or 1 (yes)
 };
 bool contains(Bounds bounds, double number);
-/// "a number of at least 0 and less than 1"
+/// Returns a text such as "a number of at least 0 and less than 1".
 std::string_view toString(Bounds bounds);
 
 struct Hyperparameter {
-  std::string name; ///< as the IR spells it: weight_decay
+  std::string name; ///< as in the IR: weight_decay
   double value;
   Bounds bounds;
 };
 
-/// A struct of numbers behind its name. Base classes add what its formula is.
+/// The interface of a struct of numbers with a name. The classes between this one and HyperparametersOf add the
+/// formula.
 class Hyperparameters {
 public:
   virtual ~Hyperparameters() = default;
   virtual std::string_view name() const = 0;
   virtual std::vector<Hyperparameter> numbers() const = 0;
-  /// Requires as many as numbers().
+  /// Sets all numbers. Requires as many values as numbers() has.
   virtual void set(const std::vector<double> &values) = 0;
 
   std::vector<double> values() const;
-  /// What is wrong with the numbers, and what is allowed; or nothing.
+  /// Returns what is wrong with the numbers, and what is allowed; or nothing.
   virtual std::optional<std::string> wrong() const;
-  /// "adam has no 'rate'; it has lr, beta1, ..."
+  /// Returns a message such as "adam has no 'rate'; it has lr, beta1, ...".
   std::string unknown(std::string_view number) const;
-  /// Sets what `text` says: "lr=0.1,weight-decay=0.5". What it leaves out stays; the first number must not be left out.
-  /// An error or nothing.
+  /// Sets the numbers of a text such as "lr=0.1,weight-decay=0.5". The others keep their values, but the first number
+  /// must not be left out. Returns an error or nothing.
   std::optional<std::string> parse(std::string_view text);
 };
 
-/// `T`'s numbers, as those of a `Base`.
+/// Implements `Base` with the numbers of `T`.
 template <typename T, typename Base> class HyperparametersOf : public Base {
 public:
   explicit HyperparametersOf(const T &held) : held(held) {}
@@ -90,27 +91,27 @@ protected:
   T held;
 };
 
-/// Tells structs apart, whatever they are called.
+/// Returns an identity of the struct, which does not depend on its name.
 template <typename T> const void *identityOf() {
   static char identity;
   return &identity;
 }
 
-/// The structs that are known by name.
+/// A registry of structs by name.
 template <typename Base> class HyperparameterNames {
 public:
-  /// The second of a name is not known by it: isAnothers().
+  /// Adds a struct. If another one has its name already, it is not added: see isAnothers().
   template <typename Concrete, typename T> void add() {
     std::lock_guard<std::mutex> lock(*mutex);
     known.emplace(T::kName, Known{identityOf<T>(), [] { return std::unique_ptr<Base>(new Concrete(T{})); }});
   }
-  /// Whether T's name is that of another struct.
+  /// Whether T's name belongs to another struct.
   template <typename T> bool isAnothers() const {
     std::lock_guard<std::mutex> lock(*mutex);
     auto found = known.find(T::kName);
     return found != known.end() && found->second.identity != identityOf<T>();
   }
-  /// With defaults; null: there is none.
+  /// Returns the struct of this name, with its defaults; null if there is none.
   std::unique_ptr<Base> make(std::string_view name) const {
     std::lock_guard<std::mutex> lock(*mutex);
     auto found = known.find(name);

@@ -1,4 +1,4 @@
-//===- LossScale.h - By what a loss is multiplied for backward ---------------===//
+//===- LossScale.h - The factor of a loss for backward ---------------===//
 #ifndef SPLITCAST_DIALECTS_NN_LOSSSCALE_H
 #define SPLITCAST_DIALECTS_NN_LOSSSCALE_H
 
@@ -6,14 +6,15 @@
 
 namespace splitcast {
 
-/// The gradient of a loss is multiplied by a scale, so that f16 holds the gradients that follow; gradients are divided
-/// by it before they are clipped and used. A step in which one of them is not finite changes no variable and no state;
-/// then the scale is multiplied by `backoff`, and by `growth` after `interval` steps in a row in which all were finite
-/// (Micikevicius et al. 2018, arXiv:1710.03740). All are powers of two, so that where nothing overflows or underflows
-/// no bit depends on them. The scale is a variable of the module, @optimizer.loss_scale, between 2^-126 and 2^126.
+/// The gradient of a loss is multiplied by a scale, so that the gradients that follow from it fit into f16; gradients
+/// are divided by the scale before they are clipped and used. A step in which a gradient is not finite changes no
+/// variable and no state, and the scale is multiplied by `backoff`. After `interval` steps in a row in which all
+/// gradients were finite, it is multiplied by `growth` (Micikevicius et al. 2018, arXiv:1710.03740). The scale and both
+/// factors are powers of two, so that no bit depends on them where nothing overflows or underflows. The scale is a
+/// variable of the module, @optimizer.loss_scale, between 2^-126 and 2^126.
 struct LossScale {
   double initial = 65536.0, growth = 2.0, backoff = 0.5;
-  double interval = 2000.0; ///< 0: the scale stays
+  double interval = 2000.0; ///< 0: the scale never changes
 
   static LossScale fixed(double scale) { return {scale, 2.0, 0.5, 0.0}; }
 
@@ -31,7 +32,7 @@ namespace nn {
 class LossScaleModel : public HyperparametersOf<LossScale, Hyperparameters> {
 public:
   using HyperparametersOf::HyperparametersOf;
-  /// Also when the scale would grow as it backs off, or the other way round.
+  /// Also returns an error if `backoff` would make the scale larger, or `growth` would make it smaller.
   std::optional<std::string> wrong() const override;
   const LossScale &scale() const { return held; }
 };

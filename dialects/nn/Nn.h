@@ -17,14 +17,14 @@
 
 namespace splitcast::nn {
 
-/// A call of a vendor library, as a plan has it. Operands are the op's, then its results, then `workspaceBytes` of
-/// memory that it may use as it likes, unless they are 0.
+/// A call of a vendor library in a plan. Its operands are the op's operands, then the op's results, then, unless
+/// `workspaceBytes` is 0, so many bytes of scratch memory.
 struct LibraryCall {
   exec::LibraryCallAttrInterface call;
   int64_t workspaceBytes = 0;
 };
 
-/// Operand `operand` holds indices into `places` places, or `ignored`.
+/// Operand `operand` holds indices that are at least 0 and less than `places`, or equal to `ignored`.
 struct IndexOperand {
   unsigned operand = 0;
   int64_t places = 0;
@@ -34,37 +34,38 @@ struct IndexOperand {
 template <typename ConcreteOp>
 class ConvertsElements : public mlir::OpTrait::TraitBase<ConcreteOp, ConvertsElements> {};
 
-/// Values behind it depend on no variable, for a loss that is differentiated.
+/// Differentiation treats the op's results as constants.
 template <typename ConcreteOp> class StopsGradient : public mlir::OpTrait::TraitBase<ConcreteOp, StopsGradient> {};
 
-/// A product: of a small type as soon as one operand is, where types are mixed.
+/// Products: with mixed types, they are computed in the 16-bit type if one operand has it.
 template <typename ConcreteOp> class ProductOp : public mlir::OpTrait::TraitBase<ConcreteOp, ProductOp> {};
 
-/// Needs more digits than a small type has, of operands and results: sums and norms, say.
+/// Ops whose operands and results need more precision than a 16-bit type has, such as sums and norms.
 template <typename ConcreteOp> class WideOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideOp> {};
 
-/// Gives elements that an operand has, where a stream of values begins: computed in a small type, and then extended, so
-/// that what is added to it is added in the wide one.
+/// Ops whose results are elements of an operand, at the beginning of a residual stream: they are computed in a 16-bit
+/// type, and the result is then extended, so that additions to it are computed in the wider type.
 template <typename ConcreteOp> class WideResultOp : public mlir::OpTrait::TraitBase<ConcreteOp, WideResultOp> {};
 
 mlir::LogicalResult verifyCompute(mlir::Operation *op);
 
-// Element types that the ops take.
+// The element types that ops accept.
 inline bool isIndexElement(mlir::Type type) { return type.isInteger(32) || type.isInteger(64); }
 inline bool isFloatElement(mlir::Type type) { return type.isF16() || type.isBF16() || type.isF32() || type.isF64(); }
 inline bool isDoubleElement(mlir::Type type) { return type.isF64(); }
 inline bool isElement(mlir::Type type) { return isIndexElement(type) || isFloatElement(type); }
 
-/// Computes one element.
+/// Builds one element.
 using ScalarBuilder = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// Of a cast: linear where it keeps every digit, since a sum of what was extended is then the extended sum.
+/// Returns the linear sets of a cast. It is linear where it extends floats, since a sum of extended addends is then the
+/// extended sum.
 std::vector<sbp::LinearSet> linearIfExtending(mlir::Operation *cast);
 
 // The rules that all elementwise ops share.
 sbp::LoopSpec elementwiseLoopSpec(mlir::Operation *op, std::vector<sbp::LinearSet> linear);
-/// The broadcast of the operands' shapes with the first operand's element type; what it is when they do not fit is
-/// caught by the verifier.
+/// Returns the broadcast of the operands' shapes with the first operand's element type. If the shapes do not fit, the
+/// verifier reports the resulting op.
 mlir::RankedTensorType elementwiseResultType(mlir::ValueRange operands);
 mlir::LogicalResult inferElementwiseTypes(mlir::Operation *op, llvm::SmallVectorImpl<mlir::RankedTensorType> &types);
 mlir::Value lowerElementwise(mlir::Operation *op, mlir::OpBuilder &builder, mlir::ValueRange operands,
@@ -81,33 +82,34 @@ mlir::Value lowerElementwise(mlir::Operation *op, mlir::OpBuilder &builder, mlir
 
 namespace splitcast::nn {
 
-/// The tensor type without signature.
+/// Returns the tensor type without its signature.
 mlir::RankedTensorType undecided(mlir::Type type);
 
-/// A splat of `value` with the shape and element type of `type`.
+/// Builds a splat of `value` with the shape and element type of `type`.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
 
 /// Undoes a broadcast: sums `value` over the dimensions in which `shape` is shorter or 1.
 mlir::Value sumToShape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
-/// linalg.generic with one result. `maps` has one map per input and then the result's; `init` is what a reduction
-/// starts from, absent when every loop is parallel.
+/// Builds a linalg.generic with one result. `maps` has one map per input and then the result's; `init` is the initial
+/// value of a reduction, and absent when every loop is parallel.
 mlir::Value buildGeneric(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
                          mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
                          llvm::ArrayRef<mlir::utils::IteratorType> iterators, std::optional<double> init,
                          llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
 
-/// Whether `pattern`, of which each star stands for any characters, is of all of `text`.
+/// Whether `pattern`, in which a star stands for any characters, matches all of `text`.
 bool matchesPattern(llvm::StringRef pattern, llvm::StringRef text);
 
-/// Where part `number` of parts of `each` numbers begins, an i64; `before` is added, if there.
+/// Builds the index at which part `number` begins, an i64, if each part has `each` indices; `before` is added if it is
+/// not null.
 mlir::Value partBegin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value number, int64_t each,
                       mlir::Value before);
 
-/// A constant of an element type, float or integer.
+/// Builds a constant of an element type, float or integer.
 mlir::Value scalarConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
 
-/// Compares an i32 or i64 with a number that i32 may not hold.
+/// Compares an i32 or i64 with a number that may not fit into an i32.
 mlir::Value compareWithNumber(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::CmpIPredicate predicate,
                               mlir::Value integer, int64_t number);
 

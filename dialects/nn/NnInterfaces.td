@@ -1,4 +1,4 @@
-//===- NnInterfaces.td - What an op of a training graph knows of itself ------===//
+//===- NnInterfaces.td - The interfaces of the ops of a training graph ------===//
 #ifndef SPLITCAST_DIALECTS_NN_NNINTERFACES_TD
 #define SPLITCAST_DIALECTS_NN_NNINTERFACES_TD
 
@@ -6,28 +6,30 @@ include "mlir/IR/OpBase.td"
 
 def ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
   let description = [{
-    What an op computes, on tensors that lie in one memory: global ones with the signature ignored, or a rank's piece. The one
-    definition that the reference interprets, that is fused and compiled for the CPU, and that becomes a GPU kernel.
+    Defines what an op computes, on tensors in one memory: on global tensors, whose signatures are ignored, or on a
+    rank's pieces. The reference interprets this definition, and the compiler makes fused CPU kernels and GPU kernels of
+    it.
   }];
   let cppNamespace = "::splitcast::nn";
   let methods = [
     InterfaceMethod<[{
-      The types of the results, without signature, from operands and attributes. Where the result's shape is the user's to
-      say (a reshape), the type that the op has. Failure after an error on the op.
+      Infers the types of the results, without signature, from operands and attributes. Where the user gives the
+      result's shape (a reshape), it is the type that the op has. Fails after an error on the op.
     }], "::mlir::LogicalResult", "inferResultTypes",
     (ins "::llvm::SmallVectorImpl<::mlir::RankedTensorType> &":$types)>,
     InterfaceMethod<[{
-      The results as linalg on `operands`, which have the op's operand types without signature. To be called by `nn::define`,
-      which brings bf16 and f16 to f32 before and back after.
+      Builds the results as linalg on `operands`, which have the op's operand types without signature. Only `nn::define`
+      calls it, which casts bf16 and f16 to f32 before and back afterwards.
     }], "::llvm::SmallVector<::mlir::Value>", "lowerToLinalg",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
     InterfaceMethod<[{
-      Operands that hold indices, and how many places they may name: an index outside of [0, places) is an error of the step.
+      Returns the operands that hold indices, and for each the number of places that it may name: an index outside of
+      [0, places) is an error of the step.
     }], "::llvm::SmallVector<::splitcast::nn::IndexOperand>", "getIndexOperands", (ins), /*methodBody=*/"",
     /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"Floating-point operations of one execution.", "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Returns the number of floating-point operations of one execution.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<[{
-      The call of a vendor library that does it better than a generated kernel; none by default.
+      Returns the call of a vendor library that is faster than a generated kernel; none by default.
     }], "::std::optional<::splitcast::nn::LibraryCall>", "getLibraryCall", (ins), /*methodBody=*/"",
     /*defaultImplementation=*/"return std::nullopt;">,
   ];
@@ -39,8 +41,8 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::splitcast::nn";
   let methods = [
     InterfaceMethod<[{
-      The gradients of the operands, given those of the results (null where nothing flows back). Only those with `needed` are
-      asked for; the others stay null. New values carry no signature.
+      Builds the gradients of the operands, given those of the results (null where no gradient flows back). Only those
+      with `needed` are built; the others stay null. New values have no signature.
     }], "::llvm::SmallVector<::mlir::Value>", "buildGradient",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients, "::llvm::ArrayRef<bool>":$needed)>,
   ];
@@ -48,25 +50,26 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
 
 def PlacedOpInterface : OpInterface<"PlacedOpInterface"> {
   let description = [{
-    Ops whose elements depend on where in the global tensor they lie. So they are not of any shape (LoopSpec::anyShape).
+    Ops whose elements depend on their place in the global tensor. So LoopSpec::anyShape is false for them.
   }];
   let cppNamespace = "::splitcast::nn";
   let methods = [
     InterfaceMethod<[{
-      The tensor whose place it is; by default the first result.
+      Returns the tensor whose place matters; by default the first result.
     }], "::mlir::Value", "getPlaced", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return $_op->getResult(0);">,
     InterfaceMethod<[{
-      Whether it makes a difference where along the dimension a piece lies.
+      Whether the op depends on where along the dimension a piece lies.
     }], "bool", "isPlacedAlong", (ins "int64_t":$dim), /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
     InterfaceMethod<[{
-      Whether it can compute a part along such a dimension whose number is known only when it runs, `setPart`.
+      Whether the op can compute a part along such a dimension whose number is known only at run time (`setPart`).
     }], "bool", "canBePart", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return true;">,
     InterfaceMethod<[{
-      Makes the op, whose types are a rank's piece, compute with the piece that begins at `offsets` of a tensor of `globalShape`.
+      Tells the op, whose types are those of a rank's pieces, that the piece begins at `offsets` in a tensor of
+      `globalShape`.
     }], "void", "setPlace", (ins "::llvm::ArrayRef<int64_t>":$offsets, "::llvm::ArrayRef<int64_t>":$globalShape)>,
     InterfaceMethod<[{
-      Makes the op, which has its place, compute the part `number` of the tensor: parts of its own extent lie one after the
-      other along dimension `dim`. The number, an i64, is known when it runs: that of a micro-batch.
+      Makes the op, which has its place, compute part `number` of the tensor: parts of its own extent lie one after the
+      other along dimension `dim`. The number, an i64, is that of a micro-batch and known only at run time.
     }], "void", "setPart", (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$number, "int64_t":$dim)>,
   ];
 }

@@ -1,7 +1,8 @@
-//===- Optimizer.h - What an optimizer and a schedule of its rate are --------===//
+//===- Optimizer.h - Optimizers and schedules of their learning rates --------===//
 //
-// An optimizer is a struct of numbers (Hyperparameters.h) with its update of one variable, written as elementwise
-// tensor arithmetic; the compiler knows nothing else of it, and a user's own is used like those of Optimizers.h:
+// An optimizer is a struct of numbers (Hyperparameters.h) and its update of one variable, written as elementwise tensor
+// arithmetic. The compiler knows nothing else about it, and a user's own optimizer is used in the same way as those of
+// Optimizers.h:
 //
 //   struct Heavy {
 //     double lr, mass = 0.9;
@@ -17,7 +18,7 @@
 //   };
 //   graph.minimize(loss, Heavy{0.1});
 //
-// One that a module read from text names has to be known before: nn::know<Heavy>().
+// If a module that is read from text names such an optimizer, it must be made known before: nn::know<Heavy>().
 #ifndef SPLITCAST_DIALECTS_NN_OPTIMIZER_H
 #define SPLITCAST_DIALECTS_NN_OPTIMIZER_H
 
@@ -31,19 +32,19 @@
 namespace splitcast {
 namespace nn {
 
-/// A tensor in a formula; operators make ops. Shapes broadcast, types of operands agree.
+/// A tensor in a formula; its operators build ops. Shapes are broadcast; element types of operands must agree.
 class Expr {
 public:
   Expr(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value) : builder(&builder), loc(loc), tensor(value) {}
 
   mlir::Value value() const { return tensor; }
-  /// In f64, where numbers are too close to 1 for f32, or counted.
+  /// Casts to f64, for numbers that are too close to 1 for f32, or that count.
   Expr wide() const;
-  /// In the element type of `other`.
+  /// Casts to the element type of `other`.
   Expr as(const Expr &other) const;
-  /// In bf16.
+  /// Casts to bf16.
   Expr small() const;
-  /// Extents, global.
+  /// Returns the extents of the global tensor.
   llvm::ArrayRef<int64_t> shape() const;
 
   friend Expr operator+(const Expr &a, const Expr &b);
@@ -51,7 +52,7 @@ public:
   friend Expr operator*(const Expr &a, const Expr &b);
   friend Expr operator/(const Expr &a, const Expr &b);
   friend Expr operator*(const Expr &a, double b);
-  /// Rounded once: a * (1 / b) is less than 1 for some a = b.
+  /// Divides with one rounding; a * (1 / b), by contrast, is less than 1 for some a = b.
   friend Expr operator/(const Expr &a, double b);
   friend Expr operator+(const Expr &a, double b);
   friend Expr operator-(const Expr &a, double b) { return a + -b; }
@@ -61,21 +62,21 @@ public:
   friend Expr log(const Expr &x);
   friend Expr cos(const Expr &x);
   friend Expr relu(const Expr &x);
-  /// x, or `least` where it is less, or `most` where it is more.
+  /// Returns x, or `least` where x is less, or `most` where x is greater.
   friend Expr clamp(const Expr &x, double least, double most);
-  /// `chosen` where the condition is not 0, else `other`; what is not chosen may be a NaN.
+  /// Returns `chosen` where the condition is not 0, else `other`; elements that are not chosen may be NaN.
   friend Expr select(const Expr &condition, const Expr &chosen, const Expr &other);
-  /// 1, 0 or -1; NaN of NaN.
+  /// Returns 1, 0 or -1; NaN for a NaN.
   friend Expr sign(const Expr &x);
-  /// Towards zero. Requires |x| < 2^63.
+  /// Rounds towards zero. Requires |x| < 2^63.
   friend Expr whole(const Expr &x);
-  /// The root of the sum of all elements' squares, an f64 scalar. It has the same bits however the tensor is divided
-  /// over ranks; elements below 2^-112 in magnitude may be lost, and from 2^128 on they count as infinite. Of at most
-  /// 2^34 elements.
+  /// Returns the root of the sum of all elements' squares, an f64 scalar. It has the same bits however the tensor is
+  /// divided over ranks. Elements below 2^-112 in magnitude may be lost, and elements from 2^128 on count as infinite.
+  /// Requires at most 2^34 elements.
   friend Expr norm(const Expr &x);
-  /// The same, whole on each rank where it lay in parts, as what is made of it then is.
+  /// Returns the same tensor, whole on each rank; values that are computed from it are then whole, too.
   friend Expr gathered(const Expr &x);
-  /// Of matrices, whole.
+  /// Returns the product of two matrices that lie whole.
   friend Expr matmul(const Expr &a, const Expr &b, bool transposeA, bool transposeB);
 
 private:
@@ -86,51 +87,52 @@ private:
   mlir::Value tensor;
 };
 
-/// x, or `most` where that is less; exact of whole numbers.
+/// Returns the smaller of x and `most`; it is exact for whole numbers.
 inline Expr atMost(const Expr &x, double most) { return most - relu(most - x); }
-/// x^exponent of x >= 0.
+/// Returns x^exponent for x >= 0.
 inline Expr pow(const Expr &x, double exponent) { return exp(log(x) * exponent); }
 
 Expr norm(const Expr &x);
 Expr gathered(const Expr &x);
 Expr matmul(const Expr &a, const Expr &b, bool transposeA = false, bool transposeB = false);
 
-/// What an optimizer makes its update of. All tensors have the variable's shape, and its type, f32 for f16, but where
-/// it says another.
+/// The inputs of an optimizer's update. Unless stated otherwise, all tensors have the variable's shape and its element
+/// type, or f32 where that is f16.
 class Update {
 public:
   virtual ~Update() = default;
-  /// Its value before the update.
+  /// Returns the variable's value before the update.
   virtual Expr parameter() = 0;
   virtual Expr gradient() = 0;
-  /// State of this variable, zero at first: its value now.
+  /// Returns the current value of a state of this variable; it is zero at first.
   virtual Expr state(std::string_view role) = 0;
   virtual void setState(std::string_view role, const Expr &value) = 0;
-  /// The learning rate of this update, a scalar.
+  /// Returns the learning rate of this update, a scalar.
   virtual Expr learningRate() = 0;
-  /// `base` to the number of updates that the variable has had, this one included: an f64 scalar. Which variables have
-  /// had equally many is known, so that they share it. Only of optimizers with kCountsUpdates.
+  /// Returns `base` to the power of the number of updates that the variable has had, including this one: an f64 scalar.
+  /// Variables that are known to have had equally many updates share it. Only for optimizers with kCountsUpdates.
   virtual Expr power(std::string_view role, double base) = 0;
 };
 
 class OptimizerModel : public Hyperparameters {
 public:
   virtual bool countsUpdates() const = 0;
-  /// Why it updates no variable of this shape, and what to do; or nothing.
+  /// Returns why the optimizer cannot update a variable of this shape, and what to do; or nothing.
   virtual std::optional<std::string> refuses(llvm::ArrayRef<int64_t> shape) const = 0;
-  /// The new value of the parameter.
+  /// Builds the new value of the parameter.
   virtual Expr update(Update &update) const = 0;
-  /// Also when the learning rate is none that the f32 which holds it while training can be.
+  /// Also returns an error if the learning rate does not fit into the f32 that holds it during training.
   std::optional<std::string> wrong() const override;
   double learningRate() const { return values().front(); }
 };
 
-/// A schedule: by what the learning rate is multiplied at each update. Structs have `factor`, whose argument counts
-/// updates from 0 on, without those of the warm-up: an f64 scalar. Its result is 1 where that is 0. And `warmup`,
-/// updates in which the rate grows evenly from 1 / warmup to 1.
+/// A schedule: the factor by which the learning rate is multiplied at each update. A schedule's struct has `factor`,
+/// whose argument counts updates from 0 on, without those of the warm-up: an f64 scalar. The result is 1 where the
+/// argument is 0. The struct also has `warmup`, the number of updates in which the rate grows evenly from 1 / warmup to
+/// 1.
 class RateModel : public Hyperparameters {
 public:
-  /// Of the update before which there were `updates`, an f64 scalar.
+  /// Builds the factor of the update before which there were `updates`, an f64 scalar.
   virtual Expr factor(const Expr &updates) const = 0;
   std::optional<std::string> wrong() const override;
 };
@@ -141,8 +143,8 @@ template <typename T, typename = void> struct CountsUpdates : std::false_type {}
 template <typename T>
 struct CountsUpdates<T, std::void_t<decltype(T::kCountsUpdates)>> : std::bool_constant<T::kCountsUpdates> {};
 
-/// An optimizer that does not update variables of every shape says so: `static std::optional<std::string>
-/// refuses(llvm::ArrayRef<int64_t> shape)`.
+/// Calls the optimizer's `static std::optional<std::string> refuses(llvm::ArrayRef<int64_t> shape)`, which an optimizer
+/// has if it cannot update variables of every shape.
 template <typename T, typename = void> struct Refuses {
   static std::optional<std::string> of(llvm::ArrayRef<int64_t>) { return std::nullopt; }
 };
@@ -187,7 +189,7 @@ template <typename T> struct IsRate<T, std::void_t<decltype(&T::factor)>> : std:
 
 } // namespace detail
 
-/// Makes an optimizer, or a schedule of rates, known by its name.
+/// Makes an optimizer, or a schedule of learning rates, known by its name.
 template <typename T> void know() {
   if constexpr (detail::IsRate<T>::value)
     detail::rates().add<detail::RateModelOf<T>, T>();
@@ -195,10 +197,10 @@ template <typename T> void know() {
     detail::optimizers().add<detail::OptimizerModelOf<T>, T>();
 }
 
-/// With defaults; null: none of this name is known.
+/// Return the optimizer or schedule of this name, with its defaults; null if none of this name is known.
 std::unique_ptr<OptimizerModel> makeOptimizer(std::string_view name);
 std::unique_ptr<RateModel> makeRate(std::string_view name);
-/// "adam, adamw or sgd"
+/// Returns the known names, as "adam, adamw or sgd".
 std::string knownOptimizers();
 std::string knownRates();
 
@@ -206,7 +208,7 @@ std::string knownRates();
 
 namespace detail {
 
-/// A struct behind the interface of what it is. Copies are the same.
+/// Holds a struct behind its interface. Copies share it.
 template <typename Model> class Held {
 public:
   const Model &operator*() const { return *model; }
@@ -239,9 +241,9 @@ public:
   explicit RateSchedule(std::unique_ptr<nn::RateModel> model) : Held(std::move(model)) {}
 };
 
-/// "adamw,lr=6e-4,weight-decay=0.1". An error, which says what is allowed, or nothing.
+/// Parses a text such as "adamw,lr=6e-4,weight-decay=0.1". Returns an error, which says what is allowed, or nothing.
 std::optional<std::string> parseOptimizer(std::string_view text, std::optional<Optimizer> *optimizer);
-/// "cosine,steps=1000,warmup=100"
+/// Parses a text such as "cosine,steps=1000,warmup=100".
 std::optional<std::string> parseRateSchedule(std::string_view text, std::optional<RateSchedule> *schedule);
 
 } // namespace splitcast

@@ -1,7 +1,7 @@
 //===- Optimizers.h - The optimizers ------------------------------------------===//
 //
-// Each is its numbers and its update; nothing else in the project knows one by name. p is the parameter, g the
-// gradient, lr the learning rate of the update.
+// Each optimizer consists of its numbers and its update; no other code of the project knows an optimizer by name. In
+// the formulas, p is the parameter, g the gradient, and lr the learning rate of the update.
 #ifndef SPLITCAST_DIALECTS_NN_OPTIMIZERS_H
 #define SPLITCAST_DIALECTS_NN_OPTIMIZERS_H
 
@@ -27,7 +27,7 @@ struct Sgd {
   }
 };
 
-/// m <- momentum m + g; p <- p - lr m. Of Nesterov: p <- p - lr (g + momentum m), as PyTorch's SGD has it.
+/// m <- momentum m + g; p <- p - lr m. For Nesterov, p <- p - lr (g + momentum m), as in PyTorch's SGD.
 struct Momentum {
   double lr;
   double momentum = 0.9;
@@ -79,7 +79,7 @@ struct Adam {
     return p - step(u, *this);
   }
 
-  /// By what the parameter would be changed, by a learning rate of 1: quotient / divisor.
+  /// The step that is subtracted from the parameter with a learning rate of 1: quotient / divisor.
   struct Direction {
     nn::Expr quotient; ///< m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon), with m and v updated first
     nn::Expr divisor;  ///< 1 - beta1^t, in f64: 1 - 0.999 in f32 is off by 1e-5
@@ -119,7 +119,7 @@ struct AdamW {
   }
 };
 
-/// s <- s + g^2; p <- p - lr g / (sqrt(s) + epsilon). Duchi, Hazan and Singer 2011, with the diagonal alone.
+/// s <- s + g^2; p <- p - lr g / (sqrt(s) + epsilon). Duchi, Hazan and Singer 2011, with only the diagonal.
 struct Adagrad {
   double lr;
   double epsilon = 1e-10;
@@ -138,7 +138,7 @@ struct Adagrad {
 };
 
 /// v <- alpha v + (1 - alpha) g^2; m <- momentum m + g / (sqrt(v) + epsilon); p <- p - lr m. (Tieleman and Hinton 2012,
-/// lecture 6.5; momentum as PyTorch's RMSprop has it.)
+/// lecture 6.5; momentum as in PyTorch's RMSprop.)
 struct RmsProp {
   double lr;
   double alpha = 0.99, epsilon = 1e-8, momentum = 0.0;
@@ -184,8 +184,8 @@ struct Lion {
   }
 };
 
-/// r = Adam's direction + weight_decay p; p <- p - lr |p| / |r| r, where a norm that is 0 counts as |r|. You and others
-/// 2020, arXiv:1904.00962, algorithm 2, with phi(z) = z.
+/// r = Adam's direction + weight_decay p; p <- p - lr |p| / |r| r, where |p| / |r| is 1 if either norm is 0. You and
+/// others 2020, arXiv:1904.00962, algorithm 2, with phi(z) = z.
 struct Lamb {
   double lr;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weightDecay = 0.01;
@@ -204,11 +204,12 @@ struct Lamb {
   }
 };
 
-/// For matrices [rows, columns]. m <- momentum m + (1 - momentum) g, and d is that, or with nesterov momentum m + (1 -
-/// momentum) g; p <- (1 - lr weight_decay) p - lr s O, where O is d with singular values of about 1: from d / |d| on,
-/// `steps` times x <- a x + (b x x^T + c (x x^T)^2) x. Jordan and others 2024, "Muon: an optimizer for hidden layers in
-/// neural networks". s = sqrt(max(1, rows / columns)), or with match_rms_adamw 0.2 sqrt(max(rows, columns)): Liu and
-/// others 2025, arXiv:2502.16982. With bf16, the steps are computed in that. Defaults are PyTorch's, but for that type.
+/// Muon updates only matrices [rows, columns]. m <- momentum m + (1 - momentum) g, and d is m, or with nesterov
+/// momentum m + (1 - momentum) g; p <- (1 - lr weight_decay) p - lr s O. Here O is d with its singular values changed
+/// to about 1: x starts as d / |d|, and `steps` times x <- a x + (b x x^T + c (x x^T)^2) x. Jordan and others 2024,
+/// "Muon: an optimizer for hidden layers in neural networks". s = sqrt(max(1, rows / columns)), or with match_rms_adamw
+/// 0.2 sqrt(max(rows, columns)): Liu and others 2025, arXiv:2502.16982. With bf16, these steps are computed in bf16.
+/// The defaults are PyTorch's, except for that type.
 struct Muon {
   double lr;
   double momentum = 0.95, weightDecay = 0.1, nesterov = 1;
@@ -250,7 +251,7 @@ private:
     nn::Expr x = gathered(d) / (relu(norm(d) - epsilon) + epsilon).as(d);
     if (bf16 != 0)
       x = x.small();
-    const bool isTall = d.shape()[0] > d.shape()[1]; // of x^T x, the smaller, then
+    const bool isTall = d.shape()[0] > d.shape()[1]; // then x^T x is the smaller product
     for (int step = 0; step < steps; ++step) {
       nn::Expr square = matmul(x, x, isTall, !isTall);
       nn::Expr factor = square * b + matmul(square, square) * c;
@@ -260,7 +261,7 @@ private:
   }
 };
 
-/// What `#nn.NAME<...>` and flags know without being told.
+/// The optimizers that `#nn.NAME<...>` and flags know without nn::know.
 using Optimizers = std::tuple<Sgd, Momentum, Nesterov, Adam, AdamW, Adagrad, RmsProp, Lion, Lamb, Muon>;
 
 } // namespace splitcast

@@ -1,6 +1,7 @@
-//===- Parts.h - Places that indices name, divided among ranks ------------------------===//
+//===- Parts.h - Indexed dimensions that are divided among ranks ------------------------===//
 //
-// What the ops of NnIndexed.td have in common: a rank's part of the places begins at `first`, of `places` in all.
+// Common code of the ops of NnIndexed.td: a rank's part of the indexed dimension begins at `first`, and the whole
+// dimension has `places` elements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_NN_PARTS_H
@@ -10,12 +11,13 @@
 
 namespace splitcast::nn {
 
-/// Error on the op unless both are there, and the part of `extent` places (rows, classes: `what`) lies within all; or
-/// neither is.
+/// Verifies that either both `first` and `places` are present, and the part of `extent` places lies within all, or
+/// neither is. Emits an error on the op, in which `what` says what the places are (rows, classes).
 mlir::LogicalResult verifyPart(mlir::Operation *op, llvm::StringRef what, int64_t extent, std::optional<int64_t> first,
                                std::optional<int64_t> places);
 
-/// Sets them to a piece of dimension `dim` that begins at offsets[dim] of a tensor of `shape`, unless it is all of it.
+/// Sets `first` and `places` for a piece that begins at offsets[dim] of dimension `dim` of a tensor of `shape`, unless
+/// the piece has the whole dimension.
 template <typename Op>
 void setPiece(Op op, int64_t dim, int64_t extent, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> shape) {
   if (shape[dim] == extent)
@@ -25,8 +27,8 @@ void setPiece(Op op, int64_t dim, int64_t extent, llvm::ArrayRef<int64_t> offset
     op.setPlaces(shape[dim]);
 }
 
-/// The element of a tensor at these indices, of which that of dimension `dim` counts from `first` on; 0 where the
-/// tensor has no such place.
+/// Builds the element of a tensor at these indices; in dimension `dim` the tensor begins at index `first`. The result
+/// is 0 where the tensor has no such element.
 mlir::Value elementOfPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor,
                           llvm::SmallVector<mlir::Value> at, int64_t dim, int64_t first);
 

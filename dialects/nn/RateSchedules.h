@@ -1,7 +1,7 @@
 //===- RateSchedules.h - Schedules of the learning rate -----------------------===//
 //
-// Each is its numbers and by what it multiplies the learning rate at update t, which counts from 0 behind the warm-up.
-// Of those with `steps`, that is the length of warm-up and schedule together; after it the rate stays.
+// Each schedule consists of its numbers and the factor of the learning rate at update t, which counts from 0 after the
+// warm-up. If it has `steps`, that is the length of warm-up and schedule together; after it the rate stays constant.
 #ifndef SPLITCAST_DIALECTS_NN_RATESCHEDULES_H
 #define SPLITCAST_DIALECTS_NN_RATESCHEDULES_H
 
@@ -23,7 +23,7 @@ struct ConstantRate {
   nn::Expr factor(const nn::Expr &t) const { return t * 0.0 + 1.0; }
 };
 
-/// Evenly from 1 to `end`.
+/// The factor changes evenly from 1 to `end`.
 struct LinearRate {
   double steps;
   double end = 0.0, warmup = 0.0;
@@ -36,7 +36,7 @@ struct LinearRate {
   }
   nn::Expr factor(const nn::Expr &t) const { return left(t, *this) * (1.0 - end) + end; }
 
-  /// How much of the schedule is to come: 1 at its start, 0 from its end on, both exactly.
+  /// Builds the remaining fraction of the schedule: exactly 1 at its start, and exactly 0 from its end on.
   template <typename T> static nn::Expr left(const nn::Expr &t, const T &numbers) {
     const double length = numbers.steps - numbers.warmup;
     return relu(length - t) / length;
@@ -74,7 +74,7 @@ struct PolynomialRate {
   nn::Expr factor(const nn::Expr &t) const { return pow(LinearRate::left(t, *this), power) * (1.0 - end) + end; }
 };
 
-/// gamma^(t / every), the quotient without its fraction.
+/// gamma^(t / every), where the quotient is rounded down.
 struct StepRate {
   double every;
   double gamma = 0.1, warmup = 0.0;
@@ -85,7 +85,7 @@ struct StepRate {
     each("gamma", self.gamma, Bounds::Positive);
     each("warmup", self.warmup, Bounds::CountOrNone);
   }
-  // The half keeps a quotient that is whole from being rounded to less.
+  // Adding a half keeps a whole quotient from being rounded to the next smaller number.
   nn::Expr factor(const nn::Expr &t) const { return exp(whole((t + 0.5) * (1.0 / every)) * std::log(gamma)); }
 };
 
@@ -102,7 +102,7 @@ struct ExponentialRate {
   nn::Expr factor(const nn::Expr &t) const { return exp(t * std::log(gamma)); }
 };
 
-/// What `#nn.NAME<...>` and flags know without being told.
+/// The schedules that `#nn.NAME<...>` and flags know without nn::know.
 using RateSchedules = std::tuple<ConstantRate, LinearRate, CosineRate, PolynomialRate, StepRate, ExponentialRate>;
 
 } // namespace splitcast

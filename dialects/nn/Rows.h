@@ -1,7 +1,7 @@
 //===- Rows.h - linalg over the rows of a tensor ------------------------------===//
 //
-// What the ops that need the last dimension whole have in common: a row is the elements along it, and a statistic of
-// rows has all dimensions but the last.
+// Common code of the ops that need the last dimension whole: a row is the elements along it, and a statistic of rows
+// has all dimensions except the last.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_NN_ROWS_H
@@ -11,28 +11,28 @@
 
 namespace splitcast::nn {
 
-/// Builds linalg.generic ops over tensors of the shape of `like`, which has a dimension or more.
+/// Builds linalg.generic ops over tensors of the shape of `like`, which has at least one dimension.
 class RowBuilder {
 public:
   RowBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 
   using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-  /// What a generic reads: elements, then values per row, then values per column.
+  /// The inputs of a generic: elements, then values per row, then values per column.
   struct Inputs {
     llvm::SmallVector<mlir::Value> elements, perRow, perColumn;
   };
 
-  /// One value per row; the body's last argument is the accumulator, which starts as `init`.
+  /// Builds one value per row; the body's last argument is the accumulator, which starts as `init`.
   mlir::Value reduce(const Inputs &inputs, double init, Body body);
-  /// One value per element.
+  /// Builds one value per element.
   mlir::Value map(const Inputs &inputs, Body body);
-  /// One value per row, from values per row.
+  /// Builds one value per row, from values per row.
   mlir::Value mapRows(mlir::ValueRange perRow, Body body);
 
   mlir::Value rowMax(mlir::Value elements);
   mlir::Value rowSum(mlir::Value elements);
-  /// Sum of exp(element - max).
+  /// Builds the sum of exp(element - max) of each row.
   mlir::Value rowSumExp(mlir::Value elements, mlir::Value max);
 
   mlir::RankedTensorType rowType() const;
@@ -49,7 +49,8 @@ private:
   mlir::AffineMap identity, row, column;
 };
 
-/// Factors of a tensor whose last dimension is needed whole; the rank is at least 1.
+/// Adds the factors of a tensor whose last dimension is needed whole, and returns them; the tensor has at least one
+/// dimension.
 sbp::TensorFactors rowFactors(sbp::LoopSpec &spec, llvm::ArrayRef<int64_t> shape);
 
 } // namespace splitcast::nn

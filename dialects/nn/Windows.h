@@ -9,33 +9,34 @@
 
 namespace splitcast::nn {
 
-/// Down and across.
+/// The first window is that down (height), the second that across (width).
 using exec::Window;
 using Windows = std::array<Window, 2>;
 
-/// Requires verifyWindows.
+/// Returns the windows of both dimensions. Requires verifyWindows.
 Windows windowsOf(llvm::ArrayRef<int64_t> kernel, llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> padding,
                   llvm::ArrayRef<int64_t> dilation);
 
-/// Whether the numbers are in range, and so are the last two extents of `shape`, which has two or more; and there is a
-/// window along each. Failure after an error on the op.
+/// Verifies that the numbers and the last two extents of `shape`, which has two or more, are in range, and that there
+/// is a window along each of the two dimensions. Emits an error on the op.
 mlir::LogicalResult verifyWindows(mlir::Operation *op, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> kernel,
                                   llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> padding,
                                   llvm::ArrayRef<int64_t> dilation);
 
-/// A place along a dimension, 0 where `isThere`, an i1, does not hold.
+/// An index along a dimension; it is 0 if `isThere`, an i1, is false.
 struct Place {
   mlir::Value at, isThere;
 };
 
-/// The element that tap `tap` of window number `window` covers.
+/// Builds the index of the element that tap `tap` of window `number` covers.
 Place coveredBy(mlir::OpBuilder &builder, mlir::Location loc, const Window &window, mlir::Value number, mlir::Value tap,
                 int64_t extent);
-/// The window whose tap `tap` covers the element.
+/// Builds the number of the window whose tap `tap` covers the element.
 Place covering(mlir::OpBuilder &builder, mlir::Location loc, const Window &window, mlir::Value element, mlir::Value tap,
                int64_t windows);
 
-/// The element at `place` of the last two dimensions and `before` of those before them, or `otherwise`.
+/// Builds the element at `place` in the last two dimensions and `before` in the earlier ones; `otherwise` where there
+/// is none.
 mlir::Value elementAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor,
                       llvm::SmallVector<mlir::Value> before, const std::array<Place, 2> &place, mlir::Value otherwise);
 

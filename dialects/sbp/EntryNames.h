@@ -1,4 +1,4 @@
-//===- EntryNames.h - By which names callers know inputs and results ----------------===//
+//===- EntryNames.h - The names of inputs and results for callers ----------------===//
 #ifndef SPLITCAST_DIALECTS_SBP_ENTRYNAMES_H
 #define SPLITCAST_DIALECTS_SBP_ENTRYNAMES_H
 
@@ -7,24 +7,25 @@
 
 namespace splitcast::sbp {
 
-/// Of one function.
+/// The names of the inputs and results of one function.
 class EntryNames {
 public:
-  /// Looks through the schedules of the module around it.
+  /// Looks through the schedules of the function's module.
   explicit EntryNames(mlir::func::FuncOp function);
 
-  /// The `sbp.name` of an argument or a result; else "arg0" or "result0" and so on, counted as the function has them,
-  /// or as the schedules do that run it.
+  /// The `sbp.name` of an argument or a result; if there is none, "arg0" or "result0" and so on. The number is that of
+  /// the schedules that run the function, or, if there are none, the function's own.
   mlir::StringAttr ofInput(unsigned number);
   mlir::StringAttr ofResult(unsigned number);
 
 private:
   mlir::func::FuncOp function;
-  llvm::SmallVector<int64_t> takes, gives; ///< numbers of a schedule's inputs and results; empty: none runs it
+  llvm::SmallVector<int64_t> takes, gives; ///< numbers in a schedule that runs it; empty if there is none
 };
 
-/// Inputs of a function that no schedule runs, and those of a schedule, have distinct names which are not empty, and
-/// so have results. What has no name is the same input or result of all schedules that run it.
+/// Verifies that the inputs of a schedule, and those of a function that no schedule runs, have distinct names that are
+/// not empty, and likewise the results. An input or result without a name has the same number in all schedules that run
+/// the function.
 mlir::LogicalResult verifyEntryNames(mlir::ModuleOp module);
 
 } // namespace splitcast::sbp

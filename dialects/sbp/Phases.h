@@ -1,4 +1,4 @@
-//===- Phases.h - Which part of a step an op is of --------------------------------------===//
+//===- Phases.h - Which phase of a step an op belongs to --------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_SBP_PHASES_H
 #define SPLITCAST_DIALECTS_SBP_PHASES_H
 
@@ -6,8 +6,8 @@
 
 namespace splitcast::sbp {
 
-/// An op belongs to the phase of the fences that its operands come from: update over backward over forward. Those that
-/// are made later are of none: a look-up gives forward.
+/// Returns the phase of each op: the latest phase (forward, backward, update) among the fences that its operands come
+/// from. Ops that are created later are not in the map: a look-up gives forward.
 inline llvm::DenseMap<mlir::Operation *, Phase> phasesOf(mlir::Block &block) {
   llvm::DenseMap<mlir::Operation *, Phase> phases;
   for (mlir::Operation &op : block) {

@@ -23,48 +23,51 @@
 
 namespace splitcast::sbp {
 
-/// What part of a training step is for; in the order in which they end.
+/// The phases of a training step, in the order in which they end.
 enum class Phase { Forward, Backward, Update };
-/// "forward", "backward", "update"
+/// Returns "forward", "backward" or "update".
 mlir::StringRef nameOf(Phase phase);
 
-/// Attribute of a function that updates by a gradient: in how many micro-batches it is computed, an integer.
+/// An attribute of a function that updates variables by a gradient: the number of micro-batches in which the gradient
+/// is computed, an integer.
 inline constexpr llvm::StringLiteral kMicroBatchesName = "sbp.micro_batches";
-/// Of a step. Each is a run of a plan, and more of them are a mistake.
+/// The most micro-batches that a step may have. Each is a run of a plan; a larger number is a mistake.
 inline constexpr int64_t kMostMicroBatches = int64_t{1} << 20;
-/// And in which order their gradients are added up: the text of an AccumulateOrder.
+/// An attribute of the same function: the order in which the gradients of its micro-batches are added up, as the text
+/// of an AccumulateOrder.
 inline constexpr llvm::StringLiteral kAccumulateOrderName = "sbp.accumulate_order";
 
-/// And whether its bits are those of as many micro-batches on another number of ranks, or in another order: a boolean.
+/// An attribute of the same function, a boolean: whether its bits are the same on another number of ranks, or in
+/// another order, for the same number of micro-batches.
 inline constexpr llvm::StringLiteral kReproducibleName = "sbp.reproducible";
 
-/// Attribute of a function whose sums over the batch have been made so ('sbp-exact-sums'): the name of the axis that
-/// splits the batch.
+/// An attribute of a function whose sums over the batch are exact ('sbp-exact-sums'): the name of the axis that splits
+/// the batch.
 inline constexpr llvm::StringLiteral kExactSumsName = "sbp.exact_sums";
 
-/// What variables' values live in.
+/// The resource that holds the values of variables.
 struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   mlir::StringRef getName() final { return "sbp.variable"; }
 };
 
-/// What `sbp.scope` allocates, so that no two scopes are merged.
+/// The resource that `sbp.scope` allocates, so that no two scopes are merged.
 struct ScopeResource : mlir::SideEffects::Resource::Base<ScopeResource> {
   mlir::StringRef getName() final { return "sbp.scope"; }
 };
 
-/// The role of a bucket's members themselves, which no state has.
+/// The role of a bucket's members themselves; no state has it.
 inline constexpr llvm::StringLiteral kParameterRole = "parameter";
 
-/// Of ShardingOpInterface: see there.
+/// The verifier of ShardingOpInterface, where it is described.
 mlir::LogicalResult verifySharding(mlir::Operation *op);
 
-/// Which row an op has along an axis: #sbp.row.
+/// The row of an op along one axis; an element of #sbp.row.
 struct RowAxis {
   enum class Kind { Replicated, Splits, Sums, Linear, Slot, At };
   mlir::StringAttr axis;
   Kind kind = Kind::Replicated;
-  int64_t tensor = 0; ///< of Splits: a result; of Sums: an operand
-  int64_t dim = 0;    ///< of that tensor: what the split loop is the loop of
+  int64_t tensor = 0; ///< for Splits a result, for Sums an operand
+  int64_t dim = 0;    ///< the dimension of that tensor that the split loop runs over
   int64_t unit = 1;   ///< iterations that stay together
   bool operator==(const RowAxis &other) const;
   friend llvm::hash_code hash_value(const RowAxis &row) { // NOLINT(readability-identifier-naming): LLVM looks for it
@@ -72,11 +75,11 @@ struct RowAxis {
   }
 };
 
-/// What wanted a boxing: #sbp.wanted.
+/// The use that needs a boxing: #sbp.wanted.
 struct Wanted {
   enum class Kind { Operand, Result, Forward, Backward, Update, Assign };
   Kind kind = Kind::Operand;
-  mlir::StringAttr of; ///< of an operand or result: the op's name; else a variable
+  mlir::StringAttr of; ///< for an operand or result the op's name, else a variable
   int64_t number = 0;  ///< of the operand or result
 
   static Wanted by(mlir::OpOperand &operand);
@@ -100,23 +103,23 @@ struct Wanted {
 
 namespace splitcast::sbp {
 
-/// The signature of a tensor type; null when it has none (yet), or when `type` is no ranked tensor.
+/// Returns the signature of a tensor type; null when it has none (yet), or when `type` is no ranked tensor.
 NdAttr signatureOf(mlir::Type type);
 inline NdAttr signatureOf(mlir::Value value) { return signatureOf(value.getType()); }
 
-/// The same tensor with another signature (null: none).
+/// Returns the same tensor type with another signature; null means none.
 mlir::RankedTensorType withSignature(mlir::Type type, NdAttr signature);
 
-/// Type of the piece that the rank at `coordinates` holds; the type itself when it has no signature.
+/// The type of the piece that the rank at `coordinates` holds; the type itself when it has no signature.
 mlir::RankedTensorType localType(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> coordinates);
 
-/// Bytes of one element; an i1 takes a byte.
+/// The size of one element in bytes; an i1 takes one byte.
 int64_t elementBytes(mlir::Type type);
 
 Shape shapeOf(mlir::Type type);
 
-/// Whether a tensor that lies so (null: whole) has room in a slot: its largest piece, and the bucket in bytes. The
-/// tensor's own bytes have been verified.
+/// Verifies that the slot has room for the largest piece of a tensor with this signature (null: for the whole tensor),
+/// and that the bucket's bytes can be counted. The tensor's own bytes have been verified.
 mlir::LogicalResult verifyRoom(SlotAttr slot, llvm::ArrayRef<int64_t> shape, mlir::Type elementType, NdAttr signature,
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
@@ -124,14 +127,14 @@ mlir::LogicalResult verifyRoom(SlotAttr slot, llvm::ArrayRef<int64_t> shape, mli
 /// a function's type; null when there is none.
 PlacementAttr placementOf(mlir::ModuleOp module);
 
-/// What a module's groups say of its variables.
+/// The policies that a module's groups set for its variables.
 class GroupPolicies {
 public:
-  /// An error when the group was added before.
+  /// Adds a group. It is an error if the group was added before.
   mlir::LogicalResult add(GroupOp group);
-  /// What the variable says, over what its groups say, the innermost first.
+  /// The variable's own policy, completed by those of its groups, the innermost first.
   Policy policyOf(VariableOp variable);
-  /// Whether policyOf found each group, which then has a variable; an error names one that it did not.
+  /// Verifies that each group has a variable: that policyOf found it. The error names a group that it did not find.
   mlir::LogicalResult verifyAllUsed();
 
 private:
@@ -142,13 +145,13 @@ private:
   llvm::MapVector<mlir::StringRef, Entry> groups;
 };
 
-/// The location with a reason, #sbp.row or #sbp.wanted, in place of the one that it had.
+/// Returns the location with this reason, #sbp.row or #sbp.wanted; it replaces the one that the location had.
 mlir::Location withReason(mlir::Location location, mlir::Attribute reason);
 
-/// Whether the op uses nothing of the operand but where it is.
+/// Whether the op uses only the operand's signature, and none of its elements.
 bool isPlaceAlone(mlir::OpOperand &operand);
 
-/// The operands that a LoopSpec speaks of.
+/// The operands that a LoopSpec describes.
 llvm::SmallVector<mlir::Value> tensorOperands(mlir::Operation *op);
 
 } // namespace splitcast::sbp

@@ -6,9 +6,9 @@ include "mlir/IR/OpBase.td"
 
 def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
   let description = [{
-    An op states the loops it runs over and where it is linear; its legal signatures follow (dialects/sbp/algebra/Factors.h).
-    The spec covers the operands that are tensors, in order, and all results. Implementing it also verifies: once the
-    signatures of all tensors of the op are decided,
+    An op states the loops that it runs over and in which operands it is linear; its legal signatures follow from that
+    (dialects/sbp/algebra/Factors.h). The spec covers the operands that are tensors, in order, and all results.
+    Implementing the interface adds a verifier. Once the signatures of all tensors of the op are decided,
     - C1: they are on one placement, and each fits its tensor;
     - C2: along every axis they are one of the op's legal rows.
   }];
@@ -22,7 +22,7 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
 
 def RunnableOpInterface : OpInterface<"RunnableOpInterface"> {
   let description = [{
-    What a schedule may run when functions are something else than func.func: their plans.
+    An op that a schedule may run in place of a func.func: the plan of a function.
   }];
   let cppNamespace = "::splitcast::sbp";
   let methods = [

@@ -7,10 +7,10 @@
 
 namespace splitcast::sbp {
 
-/// Verifies that no two storages of a module hold one variable. All are looked at once, with the first. `StorageOp` has
-/// a symbol's name and `members`, symbols of variables, none of them twice.
+/// Verifies that no two storages of a module hold one variable. The check looks at all storages once, when it is called
+/// for the first. `StorageOp` has a symbol's name and `members`, which are symbols of variables, none of them twice.
 template <typename StorageOp> mlir::LogicalResult verifyMembersAcross(StorageOp first) {
-  for (mlir::Operation *op = first->getPrevNode(); op; op = op->getPrevNode()) // which ends at the one before
+  for (mlir::Operation *op = first->getPrevNode(); op; op = op->getPrevNode()) // the first storage has checked all
     if (mlir::isa<StorageOp>(op))
       return mlir::success();
   auto module = mlir::dyn_cast_or_null<mlir::ModuleOp>(first->getParentOp());

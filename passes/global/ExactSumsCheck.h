@@ -1,8 +1,8 @@
-//===- ExactSumsCheck.h - Whether a step has the same bits on any number of ranks ---------===//
+//===- ExactSumsCheck.h - Checks that a step has the same bits on any number of ranks ---------===//
 //
-// 'sbp-exact-sums' makes a function's sums over its batch of parts that have no rounding. That its bits do not depend
-// on the number of ranks takes two things more, of the signatures that ranks are given along the axis of the batch:
-// addends are of the rows of one micro-batch and rank, and ranks add up nothing but parts.
+// 'sbp-exact-sums' makes a function's sums over its batch of parts whose sums are exact. Its bits are independent of
+// the number of ranks only if two more conditions hold for the signatures along the axis of the batch: each addend is
+// computed from the rows of one micro-batch and rank, and ranks add up only parts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_EXACTSUMSCHECK_H
@@ -14,11 +14,12 @@ namespace splitcast {
 
 class ExactSumsCheck {
 public:
-  /// Of a function as 'sbp-exact-sums' and 'sbp-split-steps' have made it, before values have signatures; nothing for
-  /// one that promises no exact sums. Failure, after an error, when it has no such axis or batch.
+  /// Creates the check for a function after 'sbp-exact-sums' and 'sbp-split-steps', before values have signatures;
+  /// nothing if the function does not promise exact sums. Fails, after an error, if it has no such axis or batch.
   static mlir::FailureOr<std::optional<ExactSumsCheck>> of(mlir::func::FuncOp function, sbp::PlacementAttr placement);
 
-  /// Of its ops, which now have signatures, with boxings between them. An error names what would differ.
+  /// Verifies the ops of the function, which now have signatures, with boxings between them. The error names the op
+  /// whose bits would differ.
   mlir::LogicalResult verify(mlir::Block &body) const;
 
 private:
@@ -29,9 +30,9 @@ private:
   mlir::LogicalResult verifyRounding(mlir::Operation *op) const;
   mlir::LogicalResult verifyRows(mlir::Operation *op) const;
 
-  std::string name; ///< of the axis that splits the batch
+  std::string name; ///< the name of the axis that splits the batch
   int64_t axis;
-  bool isOfOneRank; ///< along it
+  bool isOfOneRank; ///< whether the axis has one rank
   MicroBatchRows rows;
 };
 

@@ -1,4 +1,4 @@
-//===- GradientSums.h - The sum of what users of a value give as its gradient ------------===//
+//===- GradientSums.h - The sum of the gradients that the users of a value contribute ------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_GRADIENTSUMS_H
 #define SPLITCAST_PASSES_GLOBAL_GRADIENTSUMS_H
 
@@ -8,22 +8,23 @@
 
 namespace splitcast {
 
-/// Gradients of one value and type, added in the order in which they come; but concatenations along one dimension, as
-/// those of slices are with zeros around, become one, where two of their pieces that meet are equally long, or the
-/// longer is of zeros. So the gradient of what is cut into slices is written once, and not once per slice.
+/// The sum of gradients of one value and type, in the order in which they are added. Concatenations along one
+/// dimension, such as the gradients of slices with zeros around them, are merged into one concatenation, if pieces at
+/// the same place have equal lengths, or the longer one is zeros. So the gradient of a value that is cut into slices is
+/// written once, and not once per slice.
 class GradientSum {
 public:
-  /// `joined` is given the concatenations that are part of another one.
+  /// Adds a gradient. Concatenations that were merged into another one are inserted into `joined`.
   void add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value gradient,
            llvm::SetVector<mlir::Operation *> &joined);
-  /// Null where there was none.
+  /// Returns the sum; null if no gradient was added.
   mlir::Value get(mlir::OpBuilder &builder, mlir::Location loc);
 
-  /// Erases those that nothing uses.
+  /// Erases those of `joined` that have no users.
   static void erase(llvm::ArrayRef<mlir::Operation *> joined);
 
 private:
-  /// Of a concatenation, along its dimension.
+  /// A piece of a concatenation, along its dimension.
   struct Piece {
     int64_t extent;
     mlir::Value value; ///< null: zeros
@@ -35,9 +36,9 @@ private:
   void addPieces(mlir::OpBuilder &builder, mlir::Location loc);
 
   mlir::Value sum;
-  nn::ConcatOp first; ///< of those that are not in `sum` yet
+  nn::ConcatOp first; ///< the first concatenation that is not in `sum` yet
   bool isJoined = false;
-  Pieces pieces; ///< of all of these
+  Pieces pieces; ///< the pieces of all concatenations that are not in `sum` yet
 };
 
 } // namespace splitcast

@@ -1,4 +1,4 @@
-//===- GroupSums.h - Sums of what variables contribute -------------------------===//
+//===- GroupSums.h - Sums of numbers that variables contribute -------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_GROUPSUMS_H
 #define SPLITCAST_PASSES_GLOBAL_GROUPSUMS_H
 
@@ -8,8 +8,9 @@
 
 namespace splitcast {
 
-/// Sums without rounding of what each variable of a step contributes, those of a group first: gradients of one group
-/// lie alike, whatever other groups say, so that ranks add up one number, or one row of parts, for each.
+/// Exact sums of the values that each variable of a step contributes. The values of each group are summed first:
+/// gradients of one group lie alike, whatever the policies of other groups are, so that ranks add up one number, or one
+/// row of parts, for each group.
 class GroupSums {
 public:
   void add(sbp::VariableOp variable, mlir::Value value) { parts[variable.getGroupOrPrefix()].push_back(value); }

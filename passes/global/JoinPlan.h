@@ -1,10 +1,10 @@
-//===- JoinPlan.h - What the members of buckets do together, and in which order ------------===//
+//===- JoinPlan.h - Which ops of a bucket's members become one, and their order ------------===//
 //
-// Some ops wait for others of their bucket and become one with them, a *bundle*: boxings that lay members into a range
-// (a reduction, or a slice of values that lie in no range yet), gathers of what was computed of members in several
-// ways, and assignments. Ops of a bundle have the same bucket, step and *depth*: the number of bundles on the longest
-// path to them. A path from one bundle to another raises the depth, so no bundle ever waits for itself, whatever the
-// program is. The order is the old one, except for what has to wait; a bundle stands where its last op stood.
+// Some ops wait for others of their bucket and become one op with them, a *bundle*: boxings that put members into a
+// range (a reduction, or a slice of values that lie in no range yet), gathers of values that were computed from members
+// in several ways, and assignments. Ops of a bundle have the same bucket, step and *depth*: the number of bundles on
+// the longest path to them. A path from one bundle to another raises the depth, so no bundle ever waits for itself, in
+// any program. The order is the old one, except for ops that have to wait; a bundle stands at the place of its last op.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_JOINPLAN_H
@@ -17,25 +17,26 @@
 
 namespace splitcast {
 
-/// What lies at rest as one range: a bucket's members, or their states of one role.
+/// The variables that are stored as one range: a bucket's members, or their states of one role.
 struct RangeStorage {
   sbp::BucketOp bucket;
   mlir::StringAttr role;
-  int64_t variables = 0; ///< that lie in it
+  int64_t variables = 0; ///< the number of variables in it
 };
 
-/// Of each variable with a slot, where it lies. Borrows the module, whose variables and buckets must not change.
+/// The range of each variable with a slot. Borrows the module, whose variables and buckets must not change.
 class BucketTable {
 public:
-  /// Failure, after an error on the variable, when one lies in a bucket that does not have it as a member.
+  /// Fails, after an error on the variable, if a variable's slot names a bucket that does not have it as a member.
   static mlir::FailureOr<BucketTable> create(mlir::ModuleOp module);
 
   bool empty() const { return buckets.empty(); }
   sbp::BucketOp bucket(mlir::StringAttr name) const { return buckets.lookup(name); }
   sbp::VariableOp variable(mlir::FlatSymbolRefAttr symbol) const { return variables.lookup(symbol.getAttr()); }
-  /// Null when the variable lies in no bucket.
+  /// Returns the range of a variable; null if the variable lies in no bucket.
   RangeStorage *storageOf(mlir::FlatSymbolRefAttr variable) const;
-  /// The slot that a boxing lays its operand into, if it does: S(@bucket), or B along the bucket's axis with `bucket`.
+  /// Returns the slot into which a boxing puts its operand, if there is one: its result is S(@bucket), or B along the
+  /// bucket's axis with `bucket`.
   std::optional<sbp::Slot> targetSlot(sbp::BoxingOp op) const;
 
 private:
@@ -45,18 +46,19 @@ private:
   llvm::DenseMap<mlir::Attribute, sbp::VariableOp> variables;
   llvm::DenseMap<mlir::Attribute, size_t> places;                            ///< in `storages`, by variable
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, size_t> known; ///< in `storages`, by bucket and role
-  mutable std::vector<RangeStorage> storages; ///< ops are handles, whose accessors are not const
+  mutable std::vector<RangeStorage> storages; ///< mutable, since accessors of op handles are not const
 };
 
-/// The one step that a boxing of a bucket is, once they have been split up; of one that is of no bucket the first axis
-/// that changes. Axis -1 when nothing does.
+/// The single step of a boxing of a bucket, after such boxings have been split up; for a boxing of no bucket, the
+/// change along the first axis that changes. The axis is -1 if none does.
 struct SingleStep {
   int64_t axis = -1;
   sbp::Sbp from, to;
 };
 SingleStep singleStepOf(sbp::BoxingOp op);
 
-/// "|backward|h.0": phase and group of the fence that the boxing stands behind, if it does.
+/// Returns a text such as "|backward|h.0": phase and group of the fence that the boxing's operand comes from, if there
+/// is one.
 std::string fenceText(sbp::BoxingOp op);
 
 /// Whether the value's type is S(@bucket) on an axis.
@@ -66,10 +68,10 @@ class JoinPlan {
 public:
   JoinPlan(mlir::Block &block, const BucketTable &table);
 
-  /// Whether a value is, whole, a member of a range that was read or gathered, with this slot.
+  /// Whether a value is, as a whole, a member with this slot of a range that was read or gathered.
   bool liesAt(mlir::Value value, const sbp::Slot &slot) const;
 
-  /// Calls `write` for each op that stays alone and for each bundle, each after all that it waits for.
+  /// Calls `write` for each op that stays alone and for each bundle, each after all those that it waits for.
   mlir::LogicalResult inOrder(llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<mlir::Operation *>)> write);
 
 private:
@@ -79,14 +81,14 @@ private:
     llvm::SmallVector<int64_t, 2> users;
     int64_t waitsFor = 0;
   };
-  /// What the next read or assignment of a variable comes behind.
+  /// The depths that order the next read or assignment of a variable after earlier ones.
   struct Access {
-    int64_t depth = 0;     ///< of what comes next, at least
-    int64_t readDepth = 0; ///< of the reads so far, at most
+    int64_t depth = 0;     ///< the least depth of the next one
+    int64_t readDepth = 0; ///< the largest depth of the reads so far
   };
   using Accesses = llvm::DenseMap<mlir::Attribute, Access>;
-  using Assignments = llvm::DenseMap<mlir::Attribute, mlir::Operation *>; ///< of a variable, the last one so far
-  using Kind = std::pair<const void *, std::string>; ///< of a bundle: a storage that is assigned, or a boxing's step
+  using Assignments = llvm::DenseMap<mlir::Attribute, mlir::Operation *>; ///< by variable, the last one so far
+  using Kind = std::pair<const void *, std::string>; ///< of a bundle: an assigned storage, or the boxing's step
 
   void place(mlir::Operation *op, Accesses &accesses);
   int64_t depthOf(mlir::Operation *op, Accesses &accesses) const;
@@ -102,7 +104,7 @@ private:
   std::vector<Node> nodes;
   int64_t numOps = 0;
   llvm::DenseMap<mlir::Operation *, int64_t> nodeOf;
-  llvm::DenseMap<mlir::Value, int64_t> depths; ///< of what is made from a value, at least
+  llvm::DenseMap<mlir::Value, int64_t> depths; ///< by value, the least depth of its users
   llvm::DenseMap<mlir::Value, sbp::Slot> homes;
   std::map<std::tuple<Kind, int64_t, int64_t>, int64_t> bundles; ///< node by kind, depth and repeat
   std::map<std::tuple<Kind, int64_t, int64_t>, int64_t> repeats; ///< by kind, depth and offset of the slot

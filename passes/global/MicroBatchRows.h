@@ -1,9 +1,9 @@
 //===- MicroBatchRows.h - How the tensors of a step lie along its micro-batches ----------===//
 //
-// Micro-batches are an axis of a mesh whose ranks take turns. An input that ranks split is S along it: a micro-batch is
-// a part. Variables are B. So a gradient is P, an addend of each micro-batch, and where B is wanted of it, the sum over
-// all of them is: what comes after belongs behind the last. Rows are chosen as for any axis
-// (dialects/sbp/algebra/Solver.h).
+// Micro-batches are treated as an axis of a mesh whose ranks work one after the other. An input that ranks split is S
+// along this axis: each micro-batch has a part. Variables are B. So a gradient is P, an addend of each micro-batch, and
+// a use that wants B wants the sum over all micro-batches: the ops after it belong after the last micro-batch. Rows are
+// chosen as for any axis (dialects/sbp/algebra/Solver.h).
 //
 //   %x              S(0)      the argument, which ranks split by rows
 //   %w              B
@@ -11,8 +11,8 @@
 //   %gw = matmul    P         %x and the gradient of %y, both S(0): summed over rows
 //   update of @w    wants B   here micro-batches end
 //
-// What cannot be had a part at a time (a softmax over the batch, an average that is subtracted from it) is an error
-// that names the op.
+// A value that cannot be computed part by part (a softmax over the batch, an average that is subtracted from it) is an
+// error that names the op.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_MICROBATCHROWS_H
@@ -26,19 +26,19 @@
 
 namespace splitcast {
 
-/// Whether a function has an update by a gradient, which is a sum over the batch.
+/// Whether a function updates a variable by a gradient, which is a sum over the batch.
 bool updatesByGradient(mlir::func::FuncOp function);
 
 class MicroBatchRows {
 public:
-  /// Of a function of one block, cut along what `axis` of the placement splits of its arguments.
+  /// Analyzes a function of one block. Its arguments are cut along the dimensions that `axis` of the placement splits.
   static mlir::FailureOr<MicroBatchRows> of(mlir::func::FuncOp function, int64_t microBatches, int64_t axis);
 
-  /// How a value is made; nothing where it is made from nothing, and may be either whole or a part.
+  /// Returns the entry in which a value is made; nothing for a constant, which may be either whole or a part.
   std::optional<sbp::Sbp> made(mlir::Value value) const { return ofValues.lookup(value); }
-  /// How an op wants it.
+  /// Returns the entry in which an op wants its operand.
   sbp::Sbp wanted(mlir::OpOperand &use) const { return ofUses.lookup(&use); }
-  /// How many loops over all micro-batches must have ended before it is there.
+  /// Returns the number of loops over all micro-batches that must end before the value exists.
   int64_t level(mlir::Value value) const { return levels.lookup(value); }
   /// Whether the use is of the sum over micro-batches.
   bool isSum(mlir::OpOperand &use) const;

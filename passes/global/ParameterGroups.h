@@ -1,4 +1,4 @@
-//===- ParameterGroups.h - Which variable which optimizer updates --------------===//
+//===- ParameterGroups.h - Which optimizer updates which variable --------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_PARAMETERGROUPS_H
 #define SPLITCAST_PASSES_GLOBAL_PARAMETERGROUPS_H
 
@@ -8,7 +8,7 @@
 
 namespace splitcast {
 
-/// The groups of one nn.minimize, asked for each variable that it trains.
+/// The groups of one nn.minimize. `of` is called for each variable that it trains.
 class ParameterGroups {
 public:
   explicit ParameterGroups(nn::MinimizeOp minimize) : minimize(minimize) {
@@ -17,7 +17,7 @@ public:
     isUsed.resize(groups.size());
   }
 
-  /// The variable's group; null: it is in none. Failure, after an error on the op: it is in two.
+  /// Returns the variable's group; null if it is in none. Fails, after an error on the op, if it is in two.
   mlir::FailureOr<nn::ParametersAttr> of(llvm::StringRef variable) {
     nn::ParametersAttr found;
     for (auto [index, group] : llvm::enumerate(groups)) {
@@ -32,7 +32,7 @@ public:
     return found;
   }
 
-  /// Failure, after an error, when a group had none of the variables that were asked for.
+  /// Fails, after an error, if a group has none of the variables that `of` was called for.
   mlir::LogicalResult verifyUsed() {
     for (auto [index, group] : llvm::enumerate(groups))
       if (!isUsed.test(index))

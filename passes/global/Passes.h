@@ -16,22 +16,22 @@ namespace splitcast {
 #define GEN_PASS_REGISTRATION
 #include "passes/global/Passes.h.inc"
 
-/// 'sbp-zero-storage' with these defaults for what variables and groups do not say.
+/// Creates 'sbp-zero-storage' with these defaults for decisions that variables and groups leave open.
 std::unique_ptr<mlir::Pass> createZeroStoragePass(const sbp::ZeroOptions &options);
 
-/// Whether the module has one placement, and functions of ranked tensors only: what passes rely on that index
-/// signatures by the placement's axes, on decided modules and others.
+/// Verifies that the module has one placement, and only functions of ranked tensors. Passes that index signatures by
+/// the placement's axes rely on this, for decided modules and others.
 mlir::LogicalResult verifyModule(mlir::ModuleOp module);
 
-/// Whether variables agree with each other: states of one variable have distinct roles, and what shares a bucket lies
-/// apart in it and alike.
+/// Verifies that variables agree with each other: states of one variable have distinct roles, and variables of one
+/// bucket do not overlap and lie alike.
 mlir::LogicalResult verifyVariables(mlir::ModuleOp module);
 
-/// Whether each schedule assigns what is carried before it reads it, no function beside reads it, and what a kept run
-/// makes stays as it is.
+/// Verifies that each schedule assigns a carried variable before it reads it, that no other function reads it, and that
+/// no other run changes what a kept run makes.
 mlir::LogicalResult verifyCarried(mlir::ModuleOp module);
 
-/// What 'sbp-verify-global' checks.
+/// Verifies what 'sbp-verify-global' checks.
 mlir::LogicalResult verifyGlobal(mlir::ModuleOp module);
 
 } // namespace splitcast

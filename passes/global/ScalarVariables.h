@@ -1,7 +1,7 @@
-//===- ScalarVariables.h - What training keeps beside variables ----------------===//
+//===- ScalarVariables.h - Scalars of a module for training ----------------===//
 //
-// Numbers of a module, not of one variable: the learning rate, counts of updates, the scale of losses. Each is a frozen
-// variable of group "optimizer", as every rank has it.
+// These numbers belong to a module and not to one variable: the learning rate, counts of updates, the scale of losses.
+// Each is a frozen variable of group "optimizer", which every rank has.
 #ifndef SPLITCAST_PASSES_GLOBAL_SCALARVARIABLES_H
 #define SPLITCAST_PASSES_GLOBAL_SCALARVARIABLES_H
 
@@ -9,15 +9,16 @@
 
 namespace splitcast {
 
-/// The scalar `name` of the module, made before `like`, on its placement, when nothing is called so. Null: something
-/// else is.
+/// Returns the scalar `name` of the module. If no symbol has this name, it is created before `like`, on its placement.
+/// Returns null if another symbol has the name.
 sbp::VariableOp scalarVariable(mlir::SymbolTable &symbols, llvm::StringRef name, mlir::Type element, double initial,
                                sbp::VariableOp like);
 
-/// A read whose type is undecided, as that of all that updates are built of.
+/// Builds a read whose type is undecided, like the types of all values in updates.
 mlir::Value readUndecided(mlir::OpBuilder &b, mlir::Location loc, sbp::VariableOp variable);
 
-/// By what losses are multiplied for backward, f32, and for how many steps in a row all gradients were finite, f64.
+/// The scale by which losses are multiplied for backward, f32, and the number of steps in a row in which all gradients
+/// were finite, f64.
 inline constexpr llvm::StringLiteral kLossScaleName = "optimizer.loss_scale",
                                      kFiniteStepsName = "optimizer.finite_steps";
 

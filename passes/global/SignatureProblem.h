@@ -1,13 +1,14 @@
-//===- SignatureProblem.h - A function as the solver of signatures sees it -------===//
+//===- SignatureProblem.h - A function as a problem for the solver of signatures -------===//
 //
-// Tensors, the ops with a choice, and what else wants tensors in given signatures (dialects/sbp/algebra/Solver.h).
-// Twice: as the user wrote it, where an update is computed in the signature that the graph reads, with the volume of
-// boxings as their cost; and as variables are stored and updated, with what they cost on the transport. Both have the
-// same tensors and ops, by the same numbers.
+// The problem has the tensors, the ops with a choice, and the other uses that want tensors in given signatures
+// (dialects/sbp/algebra/Solver.h). There are two versions. In `asWritten`, updates are computed in the logical
+// signatures, and the cost of a boxing is its volume. In `asStored`, updates have the signatures in which variables are
+// stored and updated, and the cost is that of the default ccl::TransportModel. Both have the same tensors and ops, by
+// the same numbers.
 //
 //   in the IR                          in the problem
 //   argument, read                     a tensor with a signature
-//   op of ShardingOpInterface          an op; of an update it takes no P
+//   op of ShardingOpInterface          an op; in an update it takes no P
 //   fence of an update, user's boxing  a demand, and a tensor with a signature
 //   other fence                        a tensor of the same signature as another
 //   assign, return                     a demand
@@ -26,20 +27,20 @@ namespace splitcast {
 struct SignatureProblem {
   sbp::Problem asWritten, asStored;
   llvm::SmallVector<mlir::Operation *> ops;       ///< by number
-  llvm::DenseMap<mlir::Operation *, int> numbers; ///< of ops
-  llvm::DenseMap<mlir::Value, int> tensors;       ///< numbers
+  llvm::DenseMap<mlir::Operation *, int> numbers; ///< the number of each op
+  llvm::DenseMap<mlir::Value, int> tensors;       ///< the number of each tensor
 };
 
-/// Of a function of one block whose arguments and reads have signatures. An op that says nothing of its signatures is
-/// an error.
+/// Builds the problem of a function of one block whose arguments and reads have signatures. An op without
+/// ShardingOpInterface is an error.
 mlir::FailureOr<SignatureProblem> signatureProblemOf(mlir::func::FuncOp function, sbp::PlacementAttr placement,
                                                      mlir::SymbolTable &symbols);
 
-/// Why an op, by its number, has the row that it was given; it is not free.
+/// Returns the reason for the row of an op, which is given by its number and is not free.
 sbp::RowAttr reasonOfRow(const SignatureProblem &problem, const sbp::Phases &phases, int op,
                          sbp::PlacementAttr placement);
 
-/// The scope of an update that the fence stands in; null elsewhere.
+/// Returns the scope of the update in which the fence stands; null if it stands in none.
 sbp::ScopeOp updateScopeOf(sbp::FenceOp fence);
 
 } // namespace splitcast

@@ -1,8 +1,8 @@
 //===- SlotClasses.h - Which slots are parts of one range ----------------------===//
 //
-// Members of a bucket for which the same is done have slots that are parts of one range: one op makes all of them, and
-// one gather has them whole. Where members are updated differently, each has a range of its own; what is gathered of
-// several such is laid side by side first.
+// If the same ops are applied to all members of a bucket, their slots are parts of one range: one op makes all of them,
+// and one gather makes them whole. Where members are updated in different ways, each way has a range of its own; to
+// gather slots of several such ranges, they are first packed into one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_GLOBAL_SLOTCLASSES_H
@@ -21,19 +21,19 @@ class SlotClasses {
 public:
   explicit SlotClasses(mlir::Block &block);
 
-  /// What gathers of a bucket have in common that may be one, if this is a gather of what was computed, and the members
-  /// that are gathered so are parts of several ranges; else nothing.
+  /// Returns the key of the gathers of a bucket that may be joined with this one, if this is a gather of computed
+  /// values, and the members that are gathered with this key are parts of several ranges; else nothing.
   std::optional<std::string> joinedGather(sbp::BoxingOp op) const;
 
 private:
   void visit(mlir::Operation *op);
   std::string keyOf(mlir::Operation *op);
 
-  llvm::DenseMap<mlir::Value, int64_t> classes;             ///< of slots, from 1 on
-  std::map<std::string, int64_t> numbers;                   ///< of classes, by how their slots are made
+  llvm::DenseMap<mlir::Value, int64_t> classes;             ///< of slots, counted from 1
+  std::map<std::string, int64_t> numbers;                   ///< of classes, by the ops that make their slots
   llvm::DenseMap<mlir::Attribute, int64_t> timesAssigned;   ///< so far, by variable
   std::map<std::string, int64_t> timesBoxed;                ///< so far, by step and slot
-  std::map<std::string, std::set<int64_t>> classesGathered; ///< by what the gathers have in common
+  std::map<std::string, std::set<int64_t>> classesGathered; ///< by the key of the gathers
 };
 
 } // namespace splitcast

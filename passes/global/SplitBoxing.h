@@ -6,9 +6,9 @@
 
 namespace splitcast {
 
-/// Makes boxings of several steps that begin or end in a bucket several boxings, since only what enters or leaves it
-/// along one axis can be done for a whole bucket. The steps are those of dialects/sbp/algebra/Boxing.h. On an axis of
-/// size 1 a slot comes from B or P, and goes to B.
+/// Splits boxings that begin or end with a slot into one boxing per step, since only a step that enters or leaves the
+/// bucket along one axis can be done for a whole bucket. The steps are those of dialects/sbp/algebra/Boxing.h. On an
+/// axis of size 1, a slot is boxed from B or P, and to B.
 void splitBucketBoxings(mlir::Block &block);
 
 } // namespace splitcast

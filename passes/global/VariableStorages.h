@@ -1,4 +1,4 @@
-//===- VariableStorages.h - In what variables lie together, at the global level ----===//
+//===- VariableStorages.h - Which variables are stored together, at the global level ----===//
 #ifndef SPLITCAST_PASSES_GLOBAL_VARIABLESTORAGES_H
 #define SPLITCAST_PASSES_GLOBAL_VARIABLESTORAGES_H
 
@@ -11,14 +11,15 @@
 
 namespace splitcast {
 
-/// "@w", or of members of a bucket the range of their role, which one op reads or assigns: "bucket @h parameter".
+/// Returns the name of a variable's storage: "@w", or, for a member of a bucket, the range of its role, which one op
+/// reads or assigns: "bucket @h parameter".
 std::string storageOf(sbp::VariableOp variable);
 
-/// The ranks that have it, as far as it says so: the coordinates of At entries, and else -1. What lies at other
-/// coordinates is other ranks'.
+/// Returns the coordinates of the ranks that have the variable: per axis that of an At entry, or -1 for other entries.
+/// Storages at different coordinates are those of different ranks.
 std::vector<int64_t> coordinatesOf(sbp::VariableOp variable);
 
-/// Of what the op reads or assigns; empty: it does neither.
+/// Returns the storage that the op reads or assigns; empty if it does neither.
 std::string storageOf(mlir::Operation *op, const mlir::SymbolTable &symbols);
 
 /// Whether the op assigns a variable or bucket.

@@ -12,8 +12,8 @@
 
 namespace splitcast {
 
-/// One text option for each of the table in dialects/sbp/algebra/Policy.h. `Option` is the parent's own class of text
-/// options, which registers itself there.
+/// One text option for each option of the table in dialects/sbp/algebra/Policy.h. `Option` is the parent's own class of
+/// text options, which registers itself with the parent.
 template <typename Option> class ZeroTexts {
 public:
   template <typename Parent> ZeroTexts(Parent &parent, bool ofStorageOnly) {
@@ -23,7 +23,7 @@ public:
                                                            llvm::cl::init(info.standard))});
   }
 
-  /// What they say. An error or nothing.
+  /// Sets the values of the options in `result`. Returns an error or nothing.
   std::optional<std::string> parse(sbp::ZeroOptions *result) const {
     for (const auto &[info, option] : options)
       if (std::optional<std::string> error = sbp::setZeroOption(info->name, option->getValue(), result))
@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  /// They outlive the options, which point to their texts.
+  /// The infos outlive the options, which point to their texts.
   static const std::vector<sbp::OptionInfo> &infos() {
     static const std::vector<sbp::OptionInfo> all = sbp::zeroOptionInfos();
     return all;

@@ -8,15 +8,16 @@
 
 namespace splitcast {
 
-/// What the result of a view, a reshape or a fence is another name for, or for a part of; null for all other ops.
+/// Returns the value of which the result of a view, a reshape or a fence is another name, or the name of a part; null
+/// for all other ops.
 inline mlir::Value aliasedBy(mlir::Operation *op) {
   return op && mlir::isa<ccl::ViewOp, nn::ReshapeOp, sbp::FenceOp>(op) ? op->getOperand(0) : mlir::Value();
 }
 
-/// Whether nothing is left of the op in a plan: it names a value, or a scope.
+/// Whether the op becomes nothing in a plan: it only names a value, or a scope.
 inline bool onlyNames(mlir::Operation *op) { return aliasedBy(op) || mlir::isa<sbp::ScopeOp>(op); }
 
-/// What `value` is in no scope: the same value.
+/// Returns the same value outside of all scopes.
 inline mlir::Value behindFences(mlir::Value value) {
   while (auto fence = value.getDefiningOp<sbp::FenceOp>())
     value = fence.getInput();

@@ -1,4 +1,4 @@
-//===- DeviceTraits.h - What a kind of device can do --------------------------------------===//
+//===- DeviceTraits.h - The abilities of a kind of device --------------------------------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 #define SPLITCAST_PASSES_LOCAL_DEVICETRAITS_H
 
@@ -12,28 +12,29 @@
 namespace splitcast {
 
 struct DeviceTraits {
-  /// Kernels are gpu.launch ops; else loops of one thread.
+  /// Kernels are gpu.launch ops; if false, they are loops of one thread.
   bool launchesThreads = false;
-  /// One walk over the rows can also sum over them. (On a GPU rows are many warps', so that such a sum is a kernel of
-  /// its own.)
+  /// One walk over the rows can also sum over them. (On a GPU many warps share the rows, so that such a sum is a kernel
+  /// of its own.)
   bool sumsBesideRows = true;
-  /// Its spaces are memory of its own, beside the host's.
+  /// The device has memory of its own, besides the host's.
   bool hasOwnMemory = false;
-  /// Rows of a product's matrices that begin at multiples of this are loaded whole, in bytes; 1: all are.
+  /// The alignment, in bytes, that rows of a product's matrices need for fast loads; 1: none.
   int64_t rowBytes = 1;
-  /// Streams of the collectives that add, and of those that only move. (A CPU gets on with one at a time; on a GPU a
-  /// gather ahead need not wait for the sums.)
+  /// The streams of collectives that sum, and of those that only move data. (A CPU runs one collective at a time; on a
+  /// GPU, a gather that starts ahead need not wait for the sums.)
   std::string sumStream = "communication", moveStream = "communication";
-  /// The device's form of a library call that an op asks for, with the workspace that it needs there; none: the device
-  /// has no such call.
+  /// Returns the device's version of a library call that an op asks for, with the workspace that it needs there;
+  /// nothing if the device has no such call.
   std::optional<nn::LibraryCall> (*libraryCall)(nn::LibraryCall call) = nullptr;
 
-  /// What is called for `op`; none: it becomes a kernel, or part of one.
+  /// Returns the library call for `op`; nothing if it becomes a kernel, or part of one.
   std::optional<nn::LibraryCall> libraryCallOf(mlir::Operation *op) const;
 };
 
-/// Of the kind of device that the rank's program is for: the module's `ccl.device`, which `sbp-localize` sets. Here
-/// alone does the compiler tell kinds apart, but for what their transports cost (ccl::TransportModel::of).
+/// Returns the traits of the kind of device that the rank's program is for: the module's `ccl.device`, which
+/// `sbp-localize` sets. Only here does the compiler distinguish kinds of devices, except for the costs of their
+/// transports (ccl::TransportModel::of).
 DeviceTraits deviceTraitsOf(mlir::ModuleOp module);
 
 } // namespace splitcast

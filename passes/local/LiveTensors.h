@@ -1,9 +1,9 @@
 //===- LiveTensors.h - The bytes that are live beside each op, before there is a plan ------===//
 //
-// What a rank's program keeps at once, counted as the plan will have it (BufferAssignment.h) but for details: views are
-// part of what they look at, what is packed or gathered is made in its place, what is stored takes none of these bytes,
-// and sums stay in their buckets as they would in the order that is there (SumsInPlace.h). An estimate, on which no
-// value depends.
+// The bytes of a rank's program that are live at once, counted as in the plan (BufferAssignment.h) except for details:
+// views are parts of their operands, operands of packs and gathers are made in their places, stored tensors take none
+// of these bytes, and sums stay in their buckets as they would in the present order (SumsInPlace.h). This is an
+// estimate, on which no value depends.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_LIVETENSORS_H
@@ -21,25 +21,25 @@
 
 namespace splitcast {
 
-/// The tensors that take bytes, each with a number, and the ops that touch them: a tensor is live from the first of
-/// these to the last.
+/// The tensors that take bytes, each with a number, and the ops that use them: a tensor is live from the first of these
+/// ops to the last.
 class LiveTensors {
 public:
   using Numbers = llvm::SmallVector<int64_t>;
 
-  /// Of a function's only block.
+  /// Counts the tensors of a function's only block.
   LiveTensors(mlir::Block &block, const DeviceTraits &traits);
 
-  /// Whether its result is made in a storage, or in a block of one.
+  /// Whether the op's result is made in a storage, or in a block of one.
   bool makesStored(mlir::Operation *op) const;
-  /// Tensors that it touches.
+  /// Returns the tensors that the op uses.
   llvm::ArrayRef<int64_t> of(mlir::Operation *op) const { return touchedBy.find(op)->second; }
-  /// Tensors that are there before the first op: those of the arguments.
+  /// Returns the tensors that exist before the first op: those of the arguments.
   llvm::ArrayRef<int64_t> ofArguments() const { return arguments; }
   int64_t bytesOf(int64_t tensor) const { return bytes[tensor]; }
-  /// Bytes that it needs while it runs.
+  /// Returns the bytes of the op's workspace.
   int64_t workspaceOf(mlir::Operation *op) const { return workspaces.lookup(op); }
-  /// By tensor, how many ops touch it; to be an argument counts as one.
+  /// Returns, per tensor, the number of ops that use it; being an argument counts as one.
   const std::vector<int64_t> &allTouches() const { return touches; }
 
 private:
@@ -54,7 +54,7 @@ private:
   Numbers touched(mlir::Operation *op);
 
   const SumsInPlace sumsInPlace;
-  llvm::DenseMap<mlir::Value, mlir::Value> wholes;         ///< of what is made in another's bytes
+  llvm::DenseMap<mlir::Value, mlir::Value> wholes;         ///< of tensors that are made in the bytes of another
   llvm::DenseMap<mlir::Value, mlir::Operation *> lastUses; ///< by any name
   llvm::DenseSet<mlir::Value> stored;
   llvm::DenseMap<mlir::Value, int64_t> numbers;        ///< of roots

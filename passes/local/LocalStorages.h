@@ -1,4 +1,4 @@
-//===- LocalStorages.h - A rank, and what it stores ----------------------------===//
+//===- LocalStorages.h - A rank and its storages ----------------------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_LOCALSTORAGES_H
 #define SPLITCAST_PASSES_LOCAL_LOCALSTORAGES_H
 
@@ -8,32 +8,33 @@
 
 namespace splitcast {
 
-/// Where this rank stands.
+/// The position of this rank in the mesh.
 struct RankView {
   sbp::Placement placement;
   int64_t position = 0;
   std::vector<int64_t> coordinates;
 
-  /// The ranks that differ only along these axes, which ascend.
+  /// Returns the ranks that differ from this one only along these axes, which ascend.
   AxisGroup group(llvm::ArrayRef<int64_t> axes) const;
 };
 
-/// The part of a slot, a tensor of this shape and signature, that lies in the rank's chunk of the bucket.
+/// Returns the part of a slot, which is a tensor of this shape and signature, that lies in the rank's chunk of the
+/// bucket.
 sbp::SlotPiece flatPiece(const sbp::Shape &shape, const sbp::NdSbp &signature, const RankView &rank);
 
-/// The storages of the module: each bucket and role, each other variable, is one.
+/// The storages of the module: one for each bucket and role, and one for each variable outside of buckets.
 class Storages {
 public:
   Storages(mlir::ModuleOp module, const RankView &rank);
 
   void emit(mlir::OpBuilder &builder, const RankView &rank);
 
-  /// The storage of a bucket's members, or of their states of one role.
+  /// Returns the name of the storage of a bucket's members, or of their states of one role.
   static std::string nameOf(llvm::StringRef bucket, llvm::StringRef role);
-  /// The first element of the variable's piece in its storage.
+  /// Returns the offset of the variable's piece in its storage, in elements.
   static int64_t offsetOf(sbp::VariableOp variable, const RankView &rank);
 
-  llvm::StringMap<std::string> names; ///< of the storage that holds a variable
+  llvm::StringMap<std::string> names; ///< by variable, the name of its storage
   llvm::StringMap<mlir::RankedTensorType> types;
   llvm::StringMap<llvm::SmallVector<sbp::VariableOp>> members;
 

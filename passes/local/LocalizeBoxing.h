@@ -7,9 +7,9 @@
 
 namespace splitcast {
 
-/// The ranks that communicate along an axis, or along several at once, and this rank's place among them.
+/// The ranks that communicate along an axis, or along several at once, and this rank's position among them.
 struct AxisGroup {
-  std::string axis;               ///< "dp"; of several "dp_tp"
+  std::string axis;               ///< "dp"; for several axes "dp_tp"
   std::vector<int64_t> positions; ///< in the placement
   std::vector<int64_t> ranks;
   int64_t index = 0;
@@ -20,27 +20,27 @@ struct AxisGroup {
 /// Emits collectives on local tensors. `what` names them in messages; it is the same on all ranks.
 class CollectiveBuilder {
 public:
-  /// `isStored`: what a gather takes is what a variable or bucket holds.
+  /// `isStored` says that gathers take the value of a variable or bucket.
   CollectiveBuilder(mlir::OpBuilder &builder, mlir::Location loc, const AxisGroup &group, std::string what,
                     bool isStored)
       : builder(builder), loc(loc), index(group.index), what(std::move(what)), isStored(isStored),
         group(ccl::GroupAttr::get(builder.getContext(), group.axis, group.ranks, group.index)) {}
 
-  /// All blocks, flat.
+  /// Returns all blocks, flat.
   mlir::Value allGather(mlir::Value input, llvm::ArrayRef<int64_t> blocks);
-  /// This rank's block of a flat input.
+  /// Returns this rank's block of the sum of flat inputs.
   mlir::Value reduceScatter(mlir::Value flat, llvm::ArrayRef<int64_t> blocks);
   mlir::Value allReduce(mlir::Value input);
   mlir::Value allToAll(mlir::Value flat, llvm::ArrayRef<int64_t> sent, llvm::ArrayRef<int64_t> received);
 
   mlir::Value view(mlir::Value input, int64_t offset, llvm::ArrayRef<int64_t> shape);
   mlir::Value pack(mlir::ValueRange inputs, llvm::ArrayRef<int64_t> offsets, mlir::RankedTensorType type);
-  /// Tensors one after the other, flat.
+  /// Packs tensors one after the other, flat.
   mlir::Value packTight(mlir::ValueRange inputs);
-  /// [interval) of dimension `dim`.
+  /// Slices the interval of dimension `dim`.
   mlir::Value slice(mlir::Value input, int64_t dim, sbp::Interval interval);
   mlir::Value concat(mlir::ValueRange inputs, int64_t dim);
-  /// The first two of three dimensions the other way round.
+  /// Swaps the first two of three dimensions.
   mlir::Value swapLeading(mlir::Value input);
 
 private:
@@ -56,8 +56,8 @@ private:
   ccl::GroupAttr group;
 };
 
-/// One step of boxing that involves no bucket, as collectives; `shape` is the global one. What a rank holds nothing of
-/// (sbp::isHeld) has 0 elements, in one dimension.
+/// Emits one step of a boxing that involves no bucket, as collectives; `shape` is the global one. A tensor that a rank
+/// does not hold (sbp::isHeld) has 0 elements, in one dimension.
 mlir::Value localizeStep(CollectiveBuilder &build, mlir::Value input, const sbp::BoxingStep &step,
                          const sbp::Shape &shape, const sbp::Placement &placement, const AxisGroup &group);
 

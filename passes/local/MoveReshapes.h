@@ -1,4 +1,4 @@
-//===- MoveReshapes.h - Elementwise ops in the shape of those that they share a kernel with --------------===//
+//===- MoveReshapes.h - Moves reshapes out from between ops of one kernel --------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_MOVERESHAPES_H
 #define SPLITCAST_PASSES_LOCAL_MOVERESHAPES_H
 
@@ -8,12 +8,12 @@
 
 namespace splitcast {
 
-/// A reshape of a reshape takes what that takes. And reshapes, which cost nothing, move out from between ops that one
-/// kernel can compute:
+/// A reshape of a reshape takes the operand of the first one. Reshapes, which cost nothing, also move out from between
+/// ops that one kernel can compute:
 ///
-///   a cast to a smaller float      up before the reshape of its operand, to what made that
-///   another elementwise op         behind the reshape of its result, when ops of kernels alone use that, and nobody
-///                                  else the result; one that only extends its operand, whoever does
+///   a cast to a smaller float      moves up before the reshape of its operand, to the op that made that operand
+///   another elementwise op         moves behind the reshape of its result, if only ops of kernels use the reshape, and
+///                                  no other op uses the result (other ops may, if it only extends its operand)
 ///
 ///   before   %1 = nn.matmul ...  : 8x4, bf16             after   %1 = nn.matmul ...  : 8x4, bf16
 ///            %2 = nn.cast %1     : 8x4, f32                      %2 = nn.reshape %1  : 2x4x4, bf16
@@ -22,8 +22,8 @@ namespace splitcast {
 ///            %5 = nn.reshape %4  : 8x4, f32                      %5 = nn.cast %4     : 2x4x4, bf16
 ///            %6 = nn.cast %5     : 8x4, bf16                     %6 = nn.reshape %5  : 8x4, bf16
 ///
-/// Values do not change: an op on which place its elements have, or which broadcasts along other than its first
-/// dimensions, is left where it is.
+/// Values do not change: an op that depends on the place of its elements, or that broadcasts along dimensions other
+/// than its first ones, does not move.
 void moveReshapes(mlir::Block &block, const DeviceTraits &traits);
 
 } // namespace splitcast

@@ -12,30 +12,30 @@
 
 namespace splitcast {
 
-/// How an op runs over its data, as its loop factors tell: which decides what it can share a kernel with.
+/// How an op runs over its data, according to its loop factors. This decides with which ops it can share a kernel.
 enum class LoopPattern {
-  Elementwise, ///< one element of each result from one of each operand
-  Rows,        ///< of each row, elements or one value; the rows are independent
+  Elementwise, ///< one element of each result is made of one element of each operand
+  Rows,        ///< elements or one value are made per row; the rows are independent
   Columns,     ///< sums over the rows
   Reduction,   ///< anything else
 };
 
-/// What fusing needs to know of an op.
+/// The properties of an op that fusing needs.
 struct OpLoops {
   LoopPattern pattern = LoopPattern::Reduction;
-  sbp::Shape shape; ///< of the loops: its result's, or for reductions its widest operand's
-  /// Per operand, whether a row nest reads it where it makes it: in the order of the loops, from the first on. In a
-  /// square tensor a transposed or a column's element has the same extents, but is another row's; and sums that another
-  /// place needs would be made in another order.
+  sbp::Shape shape; ///< the shape of the loops: that of the result, or for reductions that of the widest operand
+  /// Per operand, whether a row nest that makes it reads it at the same place: in the order of the loops, from the
+  /// first on. In a square tensor, a transposed operand has the same extents, and so has a value per column, but the
+  /// element belongs to another row; and sums that another place needs would be made in another order.
   llvm::SmallVector<bool> isOrderly;
 
   explicit OpLoops(mlir::Operation *op);
 };
 
-/// Whether a kernel computes the op, with others perhaps: what no library does.
+/// Whether a kernel computes the op, perhaps with others, and no library does.
 bool isFusible(mlir::Operation *op, const DeviceTraits &traits);
 
-/// Whether the result has the operand's digits, and takes more bytes.
+/// Whether the op only extends elements: the result has the same values and takes more bytes.
 bool onlyExtends(mlir::Operation *op);
 
 } // namespace splitcast

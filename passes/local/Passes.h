@@ -18,21 +18,23 @@ namespace splitcast {
 #define GEN_PASS_REGISTRATION
 #include "passes/local/Passes.h.inc"
 
-/// What 'sbp-localize' does, leaving `global` as it is: the programs of several ranks can be made from it.
+/// Does the same as 'sbp-localize', but does not change `global`, so that the programs of several ranks can be made
+/// from it.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localize(mlir::ModuleOp global, int64_t rank);
 
-/// The same of a module of which 'sbp-verify-global' would find nothing, or nothing but addends that functions take and
-/// return: so a test sees what one op makes of them.
+/// The same for a module in which 'sbp-verify-global' would find no error, or only that functions take and return
+/// addends: so a test can see what one op makes of them.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> localizeVerified(mlir::ModuleOp global, int64_t rank);
 
-/// What 'ccl-verify-local' checks of one function.
+/// Verifies one function as 'ccl-verify-local' does.
 mlir::LogicalResult verifyLocal(mlir::func::FuncOp function);
 
-/// C2 alone, and that the function has a body of one block: what every pass of this level relies on.
+/// Verifies only C2, and that the function has a body of one block; every pass of this level relies on both.
 mlir::LogicalResult verifyStraightLine(mlir::func::FuncOp function);
 
-/// Whether all ranks start the same collectives in the same order: kinds, names, groups, blocks and types. modules[r]
-/// is the program of rank r; an error names the first difference and the ranks that differ from most.
+/// Verifies that all ranks start the same collectives in the same order: kinds, names, groups, blocks and types.
+/// modules[r] is the program of rank r; the error names the first difference and the ranks that differ from the
+/// majority.
 mlir::LogicalResult verifyCollectiveSequence(llvm::ArrayRef<mlir::ModuleOp> modules);
 
 } // namespace splitcast

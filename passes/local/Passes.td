@@ -1,17 +1,17 @@
-//===- Passes.td - From global tensors to the program of one rank ---------------===//
+//===- Passes.td - The passes from global tensors to the program of one rank ---------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_PASSES_TD
 #define SPLITCAST_PASSES_LOCAL_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
 def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
-  let summary = "The program of one rank: pieces instead of global tensors, collectives instead of boxing";
+  let summary = "Makes the program of one rank: pieces instead of global tensors, collectives instead of boxings";
   let description = [{
-    Ragged pieces differ from rank to rank, so a module is made for each: a translation op by op, in the order of the
-    global program. A value becomes the rank's piece of it; a boxing becomes a collective, or a slice, for each step that
-    it takes. What 'sbp-join-buckets' made, a range, is a tensor as any. Functions keep their arguments'
-    global types in the attribute `ccl.global`. From
-    tests/passes/local/localize_example.mlir, rank 0 of 4:
+    Ragged pieces differ from rank to rank, so each rank gets a module of its own. The pass translates op by op, in the
+    order of the global program. A value becomes the rank's piece of it; a boxing becomes a collective, or a slice, for
+    each of its steps. A range that 'sbp-join-buckets' made is a tensor like any other. Functions keep the global types
+    of their arguments and results in the attribute `ccl.global`. From tests/passes/local/localize_example.mlir, rank 0
+    of 4:
     ```mlir
     %1 = sbp.boxing %0 : tensor<10x4xf32, #S0_> -> tensor<10x4xf32, #B>                                    // before
     %1 = ccl.all_gather "w" %0 in #dp blocks [12, 12, 8, 8] {stored} : ...                                          // after
@@ -24,16 +24,16 @@ def LocalizePass : Pass<"sbp-localize", "mlir::ModuleOp"> {
 }
 
 def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
-  let summary = "Starts gathers some groups ahead, and waits for reductions one group later";
+  let summary = "Starts gathers some groups ahead of their use, and waits for reductions one group later";
   let description = [{
-    An all-gather that needs nothing but what is stored starts when the one before it has been waited for, so that it is
-    under way while the group before is computed; or when the n-th before it has been. It passes other collectives (in backward, the
-    reductions of groups before), but no assignment of what it gathers. How far ahead it starts, in groups and in bytes that are ahead of their use, and whether a
-    reduction is waited for so late, the policy of the variables says; `depth` holds for those without, and for what is of no
-    variable. An exchange is waited for where its result is used, or, of a rank that receives nothing, before the
-    next one starts. With 0, a collective is waited for where it starts. At most as many gathers as that and one reduction are
-    under way. All ranks make the same order of collectives.
-    From tests/passes/local/prefetch_example.mlir:
+    An all-gather that depends only on stored values starts after the wait of the previous one, so that it runs while
+    the group before is computed; or after the wait of the n-th before it. It moves past other collectives (in backward,
+    past the reductions of groups before), but not past an assignment of the values that it gathers. The policy of the
+    variables says how far ahead it starts, in groups and in bytes that are ahead of their use, and whether a reduction
+    is waited for later; `depth` applies to variables without a policy, and to collectives of no variable. An all-to-all
+    is waited for where its result is used, or, on a rank that receives nothing, before the next one starts. With 0, a
+    collective is waited for where it starts. At most so many gathers and one reduction are under way. All ranks have
+    the same order of collectives. From tests/passes/local/prefetch_example.mlir:
     ```mlir
     %a = ccl.all_gather "one" %0 ...   // before
     %one = ccl.wait %a : ...
@@ -46,17 +46,18 @@ def PrefetchPass : Pass<"ccl-prefetch", "mlir::ModuleOp"> {
     ```
     - C1: A gather that may start ahead takes at most as many bytes as the policy allows.
   }];
-  let options = [Option<"depth", "depth", "int64_t", "1", "Groups ahead">];
+  let options = [Option<"depth", "depth", "int64_t", "1", "The number of groups that gathers start ahead">];
   let dependentDialects = ["splitcast::ccl::CclDialect"];
 }
 
 def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
-  let summary = "Gives logits rows that begin where the device loads them whole";
+  let summary = "Pads the classes of logits, so that each row begins at an aligned address";
   let description = [{
-    A vocabulary of 50,257 in bf16 has rows of which only every eighth begins at 16 bytes: products of such matrices are
-    several times slower on a GPU. Where a product of at least `least` elements is the logits of a softmax cross-entropy, its
-    rows get columns more, which are no classes, as many as it takes; the gradient has 0 there, and products of it take it as it
-    is. On devices that ask for no such thing nothing changes. From tests/passes/local/pad_classes_example.mlir:
+    With a vocabulary size of 50,257 in bf16, only every eighth row of logits begins at a multiple of 16 bytes: products
+    of such matrices are several times slower on a GPU. Where a product of at least `least` elements is the logits of a
+    softmax cross-entropy, its rows get as many more columns, which are no classes, as the alignment needs. The gradient
+    is 0 there, and products use the padded gradient. On devices that need no alignment nothing changes. From
+    tests/passes/local/pad_classes_example.mlir:
     ```mlir
     %l = nn.matmul %x, %w {transpose_b} : (tensor<4x8xf32>, tensor<7x8xf32>) -> tensor<4x7xf32>   // before
     %e = nn.softmax_cross_entropy %l, %y : (tensor<4x7xf32>, tensor<4xi64>) -> tensor<4xf32>
@@ -65,18 +66,19 @@ def PadClassesPass : Pass<"nn-pad-classes", "mlir::func::FuncOp"> {
     %e = nn.softmax_cross_entropy %l, %y {classes = 7 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> tensor<4xf32>
     ```
   }];
-  let options = [Option<"least", "least", "int64_t", "1 << 20", "Elements of a product that is worth it">];
+  let options = [Option<"least", "least", "int64_t", "1 << 20",
+                        "The least number of elements of a product that is padded">];
   let dependentDialects = ["splitcast::ccl::CclDialect", "splitcast::nn::NnDialect"];
 }
 
 def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
   let summary = "Puts ops that one kernel can compute into one nn.fusion";
   let description = [{
-    Each op that runs in no vendor library becomes part of a fusion: elementwise ops of one shape join (several results
-    included), what one walk over the rows of a tensor can make joins (softmax, layer norm's backward, sums over the rows), and
-    any other reduction takes in the elementwise ops that feed it. A fusion stands where its last member stood; no op moves past
-    one that uses its result, or past an assignment of what it reads.
-    From tests/passes/local/fuse_kernels_example.mlir:
+    Each op that runs in no vendor library becomes part of a fusion. Elementwise ops of one shape are fused, and may
+    have several results. Ops that one walk over the rows of a tensor can compute are fused (softmax, layer norm's
+    backward, sums over the rows). Any other reduction is fused with the elementwise ops that compute its operands. A
+    fusion stands at the place of its last member; no op moves past a user of its result, or past an assignment of a
+    value that it reads. From tests/passes/local/fuse_kernels_example.mlir:
     ```mlir
     %0 = nn.tanh %x : (tensor<8x4xf32>) -> tensor<8x4xf32>                    // before
     %s = nn.fusion(%x) : (tensor<8x4xf32>) -> tensor<8xf32> {                 // after
@@ -86,13 +88,13 @@ def FuseKernelsPass : Pass<"nn-fuse-kernels", "mlir::func::FuncOp"> {
 }
 
 def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::ModuleOp"> {
-  let summary = "Updates variables as soon as their gradient is there, and not when backward has ended";
+  let summary = "Updates variables as soon as their gradient is complete, and not after backward";
   let description = [{
-    What an update computes of a gradient, and assigns, moves up behind the gradient and behind the last op that uses what
-    it replaces: so a gradient, or a rank's part of it, is not kept until backward ends. Variables whose policy says
-    `update = reduced`, at stages 2 and 3, are updated so; the ops of an update that need a collective behind backward, as a
-    norm of all gradients is, stay behind that. Values do not change, nor does the order of the collectives.
-    From tests/passes/local/update_as_reduced_example.mlir:
+    The ops and assignments of an update move up, to right after the gradient and after the last op that uses the old
+    value: so a gradient, or a rank's part of it, is not kept until backward ends. This applies to variables whose
+    policy says `update = reduced`, at stages 2 and 3. Ops of an update that need a collective after backward, such as a
+    norm of all gradients, stay after that collective. Values do not change, and neither does the order of the
+    collectives. From tests/passes/local/update_as_reduced_example.mlir:
     ```mlir
     %one = ccl.wait %p : ...                 // before
     %y = nn.relu %arg0 : ...
@@ -107,11 +109,11 @@ def UpdateAsReducedPass : Pass<"ccl-update-as-reduced", "mlir::ModuleOp"> {
 }
 
 def OrderForMemoryPass : Pass<"ccl-order-for-memory", "mlir::func::FuncOp"> {
-  let summary = "Orders ops so that less is live at once";
+  let summary = "Orders ops so that fewer bytes are live at once";
   let description = [{
-    Between collectives, waits and assignments, which stay where they are, ops that need nothing of each other may stand in
-    any order. Where a function needs most, they get one in which less is live at once, if one of two greedy orders is
-    such. Values do not change, nor what runs while a collective is under way. From
+    Between collectives, waits and assignments, which do not move, ops that do not depend on each other may stand in any
+    order. Where a function needs the most memory, the pass tries two greedy orders, and takes one if fewer bytes are
+    live at once with it. Values do not change, and neither do the ops that run while a collective is under way. From
     tests/passes/local/order_for_memory_example.mlir:
     ```mlir
     %a = nn.matmul %x, %w : ...              // before
@@ -125,11 +127,11 @@ def OrderForMemoryPass : Pass<"ccl-order-for-memory", "mlir::func::FuncOp"> {
 }
 
 def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
-  let summary = "The end of the local level: no signature left, every collective waited for";
+  let summary = "Verifies the end of the local level: no signature is left, and every collective is waited for";
   let description = [{
     - C1: No tensor in a function has a signature.
-    - C2: Every collective is waited for, once, and nothing else takes what is under way.
-    - C3: What is computed says how (ComputeOpInterface).
+    - C2: Every collective is waited for once, and no other op takes its pending result.
+    - C3: Ops that compute have ComputeOpInterface.
   }];
 }
 

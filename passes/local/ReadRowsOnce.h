@@ -1,4 +1,4 @@
-//===- ReadRowsOnce.h - Ops that read a tensor along its rows, one behind the other ----------===//
+//===- ReadRowsOnce.h - Moves ops that read a tensor along its rows next to each other ----------===//
 #ifndef SPLITCAST_PASSES_LOCAL_READROWSONCE_H
 #define SPLITCAST_PASSES_LOCAL_READROWSONCE_H
 
@@ -8,11 +8,11 @@
 
 namespace splitcast {
 
-/// The last op to read a tensor along its rows moves up behind the one before that does, if its other operands are
-/// there already, or can be and are an element per row at most: a kernel then reads the rows once for both, as those of
-/// the logits for a loss and its gradient. Casts of its results go with it. What is stored of them takes the tensor's
-/// place in memory; an op that stores more bytes, or whose tensor somebody else reads in between or later, is left
-/// where it is.
+/// Moves the last op that reads a tensor along its rows up behind the previous op that does, if its other operands
+/// exist there already, or can be moved there and have at most one element per row. A kernel then reads the rows once
+/// for both, for example the logits for a loss and its gradient. Casts of its results move with it. Its stored results
+/// take the tensor's place in memory; an op that stores more bytes, or whose tensor another op reads in between or
+/// later, does not move.
 void readRowsOnce(mlir::Block &block, const DeviceTraits &traits);
 
 } // namespace splitcast

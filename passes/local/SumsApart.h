@@ -1,4 +1,4 @@
-//===- SumsApart.h - Sums over rows in kernels of their own ----------------------------------------===//
+//===- SumsApart.h - Sums over rows as separate kernels ----------------------------------------===//
 #ifndef SPLITCAST_PASSES_LOCAL_SUMSAPART_H
 #define SPLITCAST_PASSES_LOCAL_SUMSAPART_H
 
@@ -9,10 +9,11 @@
 
 namespace splitcast {
 
-/// Where a device does not sum over rows in the walk that makes them (DeviceTraits::sumsBesideRows): the elementwise
-/// ops that only such sums use, of each of which the sum's kernel makes an element when it adds it, so that none lies
-/// in memory. They and the sums move down before the next op that is part of no kernel, as a product: what else can be
-/// made in the walk over the rows is then made before, and is not kept apart by them.
+/// For a device that does not sum over rows in the walk that makes them (DeviceTraits::sumsBesideRows), returns the
+/// elementwise ops that only such sums use. The sum's kernel computes each of their elements when it adds it, so that
+/// their results never lie in memory. These ops and the sums move down to before the next op that is part of no kernel,
+/// such as a product: other results of the walk over the rows are then made before them, and the sums do not split that
+/// walk.
 llvm::DenseSet<mlir::Operation *> sumsApart(mlir::Block &block, const DeviceTraits &traits);
 
 } // namespace splitcast

@@ -1,9 +1,9 @@
-//===- SumsInPlace.h - Sums that a rank reads where they were made ---------------------===//
+//===- SumsInPlace.h - Sums that stay in their bucket ---------------------===//
 //
-// A reduce-scatter adds up in its operand. What the rank keeps, its block of it, leaves the bucket as a rule, so that
-// the rest of the bucket is free. Where nothing but updates (and scalars) runs, and no more than one other sum starts,
-// until the block has been read for the last time, it stays: the bucket lives some kernels longer, and no bytes are
-// taken for the block while the reduction is under way.
+// A reduce-scatter sums in its operand. As a rule the result, this rank's block, is put outside of the bucket, so that
+// the bucket's bytes are free afterwards. The block stays in the bucket if, until it has been read for the last time,
+// only updates (and scalars) are computed and at most one other sum starts: the bucket is then live for some kernels
+// longer, and the block takes no other bytes while the reduction is under way.
 //
 //   %a = ccl.reduce_scatter "w" %bucket
 //   %x = nn.matmul ...
@@ -24,10 +24,10 @@ namespace splitcast {
 
 class SumsInPlace {
 public:
-  /// Of a function's only block, with the fences of its phases.
+  /// Analyzes a function's only block, with the fences of its phases.
   explicit SumsInPlace(mlir::Block &block);
 
-  /// Whether what the collective keeps stays in its operand.
+  /// Whether the collective's result stays in its operand.
   bool contains(mlir::Operation *collective) const { return found.contains(collective); }
 
 private:

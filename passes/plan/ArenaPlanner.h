@@ -1,4 +1,4 @@
-//===- ArenaPlanner.h - Where buffers that live for a while lie ----------------------===//
+//===- ArenaPlanner.h - Offsets of buffers in the arena ----------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
 #define SPLITCAST_PASSES_PLAN_ARENAPLANNER_H
 
@@ -10,21 +10,21 @@
 
 namespace splitcast {
 
-/// A buffer that is used at the points [begin, end] of a program, both included.
+/// A buffer that is live at the points [begin, end] of a program, both included.
 struct ArenaBuffer {
   int64_t bytes = 0;
   int64_t begin = 0;
   int64_t end = 0;
   exec::Role role = exec::Role::Activation;
-  int64_t offset = 0; ///< found by planArena: a multiple of sbp::kAlignmentBytes
+  int64_t offset = 0; ///< set by planArena: a multiple of sbp::kAlignmentBytes
   std::string owner;  ///< see exec::BufferAttr
 };
 
-/// What is live at the point where most is, in aligned bytes: no arena is smaller.
+/// Returns the most bytes, each buffer aligned, that are live at one point: no arena is smaller.
 int64_t liveBytes(const std::vector<ArenaBuffer> &buffers);
 
-/// Gives every buffer an offset so that buffers used at the same time do not overlap; returns the bytes of the arena:
-/// as a rule liveBytes.
+/// Gives every buffer an offset so that buffers that are live at the same time do not overlap. Returns the bytes of the
+/// arena; as a rule these are liveBytes.
 int64_t planArena(std::vector<ArenaBuffer> &buffers);
 
 } // namespace splitcast

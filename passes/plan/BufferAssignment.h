@@ -1,10 +1,10 @@
 //===- BufferAssignment.h - Which tensors share which buffer --------------------------===//
 //
-// Gives every tensor of a rank's program a place: a buffer and an offset in it. Views and waits are places within what
-// they look at. What is packed into a bucket, gathered, or assigned to a storage is computed where it is wanted, when
-// nothing needs what lies there; else it is copied, which the lowering sees by the two places being different. A
-// kernel's result is made over an operand that nothing needs afterwards, where each element is read no later than it is
-// written.
+// Gives every tensor of a rank's program a place: a buffer and an offset in it. Results of views and waits have places
+// within those of their operands. A tensor that is packed into a bucket, gathered, or assigned to a storage is computed
+// in its target place, if no op still needs the bytes there; else it is copied, which the lowering sees because the two
+// places differ. A kernel's result is computed in the place of an operand that no op needs afterwards, if each element
+// is read no later than it is written.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_BUFFERASSIGNMENT_H
@@ -27,7 +27,7 @@
 
 namespace splitcast {
 
-/// Bytes from `offset` on in a buffer.
+/// A range of bytes of a buffer, from `offset` on.
 struct Place {
   int64_t buffer = -1;
   int64_t offset = 0;
@@ -41,9 +41,9 @@ struct Place {
 };
 
 struct Buffer {
-  std::string storage; ///< the ccl.storage that it is; empty: in the arena
+  std::string storage; ///< the name of its ccl.storage; empty: it is in the arena
   ArenaBuffer arena;
-  bool mayBeOverwritten = false; ///< made for one value, in whose place others may be made when nothing needs it
+  bool mayBeOverwritten = false; ///< made for one value; others may be made in its place when no op needs it any more
 };
 
 class BufferAssignment {
@@ -51,15 +51,15 @@ public:
   explicit BufferAssignment(mlir::func::FuncOp function);
 
   Place placeOf(mlir::Value tensor) const;
-  /// The buffer of a storage that the function assigns.
+  /// Returns the buffer of a storage that the function assigns.
   int64_t bufferOf(mlir::StringRef storage) const { return storages.at(storage.str()); }
-  /// Where a collective works: all its blocks (of an all-to-all, what it receives).
+  /// Returns the place in which a collective works: all its blocks (for an all-to-all, those that it receives).
   Place collectiveData(mlir::Operation *collective) const { return data.lookup(collective); }
-  /// What a collective or a library call works in besides, if anything.
+  /// Returns the workspace of a collective or a library call, if it has one.
   std::optional<Place> workspaceOf(mlir::Operation *op) const;
-  /// The operand in whose place a fusion's result is computed, or -1.
+  /// Returns the operand in whose place a fusion's result is computed, or -1.
   int64_t tiedOperand(nn::FusionOp fusion, unsigned result) const;
-  /// Whether a read copies the storage, since something uses its value after an assignment.
+  /// Whether a read copies the storage, because an op uses its value after an assignment.
   bool readIsCopied(ccl::ReadOp read) const { return copiedReads.contains(read); }
 
   std::vector<Buffer> buffers;
@@ -69,7 +69,7 @@ private:
     mlir::Operation *op;
     mlir::Value value;
   };
-  /// An op uses a value that looks at a storage.
+  /// A use of a value that is a part of a storage.
   struct StorageUse {
     Place place;
     Use use;
@@ -90,8 +90,8 @@ private:
   void extendCollective(ccl::CollectiveOpInterface op);
   void addLibraryWorkspace(mlir::Operation *op);
 
-  /// The tensor that `value` is a part of, and how many bytes into it. A wait's root is its collective's pending value,
-  /// unless the result has left that.
+  /// Returns the tensor that `value` is a part of, and its offset there in bytes. The root of a wait is the pending
+  /// value of its collective, unless the result has been moved out of it.
   std::pair<mlir::Value, int64_t> rootOf(mlir::Value value) const;
   static int64_t bytesOf(mlir::Value tensor);
   int64_t indexOf(mlir::Operation *op) const { return indices.lookup(op); }
@@ -106,7 +106,7 @@ private:
   void makeIn(Place target, mlir::Value root, ccl::AssignOp assign);
   bool storageIsUnused(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign,
                        mlir::Operation *gather) const;
-  /// Whether an assign that is in [begin, end) of the block overwrites bytes of the target.
+  /// Whether an assign at an index in [begin, end) of the block overwrites bytes of the target.
   bool isAssignedWithin(llvm::StringRef storage, Place target, int64_t begin, int64_t end) const;
   bool storageIsRead(Place target, mlir::Operation *writer, mlir::Value root, ccl::AssignOp assign) const;
   bool mayTie(mlir::Operation *writer, mlir::Value result, mlir::Value operand) const;
@@ -125,20 +125,20 @@ private:
   const BufferRoles roles;
   const SumsInPlace sumsInPlace;
   llvm::DenseMap<mlir::Operation *, int64_t> indices;
-  mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made when first asked for
+  mutable std::map<mlir::Operation *, std::unique_ptr<Kernel>> kernels; ///< made on first use
   llvm::DenseMap<mlir::Value, Place> places;                            ///< of roots
   llvm::DenseMap<mlir::Operation *, Place> data, workspaces;
   llvm::DenseMap<mlir::Operation *, ccl::AssignOp>
-      assignOf; ///< of what makes its result in a storage, or in a block of it
+      assignOf; ///< of ops that make their result in a storage, or in a block of it
   llvm::DenseSet<mlir::Operation *> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Use>> uses; ///< of roots, through their aliases
-  llvm::DenseMap<mlir::Value, int64_t> neededUntil;         ///< last op that uses a root, or waits for one that does
+  llvm::DenseMap<mlir::Value, int64_t> neededUntil; ///< the last op that uses a root, or that waits for an op that does
   std::map<std::string, int64_t> storages;
   std::map<std::string, std::vector<int64_t>> assigns;   ///< by storage, ascending
-  std::map<std::string, RangeIndex<int64_t>> assigned;   ///< by storage: the same, by their bytes of it
+  std::map<std::string, RangeIndex<int64_t>> assigned;   ///< by storage: the same, by the bytes that they assign
   std::map<int64_t, std::vector<int64_t>> copies;        ///< reads that are copied, by buffer, ascending
   std::map<int64_t, RangeIndex<StorageUse>> storageUses; ///< by buffer
-  std::map<int64_t, RangeIndex<Write>> storageWrites;    ///< by buffer: what is made there
+  std::map<int64_t, RangeIndex<Write>> storageWrites;    ///< by buffer: the writes of values that are made there
 };
 
 } // namespace splitcast

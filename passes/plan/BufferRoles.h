@@ -1,7 +1,7 @@
-//===- BufferRoles.h - What a buffer is for, and whose it is ---------------------------===//
+//===- BufferRoles.h - The roles and owners of buffers ---------------------------===//
 //
-// Read off the fences of a rank's program: what is summed for the scope of an update is a gradient; what is gathered of
-// a storage, or for one, is a variable; the rest are activations.
+// Roles follow from the fences of a rank's program: a value that is summed for the scope of an update is a gradient; a
+// value that is gathered from a storage, or to be assigned to one, is a variable; all others are activations.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_BUFFERROLES_H
@@ -14,10 +14,10 @@
 
 namespace splitcast {
 
-/// What made a value, for people: a fusion's by the op within.
+/// Returns the name of the op that made a value, for messages; for a fusion it is the op within.
 llvm::StringRef ownerOf(mlir::Value value);
 
-/// The roles of what a function's collectives work in. Asked of each op once, when it is made.
+/// The roles of the buffers in which a function's collectives work. The constructor looks at each op once.
 class BufferRoles {
 public:
   explicit BufferRoles(mlir::Block &block);
@@ -25,7 +25,7 @@ public:
   exec::Role of(ccl::CollectiveOpInterface op) const;
 
 private:
-  /// Values on their way out of an update's scope, or into one, that nothing has computed with.
+  /// Values that come out of an update's scope, or go into one, and that ops have only moved, not computed with.
   llvm::DenseSet<mlir::Value> ofUpdates, forUpdates;
 };
 

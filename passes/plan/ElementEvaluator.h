@@ -1,8 +1,9 @@
-//===- ElementEvaluator.h - The element of a tensor, as code ------------------------------===//
+//===- ElementEvaluator.h - Code for the element of a tensor ------------------------------===//
 //
-// Demand-driven: the element of a tensor asks for those of the operands of the op that makes it, inlining the bodies of
-// the ops' linalg definitions. So nothing between is ever stored, and fusing is no transformation of its own. What
-// loops there are around, and how a reduction runs over its own, is an emitter's matter (KernelEmitter.h).
+// Evaluation is demand-driven: to compute an element of a tensor, the evaluator computes the elements of the op's
+// operands that it needs, by inlining the bodies of the ops' linalg definitions. So no intermediate tensor is ever
+// stored, and fusing needs no transformation of its own. The emitter chooses the loops around an element, and how a
+// reduction runs over its own loops (KernelEmitter.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_ELEMENTEVALUATOR_H
@@ -15,7 +16,7 @@
 
 namespace splitcast {
 
-/// Where in a tensor: `base`, plus the lane's number when `isLane`.
+/// An index into a tensor: `base`, plus the lane's number if `isLane`.
 struct Index {
   mlir::Value base;
   bool isLane = false;
@@ -23,7 +24,7 @@ struct Index {
 
 class ElementEvaluator {
 public:
-  /// isFlat: all dimensions of a tensor are one. laneCount: how many elements stand side by side in a vector.
+  /// With `isFlat`, all dimensions of a tensor are treated as one. `laneCount` is the number of elements in a vector.
   ElementEvaluator(mlir::OpBuilder &builder, mlir::Location loc, bool isFlat, int64_t laneCount);
   virtual ~ElementEvaluator() = default;
 
@@ -31,19 +32,21 @@ protected:
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
   using LaneBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(Index, mlir::ValueRange)>;
 
-  /// Runs over [0, extent) in lanes, with `lanes` set and, where not all lanes count, `mask`; what the body gives is
-  /// carried. Returns what was carried last.
+  /// Runs over [0, extent) in lanes, with `lanes` set and, where not all lanes count, `mask`. The values that the body
+  /// returns are carried to the next iteration; the last ones are returned.
   virtual llvm::SmallVector<mlir::Value> forLanes(int64_t extent, mlir::ValueRange carried, LaneBody body) = 0;
-  /// One value from the lanes that forLanes carried, with the op that the reduction's body combines with.
+  /// Combines the lanes that forLanes carried into one value, with the combining op of the reduction's body.
   virtual mlir::Value addLanes(mlir::linalg::GenericOp generic, mlir::Value sum) = 0;
-  /// A place along a dimension of this extent that was computed from data, which was checked, or will be found wrong.
+  /// Returns the place to read along a dimension of this extent, for a place that was computed from data. The data were
+  /// checked, or their error will be found later.
   virtual mlir::Value computedPlace(mlir::Value place, int64_t extent) { return place; }
 
-  /// for (iv = begin; iv < end; iv += step); what the body gives is carried. Values made inside are known inside only.
+  /// Emits for (iv = begin; iv < end; iv += step). The values that the body returns are carried. Values that are made
+  /// inside are known only inside.
   llvm::SmallVector<mlir::Value> loop(mlir::Value begin, mlir::Value end, mlir::Value step, mlir::ValueRange carried,
                                       Body body);
   llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange carried, Body body);
-  /// Values made by `make` are known in it only.
+  /// Runs `make`; values that it makes are known only in it.
   template <typename Make> void scoped(Make make) {
     scopes.emplace_back();
     make();
@@ -53,24 +56,24 @@ protected:
   mlir::Value indexConstant(int64_t value);
   static llvm::SmallVector<mlir::Value> bases(llvm::ArrayRef<Index> indices);
 
-  /// The element of `tensor` at `indices`; in lanes, laneCount of them.
+  /// Emits the element of `tensor` at `indices`; in lanes, laneCount elements.
   mlir::Value evaluate(mlir::Value tensor, llvm::ArrayRef<Index> indices);
-  /// From here on, in this scope, that element is `value`.
+  /// Records that this element is `value` from here on in this scope.
   void know(mlir::Value tensor, llvm::ArrayRef<Index> indices, mlir::Value value);
-  /// The next value of a reduction's `sum`, at `loops`.
+  /// Emits the next value of a reduction's `sum`, at `loops`.
   mlir::Value accumulate(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> loops, mlir::Value sum);
-  /// What a reduction starts from, as a scalar, or splat when in lanes.
+  /// Emits the initial value of a reduction, as a scalar, or as a splat when in lanes.
   mlir::Value startOf(mlir::linalg::GenericOp generic);
-  /// Combines 2 n lanes to n, and so on, to 1.
+  /// Combines 2 n lanes to n lanes repeatedly, until there is one.
   mlir::Value foldLanes(mlir::linalg::GenericOp generic, mlir::Value sum);
   static mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, mlir::linalg::GenericOp generic,
                              mlir::Value a, mlir::Value b);
 
-  /// Places that are known; nothing where they depend on a loop that is yet to come.
+  /// Indices that are known; nothing where an index depends on a loop that is not emitted yet.
   using Places = llvm::SmallVector<std::optional<Index>>;
   static Places symbolic(llvm::ArrayRef<Index> known, size_t rank);
-  /// What of making these tensors does not change in the loops yet to come is computed here: reductions along rows of
-  /// one length that do not need each other, in one loop.
+  /// Emits the parts of the computation of these tensors that do not change in the loops that follow. Reductions along
+  /// rows of the same length that do not need each other share a loop.
   void hoist(llvm::ArrayRef<std::pair<mlir::Value, Places>> tensors);
   Places operandPlaces(mlir::linalg::GenericOp generic, mlir::OpOperand *input, const Places &loops);
 
@@ -78,21 +81,21 @@ protected:
   mlir::Location loc;
   bool isFlat;
   int64_t laneCount;
-  llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< the memref in which a tensor lies
-  bool lanes = false;                              ///< values are vectors of laneCount
-  mlir::Value mask;                                ///< of the lanes that count; null: all
-  std::string error;                               ///< not empty: what could not be emitted
+  llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< by tensor, the memref in which it lies
+  bool lanes = false;                              ///< values are vectors of laneCount elements
+  mlir::Value mask;                                ///< the lanes that count; null: all
+  std::string error;                               ///< if not empty, what could not be emitted
 
 private:
-  /// Values made at one place in the code, by what they are.
+  /// The key of a value: what it is and at which indices.
   using Key = std::pair<void *, std::vector<std::pair<void *, bool>>>;
   struct Hoisted {
     mlir::linalg::GenericOp generic;
     llvm::SmallVector<Index> indices;
-    int64_t level; ///< 1 + that of the reductions that it needs
+    int64_t level; ///< 1 + the largest level of the reductions that it needs
   };
 
-  bool isBetweenLanes = false; ///< what is made is one number, asked for by lanes
+  bool isBetweenLanes = false; ///< the present value is a scalar that lanes need
 
   Key keyOf(mlir::Value tensor, llvm::ArrayRef<Index> indices);
   mlir::Value known(const Key &key);
@@ -114,10 +117,10 @@ private:
   mlir::Value reduce(mlir::linalg::GenericOp generic, llvm::ArrayRef<Index> indices);
   mlir::Value reduceDims(mlir::linalg::GenericOp generic, llvm::SmallVector<Index> &loops,
                          llvm::ArrayRef<unsigned> dims, mlir::Value sum, bool byRows);
-  /// What a walk over what tensors are made of has found.
+  /// The results of a walk over the ops that make tensors.
   struct Collected {
     std::vector<Hoisted> hoisted;
-    std::map<Key, int64_t> levels; ///< of tensors that were visited, at their places
+    std::map<Key, int64_t> levels; ///< of the tensors that were visited, at their indices
   };
   Key keyOf(mlir::Value tensor, const Places &places);
   int64_t collect(mlir::Value tensor, const Places &places, Collected &collected);

@@ -1,19 +1,19 @@
-//===- GpuKernelEmitter.h - A fusion as kernels of a GPU ---------------------------------===//
-//
-// The same elements on demand (ElementEvaluator.h), in gpu.launch ops with constant sizes. Nests (KernelForm.h) become:
-//   elementwise     a thread per vector of 16 bytes of the widest type; what does not fill a vector, element by element
-//   row nest        a warp per row: the lanes stand side by side along the row, in vectors; a row of at most
-//                   kRowChunks vectors per lane stays in registers between reductions and elements. Sums along the
-//                   row are added per lane in ascending order, then within the vector, then by shuffles, in a fixed
-//                   tree. A row of more than 4,096 elements is a block of 16 warps', whose sums are then added one
-//                   after the other.
-//   column sums     a block for 8 columns: 128 threads of each add every 128th row; then warps add their own sums by
-//                   shuffles, and the first warp those of all, in shared memory
-//   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result; what is
-//   made of a sum element by
-//                   element (it is rounded, say) is made where the sum is
-// Nothing here depends on the device. Exponentials and hyperbolic tangents do (runtime/gpu/MathUnits.h): GPUs of one
-// kind give the same bits, but not those of the CPU's.
+//===- GpuKernelEmitter.h - Emits a fusion as kernels for a GPU ---------------------------------===//
+// Emits elements on demand (ElementEvaluator.h), in gpu.launch ops with constant sizes. Nests (KernelForm.h) become:
+//   elementwise     a thread per vector of 16 bytes of the widest type; the rest that fills no vector is computed
+//                   element by element
+//   row nest        a warp per row: its threads read consecutive vectors of the row; a row of at most kRowChunks
+//   vectors
+//                   per thread stays in registers between reductions and elements. Sums along the row are added per
+//                   thread in ascending order, then within the vector, then by shuffles, in a fixed tree. A row of more
+//                   than 4,096 elements takes a block of 16 warps, whose sums are then added one after the other.
+//   column sums     a block per 8 columns: for each column, 128 threads add every 128th row each; then each warp adds
+//   its
+//                   sums by shuffles, and the first warp adds those of all warps, in shared memory
+//   other sums      along the innermost dimension as in a row nest, a row per result, else a thread per result;
+//                   elementwise ops on a sum (it is rounded, say) are computed by the same threads
+// These kernels do not depend on the device. Exponentials and hyperbolic tangents do (runtime/gpu/MathUnits.h): GPUs of
+// one kind give the same bits, but not those of the CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_GPUKERNELEMITTER_H
@@ -25,11 +25,11 @@
 
 namespace splitcast {
 
-/// Threads of a warp, and vectors of a row that one of them keeps in registers.
+/// The threads of a warp, and the vectors of a row that one thread keeps in registers.
 inline constexpr int64_t kWarp = 32, kRowChunks = 8;
 
-/// See KernelEmitter.h. An argument that is aligned to 16 bytes has the attribute llvm.align = 16: its vectors are then
-/// loaded whole.
+/// See KernelEmitter.h. An argument that is aligned to 16 bytes gets the attribute llvm.align = 16: its vectors are
+/// then loaded whole.
 mlir::FailureOr<mlir::func::FuncOp> emitGpuKernel(mlir::OpBuilder &builder, llvm::StringRef name, nn::FusionOp fusion,
                                                   llvm::ArrayRef<int64_t> tied, llvm::ArrayRef<int64_t> alignments);
 

@@ -1,7 +1,7 @@
-//===- KernelArguments.h - What a kernel takes ----------------------------------------------===//
+//===- KernelArguments.h - The arguments of a kernel ----------------------------------------------===//
 //
-// A kernel's arguments, whatever it runs on: the operands that no result is computed in place of, in order, then the
-// results, as memrefs. tied[i] is the operand that result i is computed in place of, or -1.
+// A kernel's arguments are memrefs, the same on every device: first the operands in whose place no result is computed,
+// in order, then the results. tied[i] is the operand in whose place result i is computed, or -1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_KERNELARGUMENTS_H
@@ -14,7 +14,7 @@ namespace splitcast {
 llvm::SmallVector<mlir::Type> kernelArgumentTypes(const LinalgBody &body, const KernelForm &form,
                                                   llvm::ArrayRef<int64_t> tied);
 
-/// Says in `memory` where each operand lies; returns where each result goes.
+/// Records in `memory` the memref of each operand; returns the memref of each result.
 llvm::SmallVector<mlir::Value> bindKernelArguments(const LinalgBody &body, llvm::ArrayRef<int64_t> tied,
                                                    mlir::Block *entry,
                                                    llvm::DenseMap<mlir::Value, mlir::Value> &memory);

@@ -1,7 +1,7 @@
 //===- KernelEmitter.h - From a fusion to a kernel -----------------------------------------===//
 //
-// What `exec-lower` asks for a kernel: an emitter per kind of device (HostKernelEmitter.h, GpuKernelEmitter.h). All
-// start from one definition of the ops (KernelForm.h, ElementEvaluator.h) and differ in the loops around it.
+// `exec-lower` makes kernels with an emitter per kind of device (HostKernelEmitter.h, GpuKernelEmitter.h). All emitters
+// start from the same definition of the ops (KernelForm.h, ElementEvaluator.h) and differ in the loops around it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_KERNELEMITTER_H
@@ -14,9 +14,9 @@
 
 namespace splitcast {
 
-/// Appends the kernel @name to the module at the builder's insertion point. `tied`: see KernelArguments.h (requires
-/// KernelForm::mayTie). alignments: of the addresses of the kernel's arguments, in order, in bytes.
-///   Errors  after a diagnostic: an op's linalg definition has a form that is not known here.
+/// Appends the kernel @name to the module at the builder's insertion point. For `tied` see KernelArguments.h (requires
+/// KernelForm::mayTie). `alignments` are those of the addresses of the kernel's arguments, in order, in bytes.
+///   Errors  after a diagnostic, if an op's linalg definition has a form that the emitter does not know.
 using EmitKernel = mlir::FailureOr<mlir::func::FuncOp> (*)(mlir::OpBuilder &builder, llvm::StringRef name,
                                                            nn::FusionOp fusion, llvm::ArrayRef<int64_t> tied,
                                                            llvm::ArrayRef<int64_t> alignments);

@@ -1,7 +1,7 @@
-//===- KernelForm.h - What a fusion computes, and in which nests ------------------------===//
+//===- KernelForm.h - The loop nests in which a fusion is computed ------------------------===//
 //
-// The linalg of a fusion, and how its results are grouped into loop nests: what every emitter of kernels starts from,
-// whatever it emits for.
+// The linalg of a fusion, and how its results are grouped into loop nests. Every emitter of kernels starts from these,
+// for any device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_KERNELFORM_H
@@ -26,23 +26,24 @@ public:
 
 bool isReduction(mlir::linalg::GenericOp generic);
 
-/// The reduction of which `tensor` is made element by element: of a sum, the sum itself; of one that is then rounded or
-/// scaled, the one before. Null: none, or several.
+/// Returns the reduction from which `tensor` is made element by element: for a sum, the sum itself; for a sum that is
+/// then rounded or scaled, that sum. Null if there is none, or if there are several.
 mlir::linalg::GenericOp reductionOf(mlir::Value tensor);
 
-/// Whether making `tensor` includes a reduction, or reads another tensor at computed places.
+/// Whether the computation of `tensor` includes a reduction, or reads another tensor at computed places.
 bool containsReduction(mlir::Value tensor);
 bool usesPlaces(mlir::Value tensor);
 
-/// How the results of a fusion are computed. Numbers are those of results.
+/// How the results of a fusion are computed. The lists have numbers of results.
 ///
-/// A fusion is *flat* when every element needs of each operand of the same shape only the element at its own place: all
-/// dimensions are then one. Otherwise there is at most one *row nest*, over `rows`: what can be computed in one walk
-/// over the rows of that shape, a row being the elements along its last dimension.
+/// A fusion is *flat* if its operands are scalars or have the shape of the results, and every element needs only the
+/// element of each operand at its own place: all dimensions are then treated as one. Otherwise there is at most one
+/// *row nest*, over `rows`: it has the results that can be computed in one walk over the rows of that shape, where a
+/// row is the elements along the last dimension.
 struct KernelForm {
   bool isFlat = false;
   llvm::SmallVector<int64_t> rows;
-  llvm::SmallVector<size_t> first;    ///< of the shape `rows`; stored before the row's reductions, which need them
+  llvm::SmallVector<size_t> first;    ///< of the shape `rows`; stored before the row's reductions, which read them
   llvm::SmallVector<size_t> elements; ///< of the shape `rows`
   llvm::SmallVector<size_t> perRow;   ///< of the shape `rows` without its last dimension
   llvm::SmallVector<size_t> columns;  ///< summed over the rows, in ascending order; of the shape of a row
@@ -50,24 +51,24 @@ struct KernelForm {
 
   explicit KernelForm(const LinalgBody &body);
 
-  /// Whether result `result` may be computed in place of operand `operand`, of the same shape and element type: what
-  /// is read of the operand when an element is stored is that element, or was read before. Where kernels are launched
-  /// as threads, sums over the rows are a launch of their own, after the elements.
+  /// Whether result `result` may be computed in place of operand `operand`, which has the same shape and element type:
+  /// whatever reads the operand when an element is stored must read that element, or have read it before. Where kernels
+  /// are launched as threads, sums over the rows are a launch of their own, after the elements.
   bool mayTie(const LinalgBody &body, size_t result, size_t operand, bool launchesThreads) const;
 
-  /// Whether threads make the row nest by warps, a row each, that share the row's reductions; else each thread makes
-  /// elements alone.
+  /// Whether, on a device that launches threads, a warp computes each row of the row nest, and its threads share the
+  /// row's reductions; else each thread computes elements alone.
   bool needsWarps() const { return warps; }
 
 private:
-  /// What making one result needs. Found once for each: it is asked of pairs of results and operands, of which there
-  /// may be many.
+  /// What the computation of one result needs. It is found once per result, since mayTie is called for pairs of results
+  /// and operands, of which there may be many.
   struct Needs {
-    llvm::DenseSet<mlir::Value> read;      ///< also by way of what it takes elements of at computed places
-    llvm::DenseSet<mlir::Value> reduced;   ///< inputs of reductions, the result's own sum over rows left out
-    llvm::DenseSet<mlir::Value> elsewhere; ///< of `read`, at other places than its own (RowReads)
+    llvm::DenseSet<mlir::Value> read;      ///< includes values that are read at computed places
+    llvm::DenseSet<mlir::Value> reduced;   ///< inputs of reductions, except those of the result's own sum over rows
+    llvm::DenseSet<mlir::Value> elsewhere; ///< those of `read` that are read at another place (RowReads)
     bool hasReduction = false, hasPlaces = false;
-    bool isElement = false, isColumn = false, isOther = false; ///< which of the lists above has it
+    bool isElement = false, isColumn = false, isOther = false; ///< which of the lists above has the result
   };
   Needs needsOf(const LinalgBody &body, size_t result) const;
   void noteLists();
@@ -75,9 +76,9 @@ private:
   bool readsOwn(size_t result, mlir::Value value) const;
   bool mayOverwrite(mlir::Value argument, bool launchesThreads) const;
 
-  llvm::SmallVector<Needs> needs; ///< by result; of flat fusions none
+  llvm::SmallVector<Needs> needs; ///< by result; empty for flat fusions
   bool warps = false;
-  llvm::SmallVector<bool> overwritten, overwrittenByThreads; ///< by operand, whether an element may take its place
+  llvm::SmallVector<bool> overwritten, overwrittenByThreads; ///< by operand, whether a result may take its place
 };
 
 } // namespace splitcast

@@ -1,4 +1,4 @@
-//===- RangeIndex.h - Which ranges overlap one ------------------------------------------===//
+//===- RangeIndex.h - An index of ranges, to find those that overlap one ------------------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_RANGEINDEX_H
 #define SPLITCAST_PASSES_PLAN_RANGEINDEX_H
 
@@ -11,9 +11,9 @@
 
 namespace splitcast {
 
-/// Entries that lie on ranges [begin, end) of a line; an empty range counts as one of length 1. Those that overlap a
-/// range are found without a look at the others: ranges of similar length, up to twice the shortest, are sorted by
-/// their begins, so that few of them end too early.
+/// Entries with ranges [begin, end) of integers; an empty range counts as one of length 1. Entries that overlap a range
+/// are found without looking at all others: ranges of similar length, up to twice the shortest, are sorted by their
+/// begins, so that only few of those that are looked at end too early.
 template <typename Entry> class RangeIndex {
 public:
   void add(int64_t begin, int64_t end, Entry entry) {

@@ -1,4 +1,4 @@
-//===- Reports.h - What a plan will cost, read off it ---------------------------------===//
+//===- Reports.h - Predictions of a plan's memory and communication ---------------------------------===//
 #ifndef SPLITCAST_PASSES_PLAN_REPORTS_H
 #define SPLITCAST_PASSES_PLAN_REPORTS_H
 
@@ -15,60 +15,61 @@
 
 namespace splitcast {
 
-/// What lies at rest of a group of variables, on one rank, padding included.
+/// The bytes that one rank stores of a group of variables, including padding.
 struct GroupMemory {
-  std::string name;   ///< of the group; of the variable where it has none
-  sbp::Policy policy; ///< that holds for it; where its variables have several, each is a GroupMemory
+  std::string name;   ///< the name of the group, or of a variable without a group
+  sbp::Policy policy; ///< the policy of the group; if its variables have several, there is a GroupMemory for each
   int64_t parameters = 0, optimizerState = 0, accumulators = 0;
 };
 
-/// Bytes of one rank while a session runs a function, or a schedule of several, by what they are for: all that grows
-/// with the model or its batch. Of storages that ranks share, of which they have one copy, its blocks.
+/// The bytes of one rank while a session runs a function, or a schedule of several functions, by purpose: all memory
+/// that grows with the model or its batch. Of storages of which ranks share one copy, only this rank's blocks count.
 struct MemoryReport {
   int64_t parameters = 0, optimizerState = 0, otherState = 0; ///< persistent
-  int64_t accumulatorsAtRest = 0;                             ///< persistent: accumulators that are assigned by parts
-  /// What is live in the arena at the op where most is, of all that is run, by its role (inputs, outputs and workspaces
-  /// are activations); the arena may be larger, by what does not fit together.
+  int64_t accumulatorsAtRest = 0;                             ///< persistent: accumulators that are assigned in parts
+  /// The bytes that are live in the arena at the op where most are, over all functions that are run, by role (inputs,
+  /// outputs and workspaces count as activations). The arena may be larger, because of gaps between buffers.
   int64_t gathered = 0, gradientBuckets = 0, gradientShards = 0, staging = 0, activations = 0;
-  int64_t accumulators = 0; ///< carried from one micro-batch to the next, all through the step
+  int64_t accumulators = 0; ///< carried from one micro-batch to the next, during the whole step
   int64_t persistentBytes = 0;
-  int64_t functionArenaBytes = 0; ///< what this function needs
-  /// What is live at the op where most is, each buffer in whole units of alignment: no arena of this order of ops is
+  int64_t functionArenaBytes = 0; ///< the arena of this function
+  /// The most bytes that are live at one op, each buffer rounded up to the alignment: no arena for this order of ops is
   /// smaller.
   int64_t leastArenaBytes = 0;
-  int64_t arenaBytes = 0; ///< what the executor holds: the arena of the module's function that needs most
-  /// In the host's memory, between a caller and the device: the pieces of all functions' inputs and outputs, and
+  int64_t arenaBytes = 0; ///< the arena that the executor allocates: the largest of the module's functions
+  /// In the host's memory, between a caller and the device: the pieces of the inputs and outputs of all functions, and
   /// the numbers of micro-batches.
   int64_t interfaceBytes = 0;
-  int64_t snapshotBytes = 0; ///< in the host's memory: copies of variables that are written to a file beside training
-  bool deviceIsHost = true;  ///< one memory has all of it
-  /// In the order of the module; together parameters, optimizerState and both kinds of accumulators above.
+  int64_t snapshotBytes = 0; ///< in the host's memory: copies of variables that are written to a file during training
+  bool deviceIsHost = true;  ///< host and device have the same memory
+  /// The groups in the order of the module. Their sums are parameters, optimizerState and both kinds of accumulators
+  /// above.
   std::vector<GroupMemory> groups;
-  /// Whether ZeRO does with some variables what it does not with others.
+  /// Whether the groups' policies differ.
   bool hasSeveralPolicies() const;
-  /// Of the memory that the device computes in.
+  /// Returns the peak of the memory in which the device computes.
   int64_t peakBytes() const {
     const int64_t ofHost = deviceIsHost ? sbp::cappedSum(interfaceBytes, snapshotBytes) : 0;
     return sbp::cappedSum(sbp::cappedSum(persistentBytes, arenaBytes), ofHost);
   }
 };
 
-/// Of one run of a function or schedule, on one rank.
+/// The communication of one run of a function or schedule, on one rank.
 struct CommunicationReport {
   struct Entry {
     std::string collective; ///< "all-gather" and so on
     int64_t calls = 0, bytesSent = 0, messages = 0;
   };
   std::vector<Entry> entries;
-  /// What would be sent besides if each micro-batch of a schedule added up what its last one does.
+  /// The further bytes that would be sent if each micro-batch of a schedule reduced what only the last one reduces.
   int64_t savedBytes = 0;
 };
 
-/// Of the entry points of a module; what they share is added up once. Requires that the module lives as long, and is
-/// not changed.
+/// The memory reports of a module's entry points; the memory that they share is added up once. Requires that the module
+/// outlives this object and does not change.
 class MemoryReports {
 public:
-  /// Of a space that ranks may share: whether they have one copy of it.
+  /// Returns whether ranks have one copy of a space that they may share.
   using IsShared = std::function<bool(llvm::StringRef space)>;
   explicit MemoryReports(mlir::ModuleOp plans, const IsShared &isShared = [](llvm::StringRef) { return true; });
   MemoryReport of(const exec::EntryPoint &point) const;
@@ -78,16 +79,16 @@ public:
 private:
   exec::Spaces spaces;
   mlir::SymbolTable symbols;
-  MemoryReport shared;       ///< what lies at rest, and what the functions share
+  MemoryReport shared;       ///< the stored bytes, and other bytes that the functions share
   GroupIndices groupIndices; ///< in `shared`
 };
 
-/// `symbols`: any, which may serve several calls.
+/// Reports the communication of an entry point. `symbols` may be reused for several calls.
 CommunicationReport reportCommunication(const exec::EntryPoint &point, mlir::SymbolTableCollection &symbols);
-/// Of one run of a plan.
+/// Reports the communication of one run of a plan.
 CommunicationReport reportCommunication(exec::PlanOp plan);
 
-/// As lines of text, in MB of 10^6 bytes.
+/// Print lines of text, in MB of 10^6 bytes.
 void print(const MemoryReport &report, llvm::raw_ostream &os);
 void print(const CommunicationReport &report, llvm::raw_ostream &os);
 

@@ -1,9 +1,10 @@
-//===- StorageLayout.h - Where storages lie -----------------------------------------------===//
+//===- StorageLayout.h - Places of storages in memory -----------------------------------------------===//
 //
-// What outlives a step lies in the persistent space, one storage after the other. What is carried from run to run of a
-// schedule lies at the beginning of the arena of its step: other steps may use these bytes. That is so where every
-// assignment assigns all of it; the bytes of a storage that is assigned by parts are zero where nobody assigned them,
-// so it lies in the persistent space, too. (On a rank where one part is all of it, it does not: ranks may differ.)
+// Storages that outlive a step lie in the persistent space, one after the other. A storage that is carried from run to
+// run of a schedule lies at the beginning of the arena of its step: other steps may use these bytes. This requires that
+// every assignment assigns the whole storage. A carried storage that is assigned in parts lies in the persistent space,
+// too, because bytes that no part assigns must be zero. (On a rank where one part is the whole storage, it lies in the
+// arena: ranks may differ.)
 //
 //   schedule @train runs @first, @next, @last, which use @g.accumulated     arena [0, 64): @g.accumulated
 //                                                                                  [64, ...): buffers of each
@@ -24,7 +25,7 @@
 
 namespace splitcast {
 
-/// What ends `bytes` from `begin` on, aligned; nothing when that is more than an int64_t holds.
+/// Returns the aligned end of `bytes` from `begin` on; nothing if it does not fit into an int64_t.
 std::optional<int64_t> alignedEnd(int64_t begin, std::optional<int64_t> bytes);
 
 class StorageLayout {
@@ -36,16 +37,16 @@ public:
     exec::Role role;
   };
 
-  /// Of a module whose functions have one block each. An error where the storages of a space have more bytes than an
-  /// int64_t counts.
+  /// Lays out the storages of a module whose functions have one block each. It is an error if the storages of a space
+  /// have more bytes than an int64_t can count.
   static mlir::FailureOr<StorageLayout> create(mlir::ModuleOp module);
 
   int64_t persistentBytes() const { return persistentEnd; }
-  /// The storages that are carried through the step of which the function is a run.
+  /// Returns the storages that are carried through the step of which the function is a run.
   llvm::ArrayRef<Carried> carriedOf(mlir::func::FuncOp function) const;
-  /// Where these end in the arena, a multiple of sbp::kAlignmentBytes.
+  /// Returns the end of these in the arena, a multiple of sbp::kAlignmentBytes.
   int64_t carriedBytes(mlir::func::FuncOp function) const;
-  /// Bytes of a storage of the module, from `offset` on.
+  /// Returns a range of a storage of the module, from `offset` on.
   exec::RangeAttr rangeOf(llvm::StringRef storage, int64_t offset, int64_t bytes) const;
 
 private:

@@ -1,6 +1,6 @@
 //===- Collective.h - The kinds of collectives, and one rank's call ---------===//
 //
-// The one table of what compiler, executor and communicators know about each kind; all else asks it:
+// This table has all that compiler, executor and communicators know about each kind; all other code reads it:
 //
 //   kind             operand      result       memory      adds
 //   all_gather       own block    all blocks   InResult    no
@@ -8,7 +8,7 @@
 //   all_reduce       own block    own block    InBoth      yes
 //   all_to_all       all blocks   received     Apart       no
 //
-// What each sends is said in Traffic.h. The blocks of an all_reduce are whole tensors. A new kind is an enumerator, a
+// Traffic.h says what each kind sends. The blocks of an all_reduce are whole tensors. A new kind needs an enumerator, a
 // row of this table, an op of `ccl`, and a method of runtime::Communicator.
 //
 //===----------------------------------------------------------------------===//
@@ -26,19 +26,19 @@ namespace splitcast::ccl {
 enum class CollectiveKind { AllGather, ReduceScatter, AllReduce, AllToAll };
 inline constexpr int kNumCollectiveKinds = 4;
 
-/// Which elements a rank gives or gets.
+/// The elements that a rank gives or gets.
 enum class Part {
   OwnBlock,  ///< the block of this rank
   AllBlocks, ///< the blocks of all ranks, one after the other
   Received,  ///< the blocks that the ranks have for this one, one after the other
 };
 
-/// In which memory a collective works, and what its operand may share with its result.
+/// The memory in which a collective works, and the memory that its operand and result share.
 enum class Memory {
-  InResult,  ///< its result's; the operand is this rank's block in it
-  InOperand, ///< its operand's, which holds no meaning after; the result lies elsewhere
+  InResult,  ///< that of the result; the operand is this rank's block in it
+  InOperand, ///< that of the operand, whose value is undefined afterwards; the result is in other memory
   InBoth,    ///< operand and result are the same bytes
-  Apart,     ///< it reads its operand until it has ended; the result lies elsewhere
+  Apart,     ///< the operand is read until the collective has ended; the result is in other memory
 };
 
 struct CollectiveCall;
@@ -47,7 +47,7 @@ struct CollectiveRule {
   const char *name; ///< "all_gather"
   Part operand, result;
   Memory memory;
-  bool adds; ///< the result is a sum over the ranks: of floats, and with scratch memory for the addends
+  bool adds; ///< the result is a sum of floats over the ranks, which needs scratch memory for the addends
   Traffic (*traffic)(const CollectiveCall &call);
   int64_t (*workspaceBytes)(const CollectiveCall &call);
 };
@@ -56,41 +56,42 @@ const CollectiveRule &ruleOf(CollectiveKind kind);
 inline const char *nameOf(CollectiveKind kind) { return ruleOf(kind).name; }
 std::optional<CollectiveKind> collectiveNamed(std::string_view name);
 
-/// Numbers of elements by rank, or one number that is every rank's.
+/// Numbers of elements per rank, or one number for every rank.
 using Blocks = std::vector<int64_t>;
 
-/// The shorter form of a list of numbers by rank.
+/// Returns the shorter form of a list of numbers per rank.
 Blocks asBlocks(const std::vector<int64_t> &byRank);
 
-/// What one rank does in a collective.
+/// One rank's call of a collective.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::AllGather;
-  int64_t ranks = 0;    ///< of the group
-  int64_t index = 0;    ///< of this rank among them
-  Blocks blocks;        ///< of each rank
-  Blocks received = {}; ///< from each rank, where the kind's result is these; else empty
+  int64_t ranks = 0;    ///< the size of the group
+  int64_t index = 0;    ///< the position of this rank in the group
+  Blocks blocks;        ///< the block of each rank
+  Blocks received = {}; ///< the elements from each rank, where these are the kind's result; else empty
   int64_t elementBytes = 1;
 
   const CollectiveRule &rule() const { return ruleOf(kind); }
-  /// What is wrong with the blocks, as the predicate of a sentence; empty: nothing.
+  /// Returns what is wrong with the blocks, as the predicate of a sentence; empty if nothing is.
   std::string fault() const;
   int64_t elements(Part part) const;
   int64_t bytes(Part part) const { return elements(part) * elementBytes; }
-  /// Of the blocks before this rank's.
+  /// Returns the bytes of the blocks before this rank's.
   int64_t bytesBefore() const;
-  /// Of each rank's block, in elements and in bytes.
+  /// Return the size of each rank's block, in elements and in bytes.
   std::vector<int64_t> blocksByRank() const;
   std::vector<int64_t> blockBytes() const;
   std::vector<int64_t> receivedByRank() const;
-  /// What this rank sends.
+  /// Returns the traffic that this rank sends.
   Traffic traffic() const { return rule().traffic(*this); }
   int64_t workspaceBytes() const { return rule().workspaceBytes(*this); }
 };
 
-/// "all_gather, reduce_scatter, ...", for messages.
+/// Returns "all_gather, reduce_scatter, ...", for messages.
 const char *allCollectiveNames();
 
-/// What is wrong with a group in which this rank is the one at `index`, as the predicate of a sentence; empty: nothing.
+/// Returns what is wrong with a group in which this rank is the one at `index`, as the predicate of a sentence; empty
+/// if nothing is.
 std::string faultOfGroup(const std::vector<int64_t> &ranks, int64_t index);
 
 } // namespace splitcast::ccl

@@ -1,7 +1,8 @@
 //===- Traffic.h - What communicators send, and the scratch memory they need ---===//
 //
-// Of the algorithms in runtime/host/communicator, over point-to-point messages. Reports predict with these functions,
-// communicators check their workspaces by them, and tests count what was sent against them.
+// These numbers are those of the algorithms in runtime/host/communicator, which use point-to-point messages. Reports
+// predict traffic with these functions, communicators check their workspaces against them, and tests compare them with
+// the bytes that were sent.
 //
 //   kind             a rank sends                                              in rounds
 //   all_gather       its block to each other rank                              1
@@ -19,7 +20,7 @@
 
 namespace splitcast::ccl {
 
-/// What one rank puts on the wire in one collective.
+/// What one rank sends in one collective.
 struct Traffic {
   int64_t bytes = 0;
   int64_t messages = 0;
@@ -30,25 +31,27 @@ struct Traffic {
   }
 };
 
-/// Messages of a large block are cut at this size, so that what is received still lies in the cache when it is added.
+/// A large block is sent in messages of this size, so that the received addends are still in the cache when they are
+/// added.
 inline constexpr int64_t kChunkBytes = 1 << 20;
-/// An all-reduce of at most so many bytes sends the whole tensor to every rank, in one round instead of two.
+/// An all-reduce of at most so many bytes sends the whole tensor to every other rank, in one round instead of two.
 inline constexpr int64_t kSmallAllReduceBytes = 4096;
 
-/// Rank `rank` of blocks.size() ranks; blocks[r] is the bytes that rank r holds (before an all-gather) or keeps (after
-/// a reduce-scatter). Empty blocks send no message.
+/// Return the traffic of rank `rank` of blocks.size() ranks; blocks[r] is the number of bytes that rank r holds (before
+/// an all-gather) or keeps (after a reduce-scatter). Empty blocks send no message.
 Traffic allGatherTraffic(const std::vector<int64_t> &blocks, int64_t rank);
 Traffic reduceScatterTraffic(const std::vector<int64_t> &blocks, int64_t rank);
-/// `elements` of `elementBytes` each, cut by pieceOf when they are more than `smallBytes`.
+/// Returns the traffic of an all-reduce of `elements` of `elementBytes` each, which pieceOf cuts when they have more
+/// than `smallBytes`.
 Traffic allReduceTraffic(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank,
                          int64_t smallBytes = kSmallAllReduceBytes);
-/// sends[r]: the bytes for rank r.
+/// Returns the traffic of an all-to-all; sends[r] is the number of bytes for rank r.
 Traffic allToAllTraffic(const std::vector<int64_t> &sends, int64_t rank);
 
-/// Bytes in which the addends of one other rank wait for a sum of `ownBytes`: all of them, or two chunks in turns,
-/// where there are more.
+/// Returns the bytes of the buffer for the addends of one other rank, in a sum of `ownBytes`: it has room for all of
+/// them, or for two chunks that are used in turns, if there are more.
 int64_t addendBytes(int64_t ownBytes);
-/// Bytes of scratch memory that the receiver of addends needs: addendBytes for each other rank, aligned.
+/// Return the bytes of scratch memory that the receiver of addends needs: addendBytes for each other rank, aligned.
 int64_t reduceScatterWorkspace(const std::vector<int64_t> &blocks, int64_t rank);
 int64_t allReduceWorkspace(int64_t elements, int64_t elementBytes, int64_t ranks, int64_t rank);
 

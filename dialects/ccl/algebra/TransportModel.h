@@ -1,8 +1,9 @@
-//===- TransportModel.h - What a boxing costs on a transport ---------------===//
+//===- TransportModel.h - The cost of a boxing on a transport ---------------===//
 //
-// dialects/sbp/algebra/Boxing.h knows volumes: what no algorithm can send less of. What a boxing costs beyond that, and
-// what a transport sends in excess to save rounds, is data here. The solver of signatures takes it as its cost where
-// variables are as they are stored; with any model the program computes the same bits (Solver.h, solveInPhases).
+// dialects/sbp/algebra/Boxing.h computes volumes, which are the fewest bytes that any algorithm can send. This model
+// has the further costs of a boxing, and what a transport sends beyond the volume to save rounds. The solver uses it as
+// its cost when updates have the signatures in which variables are stored; with any model the program computes the same
+// bits (Solver.h, solveInPhases).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_CCL_ALGEBRA_TRANSPORTMODEL_H
@@ -15,28 +16,28 @@
 
 namespace splitcast::ccl {
 
-/// The default is that of the communicators here, which count bytes alone.
+/// The default is the model of Splitcast's own communicators, which counts only bytes.
 struct TransportModel {
-  /// An all-reduce of at most so many bytes takes one round, in which whole tensors are sent.
+  /// An all-reduce of at most so many bytes takes one round, in which ranks send whole tensors.
   int64_t smallAllReduceBytes = kSmallAllReduceBytes;
-  /// What waiting for a round costs, in bytes that could be sent in that time.
+  /// The cost of waiting for a round, as the bytes that could be sent in that time.
   int64_t roundBytes = 0;
-  /// What a rank computes while it receives a byte, and while it waits for a collective to begin, in FLOPs: of a core
-  /// that does 50 GFLOP/s, and receives 2.5 GB/s 20 us after it has asked.
+  /// The FLOPs that a rank computes while it receives a byte, and while it waits for a collective to begin. They are
+  /// those of a core that computes 50 GFLOP/s, and that receives 2.5 GB/s, beginning 20 us after its request.
   double flopsPerByte = 20, flopsPerCollective = 1e6;
 
-  /// That of the device's communicators, "cpu" or "cuda".
+  /// Returns the model of a device's communicators; the device is "cpu" or "cuda".
   static TransportModel of(std::string_view device);
 
-  /// Bytes that a rank sends for the step, the largest over all ranks.
+  /// Returns the most bytes that any rank sends for the step.
   int64_t stepBytes(const sbp::BoxingStep &step, const sbp::Shape &shape, int64_t elementBytes,
                     const sbp::Placement &placement) const;
 
-  /// The bytes, and what the rounds cost in which any rank sends one.
+  /// Returns the bytes of the step plus the cost of its rounds, of which only those count in which some rank sends.
   int64_t stepCost(const sbp::BoxingStep &step, const sbp::Shape &shape, int64_t elementBytes,
                    const sbp::Placement &placement) const;
 
-  /// Sum of stepCost over the plan.
+  /// Returns the cost function that sums stepCost over the steps of planBoxing.
   sbp::BoxingCost boxingCost() const;
 };
 

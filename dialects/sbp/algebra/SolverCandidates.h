@@ -1,10 +1,11 @@
 //===- SolverCandidates.h - The rows that each op chooses from -------------===//
 //
-// In the order of the ops: of what signatures an op's operands may have, and what units and slots these bring along,
-// follow its rows, and of those what its results may be. An op of one axis has all its legal rows so. On more axes
-// there are a row per axis for each, and where these are many, the least promising are left out; never the walk's.
+// Candidates are computed in the order of the ops. The rows of an op follow from the signatures that its operands may
+// have, and from their units and slots; the signatures of its results follow from the rows. On one axis, an op gets all
+// its legal rows in this way. On several axes a candidate has a row per axis; where the combinations are many, the
+// least promising are left out, but never the walk's row.
 //
-// Ops that are alike share one list. A graph of 100 equal layers has the lists of a few.
+// Equal ops share one list. A graph of 100 equal layers needs only the lists of a few.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVERCANDIDATES_H
@@ -14,30 +15,31 @@
 
 namespace splitcast::sbp::solver {
 
-/// How an op's rows differ in what they say of one tensor: the signatures that they want it in, ascending and more than
-/// one where the tensor is several operands; or for the op that makes it, the one that its uses see.
+/// The ways in which an op's rows use or make one tensor. An option of a user is the set of signatures that the row
+/// wants, ascending; there may be more than one where the tensor is several operands. An option of the op that makes
+/// the tensor is the signature that its uses see.
 struct Port {
   bool isMaker = false;
   std::vector<std::vector<int>> options;
-  std::vector<int> ofRow; ///< the number of the row's option
+  std::vector<int> ofRow; ///< per row: the number of its option
 
-  /// Which row is chosen makes no difference to the tensor.
+  /// Whether all rows mean the same for the tensor.
   bool isConstant() const { return options.size() == 1; }
 };
 
 struct OpKind {
   std::vector<RowIds> rows; ///< the walk's first
-  std::vector<Score> own;   ///< per row: what it costs apart from the boxing of operands
-  std::vector<Port> ports;  ///< operands that are not free, in order of their first use, then results that are not
+  std::vector<Score> own;   ///< per row: its cost without the boxing of operands
+  std::vector<Port> ports;  ///< operands that are not free, in order of their first use; then results that are not free
 };
 
 class Candidates {
 public:
-  /// `walked`: a row per op, which decides what is free.
+  /// `walked` is a row per op; it decides which tensors are free.
   Candidates(Tables &tables, const std::vector<RowIds> &walked);
 
   const OpKind &kindOf(int op) const { return kinds[kindNumbers[op]]; }
-  /// The tensor of each port. That of a maker is followed by the tensors that have the signature of that one.
+  /// Returns the tensor of each port. The tensor of a maker's port is followed by the tensors that have its signature.
   const std::vector<int> &tensorsOf(int op) const { return tensors[op]; }
 
 private:
@@ -54,8 +56,8 @@ private:
   std::deque<OpKind> kinds;
   std::vector<int> kindNumbers;          ///< per op
   std::vector<std::vector<int>> tensors; ///< per op
-  std::vector<std::vector<int>> aliases; ///< per tensor: those that have its signature
-  std::vector<std::vector<int>> seenAs;  ///< per tensor: signatures that it may have; none when it is free
+  std::vector<std::vector<int>> aliases; ///< per tensor: the tensors that have its signature
+  std::vector<std::vector<int>> seenAs;  ///< per tensor: the signatures that it may have; none when it is free
   std::vector<int> setOf;                ///< per tensor: the number of that list
 };
 

@@ -1,7 +1,8 @@
-//===- SolverTables.h - A problem, in numbers ------------------------------===//
+//===- SolverTables.h - A problem in numbers ------------------------------===//
 //
-// What walk and solve share: signatures, shapes and specs as numbers, in the order in which they are first seen; what
-// each boxing costs, computed once; and who uses which tensor. The numbers depend on the problem alone.
+// These tables are shared by walk and solve: signatures, shapes and specs as numbers, in the order in which they are
+// first seen; the cost of each boxing, computed once; and the uses of each tensor. The numbers depend on the problem
+// alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_DIALECTS_SBP_ALGEBRA_SOLVERTABLES_H
@@ -21,7 +22,7 @@ struct KeyHash {
   size_t operator()(const Key &key) const;
 };
 
-/// A boxing: the number of a shape, those of two signatures.
+/// A boxing: the number of a shape and those of two signatures.
 struct Change {
   int shape, from, to;
   bool operator==(const Change &other) const { return shape == other.shape && from == other.from && to == other.to; }
@@ -31,40 +32,41 @@ struct ChangeHash {
   size_t operator()(const Change &change) const;
 };
 
-/// Numbers keys from 0 on. Iteration never follows the hash.
+/// Numbers keys from 0 on. No iteration follows the order of the hash.
 class KeyNumbers {
 public:
-  /// The key's number, and whether it is new.
+  /// Returns the key's number, and whether it is new.
   std::pair<int, bool> numberOf(Key key);
 
 private:
   std::unordered_map<Key, int, KeyHash> numbers;
 };
 
-/// In place of a signature's number: the tensor is free.
+/// The number for a free tensor, in place of a signature's.
 inline constexpr int kFree = -1;
 
 class Signatures {
 public:
   int idOf(const NdSbp &sbp);
   const NdSbp &operator[](int id) const { return all[id]; }
-  /// As sbp::summed.
+  /// The same as sbp::summed.
   int summed(int id);
 
 private:
   KeyNumbers numbers;
   std::map<std::string, int> buckets;
-  std::deque<NdSbp> all; ///< of which nothing moves when it grows
+  std::deque<NdSbp> all; ///< a deque, since its elements do not move when it grows
 };
 
-/// A row in numbers. Results are as made; that of a free op is kFree, as are operands that are free.
+/// A row in numbers. Results have the signatures in which the row makes them. The result of a free op is kFree, and so
+/// are operands that are free.
 struct RowIds {
   std::vector<int> operands, results;
   std::vector<AxisReason> axes;
 };
 
-/// Whether a boxing keeps the slots that it begins and ends with: a slot lies in the range of its bucket as the piece
-/// that the other axes leave of its variable, so that these may only be summed.
+/// Whether a boxing keeps the slots that it begins and ends with. A slot holds the piece of its variable that the other
+/// axes leave, so that the other axes may only be summed.
 bool keepsSlots(const NdSbp &from, const NdSbp &to);
 
 class Tables {
@@ -80,41 +82,43 @@ public:
   };
   std::vector<std::vector<Use>> uses;    ///< per tensor
   std::vector<std::vector<int>> demands; ///< per tensor
-  std::vector<int> source;               ///< per tensor: that whose signature it has, mostly itself
+  std::vector<int> source;               ///< per tensor: the tensor whose signature it has, mostly itself
 
-  /// The first tensor of the same elements.
+  /// Returns the first tensor of the same elements.
   int elementsOf(int tensor) const {
     const int same = problem.tensors[tensor].sameElements;
     return same < 0 ? tensor : same;
   }
   const NdSbp &pinned(int op, int result) const;
-  /// What a demand makes of the tensor, or of what it is added up to; empty where none says so.
+  /// Returns the signature that a demand wants of the tensor, or of the sum that it is added to; empty where there is
+  /// none.
   const NdSbp &wantedLater(int tensor) const { return later[tensor]; }
-  /// Of what an elementwise op makes larger than all that it takes, as a broadcast does: a tensor of its shape, made
-  /// before, that the first elementwise op to need both takes beside it, or that what it takes is made of; else -1.
+  /// For a result that an elementwise op makes larger than all its operands, as a broadcast does, returns an earlier
+  /// tensor of its shape that it meets: the first elementwise op that needs both has it, or a value computed from it,
+  /// as another operand. Else -1.
   int metBy(int tensor) const { return met[tensor]; }
   int specOf(int op) const { return specs[op]; }
-  /// With the bytes of an element, and whether splits are kept.
+  /// Returns the number of the tensor's shape, the bytes of its elements and whether it keeps its splits.
   int shapeOf(int tensor) const { return shapes[tensor]; }
 
-  /// A boxing of the tensor, as a score; of nothing when the signatures are equal.
+  /// Returns the score of a boxing of the tensor; zero when the signatures are equal.
   const Score &boxing(int tensor, int from, int to);
-  /// Whether the tensor keeps its splits, and a boxing takes one away.
+  /// Whether the tensor keeps its splits and the boxing removes one.
   bool undoesSplit(int tensor, const NdSbp &from, const NdSbp &to) const;
-  /// What it costs when `axis` alone makes the change.
+  /// Returns the cost of the change along `axis` alone.
   int64_t costAlong(int64_t axis, int tensor, const NdSbp &from, const NdSbp &to);
-  /// What the demand makes of a tensor of signature `seen`.
+  /// Returns the signature that the demand wants of a tensor with signature `seen`.
   int wantedBy(int demand, int seen);
 
-  /// As uses see it when the row makes it so.
+  /// Returns the signature that uses see when the row makes the result in `made`.
   int seenAs(int op, int result, int made);
-  /// What the row itself costs: pinned results and unsplit ones.
+  /// Returns the score of the row itself: of its pinned results and unsplit ones.
   Score ownScore(int op, const RowIds &row);
 
-  /// As uses see them.
+  /// Returns the signatures of all tensors as uses see them.
   std::vector<int> seen(const std::vector<RowIds> &rows);
   Score score(const std::vector<RowIds> &rows);
-  /// What boxings of the tensor for its uses and demands cost when they see it so.
+  /// Returns the score of the boxings of the tensor for its uses and demands, which see it in `seen`.
   Score usesScore(int tensor, int seen, const std::vector<RowIds> &rows);
   Assignment assignment(const std::vector<RowIds> &rows);
   std::vector<RowIds> rowsOf(const std::vector<OpChoice> &ops);
@@ -133,7 +137,7 @@ private:
   std::unordered_map<Change, int64_t, ChangeHash> costs; ///< of changes along an axis
 };
 
-/// The rule of `walk`, in rows; or the op and axis at which it ends.
+/// Fills `rows` as `walk` chooses them. If an op has no row, returns that op and the axis.
 std::optional<NoRow> walkRows(Tables &tables, std::vector<RowIds> &rows);
 
 } // namespace splitcast::sbp::solver

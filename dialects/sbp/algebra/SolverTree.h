@@ -1,9 +1,10 @@
 //===- SolverTree.h - The best rows of a forest of ops ---------------------===//
 //
-// Ops and tensors are nodes; an op and a tensor that it uses or makes are joined, unless its rows all say the same of
-// the tensor. Where some ops may choose and all others keep their rows, and those that may choose form a forest with
-// their tensors, the best choice is found by tables: from the leaves to the root of each tree, per signature that the
-// next node may ask for, the least score of all that lies behind; and back, the rows that have it.
+// Ops and tensors are nodes. An edge joins an op and a tensor that it uses or makes, unless all its rows mean the same
+// for the tensor. Some ops may choose, and all others keep their rows. If the ops that may choose form a forest with
+// their tensors, dynamic programming finds the best choice: from the leaves to the root of each tree, a node's table
+// has the least score of its subtree per signature that its parent may ask for; then, from the root to the leaves, the
+// rows that have this score are assigned.
 //
 //   tensor -> the op that makes it   per signature that it is made in: boxings and uses (SolverBoxings.h)
 //   tensor -> an op that uses it     per set of signatures that this wants: the same, and the best signature to make
@@ -22,13 +23,14 @@ class ForestSolver {
 public:
   ForestSolver(Tables &tables, const Candidates &candidates, SolverStatistics &statistics);
 
-  /// Of the ops in this order, each that makes no circle with those before.
+  /// Goes through the ops in this order and selects each that forms no cycle with those selected before.
   std::vector<bool> forestOf(const std::vector<int> &order);
 
-  /// Chooses the rows of the forest's ops anew, given those of all others. `rows`: per op, the number of its row.
+  /// Chooses the rows of the forest's ops anew, given those of all other ops. `rows` has, per op, the number of its
+  /// row.
   void solve(const std::vector<bool> &forest, std::vector<int> &rows);
 
-  /// Whether the last solve, and all before, found the least scores.
+  /// Whether all calls of solve so far found the least scores.
   bool isExact() const { return boxings.isExact(); }
 
 private:
@@ -60,23 +62,23 @@ private:
   SolverStatistics &statistics;
   BoxingChoice boxings;
 
-  // Of the problem, per tensor.
-  std::vector<std::vector<PortOfOp>> users;   ///< whose rows differ in what they want of it
-  std::vector<PortOfOp> makers;               ///< whose rows differ in what they make; or -1
-  std::vector<std::vector<int>> alwaysWanted; ///< by demands, and by ops whose rows do not differ
-  std::vector<std::vector<int>> openDemands;  ///< that depend on what the tensor is
-  std::vector<int> seen;                      ///< where no maker may choose
+  // Per tensor of the problem.
+  std::vector<std::vector<PortOfOp>> users;   ///< ops whose rows differ in the signatures that they want it in
+  std::vector<PortOfOp> makers;               ///< an op whose rows differ in the signature that they make; or -1
+  std::vector<std::vector<int>> alwaysWanted; ///< wanted by demands, and by ops whose rows do not differ
+  std::vector<std::vector<int>> openDemands;  ///< demands that depend on the tensor's signature
+  std::vector<int> seen;                      ///< its signature where no maker may choose
 
-  // Of the forest that is being solved.
+  // For the forest that is being solved.
   const std::vector<bool> *forest = nullptr;
   std::vector<int> *rows = nullptr;
   std::vector<int> parentPort;                            ///< per op, -1 at a root
   std::vector<PortOfOp> parentOfTensor;                   ///< per tensor
-  std::vector<std::vector<Score>> opScores, tensorScores; ///< by the parent's options
+  std::vector<std::vector<Score>> opScores, tensorScores; ///< per option of the parent
   std::vector<std::vector<int>> opRows;                   ///< per op and option of its parent's port: the row
   std::vector<int> askedOfOp, askedOfTensor;              ///< the option that their parent was assigned
 
-  // Of the tensor that is looked at.
+  // For the tensor that is being visited.
   std::vector<PortOfOp> childUsers;
   std::vector<Chooser> choosers;
   std::vector<int> wantedByFixed;
