@@ -5,6 +5,8 @@ finding, and when a source under the folders in `complete` is reached by none of
 does not run and only the latter is checked, which takes no time.
 """
 
+load("//third_party:compile_flags.bzl", "compileFlags")
+
 TidyInfo = provider(
     "What clang-tidy said.",
     fields = {
@@ -21,29 +23,10 @@ def _compilationContext(target, ctx):
     infos = [dep[CcInfo] for dep in ctx.rule.attr.deps if CcInfo in dep]
     return cc_common.merge_cc_infos(cc_infos = infos).compilation_context
 
-def _compileFlags(ctx, context):
-    toolchain = ctx.attr._toolchain[cc_common.CcToolchainInfo]
-    features = cc_common.configure_features(
-        ctx = ctx,
-        cc_toolchain = toolchain,
-        requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
-    )
-    cpp = ctx.fragments.cpp
-    variables = cc_common.create_compile_variables(
-        feature_configuration = features,
-        cc_toolchain = toolchain,
-        user_compile_flags = cpp.copts + cpp.cxxopts + getattr(ctx.rule.attr, "copts", []),
-        include_directories = context.includes,
-        quote_include_directories = context.quote_includes,
-        system_include_directories = context.system_includes,
-        preprocessor_defines = depset(transitive = [context.defines, context.local_defines]),
-    )
-    return cc_common.get_memory_inefficient_command_line(
-        feature_configuration = features,
-        action_name = "c++-compile",
-        variables = variables,
-    )
+def _copts(ctx):
+    # Sources are judged without precompiled headers, so that what one does not include is missed.
+    all = getattr(ctx.rule.attr, "copts", [])
+    return all if "-include-pch" not in all else all[:all.index("-include-pch")]
 
 def _check(ctx, source, context, flags):
     report = ctx.actions.declare_file("{}.{}.tidy".format(ctx.rule.attr.name, source.basename))
@@ -64,7 +47,7 @@ def _tidyAspectImpl(target, ctx):
     sources = []
     if ctx.rule.kind.startswith("cc_") and not target.label.workspace_root:
         context = _compilationContext(target, ctx)
-        flags = _compileFlags(ctx, context)
+        flags, _ = compileFlags(ctx, context, _copts(ctx))
         for label in ctx.rule.attr.srcs if hasattr(ctx.rule.attr, "srcs") else []:
             for source in label.files.to_list():
                 if source.extension == "cc":

@@ -1,0 +1,12 @@
+/// What nearly every source of the compiler's entrances and tools includes, to be precompiled: what the passes and the
+/// runtime include. No source includes this file itself.
+#ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_COMPILER_H
+#define SPLITCAST_THIRD_PARTY_PRECOMPILED_COMPILER_H
+
+#include "third_party/precompiled/Dialects.h"
+#include "third_party/precompiled/Runtime.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+#endif // SPLITCAST_THIRD_PARTY_PRECOMPILED_COMPILER_H

@@ -1,0 +1,11 @@
+/// What nearly every test includes, to be precompiled: what the compiler's tools include, and GoogleTest. No source
+/// includes this file itself.
+#ifndef SPLITCAST_THIRD_PARTY_PRECOMPILED_TESTS_H
+#define SPLITCAST_THIRD_PARTY_PRECOMPILED_TESTS_H
+
+#include "third_party/precompiled/Compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#endif // SPLITCAST_THIRD_PARTY_PRECOMPILED_TESTS_H

@@ -1,0 +1,35 @@
+"""cc_library, cc_binary and cc_test for sources that include MLIR, be it through headers of ours: these are precompiled.
+
+Which precompiled header a target uses is said by its folder, here and nowhere else.
+"""
+
+load(":precompiled_header.bzl", "use_precompiled")
+
+_FOLDERS = {
+    "benchmarks": "compiler",
+    "compiler": "compiler",
+    "dialects": "dialects",
+    "examples": "compiler",
+    "passes": "dialects",
+    "runtime": "runtime",
+    "tests": "compiler",
+}
+
+def _build(rule, testonly = False, deps = [], copts = [], **kwargs):
+    folder = _FOLDERS[native.package_name().split("/")[0]]
+    folder = "tests" if testonly else folder
+    rule(
+        copts = copts + use_precompiled("third_party/precompiled/" + folder),
+        deps = deps + ["//third_party/precompiled:" + folder],
+        testonly = testonly,
+        **kwargs
+    )
+
+def mlir_library(**kwargs):
+    _build(native.cc_library, **kwargs)
+
+def mlir_binary(**kwargs):
+    _build(native.cc_binary, **kwargs)
+
+def mlir_test(**kwargs):
+    _build(native.cc_test, testonly = True, **kwargs)
