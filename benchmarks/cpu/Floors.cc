@@ -13,6 +13,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/Launch.h"
+#include "compiler/launch/SessionTensors.h"
 #include "runtime/executor/Profiler.h"
 #include "runtime/host/Peaks.h"
 
@@ -64,11 +65,9 @@ public:
     const int64_t turns = std::clamp<int64_t>(kTurnedBytes / std::max<int64_t>(all, 1), 1, kMostTurns);
     for (int64_t turn = 0; turn < turns; ++turn)
       for (int64_t bytes : call.getOperandBytes()) {
-        absl::StatusOr<runtime::Buffer> buffer = device.allocate(bytes);
-        if (!buffer.ok())
-          return buffer.status();
-        buffers.push_back(*buffer);
-        std::fill_n(buffer->data, bytes, std::byte{0});
+        SPLITCAST_ASSIGN_OR_RETURN(runtime::Buffer buffer, device.allocate(bytes));
+        buffers.push_back(buffer);
+        std::fill_n(buffer.data, bytes, std::byte{0});
       }
     return absl::OkStatus();
   }
@@ -95,8 +94,7 @@ using Way = std::function<absl::Status(absl::Span<const runtime::Buffer>)>;
 
 absl::StatusOr<double> secondsOf(const Way &way, absl::Span<const runtime::Buffer> buffers) {
   const absl::Time begin = absl::Now();
-  if (absl::Status status = way(buffers); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(way(buffers));
   return absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
@@ -106,11 +104,9 @@ absl::StatusOr<std::vector<Times>> timeInTurns(const std::vector<Way> &ways, int
   std::vector<Times> times(ways.size());
   for (int64_t round = -kWarmup; round < rounds; ++round)
     for (size_t way = 0; way < ways.size(); ++way) {
-      absl::StatusOr<double> seconds = secondsOf(ways[way], operands.next());
-      if (!seconds.ok())
-        return seconds.status();
+      SPLITCAST_ASSIGN_OR_RETURN(double seconds, secondsOf(ways[way], operands.next()));
       if (round >= 0)
-        times[way].seconds.push_back(*seconds);
+        times[way].seconds.push_back(seconds);
     }
   return times;
 }
@@ -123,15 +119,13 @@ absl::StatusOr<Measured> measure(exec::MatmulAttr call, int64_t rounds, Launch &
   absl::Status ready = operands.allocate(call);
   ready.Update(planned.status());
   ready.Update(stream.status());
-  if (absl::Status status = launch.agree(ready, "preparing a product"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(ready, "preparing a product"));
   std::vector<Way> ways = {[&](auto buffers) { return (*planned)->launch(buffers, **stream); }};
   for (const absl::StatusOr<RawProduct> &raw : {rawPrimitive(call, launch.threads()), rawSgemm(call, launch.threads())})
     if (raw.ok())
       ways.push_back([raw = *raw](auto buffers) { return raw(buffers[0].data, buffers[1].data, buffers[2].data); });
   absl::StatusOr<std::vector<Times>> times = timeInTurns(ways, rounds, operands);
-  if (absl::Status status = launch.agree(times.status(), "measuring products"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(times.status(), "measuring products"));
   Measured result{times->front().median(), times->front().least()};
   for (size_t way = 1; way < times->size(); ++way) {
     const double median = (*times)[way].median(), least = (*times)[way].least();
@@ -203,24 +197,20 @@ void printProduct(exec::MatmulAttr product, int64_t runs, const Measured &measur
 absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::Peaks &peaks, Launch &launch) {
   const Contents contents = contentsOf(plan);
   // Ranks measure product by product, each its own.
-  if (absl::Status status = launch.agreeAlike(absl::StrCat(contents.products.size(), " products of different sizes"),
-                                              "plans, whose batch the ranks must divide here");
-      !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agreeAlike(absl::StrCat(contents.products.size(), " products of different sizes"),
+                                              "plans, whose batch the ranks must divide here"));
   const bool prints = launch.rank() == 0;
   if (prints)
     printf("plan '%s':\n  runs  plan: median     least  oneDNN: median     least  plan/oneDNN   ms\n",
            plan.getSymName().str().c_str());
   double planSum = 0, floorMedian = 0, floorLeast = 0;
   for (const auto &[product, runs] : contents.products) {
-    absl::StatusOr<Measured> measured = measure(product, flags.rounds, launch);
-    if (!measured.ok())
-      return measured.status();
-    planSum += static_cast<double>(runs) * measured->planMedian;
-    floorMedian += static_cast<double>(runs) * measured->floorMedian();
-    floorLeast += static_cast<double>(runs) * measured->floorLeast();
+    SPLITCAST_ASSIGN_OR_RETURN(Measured measured, measure(product, flags.rounds, launch));
+    planSum += static_cast<double>(runs) * measured.planMedian;
+    floorMedian += static_cast<double>(runs) * measured.floorMedian();
+    floorLeast += static_cast<double>(runs) * measured.floorLeast();
     if (prints)
-      printProduct(product, runs, *measured);
+      printProduct(product, runs, measured);
   }
   if (!prints)
     return absl::OkStatus();
@@ -251,10 +241,8 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags
   }
   CompileOptions compile;
   compile.zero = flags.zero;
-  auto global = compileGlobal(*module, compile);
-  if (!global.ok())
-    return global.status();
-  return compilePlan(**global, compile, rank);
+  SPLITCAST_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> global, compileGlobal(*module, compile));
+  return compilePlan(*global, compile, rank);
 }
 
 absl::Status run(const FloorFlags &flags, Launch &launch) {
@@ -262,22 +250,19 @@ absl::Status run(const FloorFlags &flags, Launch &launch) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   auto plans = planOf(flags, context, launch.rank());
-  if (absl::Status status = launch.agree(plans.status(), "compiling"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(plans.status(), "compiling"));
   const auto ranks = (**plans)->getAttrOfType<mlir::IntegerAttr>("ccl.ranks");
   if (ranks && ranks.getInt() != launch.size())
     return absl::InvalidArgumentError(
         absl::StrCat("'", flags.path, "' is of ", ranks.getInt(), " ranks, but ", launch.size(), " are running"));
-  if (absl::Status status = launch.communicator().barrier({"floors"}); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.communicator().barrier({"floors"}));
   const runtime::Peaks peaks = runtime::measurePeaks(launch.threads());
   if (launch.rank() == 0)
     printf("a rank of %ld, with %d threads: at most %.1f GB/s, read and written, and %.1f Gflop/s of f32\n",
            static_cast<long>(launch.size()), launch.threads(), peaks.movedBytesPerSecond / 1e9,
            peaks.flopsPerSecond / 1e9);
   for (auto plan : (**plans).getOps<exec::PlanOp>())
-    if (absl::Status status = report(plan, flags, peaks, launch); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(report(plan, flags, peaks, launch));
   return absl::OkStatus();
 }
 

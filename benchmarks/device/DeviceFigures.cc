@@ -9,6 +9,7 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Launch.h"
 #include "compiler/launch/Session.h"
+#include "compiler/launch/SessionTensors.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/executor/Executor.h"
 
@@ -51,8 +52,7 @@ absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work
   for (int64_t round = 0; round < kWarmup + rounds; ++round)
     for (int side = 0; side < 2; ++side) {
       const absl::Time begin = absl::Now();
-      if (absl::Status status = (side == 0 ? compiled : bare)(); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR((side == 0 ? compiled : bare)());
       if (round >= kWarmup)
         seconds[side].push_back(absl::ToDoubleSeconds(absl::Now() - begin));
     }
@@ -66,27 +66,22 @@ absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work
 }
 
 absl::StatusOr<std::unique_ptr<Session>> compile(Graph &graph, Launch &launch) {
-  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
-  if (!module.ok())
-    return module.status();
+  SPLITCAST_ASSIGN_OR_RETURN(mlir::ModuleOp module, graph.finish());
   SessionOptions options;
   options.objectCacheDir = launch.options().kernelCache;
   options.threads = launch.threads();
-  return Session::create(*module, options, launch.device(), launch.communicator());
+  return Session::create(module, options, launch.device(), launch.communicator());
 }
 
 /// Memory of the device, zeroed.
 class DeviceBuffer {
 public:
   static absl::StatusOr<DeviceBuffer> create(runtime::Device &device, int64_t bytes, runtime::Stream &stream) {
-    absl::StatusOr<runtime::Buffer> buffer = device.allocate(bytes);
-    if (!buffer.ok())
-      return buffer.status();
-    DeviceBuffer result(device, *buffer);
-    absl::Status status = device.clear(*buffer, stream);
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::Buffer buffer, device.allocate(bytes));
+    DeviceBuffer result(device, buffer);
+    absl::Status status = device.clear(buffer, stream);
     status.Update(stream.synchronize());
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     return result;
   }
   runtime::Buffer get() const { return *memory; }
@@ -115,14 +110,12 @@ absl::StatusOr<Json> adamw(const FigureFlags &flags, Launch &launch) {
   absl::StatusOr<std::unique_ptr<Session>> session = compile(graph, launch);
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("copies");
   for (const absl::Status &status : {session.status(), stream.status()})
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   const int64_t bytes = kAdamArrays * flags.elements * static_cast<int64_t>(sizeof(float)); // all that is moved
   absl::StatusOr<DeviceBuffer> from = DeviceBuffer::create(launch.device(), bytes / 2, **stream),
                                to = DeviceBuffer::create(launch.device(), bytes / 2, **stream);
   for (const absl::Status &status : {from.status(), to.status()})
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   absl::StatusOr<Json> result = compare(
       "adamw", flags.rounds, [&] { return (*session)->run("train"); },
       [&] {
@@ -183,18 +176,15 @@ absl::StatusOr<Json> executor(const FigureFlags &flags, Launch &launch) {
       launch.device().loadKernels(*plans->getOps<mlir::ModuleOp>().begin());
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("launches");
   for (const absl::Status &status : {bound.status(), library.status(), stream.status()})
-    if (!status.ok())
-      return status;
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> kernel = (*library)->kernel("one");
-  if (!kernel.ok())
-    return kernel.status();
+    SPLITCAST_RETURN_IF_ERROR(status);
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Launchable> kernel, (*library)->kernel("one"));
   const runtime::Buffer buffers[] = {(*bound)->space("arena").slice(0, 4)};
   absl::StatusOr<Json> result = compare(
       "executor", flags.rounds, [&] { return (*bound)->run("launches"); },
       [&] {
         absl::Status status;
         for (int64_t i = 0; i < flags.launches && status.ok(); ++i)
-          status = (*kernel)->launch(buffers, **stream);
+          status = kernel->launch(buffers, **stream);
         status.Update((*stream)->synchronize());
         return status;
       });
@@ -217,29 +207,24 @@ absl::StatusOr<Json> products(const FigureFlags &flags, Launch &launch) {
   absl::StatusOr<std::unique_ptr<Session>> session = compile(graph, launch);
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = launch.device().createStream("products");
   for (const absl::Status &status : {session.status(), stream.status()})
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   exec::LibraryCallAttrInterface product;
   (*session)->plan().walk([&](exec::LibraryOp op) { product = op.getCall(); });
-  absl::StatusOr<std::unique_ptr<runtime::Launchable>> call = launch.device().libraryCall(product);
-  if (!call.ok())
-    return call.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Launchable> call, launch.device().libraryCall(product));
   const int64_t bytes = flags.size * flags.size * static_cast<int64_t>(sizeof(float));
   std::vector<runtime::Buffer> buffers;
   std::vector<DeviceBuffer> owned;
   for (int i = 0; i < 3; ++i) {
-    absl::StatusOr<DeviceBuffer> buffer = DeviceBuffer::create(launch.device(), bytes, **stream);
-    if (!buffer.ok())
-      return buffer.status();
-    buffers.push_back(buffer->get());
-    owned.push_back(*buffer);
+    SPLITCAST_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::create(launch.device(), bytes, **stream));
+    buffers.push_back(buffer.get());
+    owned.push_back(buffer);
   }
   absl::StatusOr<Json> result = compare(
       "products", flags.rounds, [&] { return (*session)->run("chain"); },
       [&] {
         absl::Status status;
         for (int64_t i = 0; i < flags.products && status.ok(); ++i) {
-          status = (*call)->launch(buffers, **stream);
+          status = call->launch(buffers, **stream);
           std::swap(buffers[0], buffers[2]); // a product of the last one
         }
         status.Update((*stream)->synchronize());
@@ -256,10 +241,8 @@ absl::Status run(const FigureFlags &flags, Launch &launch) {
   if (launch.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat("this runs on 1 rank, not on ", launch.size()));
   for (const auto &figure : {executor, adamw, products}) {
-    absl::StatusOr<Json> result = figure(flags, launch);
-    if (!result.ok())
-      return result.status();
-    printf("%s\n", result->dump().c_str());
+    SPLITCAST_ASSIGN_OR_RETURN(Json result, figure(flags, launch));
+    printf("%s\n", result.dump().c_str());
     fflush(stdout);
   }
   return absl::OkStatus();

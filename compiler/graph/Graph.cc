@@ -4,6 +4,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
 #include "runtime/api/ElementTypeFromIr.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/str_cat.h"
@@ -559,24 +560,18 @@ absl::StatusOr<ModuleOp> Graph::finish() {
 }
 
 absl::StatusOr<std::string> Graph::text() {
-  absl::StatusOr<ModuleOp> module = finish();
-  if (!module.ok())
-    return module.status();
+  SPLITCAST_ASSIGN_OR_RETURN(ModuleOp module, finish());
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream);
+  module.print(stream);
   return text;
 }
 
 absl::Status Graph::writeMlir(const std::string &path) {
-  absl::StatusOr<std::string> module = text();
-  if (!module.ok())
-    return module.status();
-  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
-  if (!file.ok())
-    return file.status();
-  absl::Status written = file->file().append(*module);
-  return written.ok() ? file->commit() : written;
+  SPLITCAST_ASSIGN_OR_RETURN(std::string module, text());
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
+  absl::Status written = file.file().append(module);
+  return written.ok() ? file.commit() : written;
 }
 
 } // namespace splitcast

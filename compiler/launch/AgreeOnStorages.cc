@@ -3,6 +3,7 @@
 #include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
+#include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,11 +29,11 @@ absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, r
   std::vector<std::string> tokens;
   for (const exec::SharedStorage &storage : storages)
     tokens.push_back(tokenOf(storage));
-  auto texts = communicator.exchange(absl::StrJoin(tokens, " "), {"comparison of storages before step 1"});
-  if (!texts.ok())
-    return texts.status();
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      communicator.exchange(absl::StrJoin(tokens, " "), {"comparison of storages before step 1"}));
   std::vector<std::set<std::string>> byRank;
-  for (const std::string &text : *texts)
+  for (const std::string &text : texts)
     byRank.push_back(absl::StrSplit(text, ' ', absl::SkipEmpty()));
   std::vector<std::string> names;
   for (size_t i = 0; i < storages.size(); ++i) {

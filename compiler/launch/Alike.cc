@@ -1,5 +1,6 @@
 #include "compiler/launch/Alike.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/str_cat.h"
@@ -35,20 +36,17 @@ absl::Status checkAlike(const std::vector<std::string> &texts, const std::string
 
 absl::StatusOr<std::string> sampleOfFile(const std::string &path) {
   constexpr int64_t kParts = 64, kPartBytes = 4096;
-  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
-  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-  if (!size.ok())
-    return size.status();
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::File file, runtime::File::openForReading(path));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t size, file.sizeBytes());
   std::string sample;
-  const int64_t last = std::max<int64_t>(*size - kPartBytes, 0); // where the last part begins
+  const int64_t last = std::max<int64_t>(size - kPartBytes, 0); // where the last part begins
   for (int64_t part = 0; part < kParts; ++part) {
-    std::string bytes(std::min(kPartBytes, *size), '\0');
+    std::string bytes(std::min(kPartBytes, size), '\0');
     const auto begin = static_cast<int64_t>(static_cast<__int128>(last) * part / (kParts - 1));
-    if (absl::Status status = file->readAt(begin, bytes.size(), bytes.data()); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(file.readAt(begin, bytes.size(), bytes.data()));
     sample += bytes;
   }
-  return absl::StrCat(*size, " bytes, of which a sample is ", digest(sample).substr(0, 16));
+  return absl::StrCat(size, " bytes, of which a sample is ", digest(sample).substr(0, 16));
 }
 
 } // namespace splitcast

@@ -1,6 +1,7 @@
 #include "compiler/launch/CheckpointManifest.h"
 
 #include "compiler/launch/Alike.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/match.h"
@@ -86,19 +87,15 @@ absl::StatusOr<CheckpointManifest> CheckpointManifest::parse(const std::string &
 
 absl::StatusOr<std::vector<std::string>> digestsOfBlocks(const std::string &path, int64_t bytes, int64_t blockBytes,
                                                          int64_t first, int64_t stride) {
-  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
-  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-  if (!size.ok())
-    return size.status();
-  if (*size != bytes)
-    return damaged(path, absl::StrCat("has ", *size, " bytes, but ", bytes, " were written"));
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::File file, runtime::File::openForReading(path));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t size, file.sizeBytes());
+  if (size != bytes)
+    return damaged(path, absl::StrCat("has ", size, " bytes, but ", bytes, " were written"));
   std::vector<std::string> digests;
   std::string block;
   for (int64_t number = first; number * blockBytes < bytes; number += stride) {
     block.resize(std::min(blockBytes, bytes - number * blockBytes));
-    if (absl::Status status = file->readAt(number * blockBytes, static_cast<int64_t>(block.size()), block.data());
-        !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(file.readAt(number * blockBytes, static_cast<int64_t>(block.size()), block.data()));
     digests.push_back(digest(block));
   }
   return digests;

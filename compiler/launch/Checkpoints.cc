@@ -1,5 +1,6 @@
 #include "compiler/launch/Checkpoints.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/match.h"
@@ -35,21 +36,17 @@ bool isOfCheckpoint(const std::string &name) {
 }
 
 absl::StatusOr<std::string> readAll(const std::string &path) {
-  absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
-  absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-  if (!size.ok())
-    return size.status();
-  std::string text(*size, '\0');
-  absl::Status status = file->readAt(0, *size, text.data());
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::File file, runtime::File::openForReading(path));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t size, file.sizeBytes());
+  std::string text(size, '\0');
+  absl::Status status = file.readAt(0, size, text.data());
   return status.ok() ? absl::StatusOr<std::string>(std::move(text)) : status;
 }
 
 absl::Status writeAll(const std::string &path, const std::string &text) {
-  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
-  if (!file.ok())
-    return file.status();
-  absl::Status status = file->file().append(text);
-  return status.ok() ? file->commit() : status;
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
+  absl::Status status = file.file().append(text);
+  return status.ok() ? file.commit() : status;
 }
 
 /// Names in a directory, which may be missing.
@@ -67,11 +64,9 @@ absl::StatusOr<std::vector<std::string>> namesIn(const std::string &directory) {
 
 /// Steps that have a manifest, the newest first.
 absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
-  absl::StatusOr<std::vector<std::string>> names = namesIn(directory);
-  if (!names.ok())
-    return names.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(directory));
   std::vector<int64_t> steps;
-  for (const std::string &name : *names)
+  for (const std::string &name : names)
     if (const int64_t step = CheckpointManifest::stepOf(name); step >= 0)
       steps.push_back(step);
   std::sort(steps.rbegin(), steps.rend());
@@ -103,13 +98,11 @@ absl::StatusOr<std::string> Checkpoints::makeDirectory() const {
   if (error)
     return runtime::fileError(absl::StatusCode::kUnavailable, directory,
                               absl::StrCat("cannot be made: ", error.message()));
-  absl::StatusOr<std::vector<int64_t>> steps = stepsIn(directory);
-  if (!steps.ok())
-    return steps.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(directory));
   const bool goesOn = !options->resume.empty() && std::filesystem::equivalent(directory, options->resume, error);
-  if (!steps->empty() && !goesOn) // which would be removed, as older ones
+  if (!steps.empty() && !goesOn) // which would be removed, as older ones
     return runtime::fileError(absl::StatusCode::kFailedPrecondition, directory,
-                              absl::StrCat("has a checkpoint of step ", steps->front(),
+                              absl::StrCat("has a checkpoint of step ", steps.front(),
                                            "; go on from it with --resume=", directory, ", or give another directory"));
   const std::string text = absl::StrCat("written by the job that began at ", absl::FormatTime(absl::Now()), "\n");
   absl::Status status = writeAll(directory + kSharedName, text);
@@ -120,14 +113,11 @@ absl::StatusOr<std::string> Checkpoints::makeDirectory() const {
 absl::Status Checkpoints::checkShared() {
   const std::string path = options->directory + kSharedName;
   absl::StatusOr<std::string> text = launch->rank() == 0 ? makeDirectory() : "";
-  if (absl::Status status = launch->agree(text.status(), "opening of the checkpoints"); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> all =
-      launch->communicator().exchange(*text, {"comparison of directories of checkpoints"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_RETURN_IF_ERROR(launch->agree(text.status(), "opening of the checkpoints"));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             launch->communicator().exchange(*text, {"comparison of directories of checkpoints"}));
   absl::StatusOr<std::string> seen = readAll(path);
-  absl::Status shared = seen.ok() && *seen == all->front()
+  absl::Status shared = seen.ok() && *seen == all.front()
                             ? absl::OkStatus()
                             : runtime::fileError(absl::StatusCode::kFailedPrecondition, path,
                                                  "is not what rank 0 has written there; give --checkpoint a directory "
@@ -144,14 +134,11 @@ absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
   absl::StatusOr<std::vector<int64_t>> mine = std::vector<int64_t>();
   if (launch->rank() == 0)
     mine = stepsIn(options->resume);
-  if (absl::Status status = launch->agree(mine.status(), "search for checkpoints"); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> all =
-      launch->communicator().exchange(absl::StrJoin(*mine, " "), {"search for checkpoints"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_RETURN_IF_ERROR(launch->agree(mine.status(), "search for checkpoints"));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             launch->communicator().exchange(absl::StrJoin(*mine, " "), {"search for checkpoints"}));
   std::vector<int64_t> steps;
-  for (absl::string_view text : absl::StrSplit(all->front(), ' ', absl::SkipEmpty()))
+  for (absl::string_view text : absl::StrSplit(all.front(), ' ', absl::SkipEmpty()))
     if (!absl::SimpleAtoi(text, &steps.emplace_back()))
       return absl::InternalError(absl::StrCat("rank 0 names a checkpoint '", text, "'"));
   return steps;
@@ -160,22 +147,17 @@ absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
 /// Whether the files are what was written, as far as this rank looks: each reads blocks of its own.
 absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
   const std::string path = manifestPath(options->resume, step), variables = variablesPath(options->resume, step);
-  absl::StatusOr<std::string> text = readAll(path);
-  absl::StatusOr<CheckpointManifest> parsed =
-      text.ok() ? CheckpointManifest::parse(*text, path) : absl::StatusOr<CheckpointManifest>(text.status());
-  if (!parsed.ok())
-    return parsed.status();
-  manifest = *std::move(parsed);
+  SPLITCAST_ASSIGN_OR_RETURN(std::string text, readAll(path));
+  SPLITCAST_ASSIGN_OR_RETURN(manifest, CheckpointManifest::parse(text, path));
   if (manifest.step != step)
     return runtime::fileError(absl::StatusCode::kDataLoss, path,
                               absl::StrCat("is of step ", manifest.step, "; give it its name back"));
-  absl::StatusOr<std::vector<std::string>> digests =
-      digestsOfBlocks(variables, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size());
-  if (!digests.ok())
-    return digests.status();
-  for (size_t i = 0; i < digests->size(); ++i)
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> digests,
+      digestsOfBlocks(variables, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size()));
+  for (size_t i = 0; i < digests.size(); ++i)
     if (const auto block = static_cast<int64_t>(i) * launch->size() + launch->rank();
-        (*digests)[i] != manifest.digests[block])
+        digests[i] != manifest.digests[block])
       return runtime::fileError(absl::StatusCode::kDataLoss, variables,
                                 absl::StrCat("is damaged between bytes ", block * manifest.blockBytes, " and ",
                                              std::min(manifest.bytes, (block + 1) * manifest.blockBytes),
@@ -186,10 +168,8 @@ absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
 absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
   if (options->resume.empty())
     return 0;
-  absl::StatusOr<std::vector<int64_t>> all = stepsToTry();
-  if (!all.ok())
-    return all.status();
-  for (int64_t step : *all) {
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> all, stepsToTry());
+  for (int64_t step : all) {
     CheckpointManifest manifest;
     const absl::Status whole = launch->agree(isWhole(step, manifest), "reading of a checkpoint");
     if (!whole.ok()) {
@@ -209,7 +189,7 @@ absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
     absl::Status status = session->loadVariables(path);
     return status.ok() ? absl::StatusOr<int64_t>(step) : status;
   }
-  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no checkpoint that is whole, of ", all->size(),
+  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no checkpoint that is whole, of ", all.size(),
                                           "; leave out --resume to begin anew"));
 }
 
@@ -227,23 +207,20 @@ absl::Status Checkpoints::afterStep(int64_t done, std::optional<double> validati
 absl::Status Checkpoints::finish() { return goOn(/*waits=*/true); }
 
 absl::Status Checkpoints::begin(int64_t step, std::optional<double> validationLoss) {
-  auto save = session->beginSave(variablesPath(options->directory, step));
-  if (!save.ok())
-    return save.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::PendingSave> save,
+                             session->beginSave(variablesPath(options->directory, step)));
   pending.emplace();
   pending->step = step;
   pending->validationLoss = validationLoss;
-  pending->save = *std::move(save);
+  pending->save = std::move(save);
   return absl::OkStatus();
 }
 
 /// Whether all ranks are, who take the next part of the work together.
 absl::StatusOr<bool> Checkpoints::isReady(bool isMine) {
-  absl::StatusOr<std::vector<std::string>> all =
-      launch->communicator().exchange(isMine ? "1" : "0", {"progress of a checkpoint"});
-  if (!all.ok())
-    return all.status();
-  return std::find(all->begin(), all->end(), "0") == all->end();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             launch->communicator().exchange(isMine ? "1" : "0", {"progress of a checkpoint"}));
+  return std::find(all.begin(), all.end(), "0") == all.end();
 }
 
 /// Takes what is pending as far as it has come; to its end if it is waited for.
@@ -255,18 +232,15 @@ absl::Status Checkpoints::goOn(bool waits) {
     if (!ready.ok() || !*ready)
       return ready.status();
     if (!pending->save) {
-      if (absl::Status status = complete(); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(complete());
       continue;
     }
-    if (absl::Status status = pending->save->finish(); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(pending->save->finish());
     pending->save.reset();
     const std::string path = variablesPath(options->directory, pending->step);
     absl::StatusOr<runtime::File> file = runtime::File::openForReading(path);
     absl::StatusOr<int64_t> size = file.ok() ? file->sizeBytes() : file.status();
-    if (absl::Status status = launch->agree(size.status(), "reading of a checkpoint"); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(launch->agree(size.status(), "reading of a checkpoint"));
     pending->bytes = *size;
     pending->digests = std::async(std::launch::async, digestsOfBlocks, path, *size, CheckpointManifest().blockBytes,
                                   launch->rank(), launch->size());
@@ -281,16 +255,13 @@ absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
   manifest.seed = seed;
   manifest.bytes = pending->bytes;
   absl::StatusOr<std::vector<std::string>> mine = pending->digests.get();
-  if (absl::Status status = launch->agree(mine.status(), "reading of a checkpoint"); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> all =
-      launch->communicator().exchange(absl::StrJoin(*mine, " "), {"digests of a checkpoint"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_RETURN_IF_ERROR(launch->agree(mine.status(), "reading of a checkpoint"));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             launch->communicator().exchange(absl::StrJoin(*mine, " "), {"digests of a checkpoint"}));
   manifest.digests.resize(manifest.numBlocks());
   for (int64_t rank = 0; rank < launch->size(); ++rank) {
     int64_t block = rank;
-    for (absl::string_view digest : absl::StrSplit((*all)[rank], ' ', absl::SkipEmpty())) {
+    for (absl::string_view digest : absl::StrSplit(all[rank], ' ', absl::SkipEmpty())) {
       if (block < manifest.numBlocks())
         manifest.digests[block] = std::string(digest);
       block += launch->size();
@@ -302,14 +273,12 @@ absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
 }
 
 absl::Status Checkpoints::complete() {
-  absl::StatusOr<CheckpointManifest> manifest = digested();
-  if (!manifest.ok())
-    return manifest.status();
+  SPLITCAST_ASSIGN_OR_RETURN(CheckpointManifest manifest, digested());
   const int64_t step = pending->step;
   pending.reset();
   absl::Status status;
   if (launch->rank() == 0) {
-    status = writeAll(manifestPath(options->directory, step), manifest->text());
+    status = writeAll(manifestPath(options->directory, step), manifest.text());
     std::error_code ignored; // of a file that nothing says is whole, and that fills the disk
     if (status.ok())
       status = removeOld(step);
@@ -322,12 +291,10 @@ absl::Status Checkpoints::complete() {
 /// Of rank 0: the newest up to this step, and the one of these whose loss is least, which may be the newer of two. One
 /// of a later step was damaged, or this job had not begun before it.
 absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) const {
-  absl::StatusOr<std::vector<int64_t>> steps = stepsIn(options->directory);
-  if (!steps.ok())
-    return steps.status();
-  steps->erase(std::remove_if(steps->begin(), steps->end(), [&](int64_t other) { return other > step; }), steps->end());
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(options->directory));
+  steps.erase(std::remove_if(steps.begin(), steps.end(), [&](int64_t other) { return other > step; }), steps.end());
   std::optional<std::pair<double, int64_t>> best;
-  for (int64_t other : *steps) {
+  for (int64_t other : steps) {
     const std::string path = manifestPath(options->directory, other);
     absl::StatusOr<std::string> text = readAll(path);
     absl::StatusOr<CheckpointManifest> manifest =
@@ -337,9 +304,9 @@ absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) cons
     if (isBetter)
       best = {*manifest->validationLoss, other};
   }
-  steps->resize(std::min<size_t>(steps->size(), options->keep));
+  steps.resize(std::min<size_t>(steps.size(), options->keep));
   if (best)
-    steps->push_back(best->second);
+    steps.push_back(best->second);
   return steps;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/launch/LaunchBackend.h"
 #include "compiler/launch/Profile.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/WithoutCollectives.h"
 #include "runtime/host/communicator/HostCommunicator.h"
 #include "runtime/io/File.h"
@@ -76,8 +77,7 @@ absl::Status decode(const std::string &text, int64_t rank) {
 /// The first status of a rank that failed.
 absl::Status firstFailure(const std::vector<std::string> &statuses) {
   for (size_t rank = 0; rank < statuses.size(); ++rank)
-    if (absl::Status status = decode(statuses[rank], static_cast<int64_t>(rank)); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(decode(statuses[rank], static_cast<int64_t>(rank)));
   return absl::OkStatus();
 }
 
@@ -161,14 +161,9 @@ void LaunchOptions::addTo(Flags &flags) {
 absl::StatusOr<std::unique_ptr<Launch>> Launch::create(const LaunchOptions &options) {
   std::unique_ptr<Launch> launch(new Launch);
   launch->chosen = options;
-  absl::StatusOr<std::unique_ptr<runtime::Job>> job = runtime::createJob(toDuration(options.timeoutSeconds));
-  if (!job.ok())
-    return job.status();
-  launch->job = *std::move(job);
-  if (absl::Status status = launch->connect(); !status.ok())
-    return status;
-  if (absl::Status status = launch->shareProcessors(); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(launch->job, runtime::createJob(toDuration(options.timeoutSeconds)));
+  SPLITCAST_RETURN_IF_ERROR(launch->connect());
+  SPLITCAST_RETURN_IF_ERROR(launch->shareProcessors());
   launch->readiness = launch->createDevice();
   launch->readiness.Update(launch->prepareProfile());
   return launch;
@@ -188,11 +183,9 @@ absl::Status Launch::createDevice() {
     endWherever(status);
     _exit(1);
   };
-  absl::StatusOr<LaunchBackend> backend = createLaunchBackend(chosen.deviceKind, options, std::move(ranks));
-  if (!backend.ok())
-    return backend.status();
-  rankDevice = std::move(backend->device);
-  ranks = std::move(backend->communicator);
+  SPLITCAST_ASSIGN_OR_RETURN(LaunchBackend backend, createLaunchBackend(chosen.deviceKind, options, std::move(ranks)));
+  rankDevice = std::move(backend.device);
+  ranks = std::move(backend.communicator);
   if (chosen.noCollectives)
     ranks = runtime::withoutCollectives(std::move(ranks));
   return absl::OkStatus();
@@ -225,55 +218,45 @@ absl::Status Launch::writeProfile() {
 absl::Status Launch::connect() {
   std::unique_ptr<runtime::Transport> transports[3];
   for (auto &transport : transports) {
-    absl::StatusOr<std::unique_ptr<runtime::Transport>> made = job->createTransport();
-    if (!made.ok())
-      return made.status();
-    transport = *std::move(made);
+    SPLITCAST_ASSIGN_OR_RETURN(transport, job->createTransport());
   }
   farewell = std::move(transports[0]);
   control = makeCommunicator(std::move(transports[1]), chosen.timeoutSeconds);
-  absl::StatusOr<std::unique_ptr<runtime::Transport>> tensors = connectMemory(std::move(transports[2]));
-  if (!tensors.ok())
-    return tensors.status();
-  ranks = makeCommunicator(*std::move(tensors), chosen.timeoutSeconds);
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Transport> tensors, connectMemory(std::move(transports[2])));
+  ranks = makeCommunicator(std::move(tensors), chosen.timeoutSeconds);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<runtime::Transport>>
 Launch::connectMemory(std::unique_ptr<runtime::Transport> messages) {
-  auto answers = job->createTransport();
-  if (!answers.ok())
-    return answers.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Transport> answers, job->createTransport());
   // Whatever the flag says, which may not be the same on all ranks yet.
-  auto memory = runtime::PeerMemory::connect(*control, chosen.transport == "memory");
-  if (!memory.ok())
-    return memory.status();
-  if (const std::string &why = (*memory)->whatFailed(); !why.empty())
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<runtime::PeerMemory> memory,
+                             runtime::PeerMemory::connect(*control, chosen.transport == "memory"));
+  if (const std::string &why = memory->whatFailed(); !why.empty())
     note =
         absl::StrCat(why, "; such ranks exchange messages, which is slower. To read each other's, "
                           "processes need one user, one /proc, memfd_create, and no limit of their addresses; or say "
                           "--transport=messages");
-  peerMemory = *std::move(memory);
-  return runtime::createPullTransport(std::move(messages), *std::move(answers), peerMemory);
+  peerMemory = std::move(memory);
+  return runtime::createPullTransport(std::move(messages), std::move(answers), peerMemory);
 }
 
 absl::Status Launch::shareProcessors() {
-  absl::StatusOr<std::vector<std::string>> processors = control->exchange(processorsText(), {"start of the job"});
-  if (!processors.ok())
-    return processors.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> processors,
+                             control->exchange(processorsText(), {"start of the job"}));
   std::vector<std::string> machines;
-  for (const std::string &text : *processors)
+  for (const std::string &text : processors)
     machines.push_back(text.substr(text.find(" of ") + 4, text.find(':') - text.find(" of ") - 4));
   localRanks = std::count(machines.begin(), machines.end(), machines[rank()]);
   localRank = std::count(machines.begin(), machines.begin() + rank(), machines[rank()]);
-  rankThreads = static_cast<int>(chosen.threads > 0 ? chosen.threads : sharedProcessors(*processors));
+  rankThreads = static_cast<int>(chosen.threads > 0 ? chosen.threads : sharedProcessors(processors));
   return absl::OkStatus();
 }
 
 absl::Status Launch::agree(const absl::Status &mine, const std::string &what) {
   absl::StatusOr<std::vector<std::string>> all = control->exchange(encode(mine), {what});
-  if (!mine.ok())
-    return mine;
+  SPLITCAST_RETURN_IF_ERROR(mine);
   return all.ok() ? firstFailure(*all) : all.status();
 }
 

@@ -1,6 +1,7 @@
 // Ranks that compute on GPUs: one each, or several on one when that is asked for. A library of its own
 // (LaunchPlugin.h).
 #include "compiler/launch/LaunchPlugin.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclCommunicator.h"
 
@@ -31,11 +32,9 @@ absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, in
     return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; look at nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
   *number = static_cast<int>(options.localRank % devices); // each may see one of its own
-  absl::StatusOr<std::string> id = runtime::cudaDeviceId(*number);
-  if (!id.ok())
-    return id;
+  SPLITCAST_ASSIGN_OR_RETURN(std::string id, runtime::cudaDeviceId(*number));
   return absl::StrCat(isSet("SPLITCAST_SHARE_GPUS") ? "shares " : "- ",
-                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", *id);
+                      isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", id);
 }
 
 bool allSay(const std::vector<std::string> &devices, const char *word) {
@@ -104,10 +103,8 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   absl::StatusOr<std::vector<std::string>> all = host->exchange(status.ok() ? *chosen : "", {"choice of GPUs"});
   if (!status.ok() || !all.ok())
     return status.ok() ? all.status() : status;
-  absl::StatusOr<bool> shared = areShared(*all, options.localRanks);
-  if (!shared.ok())
-    return shared.status();
-  if (*shared)
+  SPLITCAST_ASSIGN_OR_RETURN(bool shared, areShared(*all, options.localRanks));
+  if (shared)
     pretendOwnHosts(options.localRank);
   // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
@@ -115,13 +112,9 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.usesWindows = allSay(*all, "windows ") && !*shared; // sockets copy it anyway
+  nccl.usesWindows = allSay(*all, "windows ") && !shared; // sockets copy it anyway
   nccl.onStuck = options.endProcess;
-  absl::StatusOr<std::unique_ptr<runtime::Communicator>> communicator =
-      runtime::createNcclCommunicator(std::move(host), nccl);
-  if (!communicator.ok())
-    return communicator.status();
-  backend.communicator = *std::move(communicator);
+  SPLITCAST_ASSIGN_OR_RETURN(backend.communicator, runtime::createNcclCommunicator(std::move(host), nccl));
   return backend;
 }
 

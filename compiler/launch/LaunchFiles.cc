@@ -1,5 +1,7 @@
 #include "compiler/launch/LaunchFiles.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -128,8 +130,7 @@ static absl::Status forEachRowOf(const BoxRows &rows, int64_t local, int64_t beg
     const int64_t end = std::min(row.count, begin + count - row.logical);
     if (end <= before)
       break;
-    if (absl::Status status = visit({row.logical + before, local + row.local + before, end - before}); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(visit({row.logical + before, local + row.local + before, end - before}));
   }
   return absl::OkStatus();
 }
@@ -139,8 +140,7 @@ absl::Status forEachRowWithin(const sbp::Shape &shape, const std::vector<sbp::Bo
   int64_t local = 0;
   for (const sbp::Box &box : boxes) {
     const BoxRows rows(shape, box);
-    if (absl::Status status = forEachRowOf(rows, local, begin, count, visit); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(forEachRowOf(rows, local, begin, count, visit));
     local += rows.numElements();
   }
   return absl::OkStatus();
@@ -189,25 +189,19 @@ absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std:
 
 absl::StatusOr<StepInputs> StepInputs::open(const Session &session, const std::string &function,
                                             const std::vector<NamedFile> &files) {
-  absl::StatusOr<std::vector<TensorInfo>> infos = session.inputs(function);
-  if (!infos.ok())
-    return infos.status();
-  if (absl::Status status = checkNames(files, *infos, function, "input"); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, session.inputs(function));
+  SPLITCAST_RETURN_IF_ERROR(checkNames(files, infos, function, "input"));
   StepInputs result;
   result.function = function;
-  for (const TensorInfo &info : *infos) {
+  for (const TensorInfo &info : infos) {
     auto named =
         std::find_if(files.begin(), files.end(), [&](const NamedFile &file) { return file.name == info.name; });
     if (named == files.end())
       return invalid(absl::StrCat("input '", info.name, "' of function '", function, "' has no file; give --input=",
                                   info.name, "=FILE.npy of shape STEPSx", typeText(info.shape, info.type)));
-    absl::StatusOr<runtime::NpyFile> file = runtime::NpyFile::open(named->path);
-    if (!file.ok())
-      return file.status();
-    if (absl::Status status = checkFile(*file, *named, info); !status.ok())
-      return status;
-    result.inputs.push_back({info, named->path, *std::move(file)});
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::NpyFile file, runtime::NpyFile::open(named->path));
+    SPLITCAST_RETURN_IF_ERROR(checkFile(file, *named, info));
+    result.inputs.push_back({info, named->path, std::move(file)});
   }
   return result;
 }
@@ -225,14 +219,10 @@ absl::Status StepInputs::feed(Session &session, int64_t step) {
     const Input &input = inputs[i];
     const int64_t elementBytes = runtime::bytesOf(input.info.type);
     const int64_t stepBegin = step * sbp::numElements(input.info.shape);
-    absl::StatusOr<absl::Span<std::byte>> piece = session.inputPiece(function, i);
-    if (!piece.ok())
-      return piece.status();
-    absl::Status status = forEachRow(input.info.shape, input.info.boxes, [&](const sbp::Run &row) {
-      return input.file.read(stepBegin + row.logical, row.count, piece->data() + row.local * elementBytes);
-    });
-    if (!status.ok())
-      return status;
+    SPLITCAST_ASSIGN_OR_RETURN(absl::Span<std::byte> piece, session.inputPiece(function, i));
+    SPLITCAST_RETURN_IF_ERROR(forEachRow(input.info.shape, input.info.boxes, [&](const sbp::Run &row) {
+      return input.file.read(stepBegin + row.logical, row.count, piece.data() + row.local * elementBytes);
+    }));
   }
   return absl::OkStatus();
 }
@@ -244,36 +234,29 @@ absl::Status StepInputs::feed(Session &session, int64_t step) {
 absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std::string &function,
                                               const std::vector<NamedFile> &files, runtime::Communicator &communicator,
                                               int64_t partBytes) {
-  absl::StatusOr<std::vector<TensorInfo>> infos = session.outputs(function);
-  if (!infos.ok())
-    return infos.status();
-  if (absl::Status status = checkNames(files, *infos, function, "output"); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, session.outputs(function));
+  SPLITCAST_RETURN_IF_ERROR(checkNames(files, infos, function, "output"));
   StepOutputs result;
   result.function = function;
   result.partBytes = partBytes;
   for (const NamedFile &file : files) {
     Output output;
-    output.index = static_cast<size_t>(indexOf(*infos, file.name));
-    output.info = (*infos)[output.index];
-    if (absl::Status status = shareBoxes(output, communicator); !status.ok())
-      return status;
+    output.index = static_cast<size_t>(indexOf(infos, file.name));
+    output.info = infos[output.index];
+    SPLITCAST_RETURN_IF_ERROR(shareBoxes(output, communicator));
     result.outputs.push_back(std::move(output));
   }
   // Behind the last exchange: where rank 0 cannot make a file, no rank waits here for its boxes.
   if (communicator.rank() != 0)
     return result;
   for (size_t i = 0; i < files.size(); ++i)
-    if (absl::Status status = result.outputs[i].makeFile(files[i].path); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(result.outputs[i].makeFile(files[i].path));
   return result;
 }
 
 absl::Status StepOutputs::Output::makeFile(const std::string &path) {
-  absl::StatusOr<runtime::NpyWriter> made = runtime::NpyWriter::create(path, info.type, info.shape);
-  if (!made.ok())
-    return made.status();
-  writer.emplace(*std::move(made));
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::NpyWriter made, runtime::NpyWriter::create(path, info.type, info.shape));
+  writer.emplace(std::move(made));
   return absl::OkStatus();
 }
 
@@ -301,12 +284,11 @@ static std::vector<sbp::Box> parseBoxes(const std::string &text) {
 }
 
 absl::Status StepOutputs::shareBoxes(Output &output, runtime::Communicator &communicator) {
-  absl::StatusOr<std::vector<std::string>> all =
-      communicator.exchange(boxesText(output.info.boxes), {"pieces of output " + output.info.name});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> all,
+      communicator.exchange(boxesText(output.info.boxes), {"pieces of output " + output.info.name}));
   std::set<std::string> seen;
-  for (const std::string &text : *all)
+  for (const std::string &text : all)
     output.boxes.push_back(seen.insert(text).second ? std::make_optional(parseBoxes(text)) : std::nullopt);
   return absl::OkStatus();
 }
@@ -356,8 +338,7 @@ absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> pie
         status = place(info, *output.boxes[rank], begin, count, (*all)[rank], part);
     if (status.ok() && output.writer)
       status = output.writer->writePart(begin, count, part.data());
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   }
   return output.writer ? output.writer->endRow() : absl::OkStatus();
 }
@@ -371,8 +352,7 @@ absl::Status StepOutputs::write(Session &session, runtime::Communicator &communi
       status = gather(output, *piece, communicator);
     else if (status.ok() && output.writer)
       status = output.writer->append(1, piece->data());
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }
@@ -380,8 +360,7 @@ absl::Status StepOutputs::write(Session &session, runtime::Communicator &communi
 absl::Status StepOutputs::commit() {
   for (Output &output : outputs)
     if (output.writer)
-      if (absl::Status status = output.writer->commit(); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(output.writer->commit());
   return absl::OkStatus();
 }
 

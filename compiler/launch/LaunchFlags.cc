@@ -1,5 +1,7 @@
 #include "compiler/launch/LaunchFlags.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -205,8 +207,7 @@ absl::Status Flags::parse(int argc, const char *const *argv) {
   for (size_t next = 0; next < arguments.size() && !helpWanted;) {
     const std::string &argument = arguments[next++];
     if (argument.rfind("--", 0) == 0) {
-      if (absl::Status status = parseFlag(argument, arguments, next); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(parseFlag(argument, arguments, next));
     } else if (positional < positionals.size()) {
       *positionals[positional++].second = argument;
     } else {

@@ -1,5 +1,6 @@
 #include "compiler/launch/LaunchReport.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/process/ViewedMemory.h"
 
 #include "absl/strings/str_cat.h"
@@ -73,11 +74,9 @@ absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &sessio
   std::string mine;
   for (const Costs &costs : costsOf(session))
     absl::StrAppend(&mine, costs.peakBytes, " ", costs.bytesSent, " ");
-  absl::StatusOr<std::vector<std::string>> texts = ranks.exchange(mine, {"the report"});
-  if (!texts.ok())
-    return texts.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(mine, {"the report"}));
   std::vector<std::vector<Costs>> all;
-  for (const std::string &text : *texts) {
+  for (const std::string &text : texts) {
     std::istringstream numbers(text);
     all.emplace_back();
     for (Costs costs; numbers >> costs.peakBytes >> costs.bytesSent;)
@@ -105,9 +104,7 @@ std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t functi
 }
 
 absl::StatusOr<std::string> reportText(const Session &session, runtime::Communicator &ranks) {
-  absl::StatusOr<std::vector<std::vector<Costs>>> all = costsOfAll(session, ranks);
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::vector<Costs>> all, costsOfAll(session, ranks));
   const Session::CompileSeconds seconds = session.compileSeconds();
   std::string text =
       absl::StrFormat("compiled: global level %.3f s, plan %.3f s, comparison with other ranks %.3f s, kernels %.3f s, "
@@ -134,9 +131,9 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
     std::istringstream lines(communicationText(session.communicationReport(function)));
     for (std::string line; std::getline(lines, line);)
       absl::StrAppend(&text, "  communication per run: ", line, "\n");
-    if (const std::string peaks = spreadText(*all, index, &Costs::peakBytes); !peaks.empty())
+    if (const std::string peaks = spreadText(all, index, &Costs::peakBytes); !peaks.empty())
       absl::StrAppend(&text, "  of all ranks: predicted peak ", peaks, "\n");
-    if (const std::string sent = spreadText(*all, index, &Costs::bytesSent); !sent.empty())
+    if (const std::string sent = spreadText(all, index, &Costs::bytesSent); !sent.empty())
       absl::StrAppend(&text, "  of all ranks: sent per run ", sent, "\n");
   }
   return text;
@@ -156,11 +153,9 @@ absl::Status printViewedMemory(runtime::Communicator &ranks) {
   const runtime::ViewedMemory viewed = runtime::viewedMemory();
   for (const auto &[what, bytes] : {std::pair("mapped of other ranks at most", viewed.read.most),
                                     std::pair("blocks of other ranks in memory that they share", viewed.shared.most)}) {
-    auto texts = ranks.exchange(megabytes(bytes), {"report of memory"});
-    if (!texts.ok())
-      return texts.status();
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(megabytes(bytes), {"report of memory"}));
     if (ranks.rank() == 0)
-      printf("%s, by rank: %s\n", what, absl::StrJoin(*texts, ", ").c_str());
+      printf("%s, by rank: %s\n", what, absl::StrJoin(texts, ", ").c_str());
   }
   return absl::OkStatus();
 }
@@ -187,20 +182,16 @@ ProcessMemory processMemory() {
 }
 
 absl::StatusOr<std::vector<NamedScalar>> scalarOutputs(Session &session, const std::string &function) {
-  absl::StatusOr<std::vector<TensorInfo>> infos = session.outputs(function);
-  if (!infos.ok())
-    return infos.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, session.outputs(function));
   std::vector<NamedScalar> scalars;
-  for (size_t i = 0; i < infos->size(); ++i) {
-    const TensorInfo &info = (*infos)[i];
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const TensorInfo &info = infos[i];
     bool isSingle = info.type == runtime::ElementType::F32, isDouble = info.type == runtime::ElementType::F64;
     if (!info.shape.empty() || (!isSingle && !isDouble))
       continue;
     float single = 0;
     double value = 0;
-    absl::Status status = session.getOutput(function, i, isSingle ? static_cast<void *>(&single) : &value);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(session.getOutput(function, i, isSingle ? static_cast<void *>(&single) : &value));
     scalars.push_back({info.name, isSingle ? static_cast<double>(single) : value});
   }
   return scalars;

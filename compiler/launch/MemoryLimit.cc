@@ -1,5 +1,7 @@
 #include "compiler/launch/MemoryLimit.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -28,15 +30,13 @@ absl::StatusOr<LargestPeak> largestPeak(mlir::ModuleOp plans, const MemoryReport
     report.snapshotBytes = savesBeside ? report.persistentBytes : 0;
     mine = std::max(mine, report.peakBytes());
   }
-  absl::StatusOr<std::vector<std::string>> all =
-      communicator.exchange(absl::StrCat(mine), {"comparison of predicted peaks"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             communicator.exchange(absl::StrCat(mine), {"comparison of predicted peaks"}));
   LargestPeak largest;
-  for (size_t rank = 0; rank < all->size(); ++rank) {
+  for (size_t rank = 0; rank < all.size(); ++rank) {
     int64_t bytes = 0;
-    if (!absl::SimpleAtoi((*all)[rank], &bytes))
-      return absl::InternalError(absl::StrCat("rank ", rank, " gave '", (*all)[rank], "' as its predicted peak"));
+    if (!absl::SimpleAtoi(all[rank], &bytes))
+      return absl::InternalError(absl::StrCat("rank ", rank, " gave '", all[rank], "' as its predicted peak"));
     if (bytes > largest.bytes)
       largest = {bytes, static_cast<int64_t>(rank)};
   }

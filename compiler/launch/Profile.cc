@@ -1,5 +1,6 @@
 #include "compiler/launch/Profile.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
 
 #include "absl/strings/numbers.h"
@@ -130,8 +131,7 @@ std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
 /// What makes this rank's clock rank 0's, but for the microseconds that a barrier takes: machines have begun to count
 /// at other times.
 static absl::StatusOr<int64_t> shiftOf(runtime::Communicator &ranks) {
-  if (absl::Status status = ranks.barrier({"comparison of clocks"}); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(ranks.barrier({"comparison of clocks"}));
   const int64_t mine = Profiler::now();
   absl::StatusOr<std::vector<std::string>> all = ranks.exchange(absl::StrCat(mine), {"comparison of clocks"});
   int64_t first = mine;
@@ -142,24 +142,20 @@ static absl::StatusOr<int64_t> shiftOf(runtime::Communicator &ranks) {
 
 absl::Status writeProfile(const std::string &path, const Profiler &profiler, const runtime::Peaks &peaks,
                           runtime::Communicator &ranks) {
-  absl::StatusOr<int64_t> shift = shiftOf(ranks);
-  if (!shift.ok())
-    return shift.status();
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t shift, shiftOf(ranks));
   absl::StatusOr<std::vector<std::string>> events =
-      ranks.exchange(traceEvents(profiler, ranks.rank(), *shift), {"gathering of the profile"});
+      ranks.exchange(traceEvents(profiler, ranks.rank(), shift), {"gathering of the profile"});
   if (!events.ok() || ranks.rank() != 0)
     return events.status();
-  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(path);
-  if (!file.ok())
-    return file.status();
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(path));
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   for (const std::string &ofRank : *events)
     absl::StrAppend(&text, ofRank);
   text.resize(text.size() - 2); // the last comma
   absl::StrAppend(&text, "\n]}\n");
-  absl::Status status = file->file().append(text);
+  absl::Status status = file.file().append(text);
   if (status.ok())
-    status = file->commit();
+    status = file.commit();
   if (status.ok())
     printf("%s", profileTable(profiler, peaks).c_str());
   return status;

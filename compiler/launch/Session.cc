@@ -5,6 +5,7 @@
 #include "compiler/launch/MemoryLimit.h"
 
 #include "dialects/exec/EntryPoints.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/StoredType.h"
 #include "runtime/executor/Variables.h"
@@ -76,13 +77,11 @@ absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communica
   auto byGroup = collectivesByGroup(plans);
   for (const auto &[group, calls] : byGroup)
     mine += describe(group, calls);
-  absl::StatusOr<std::vector<std::string>> all =
-      communicator.exchange(mine, {"comparison of collectives before step 1"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             communicator.exchange(mine, {"comparison of collectives before step 1"}));
   for (const auto &[group, calls] : byGroup)
     for (int64_t rank : group)
-      if ((*all)[rank].find(describe(group, calls)) == std::string::npos)
+      if (all[rank].find(describe(group, calls)) == std::string::npos)
         return absl::InternalError(absl::StrCat("ranks ", communicator.rank(), " and ", rank,
                                                 " were compiled to different collectives in their group ",
                                                 absl::StrJoin(group, " "), "; please report this with the module"));
@@ -102,10 +101,8 @@ struct Staging {
   static absl::StatusOr<Staging> create(runtime::Device &device, int64_t bytes) {
     if (bytes == 0)
       return Staging();
-    absl::StatusOr<runtime::Buffer> memory = device.allocateHost(bytes);
-    if (!memory.ok())
-      return memory.status();
-    return Staging{{memory->data, [&device, memory = *memory](std::byte *) { device.releaseHost(memory); }}, bytes};
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::Buffer memory, device.allocateHost(bytes));
+    return Staging{{memory.data, [&device, memory](std::byte *) { device.releaseHost(memory); }}, bytes};
   }
 };
 
@@ -154,16 +151,14 @@ public:
         return isBound;
     }
     oneCopy = wanted == sbp::OneCopy::Auto ? sbp::OneCopy::No : wanted;
-    if (absl::Status status = compile(global, options, wanted); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(compile(global, options, wanted));
     absl::StatusOr<bool> fits = isWithinLimit(options, MemoryReports(*plans));
     return fits.ok() && *fits ? bind(options) : fits;
   }
 
   /// False, on all ranks: one copy would take more memory, or cannot be had.
   absl::StatusOr<bool> tryOneCopy(ModuleOp global, const SessionOptions &options) {
-    if (absl::Status status = compile(global, options, sbp::OneCopy::Auto); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(compile(global, options, sbp::OneCopy::Auto));
     absl::StatusOr<bool> pays = paysToHaveOneCopy(*plans, communicator);
     if (pays.ok() && *pays)
       pays = isWithinLimit(options, MemoryReports(*plans));
@@ -210,17 +205,11 @@ public:
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
                        "\" devices, but this session runs on \"", device.kind(),
                        "\"; start it with --device=", placement.getDeviceKind().getValue().str()));
-    if (absl::Status status = comparePrograms(fingerprint(**boxed, options, wanted, limited), communicator);
-        !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(comparePrograms(fingerprint(**boxed, options, wanted, limited), communicator));
     endPhase(seconds.ranks);
-    absl::StatusOr<OwningOpRef<ModuleOp>> compiled = compilePlan(**boxed, options.compile, communicator.rank());
-    if (!compiled.ok())
-      return compiled.status();
-    plans = std::move(*compiled);
+    SPLITCAST_ASSIGN_OR_RETURN(plans, compilePlan(**boxed, options.compile, communicator.rank()));
     endPhase(seconds.plan);
-    if (absl::Status status = compareCollectives(*plans, communicator); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(compareCollectives(*plans, communicator));
     absl::Status status = share();
     endPhase(seconds.ranks);
     return status;
@@ -235,13 +224,11 @@ public:
   /// False, on all ranks, only with `needsOneCopy`, see Executor::bind, or where it exceeds the limit of memory.
   absl::StatusOr<bool> bind(const SessionOptions &options, bool needsOneCopy = false) {
     savesBeside = options.savesBeside;
-    absl::StatusOr<std::unique_ptr<runtime::Executor>> bound =
-        runtime::Executor::bind(*plans, device, communicator, options.observer, needsOneCopy);
-    if (!bound.ok())
-      return bound.status();
-    if (!*bound)
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Executor> bound,
+                               runtime::Executor::bind(*plans, device, communicator, options.observer, needsOneCopy));
+    if (!bound)
       return false;
-    executor = std::move(*bound);
+    executor = std::move(bound);
     endPhase(seconds.kernels);
     memory.emplace(*plans, [this](StringRef space) { return executor->isShared(space); });
     if (const absl::StatusOr<bool> fits = isWithinLimit(options, *memory); !fits.ok() || !*fits) {
@@ -249,14 +236,9 @@ public:
       executor.reset();
       return fits;
     }
-    absl::StatusOr<std::unique_ptr<runtime::Variables>> made =
-        runtime::Variables::create(*plans, device, communicator, *executor);
-    if (!made.ok())
-      return made.status();
-    state = std::move(*made);
+    SPLITCAST_ASSIGN_OR_RETURN(state, runtime::Variables::create(*plans, device, communicator, *executor));
     for (const exec::EntryPoint &point : exec::entryPointsOf(*plans))
-      if (absl::Status status = addFunction(point); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(addFunction(point));
     absl::Status status = state->initialize(options.seed);
     endPhase(seconds.variables);
     return status.ok() ? absl::StatusOr<bool>(true) : status;
@@ -281,17 +263,13 @@ public:
   }
 
   absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &name) const override {
-    absl::StatusOr<const Function *> function = find(name);
-    if (!function.ok())
-      return function.status();
-    return (*function)->inputs;
+    SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    return function->inputs;
   }
 
   absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &name) const override {
-    absl::StatusOr<const Function *> function = find(name);
-    if (!function.ok())
-      return function.status();
-    return (*function)->outputs;
+    SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    return function->outputs;
   }
 
   absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &name, size_t index) override {
@@ -300,19 +278,14 @@ public:
   }
 
   absl::StatusOr<absl::Span<const std::byte>> outputPiece(const std::string &name, size_t index) override {
-    absl::StatusOr<const Function *> function = find(name);
-    absl::StatusOr<absl::Span<std::byte>> piece =
-        function.ok() ? pieceOf((*function)->outputData, name, index, "outputs") : function.status();
-    if (!piece.ok())
-      return piece.status();
-    return absl::Span<const std::byte>(*piece);
+    SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    SPLITCAST_ASSIGN_OR_RETURN(absl::Span<std::byte> piece, pieceOf(function->outputData, name, index, "outputs"));
+    return absl::Span<const std::byte>(piece);
   }
 
   absl::Status run(const std::string &name) override {
-    absl::StatusOr<const Function *> function = find(name);
-    if (!function.ok())
-      return function.status();
-    absl::Status status = enqueueRuns(**function, kept.begin(name));
+    SPLITCAST_ASSIGN_OR_RETURN(const Function *function, find(name));
+    absl::Status status = enqueueRuns(*function, kept.begin(name));
     if (status.ok())
       status = executor->wait();
     if (!status.ok())
@@ -360,8 +333,7 @@ public:
   absl::Status set(const std::string &name, function_ref<absl::Status(const runtime::VariableInfo &)> write) {
     kept.forget();
     const runtime::CallSite site{absl::StrCat("setting @", name)};
-    if (absl::Status status = communicator.barrier(site); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(communicator.barrier(site));
     absl::StatusOr<const runtime::VariableInfo *> info = state->find(name);
     absl::Status status = info.ok() ? write(**info) : info.status();
     status.Update(communicator.barrier(site));
@@ -407,11 +379,10 @@ public:
                                                        "has another shape or type; rename one of them"));
     kept.forget();
     for (const runtime::VariableInfo *mine : known)
-      if (absl::Status status = other.streamVariable(
-              mine->name, std::nullopt,
-              [&](const sbp::Interval &part, const void *data) { return state->writeElements(*mine, part, data); });
-          !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(
+          other.streamVariable(mine->name, std::nullopt, [&](const sbp::Interval &part, const void *data) {
+            return state->writeElements(*mine, part, data);
+          }));
     for (const runtime::VariableInfo &mine : state->all())
       theirs.erase(mine.name);
     for (const auto &[name, variable] : theirs)
@@ -460,9 +431,7 @@ private:
   }
 
   absl::StatusOr<TensorInfo> describe(const exec::EntryTensor &tensor) {
-    absl::StatusOr<runtime::ElementType> element = runtime::storedTypeOf(tensor.type);
-    if (!element.ok())
-      return element.status();
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::ElementType element, runtime::storedTypeOf(tensor.type));
     sbp::NdAttr signature = sbp::signatureOf(tensor.type);
     sbp::Placement placement = signature.getPlacement().toAlgebra();
     int64_t position = 0;
@@ -477,20 +446,16 @@ private:
         boxes[part][tensor.dim].begin += part * shape[tensor.dim];
     if (tensor.dim >= 0)
       shape[tensor.dim] *= tensor.parts;
-    return TensorInfo{tensor.name.str(), *element, shape, std::move(boxes), tensor.bytes()};
+    return TensorInfo{tensor.name.str(), element, shape, std::move(boxes), tensor.bytes()};
   }
 
   absl::Status addTensors(ArrayRef<exec::EntryTensor> tensors, std::vector<TensorInfo> &infos,
                           std::vector<Staging> &data) {
     for (const exec::EntryTensor &tensor : tensors) {
-      absl::StatusOr<TensorInfo> info = describe(tensor);
-      if (!info.ok())
-        return info.status();
-      absl::StatusOr<Staging> staging = Staging::create(device, info->localBytes);
-      if (!staging.ok())
-        return staging.status();
-      data.push_back(*std::move(staging));
-      infos.push_back(std::move(*info));
+      SPLITCAST_ASSIGN_OR_RETURN(TensorInfo info, describe(tensor));
+      SPLITCAST_ASSIGN_OR_RETURN(Staging staging, Staging::create(device, info.localBytes));
+      data.push_back(std::move(staging));
+      infos.push_back(std::move(info));
     }
     return absl::OkStatus();
   }
@@ -498,10 +463,7 @@ private:
   absl::Status addFunction(const exec::EntryPoint &point) {
     Function &function = byName[point.name.str()];
     function.point = point;
-    absl::StatusOr<Staging> numbers = Staging::create(device, point.numbersBytes());
-    if (!numbers.ok())
-      return numbers.status();
-    function.numbers = *std::move(numbers);
+    SPLITCAST_ASSIGN_OR_RETURN(function.numbers, Staging::create(device, point.numbersBytes()));
     for (int64_t i = 0; i * static_cast<int64_t>(sizeof(i)) < function.numbers.bytes; ++i)
       std::memcpy(numberOf(function, i), &i, sizeof(i));
     absl::Status status = addTensors(point.inputs, function.inputs, function.inputData);
@@ -520,8 +482,7 @@ private:
   absl::Status enqueueRuns(const Function &function, bool leavesOutKept) {
     for (const exec::EntryRun &run : function.point.runs)
       for (int64_t microBatch = run.begin; microBatch < run.end && !(run.kept && leavesOutKept); ++microBatch)
-        if (absl::Status status = enqueueRun(function, run, microBatch); !status.ok())
-          return status;
+        SPLITCAST_RETURN_IF_ERROR(enqueueRun(function, run, microBatch));
     return absl::OkStatus();
   }
 
@@ -536,8 +497,7 @@ private:
         continue;
       const int64_t part = tensor.dim < 0 ? 0 : microBatch + (ahead.empty() ? 0 : ahead[index]);
       std::byte *piece = pieces[number].data.get() + part * tensor.partBytes;
-      if (absl::Status status = move(cast<exec::RangeAttr>(ranges[index]), piece); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(move(cast<exec::RangeAttr>(ranges[index]), piece));
     }
     return absl::OkStatus();
   }
@@ -596,8 +556,7 @@ absl::Status Session::getOutput(const std::string &function, size_t index, void 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(ModuleOp global, const SessionOptions &options,
                                                          runtime::Device &device, runtime::Communicator &communicator) {
   auto session = std::make_unique<SessionImpl>(device, communicator);
-  if (absl::Status status = session->init(global, options); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(session->init(global, options));
   return session;
 }
 

@@ -42,20 +42,17 @@ absl::StatusOr<absl::Span<const std::byte>> outputPieceOf(Session &session, cons
 ///           no T.
 template <typename T>
 absl::StatusOr<InputPiece<T>> inputOf(Session &session, const std::string &function, const std::string &name) {
-  absl::StatusOr<InputPiece<std::byte>> piece = inputPieceOf(session, function, name, elementTypeOf<T>());
-  if (!piece.ok())
-    return piece.status();
-  return InputPiece<T>{{reinterpret_cast<T *>(piece->elements.data()), piece->elements.size() / sizeof(T)},
-                       std::move(piece->boxes)};
+  SPLITCAST_ASSIGN_OR_RETURN(InputPiece<std::byte> piece, inputPieceOf(session, function, name, elementTypeOf<T>()));
+  return InputPiece<T>{{reinterpret_cast<T *>(piece.elements.data()), piece.elements.size() / sizeof(T)},
+                       std::move(piece.boxes)};
 }
 
 /// This rank's piece of an output, as the last run of the function left it. Errors as those of inputOf.
 template <typename T>
 absl::StatusOr<absl::Span<const T>> outputOf(Session &session, const std::string &function, const std::string &name) {
-  absl::StatusOr<absl::Span<const std::byte>> piece = outputPieceOf(session, function, name, elementTypeOf<T>());
-  if (!piece.ok())
-    return piece.status();
-  return absl::Span<const T>(reinterpret_cast<const T *>(piece->data()), piece->size() / sizeof(T));
+  SPLITCAST_ASSIGN_OR_RETURN(absl::Span<const std::byte> piece,
+                             outputPieceOf(session, function, name, elementTypeOf<T>()));
+  return absl::Span<const T>(reinterpret_cast<const T *>(piece.data()), piece.size() / sizeof(T));
 }
 
 } // namespace splitcast

@@ -2,6 +2,7 @@
 
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/job/Jobs.h"
 
 #include <pybind11/stl.h>
@@ -26,10 +27,7 @@ void ThisRank::begin(const py::dict &options) {
   Launch::endOnSignals();
   auto job = std::make_unique<ThisRank>();
   absl::Status status = unlocked([&] {
-    absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? launchOptions : LaunchOptions());
-    if (!launch.ok())
-      return launch.status();
-    job->ofRank = *std::move(launch);
+    SPLITCAST_ASSIGN_OR_RETURN(job->ofRank, Launch::create(parsed.ok() ? launchOptions : LaunchOptions()));
     return job->ofRank->begin(parsed, flags);
   });
   if (job->ofRank)

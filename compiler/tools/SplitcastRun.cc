@@ -23,8 +23,7 @@ absl::Status invalid(const std::string &text) { return absl::InvalidArgumentErro
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(const std::string &path, mlir::MLIRContext &context) {
   // Says what is wrong with the path, where the parser would only say that there is no file.
-  if (absl::StatusOr<runtime::File> file = runtime::File::openForReading(path); !file.ok())
-    return file.status();
+  SPLITCAST_RETURN_IF_ERROR(runtime::File::openForReading(path).status());
   DiagnosticCollector collector(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module)
@@ -59,15 +58,13 @@ absl::Status checkWritable(const std::string &path) {
 
 /// What was loaded may be replaced by what is saved.
 absl::Status checkFiles(const RunFlags &flags) {
-  if (absl::Status status = flags.sources.check(flags.checkpoints.resume); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(flags.sources.check(flags.checkpoints.resume));
   std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
   for (const NamedFile &file : flags.inputs)
     read.push_back(file.path);
   for (const NamedFile &file : flags.outputs)
     written.push_back(file.path);
-  if (absl::Status status = checkDistinctFiles(read, written); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkDistinctFiles(read, written));
   written.front().clear();
   return checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written);
 }
@@ -78,78 +75,58 @@ public:
   Run(const RunFlags &flags, Launch &launch, Session &session) : flags(flags), launch(launch), session(session) {}
 
   absl::Status run() {
-    if (absl::Status status = launch.agree(openInputs(), "opening of the inputs"); !status.ok())
-      return status;
-    if (absl::Status status = launch.agreeAlike(inputsText, "inputs"); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(launch.agree(openInputs(), "opening of the inputs"));
+    SPLITCAST_RETURN_IF_ERROR(launch.agreeAlike(inputsText, "inputs"));
     if (flags.report) {
       launch.atEnd(printViewedMemory);
-      if (absl::Status status = printReport(session, launch.communicator()); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(printReport(session, launch.communicator()));
     }
-    if (absl::Status status = flags.sources.load(session, launch.rank()); !status.ok())
-      return status;
-    if (absl::Status status = launch.agree(openOutputs(), "opening of the outputs"); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(flags.sources.load(session, launch.rank()));
+    SPLITCAST_RETURN_IF_ERROR(launch.agree(openOutputs(), "opening of the outputs"));
     return runSteps();
   }
 
 private:
   absl::Status openInputs() {
-    absl::StatusOr<std::string> chosen = chooseFunction(flags, session);
-    if (!chosen.ok())
-      return chosen.status();
-    function = *chosen;
-    absl::StatusOr<StepInputs> opened = StepInputs::open(session, function, flags.inputs);
-    if (!opened.ok())
-      return opened.status();
-    inputs.emplace(*std::move(opened));
+    SPLITCAST_ASSIGN_OR_RETURN(function, chooseFunction(flags, session));
+    SPLITCAST_ASSIGN_OR_RETURN(StepInputs opened, StepInputs::open(session, function, flags.inputs));
+    inputs.emplace(std::move(opened));
     absl::StatusOr<int64_t> count = chooseSteps(flags, *inputs);
     steps = count.value_or(0);
     inputsText = absl::StrCat(steps, " steps of @", function);
     for (const NamedFile &file : flags.inputs) {
-      absl::StatusOr<std::string> sample = sampleOfFile(file.path);
-      if (!sample.ok())
-        return sample.status();
-      absl::StrAppend(&inputsText, ", '", file.name, "' of ", *sample);
+      SPLITCAST_ASSIGN_OR_RETURN(std::string sample, sampleOfFile(file.path));
+      absl::StrAppend(&inputsText, ", '", file.name, "' of ", sample);
     }
     return count.status();
   }
 
   absl::Status openOutputs() {
-    absl::StatusOr<StepOutputs> opened = StepOutputs::open(session, function, flags.outputs, launch.communicator());
-    if (!opened.ok())
-      return opened.status();
-    outputs.emplace(*std::move(opened));
+    SPLITCAST_ASSIGN_OR_RETURN(StepOutputs opened,
+                               StepOutputs::open(session, function, flags.outputs, launch.communicator()));
+    outputs.emplace(std::move(opened));
     if (launch.rank() != 0)
       return absl::OkStatus();
     if (absl::Status status = checkWritable(flags.saveVariables); !status.ok() || flags.metrics.empty())
       return status;
-    const bool goesOn = !flags.checkpoints.resume.empty();
-    absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(
-        flags.metrics, goesOn ? runtime::JsonlWriter::Mode::Continue : runtime::JsonlWriter::Mode::Replace);
-    if (!writer.ok())
-      return writer.status();
-    metrics.emplace(*std::move(writer));
+    using Mode = runtime::JsonlWriter::Mode;
+    const Mode mode = flags.checkpoints.resume.empty() ? Mode::Replace : Mode::Continue;
+    SPLITCAST_ASSIGN_OR_RETURN(runtime::JsonlWriter writer, runtime::JsonlWriter::open(flags.metrics, mode));
+    metrics.emplace(std::move(writer));
     return absl::OkStatus();
   }
 
   absl::Status runSteps() {
-    absl::StatusOr<Checkpoints> checkpoints = Checkpoints::open(flags.checkpoints, flags.seed, launch, session);
-    if (!checkpoints.ok())
-      return checkpoints.status();
-    absl::StatusOr<int64_t> done = checkpoints->resume(steps);
-    if (!done.ok())
-      return done.status();
-    for (int64_t step = *done; step < steps; ++step) {
+    SPLITCAST_ASSIGN_OR_RETURN(Checkpoints checkpoints,
+                               Checkpoints::open(flags.checkpoints, flags.seed, launch, session));
+    SPLITCAST_ASSIGN_OR_RETURN(int64_t done, checkpoints.resume(steps));
+    for (int64_t step = done; step < steps; ++step) {
       absl::Status status = runStep(step);
       if (status.ok())
-        status = checkpoints->afterStep(step + 1);
-      if (!status.ok())
-        return status;
+        status = checkpoints.afterStep(step + 1);
+      SPLITCAST_RETURN_IF_ERROR(status);
     }
-    if (absl::Status status = checkpoints->finish(); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkpoints.finish());
     return finish();
   }
 
@@ -170,8 +147,7 @@ private:
 
   absl::Status finish() {
     if (!flags.saveVariables.empty())
-      if (absl::Status status = session.saveVariables(flags.saveVariables); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(session.saveVariables(flags.saveVariables));
     return outputs->commit();
   }
 
@@ -195,17 +171,14 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   context.printOpOnDiagnostic(false);
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
   absl::Status checked = module.ok() ? checkFiles(flags) : module.status();
-  if (absl::Status status = launch.agree(checked, "reading of the module"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(checked, "reading of the module"));
   SessionOptions options = sessionOptionsOf(launch);
   options.compile.zero = flags.zero;
   options.seed = static_cast<uint64_t>(flags.seed);
   options.savesBeside = !flags.checkpoints.directory.empty();
-  absl::StatusOr<std::unique_ptr<Session>> session =
-      Session::create(**module, options, launch.device(), launch.communicator());
-  if (!session.ok())
-    return session.status();
-  return Run(flags, launch, **session).run();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                             Session::create(**module, options, launch.device(), launch.communicator()));
+  return Run(flags, launch, *session).run();
 }
 
 } // namespace

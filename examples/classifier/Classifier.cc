@@ -1,5 +1,6 @@
 // A classifier of points around ten centers: 256-128-10, trained with SGD on a batch that the ranks share, and then
 // asked about points that it has not seen, by a second function of the module, which reads the same variables.
+#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
 
@@ -71,13 +72,10 @@ private:
 
 /// Of this rank's rows, how many have their largest logit at the label.
 absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
-  absl::StatusOr<std::vector<TensorInfo>> outputs = session.outputs("predict");
-  if (!outputs.ok())
-    return outputs.status();
-  const TensorInfo &info = outputs->front();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> outputs, session.outputs("predict"));
+  const TensorInfo &info = outputs.front();
   std::vector<float> scores(info.localElements());
-  if (absl::Status status = session.getOutput("predict", 0, scores.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(session.getOutput("predict", 0, scores.data()));
   int64_t correct = 0;
   for (int64_t row = 0; row < info.boxes[0][0].count; ++row) {
     const float *first = scores.data() + row * kClasses;
@@ -88,17 +86,13 @@ absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
 }
 
 absl::Status predict(Training &training, const Samples &samples) {
-  if (absl::Status status = training.runOnce("predict", kUnseenStep); !status.ok())
-    return status;
-  absl::StatusOr<int64_t> correct = countCorrect(training.session(), samples);
-  if (!correct.ok())
-    return correct.status();
-  absl::StatusOr<std::vector<std::string>> all =
-      training.launch().communicator().exchange(absl::StrCat(*correct), {"count of correct predictions"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_RETURN_IF_ERROR(training.runOnce("predict", kUnseenStep));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t correct, countCorrect(training.session(), samples));
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::vector<std::string> all,
+      training.launch().communicator().exchange(absl::StrCat(correct), {"count of correct predictions"}));
   int64_t total = 0;
-  for (const std::string &text : *all) {
+  for (const std::string &text : all) {
     int64_t count = 0;
     if (absl::SimpleAtoi(text, &count))
       total += count;
@@ -113,19 +107,18 @@ absl::Status run(const ClassifierFlags &flags, Launch &launch) {
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags.hidden);
   Samples samples(flags.training.seed);
-  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-        return samples.makeBatch(input, step, rows, to);
-      });
-  if (!training.ok())
-    return training.status();
-  absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &) {
+  auto batches = [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+    return samples.makeBatch(input, step, rows, to);
+  };
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
+                             Training::create(flags.training, launch, graph, batches));
+  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &) {
     if (launch.rank() == 0)
       printf("step %lld: loss %.9g\n", static_cast<long long>(result.step), result.loss);
   });
   if (status.ok())
-    status = predict(**training, samples);
-  return status.ok() ? (*training)->finish() : status;
+    status = predict(*training, samples);
+  return status.ok() ? training->finish() : status;
 }
 
 } // namespace

@@ -42,44 +42,29 @@ void TrainingFlags::addTo(Flags &flags) {
 
 absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
                                                            BatchMaker batches, Validation validation) {
-  if (absl::Status status = flags.sources.check(flags.checkpoints.resume); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(flags.sources.check(flags.checkpoints.resume));
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches), std::move(validation)));
-  if (absl::Status status = training->compile(graph); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(training->compile(graph));
   if (flags.report) {
     launch.atEnd(printViewedMemory);
-    if (absl::Status status = printReport(*training->compiled, launch.communicator()); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(printReport(*training->compiled, launch.communicator()));
   }
   absl::Status opened = launch.rank() == 0 ? training->openFiles(graph) : absl::OkStatus();
-  if (absl::Status status = launch.agree(opened, "opening of the files"); !status.ok())
-    return status;
-  absl::StatusOr<Checkpoints> checkpoints =
-      Checkpoints::open(flags.checkpoints, flags.seed, launch, training->session());
-  if (!checkpoints.ok())
-    return checkpoints.status();
-  training->checkpoints.emplace(*std::move(checkpoints));
-  absl::StatusOr<int64_t> done = training->checkpoints->resume(flags.steps);
-  if (!done.ok())
-    return done.status();
-  training->done = *done;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(opened, "opening of the files"));
+  SPLITCAST_ASSIGN_OR_RETURN(Checkpoints checkpoints,
+                             Checkpoints::open(flags.checkpoints, flags.seed, launch, training->session()));
+  training->checkpoints.emplace(std::move(checkpoints));
+  SPLITCAST_ASSIGN_OR_RETURN(training->done, training->checkpoints->resume(flags.steps));
   return training;
 }
 
 absl::Status Training::compile(Graph &graph) {
-  absl::StatusOr<mlir::ModuleOp> module = graph.finish();
-  if (!module.ok())
-    return module.status();
+  SPLITCAST_ASSIGN_OR_RETURN(mlir::ModuleOp module, graph.finish());
   SessionOptions options = sessionOptionsOf(job);
   options.compile.zero = flags.zero;
   options.savesBeside = !flags.checkpoints.directory.empty();
   options.seed = static_cast<uint64_t>(flags.seed);
-  absl::StatusOr<std::unique_ptr<Session>> session =
-      Session::create(*module, options, job.device(), job.communicator());
-  if (!session.ok())
-    return session.status();
-  compiled = *std::move(session);
+  SPLITCAST_ASSIGN_OR_RETURN(compiled, Session::create(module, options, job.device(), job.communicator()));
   return flags.sources.load(*compiled, job.rank());
 }
 
@@ -87,44 +72,34 @@ absl::Status Training::openFiles(Graph &graph) {
   // Found out now, not after hours: whether what is written at the end can be made.
   for (const std::string &path : {flags.saveVariables, flags.losses})
     if (!path.empty())
-      if (absl::Status status = runtime::PendingFile::create(path).status(); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(runtime::PendingFile::create(path).status());
   if (!flags.writeMlir.empty())
-    if (absl::Status status = graph.writeMlir(flags.writeMlir); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(graph.writeMlir(flags.writeMlir));
   if (!flags.writeInputs.empty())
-    if (absl::Status status = writeInputs(); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(writeInputs());
   if (flags.metrics.empty())
     return absl::OkStatus();
-  const bool goesOn = !flags.checkpoints.resume.empty();
-  absl::StatusOr<runtime::JsonlWriter> writer = runtime::JsonlWriter::open(
-      flags.metrics, goesOn ? runtime::JsonlWriter::Mode::Continue : runtime::JsonlWriter::Mode::Replace);
-  if (!writer.ok())
-    return writer.status();
-  metrics.emplace(*std::move(writer));
+  using Mode = runtime::JsonlWriter::Mode;
+  const Mode mode = flags.checkpoints.resume.empty() ? Mode::Replace : Mode::Continue;
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::JsonlWriter writer, runtime::JsonlWriter::open(flags.metrics, mode));
+  metrics.emplace(std::move(writer));
   return absl::OkStatus();
 }
 
 absl::Status Training::writeInputs() {
-  absl::StatusOr<std::vector<TensorInfo>> inputs = compiled->inputs("train");
-  if (!inputs.ok())
-    return inputs.status();
-  for (const TensorInfo &input : *inputs) {
-    absl::StatusOr<runtime::NpyWriter> file =
-        runtime::NpyWriter::create(absl::StrCat(flags.writeInputs, "/", input.name, ".npy"), input.type, input.shape);
-    if (!file.ok())
-      return file.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs("train"));
+  for (const TensorInfo &input : inputs) {
+    SPLITCAST_ASSIGN_OR_RETURN(
+        runtime::NpyWriter file,
+        runtime::NpyWriter::create(absl::StrCat(flags.writeInputs, "/", input.name, ".npy"), input.type, input.shape));
     std::vector<std::byte> batch(sbp::numElements(input.shape) * runtime::bytesOf(input.type));
     for (int64_t step = 0; step < flags.steps; ++step) {
       absl::Status status = batches(input.name, step, {0, input.shape[0]}, batch.data());
       if (status.ok())
-        status = file->append(1, batch.data());
-      if (!status.ok())
-        return status;
+        status = file.append(1, batch.data());
+      SPLITCAST_RETURN_IF_ERROR(status);
     }
-    if (absl::Status status = file->commit(); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(file.commit());
   }
   return absl::OkStatus();
 }
@@ -134,18 +109,13 @@ absl::Status Training::writeInputs() {
 //===----------------------------------------------------------------------===//
 
 absl::Status Training::feed(const std::string &function, const BatchMaker &maker, int64_t batch) {
-  absl::StatusOr<std::vector<TensorInfo>> inputs = compiled->inputs(function);
-  if (!inputs.ok())
-    return inputs.status();
-  for (size_t i = 0; i < inputs->size(); ++i) {
-    const TensorInfo &input = (*inputs)[i];
-    absl::StatusOr<absl::Span<std::byte>> piece = compiled->inputPiece(function, i);
-    if (!piece.ok())
-      return piece.status();
-    std::byte *to = piece->data();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs(function));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorInfo &input = inputs[i];
+    SPLITCAST_ASSIGN_OR_RETURN(absl::Span<std::byte> piece, compiled->inputPiece(function, i));
+    std::byte *to = piece.data();
     for (const sbp::Box &box : input.boxes) {
-      if (absl::Status status = maker(input.name, batch, box.front(), to); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(maker(input.name, batch, box.front(), to));
       to += input.localBytes / static_cast<int64_t>(input.boxes.size());
     }
   }
@@ -161,13 +131,10 @@ absl::StatusOr<double> Training::lossOf(const std::string &function, const Batch
   absl::Status status = feed(function, maker, batch);
   if (status.ok())
     status = compiled->run(function);
-  if (!status.ok())
-    return status;
-  absl::StatusOr<std::vector<NamedScalar>> scalars = scalarOutputs(*compiled, function);
-  if (!scalars.ok())
-    return scalars.status();
+  SPLITCAST_RETURN_IF_ERROR(status);
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<NamedScalar> scalars, scalarOutputs(*compiled, function));
   double loss = 0;
-  for (const NamedScalar &scalar : *scalars)
+  for (const NamedScalar &scalar : scalars)
     if (scalar.name == "loss")
       loss = scalar.value;
   return loss;
@@ -176,10 +143,8 @@ absl::StatusOr<double> Training::lossOf(const std::string &function, const Batch
 absl::StatusOr<double> Training::validate() {
   double sum = 0;
   for (int64_t batch = 0; batch < validation.batches; ++batch) {
-    absl::StatusOr<double> loss = lossOf("validate", validation.maker, batch);
-    if (!loss.ok())
-      return loss;
-    sum += *loss;
+    SPLITCAST_ASSIGN_OR_RETURN(double loss, lossOf("validate", validation.maker, batch));
+    sum += loss;
   }
   return sum / static_cast<double>(validation.batches);
 }
@@ -219,20 +184,16 @@ absl::Status Training::run(const std::function<void(int64_t)> &before,
   for (int64_t step = done; step < flags.steps; ++step) {
     if (before)
       before(step + 1);
-    absl::StatusOr<StepResult> result = runStep(step);
-    if (!result.ok())
-      return result.status();
-    results.push_back(*result);
-    nlohmann::ordered_json line = metricsOf(result->step, result->seconds, {{"loss", result->loss}});
-    if (result->validationLoss)
-      line["validation_loss"] = *result->validationLoss;
+    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, runStep(step));
+    results.push_back(result);
+    nlohmann::ordered_json line = metricsOf(result.step, result.seconds, {{"loss", result.loss}});
+    if (result.validationLoss)
+      line["validation_loss"] = *result.validationLoss;
     if (after)
-      after(*result, line);
+      after(result, line);
     if (metrics)
-      if (absl::Status status = metrics->write(line); !status.ok())
-        return status;
-    if (absl::Status status = checkpoints->afterStep(result->step, result->validationLoss); !status.ok())
-      return status;
+      SPLITCAST_RETURN_IF_ERROR(metrics->write(line));
+    SPLITCAST_RETURN_IF_ERROR(checkpoints->afterStep(result.step, result.validationLoss));
   }
   return checkpoints->finish();
 }
@@ -242,20 +203,17 @@ absl::Status Training::run(const std::function<void(int64_t)> &before,
 //===----------------------------------------------------------------------===//
 
 absl::Status Training::writeLosses() {
-  absl::StatusOr<runtime::PendingFile> file = runtime::PendingFile::create(flags.losses);
-  if (!file.ok())
-    return file.status();
+  SPLITCAST_ASSIGN_OR_RETURN(runtime::PendingFile file, runtime::PendingFile::create(flags.losses));
   std::string text;
   for (const StepResult &result : results)
     absl::StrAppend(&text, absl::StrFormat("%d %.9g %a\n", result.step, result.loss, result.loss));
-  absl::Status status = file->file().append(text);
-  return status.ok() ? file->commit() : status;
+  absl::Status status = file.file().append(text);
+  return status.ok() ? file.commit() : status;
 }
 
 absl::Status Training::finish() {
   if (!flags.saveVariables.empty())
-    if (absl::Status status = compiled->saveVariables(flags.saveVariables); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(compiled->saveVariables(flags.saveVariables));
   return job.rank() == 0 && !flags.losses.empty() ? writeLosses() : absl::OkStatus();
 }
 
@@ -267,9 +225,7 @@ static absl::Status addPieces(Session &session, const Session::Variable &variabl
   for (const sbp::Run &piece : variable.pieces)
     for (int64_t done = 0; done < piece.count; done += kPartElements) {
       const int64_t count = std::min(kPartElements, piece.count - done);
-      if (absl::Status status = session.readPart(variable.name, {piece.local + done, count}, values.data());
-          !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(session.readPart(variable.name, {piece.local + done, count}, values.data()));
       for (int64_t i = 0; i < count; ++i)
         sum.add(values[i]);
     }
@@ -283,14 +239,12 @@ absl::StatusOr<double> Training::sumOf(const std::vector<std::string> &variables
       continue;
     if (variable.type != runtime::ElementType::F32)
       return absl::UnimplementedError(absl::StrCat("'", variable.name, "' is not f32; only these are summed"));
-    if (absl::Status status = addPieces(*compiled, variable, mine); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(addPieces(*compiled, variable, mine));
   }
-  absl::StatusOr<std::vector<std::string>> all = job.communicator().exchange(mine.encode(), {"sum of the parameters"});
-  if (!all.ok())
-    return all.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                             job.communicator().exchange(mine.encode(), {"sum of the parameters"}));
   ExactSum sum;
-  for (const std::string &text : *all)
+  for (const std::string &text : all)
     sum.add(ExactSum::decode(text));
   return sum.value();
 }

@@ -1,4 +1,5 @@
 // A GPT-2-shaped language model over bytes: trains on any file, then writes a sample.
+#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Text.h"
 #include "examples/gpt/Model.h"
 #include "examples/gpt/Sample.h"
@@ -159,8 +160,7 @@ absl::Status readGroup(const std::string &text, GptFlags &flags) {
 
 absl::Status readGroups(GptFlags &flags) {
   for (const std::string &text : flags.groupTexts)
-    if (absl::Status status = readGroup(text, flags); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(readGroup(text, flags));
   return absl::OkStatus();
 }
 
@@ -227,10 +227,8 @@ absl::Status checkMesh(GptFlags &flags, int64_t ranks) {
 }
 
 absl::Status check(GptFlags &flags, int64_t ranks) {
-  if (absl::Status status = checkMesh(flags, ranks); !status.ok())
-    return status;
-  if (absl::Status status = checkData(flags); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkMesh(flags, ranks));
+  SPLITCAST_RETURN_IF_ERROR(checkData(flags));
   if (flags.sizes.width % flags.sizes.heads != 0)
     return absl::InvalidArgumentError(absl::StrCat("--width=", flags.sizes.width, " is no multiple of --heads=",
                                                    flags.sizes.heads, "; each head takes an equal part"));
@@ -238,8 +236,7 @@ absl::Status check(GptFlags &flags, int64_t ranks) {
     return absl::InvalidArgumentError(absl::StrCat("--neox turns pairs of a quarter of each head, which has ",
                                                    flags.sizes.width / flags.sizes.heads,
                                                    " numbers; let --width / --heads be a multiple of 8"));
-  if (absl::Status status = readOptimizer(flags); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(readOptimizer(flags));
   if (absl::Status status = readGroups(flags); !status.ok() || flags.lossScaleText.empty())
     return status;
   nn::LossScaleModel model{LossScale()};
@@ -252,28 +249,23 @@ absl::Status check(GptFlags &flags, int64_t ranks) {
 /// The bytes [first, first + count) of a text.
 absl::StatusOr<std::string> textOf(const runtime::TokenFile &text, int64_t first, int64_t count) {
   std::vector<int64_t> bytes(count);
-  if (absl::Status status = text.read(first, count, bytes.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(text.read(first, count, bytes.data()));
   return std::string(bytes.begin(), bytes.end());
 }
 
 absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session, const runtime::TokenFile &text) {
   if (flags.sample.bytes == 0)
     return absl::OkStatus();
-  absl::StatusOr<std::string> prompt = flags.prompt;
-  if (flags.prompt.empty()) { // goes on from the middle of the text
+  std::string prompt = flags.prompt;
+  if (prompt.empty()) { // goes on from the middle of the text
     const int64_t bytes = (flags.sizes.context + 1) / 2;
-    prompt = textOf(text, (text.size() - bytes) / 2, bytes);
+    SPLITCAST_ASSIGN_OR_RETURN(prompt, textOf(text, (text.size() - bytes) / 2, bytes));
   }
-  if (!prompt.ok())
-    return prompt.status();
-  absl::StatusOr<std::string> sample = sampleText(session, "write", *prompt, flags.sample);
+  absl::StatusOr<std::string> sample = sampleText(session, "write", prompt, flags.sample);
   if (!sample.ok() || launch.rank() != 0)
     return sample.status();
-  absl::StatusOr<std::string> all = textOf(text, 0, text.size());
-  if (!all.ok())
-    return all.status();
-  const double known = shareOfKnownWords(sample->substr(prompt->size()), *all);
+  SPLITCAST_ASSIGN_OR_RETURN(std::string all, textOf(text, 0, text.size()));
+  const double known = shareOfKnownWords(sample->substr(prompt.size()), all);
   for (char &character : *sample) // a terminal obeys some
     if (!absl::ascii_isprint(static_cast<unsigned char>(character)) && character != '\n')
       character = '?';
@@ -311,36 +303,33 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFi
   const SequentialWindows epochs(data, context + 1);
   const EvenWindows heldWindows(held ? *held : data, context + 1, flags.validationBatches * flags.batch);
   Validation validation{held ? flags.validateEvery : 0, flags.validationBatches, batchesOf(heldWindows, flags)};
-  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags.training, launch, graph, flags.isSequential() ? epochsOf(epochs, flags) : batchesOf(windows, flags),
-      std::move(validation));
-  if (!training.ok())
-    return training.status();
-  const sbp::Policy policy = (*training)->session().chosenPolicy().value_or(flags.training.zero.policy);
+  SPLITCAST_ASSIGN_OR_RETURN(
+      std::unique_ptr<Training> training,
+      Training::create(flags.training, launch, graph,
+                       flags.isSequential() ? epochsOf(epochs, flags) : batchesOf(windows, flags),
+                       std::move(validation)));
+  const sbp::Policy policy = training->session().chosenPolicy().value_or(flags.training.zero.policy);
   if (launch.rank() == 0)
     printf("%s, %lld ranks, ZeRO stage %lld\n", describe(graph.parameters()).c_str(),
            static_cast<long long>(launch.size()), static_cast<long long>(policy.stage()));
-  TextProgress progress(flags.training.steps, flags.batch * context, (*training)->session().memoryReport("train"));
-  absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
+  TextProgress progress(flags.training.steps, flags.batch * context, training->session().memoryReport("train"));
+  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
     progress.show(result, launch.rank() == 0, metrics);
   });
   if (status.ok())
-    status = (*training)->finish();
-  return status.ok() ? writeSample(flags, launch, (*training)->session(), data) : status;
+    status = training->finish();
+  return status.ok() ? writeSample(flags, launch, training->session(), data) : status;
 }
 
 absl::Status run(GptFlags &flags, Launch &launch) {
-  if (absl::Status status = launch.agree(check(flags, launch.size()), "check of the flags"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(check(flags, launch.size()), "check of the flags"));
   const int64_t least = flags.sizes.context + 1;
   absl::StatusOr<runtime::TokenFile> data = runtime::TokenFile::open(flags.data(), flags.format(), least);
-  if (absl::Status status = launch.agree(data.status(), "opening of the data"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(data.status(), "opening of the data"));
   if (flags.validation.empty())
     return train(flags, launch, *data, std::nullopt);
   absl::StatusOr<runtime::TokenFile> held = runtime::TokenFile::open(flags.validation, flags.format(), least);
-  if (absl::Status status = launch.agree(held.status(), "opening of the data to validate on"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(held.status(), "opening of the data to validate on"));
   return train(flags, launch, *data, *std::move(held));
 }
 

@@ -1,6 +1,7 @@
 // Equal linear layers in a row, mean-squared error against random targets, Adam: how much memory and time does a step
 // take, with and without ZeRO?
 #include "compiler/launch/LaunchReport.h"
+#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Training.h"
 #include "runtime/io/Random.h"
 
@@ -58,36 +59,31 @@ absl::Status run(const RecipeFlags &flags, Launch &launch) {
   const std::string atStart = highWater();
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags, launch.size());
-  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags.training, launch, graph, [&](const std::string &input, int64_t, const sbp::Interval &rows, void *to) {
-        return makeBatch(flags, input, rows, to);
-      });
-  if (!training.ok())
-    return training.status();
+  auto batches = [&](const std::string &input, int64_t, const sbp::Interval &rows, void *to) {
+    return makeBatch(flags, input, rows, to);
+  };
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
+                             Training::create(flags.training, launch, graph, batches));
   if (isFirst) {
-    printf("memory: %s\n", memoryText((*training)->session().memoryReport("train")).c_str());
+    printf("memory: %s\n", memoryText(training->session().memoryReport("train")).c_str());
     printf("high-water mark of rank 0: at the start %s, after building %s\n", atStart.c_str(), highWater().c_str());
   }
   std::vector<double> seconds;
   std::string before;
-  absl::Status status = (*training)->run(
+  SPLITCAST_RETURN_IF_ERROR(training->run(
       [&](int64_t) { before = highWater(); },
       [&](const StepResult &result, nlohmann::ordered_json &) {
         seconds.push_back(result.seconds);
         if (isFirst)
           printf("step %lld: loss %.9g, %.4f s, high-water mark before %s, after %s\n",
                  static_cast<long long>(result.step), result.loss, result.seconds, before.c_str(), highWater().c_str());
-      });
-  if (!status.ok())
-    return status;
-  absl::StatusOr<double> sum = (*training)->sumOf(graph.variableNames());
-  if (!sum.ok())
-    return sum.status();
+      }));
+  SPLITCAST_ASSIGN_OR_RETURN(double sum, training->sumOf(graph.variableNames()));
   if (isFirst) {
-    printf("sum of all parameters: %.17g\n", *sum);
+    printf("sum of all parameters: %.17g\n", sum);
     printTimes(seconds);
   }
-  return (*training)->finish();
+  return training->finish();
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The simplest language model over bytes: a window of bytes, each looked up in a table, and two layers that say which
 // byte comes next. Trains on any file.
+#include "compiler/launch/SessionTensors.h"
 #include "examples/common/Text.h"
 
 using namespace splitcast;
@@ -31,25 +32,23 @@ absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TokenF
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
   RandomWindows windows(text, flags.window + 1, flags.training.seed);
-  absl::StatusOr<std::unique_ptr<Training>> training = Training::create(
-      flags.training, launch, graph, [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-        const bool isNext = input == "next";
-        return windows.readRows(step * flags.batch + rows.begin, rows.count, isNext ? flags.window : 0,
-                                isNext ? 1 : flags.window, static_cast<int64_t *>(to));
-      });
-  if (!training.ok())
-    return training.status();
-  TextProgress progress(flags.training.steps, flags.batch, (*training)->session().memoryReport("train"));
-  absl::Status status = (*training)->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
+  auto batches = [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+    const bool isNext = input == "next";
+    return windows.readRows(step * flags.batch + rows.begin, rows.count, isNext ? flags.window : 0,
+                            isNext ? 1 : flags.window, static_cast<int64_t *>(to));
+  };
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
+                             Training::create(flags.training, launch, graph, batches));
+  TextProgress progress(flags.training.steps, flags.batch, training->session().memoryReport("train"));
+  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
     progress.show(result, launch.rank() == 0, metrics);
   });
-  return status.ok() ? (*training)->finish() : status;
+  return status.ok() ? training->finish() : status;
 }
 
 absl::Status run(const TextFlags &flags, Launch &launch) {
   absl::StatusOr<runtime::TokenFile> text = runtime::TokenFile::open(flags.text, {}, flags.window + 1);
-  if (absl::Status status = launch.agree(text.status(), "opening of the text"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(launch.agree(text.status(), "opening of the text"));
   return train(flags, launch, *text);
 }
 

@@ -2,6 +2,7 @@
 
 #include "dialects/ccl/algebra/Traffic.h"
 #include "dialects/sbp/algebra/Signature.h"
+#include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -70,8 +71,7 @@ absl::Status checkAllGather(const Communicator &ranks, Buffer data, absl::Span<c
 
 absl::Status checkReduceScatter(const Communicator &ranks, Buffer data, absl::Span<const int64_t> elementsPerRank,
                                 ElementType type, Buffer output, Buffer workspace, const CallSite &site) {
-  if (absl::Status status = checkAddends(ranks, site, data, elementsPerRank, type); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkAddends(ranks, site, data, elementsPerRank, type));
   const int64_t own = elementsPerRank[ranks.rank()] * bytesOf(type);
   if (output.bytes < own || (own > 0 && !isAligned(output, bytesOf(type))))
     return invalidCall(site, absl::StrCat("the output has ", output.bytes, " bytes at ",
@@ -85,18 +85,15 @@ absl::Status checkReduceScatter(const Communicator &ranks, Buffer data, absl::Sp
 
 absl::Status checkAllReduce(const Communicator &ranks, Buffer data, int64_t elements, ElementType type,
                             Buffer workspace, const CallSite &site) {
-  if (absl::Status status = checkAddends(ranks, site, data, allReduceBlocks(ranks, elements), type); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkAddends(ranks, site, data, allReduceBlocks(ranks, elements), type));
   const int64_t needed = ccl::allReduceWorkspace(elements, bytesOf(type), ranks.size(), ranks.rank());
   return checkWorkspace(ranks, site, workspace, needed, bytesOf(type));
 }
 
 absl::Status checkAllToAll(const Communicator &ranks, Buffer input, absl::Span<const int64_t> inputBytesPerRank,
                            Buffer output, absl::Span<const int64_t> outputBytesPerRank, const CallSite &site) {
-  if (absl::Status status = checkBlocks(ranks, site, "input", input, inputBytesPerRank, 1); !status.ok())
-    return status;
-  if (absl::Status status = checkBlocks(ranks, site, "output", output, outputBytesPerRank, 1); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkBlocks(ranks, site, "input", input, inputBytesPerRank, 1));
+  SPLITCAST_RETURN_IF_ERROR(checkBlocks(ranks, site, "output", output, outputBytesPerRank, 1));
   const int64_t own = ranks.rank(), from = inputBytesPerRank[own], to = outputBytesPerRank[own];
   if (from != to)
     return invalidCall(site, absl::StrCat("rank ", own, " has ", from, " bytes for itself and expects ", to));

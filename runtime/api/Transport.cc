@@ -1,5 +1,7 @@
 #include "runtime/api/Transport.h"
 
+#include "runtime/api/StatusMacros.h"
+
 namespace splitcast::runtime {
 namespace {
 
@@ -28,10 +30,8 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Reading>> Transport::read(int64_t from, int tag, std::byte *room, int64_t bytes) {
-  absl::StatusOr<std::unique_ptr<Message>> received = receive(from, tag, room, bytes);
-  if (!received.ok())
-    return received.status();
-  return std::make_unique<ReceivedReading>(*std::move(received), room);
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, receive(from, tag, room, bytes));
+  return std::make_unique<ReceivedReading>(std::move(received), room);
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemory>> Transport::createShared(int64_t, std::string &) { return nullptr; }

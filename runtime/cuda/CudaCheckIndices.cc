@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaCode.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -31,8 +32,7 @@ public:
     absl::Status status = cudaStatus(cudaMalloc(&device, sizeof(uint64_t)), IndexCheck::kName);
     if (status.ok())
       status = cudaStatus(cudaHostAlloc(&host, sizeof(uint64_t), cudaHostAllocDefault), IndexCheck::kName);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     *static_cast<volatile uint64_t *>(host) = kNothingFound;
     status = cudaStatus(cudaMemset(device, 0xff, sizeof(uint64_t)), IndexCheck::kName);
     return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), IndexCheck::kName) : status;
@@ -54,8 +54,7 @@ public:
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     const IndexCheck &check = found->indices;
     const int64_t bytes = check.count * bytesOf(check.type);
-    if (absl::Status status = checkBuffers(IndexCheck::kName, {bytes}, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(IndexCheck::kName, {bytes}, buffers));
     if (check.count == 0)
       return absl::OkStatus();
     const void *indices = buffers[0].data;
@@ -79,25 +78,16 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
                                                    const CudaLibraryCallOptions &) {
   IndexCheck check = IndexCheck::from(callAs<exec::CheckIndicesAttr>(call));
   mlir::MLIRContext context;
-  absl::StatusOr<GpuProgram> program = deviceIndexCheck(check, context);
-  if (!program.ok())
-    return program.status();
+  SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, deviceIndexCheck(check, context));
   PtxTarget target;
   target.chip = "sm_70"; // the driver assembles it for any later chip
   target.features = "+ptx60";
-  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
-  if (!ptx.ok())
-    return ptx.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
   auto found = std::make_shared<Found>(std::move(check));
-  if (absl::Status status = found->allocate(); !status.ok())
-    return status;
-  absl::StatusOr<std::shared_ptr<CudaCode>> code = CudaCode::load(*ptx, IndexCheck::kName);
-  if (!code.ok())
-    return code.status();
-  absl::StatusOr<cudaKernel_t> kernel = (*code)->kernel("check_indices", IndexCheck::kName);
-  if (!kernel.ok())
-    return kernel.status();
-  auto made = std::make_unique<CudaCheckIndices>(found, *std::move(code), *kernel);
+  SPLITCAST_RETURN_IF_ERROR(found->allocate());
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<CudaCode> code, CudaCode::load(ptx, IndexCheck::kName));
+  SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t kernel, code->kernel("check_indices", IndexCheck::kName));
+  auto made = std::make_unique<CudaCheckIndices>(found, std::move(code), kernel);
   addCudaWatcher(found);
   return made;
 }

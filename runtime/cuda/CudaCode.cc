@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaCode.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaStatus.h"
 
 #include "absl/strings/ascii.h"
@@ -29,8 +30,7 @@ absl::StatusOr<std::shared_ptr<CudaCode>> CudaCode::load(const std::string &ptx,
 
 absl::StatusOr<cudaKernel_t> CudaCode::kernel(const std::string &name, const std::string &what) const {
   cudaKernel_t found = nullptr;
-  if (absl::Status status = cudaStatus(cudaLibraryGetKernel(&found, library, name.c_str()), what); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaLibraryGetKernel(&found, library, name.c_str()), what));
   return found;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaGraph.h"
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -71,10 +72,8 @@ public:
 
   absl::StatusOr<Buffer> allocateHost(int64_t bytes) override {
     void *data = nullptr;
-    if (absl::Status status = cudaStatus(cudaHostAlloc(&data, bytes, cudaHostAllocDefault),
-                                         absl::StrCat("page-locking ", bytes, " bytes of host memory"));
-        !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaHostAlloc(&data, bytes, cudaHostAllocDefault),
+                                         absl::StrCat("page-locking ", bytes, " bytes of host memory")));
     std::memset(data, 0, bytes);
     return Buffer{static_cast<std::byte *>(data), bytes};
   }
@@ -101,26 +100,21 @@ int countCudaDevices() {
 
 absl::StatusOr<std::string> cudaDeviceId(int number) {
   cudaDeviceProp properties = {};
-  if (absl::Status status = cudaStatus(cudaGetDeviceProperties(&properties, number), "asking a GPU"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGetDeviceProperties(&properties, number), "asking a GPU"));
   return absl::BytesToHexString(absl::string_view(properties.uuid.bytes, sizeof(properties.uuid.bytes)));
 }
 
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions &options) {
   int count = 0;
-  if (absl::Status status = cudaStatus(cudaGetDeviceCount(&count), "looking for GPUs"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGetDeviceCount(&count), "looking for GPUs"));
   if (options.number < 0 || options.number >= count)
     return absl::FailedPreconditionError(
         absl::StrCat("there is no device ", options.number, "; this process sees ", count, ", counted from 0"));
-  if (absl::Status status = cudaStatus(cudaSetDevice(options.number), "choosing a GPU"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(options.number), "choosing a GPU"));
   int major = 0, minor = 0;
   for (auto [value, attribute] :
        {std::pair(&major, cudaDevAttrComputeCapabilityMajor), std::pair(&minor, cudaDevAttrComputeCapabilityMinor)})
-    if (absl::Status status = cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "asking a GPU");
-        !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "asking a GPU"));
   // The compiler knows no later chip; the driver assembles what is made for this one.
   constexpr int kLatestChip = 90;
   return std::make_unique<CudaDevice>(options, absl::StrCat("sm_", std::min(10 * major + minor, kLatestChip)));

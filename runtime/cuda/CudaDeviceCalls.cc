@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaFlashAttention.h"
 #include "runtime/cuda/CudaKernels.h"
 #include "runtime/cuda/CudaLibraryCall.h"
@@ -36,10 +37,8 @@ public:
     auto parsed = mlir::parseSourceString<mlir::ModuleOp>(module, &context);
     if (!parsed)
       return absl::InternalError("a call's kernels do not parse");
-    absl::StatusOr<std::unique_ptr<KernelLibrary>> loaded = loadCudaKernels(*parsed, options.chip);
-    if (!loaded.ok())
-      return loaded.status();
-    return library = *std::move(loaded);
+    SPLITCAST_ASSIGN_OR_RETURN(library, loadCudaKernels(*parsed, options.chip));
+    return library;
   }
 
 private:

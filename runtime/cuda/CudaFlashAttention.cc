@@ -12,6 +12,7 @@
 
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
@@ -52,8 +53,7 @@ struct Plans {
     if (plans)
       return plans;
     auto made = std::make_shared<Plans>();
-    if (absl::Status status = made->create(sizes, isGradient); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(made->create(sizes, isGradient));
     return plans = made;
   }
 
@@ -65,18 +65,12 @@ private:
   absl::Status create(const AttentionSizes &sizes, bool isGradient) {
     auto graph = std::make_unique<CudnnGraph>();
     forwardUids = buildAttention(*graph, sizes, /*keepsStatistics=*/isGradient);
-    absl::StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::create(std::move(graph));
-    if (!plan.ok())
-      return plan.status();
-    forward = *std::move(plan);
+    SPLITCAST_ASSIGN_OR_RETURN(forward, CudnnPlan::create(std::move(graph)));
     if (!isGradient)
       return absl::OkStatus();
     graph = std::make_unique<CudnnGraph>();
     backwardUids = buildAttentionGradient(*graph, sizes);
-    plan = CudnnPlan::create(std::move(graph));
-    if (!plan.ok())
-      return plan.status();
-    backward = *std::move(plan);
+    SPLITCAST_ASSIGN_OR_RETURN(backward, CudnnPlan::create(std::move(graph)));
     return absl::OkStatus();
   }
 };
@@ -89,8 +83,7 @@ public:
         scale(static_cast<float>(scale)), argumentBytes(std::move(argumentBytes)), more(std::move(more)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     std::byte *scratch = more ? more->data() : buffers.back().data;
     cudaStream_t on = cudaStreamOf(stream);
     if (!plans->backward)
@@ -171,10 +164,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
   const int64_t used = layout->library + (*plans)->workspaceBytes();
   std::shared_ptr<CudaScratch> scratch;
   if (used > workspace) {
-    absl::StatusOr<std::shared_ptr<CudaScratch>> more = sharedScratch(used);
-    if (!more.ok())
-      return more.status();
-    scratch = *std::move(more);
+    SPLITCAST_ASSIGN_OR_RETURN(scratch, sharedScratch(used));
   }
   std::vector<int64_t> bytes = call.getOperandBytes();
   if (workspace > 0)

@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaGraph.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
 
@@ -34,8 +35,7 @@ absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stre
                                                                absl::FunctionRef<absl::Status()> enqueue) {
   // Relaxed: NCCL works in threads of its own, and calls there what a capture would else forbid.
   absl::Status status = cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), kWhat);
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   status = enqueue();
   cudaGraph_t graph = nullptr;
   status.Update(cudaStatus(cudaStreamEndCapture(stream, &graph), kWhat)); // after an error, too
@@ -44,8 +44,7 @@ absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stre
     status = cudaStatus(cudaGraphInstantiate(&instance, graph, 0), kWhat);
   if (graph)
     cudaGraphDestroy(graph);
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   return std::make_unique<CudaGraph>(instance);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/cuda/CudaKernels.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaCode.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
@@ -22,8 +23,7 @@ public:
         launches(std::move(launches)), code(std::move(code)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = check(buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(check(buffers));
     for (const BoundLaunch &bound : launches) {
       const void *addresses[kMostArguments];
       void *arguments[kMostArguments];
@@ -80,10 +80,9 @@ private:
       if (launch.arguments.size() > CudaKernel::kMostArguments)
         return absl::UnimplementedError(absl::StrCat("kernel @", kernel.name, " takes ", launch.arguments.size(),
                                                      " arguments; CUDA takes ", CudaKernel::kMostArguments));
-      absl::StatusOr<cudaKernel_t> function = code->kernel(launch.function, absl::StrCat("kernel @", kernel.name));
-      if (!function.ok())
-        return function.status();
-      launches.push_back({*function, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments});
+      SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t function,
+                                 code->kernel(launch.function, absl::StrCat("kernel @", kernel.name)));
+      launches.push_back({function, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments});
     }
     return std::make_unique<CudaKernel>(kernel, std::move(launches), code);
   }
@@ -99,9 +98,7 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp kernels, const std::string &chip) {
-  absl::StatusOr<GpuProgram> program = cutIntoLaunches(kernels);
-  if (!program.ok())
-    return program.status();
+  SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, cutIntoLaunches(kernels));
   absl::StatusOr<std::string> libdevice = findLibdevice();
   // A toolkit that was named and is none is an error; having none at all is one only for kernels that need it.
   if (!libdevice.ok() && (std::getenv("CUDA_HOME") || std::getenv("CUDA_PATH")))
@@ -109,13 +106,9 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp ke
   PtxTarget target;
   target.chip = chip;
   target.libdevice = libdevice.value_or("");
-  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
-  if (!ptx.ok())
-    return ptx.status();
-  absl::StatusOr<std::shared_ptr<CudaCode>> code = CudaCode::load(*ptx, "the plan's kernels");
-  if (!code.ok())
-    return code.status();
-  return std::make_unique<CudaLibrary>(std::move(program->kernels), *std::move(code));
+  SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<CudaCode> code, CudaCode::load(ptx, "the plan's kernels"));
+  return std::make_unique<CudaLibrary>(std::move(program.kernels), std::move(code));
 }
 
 } // namespace splitcast::runtime

@@ -6,6 +6,7 @@
 #include "runtime/api/CallAs.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaLibraryCall.h"
 #include "runtime/cuda/CudaProduct.h"
@@ -22,8 +23,7 @@ public:
       : product(std::move(product)), argumentBytes(std::move(argumentBytes)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     return product->launch(buffers[0].data, buffers[1].data, buffers[2].data, stream);
   }
 
@@ -61,10 +61,8 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   p.strideA = p.m * p.k;
   p.strideB = p.k * p.n;
   p.strideC = p.m * p.n;
-  absl::StatusOr<std::unique_ptr<ProductCall>> product = createCudaProduct(p, options.products);
-  if (!product.ok())
-    return product.status();
-  return std::make_unique<CudaMatmul>(*std::move(product), std::move(argumentBytes));
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<ProductCall> product, createCudaProduct(p, options.products));
+  return std::make_unique<CudaMatmul>(std::move(product), std::move(argumentBytes));
 }
 
 const CudaLibraryCallRegistration registration(kName, create);

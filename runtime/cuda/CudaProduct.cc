@@ -5,6 +5,7 @@
 // fast. On request (CudaProductOptions) those that give the same bits are timed, when the product is large enough.
 #include "runtime/cuda/CudaProduct.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
@@ -47,11 +48,8 @@ struct Library {
     static Library library;
     if (library.handle)
       return library;
-    if (absl::Status status = cudaStatus(cudaMalloc(&library.workspace, kWorkspaceBytes), "workspace of products");
-        !status.ok())
-      return status;
-    if (absl::Status status = blasStatus(cublasLtCreate(&library.handle)); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaMalloc(&library.workspace, kWorkspaceBytes), "workspace of products"));
+    SPLITCAST_RETURN_IF_ERROR(blasStatus(cublasLtCreate(&library.handle)));
     return library;
   }
 };
@@ -141,10 +139,9 @@ public:
   absl::Status launch(const std::byte *a, const std::byte *b, std::byte *c, Stream &stream) override {
     const uintptr_t all =
         reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | reinterpret_cast<uintptr_t>(c) | kAlignment;
-    absl::StatusOr<const cublasLtMatmulAlgo_t *> algorithm = algorithmFor(uint32_t{1} << llvm::countr_zero(all));
-    if (!algorithm.ok())
-      return algorithm.status();
-    return run(**algorithm, a, b, c, library.workspace, cudaStreamOf(stream));
+    SPLITCAST_ASSIGN_OR_RETURN(const cublasLtMatmulAlgo_t *algorithm,
+                               algorithmFor(uint32_t{1} << llvm::countr_zero(all)));
+    return run(*algorithm, a, b, c, library.workspace, cudaStreamOf(stream));
   }
 
 private:
@@ -183,8 +180,7 @@ private:
       return &known->second;
     cublasLtMatmulPreference_t preference = nullptr;
     absl::Status status = blasStatus(cublasLtMatmulPreferenceCreate(&preference));
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     auto set = [&](cublasLtMatmulPreferenceAttributes_t name, auto value) {
       if (status.ok())
         status = blasStatus(cublasLtMatmulPreferenceSetAttribute(preference, name, &value, sizeof(value)));
@@ -203,13 +199,10 @@ private:
     if (status.ok() && count == 0)
       status = absl::UnimplementedError(absl::StrCat("cuBLASLt has no algorithm for products of ", product.m, " x ",
                                                      product.n, " x ", product.k, " of ", nameOf(product.type)));
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     found.resize(count);
-    absl::StatusOr<cublasLtMatmulAlgo_t> chosen = fastestOf(found);
-    if (!chosen.ok())
-      return chosen.status();
-    return &(algorithms[alignment] = *chosen);
+    SPLITCAST_ASSIGN_OR_RETURN(cublasLtMatmulAlgo_t chosen, fastestOf(found));
+    return &(algorithms[alignment] = chosen);
   }
 
   bool isTimed(uint32_t alignment) const {
@@ -237,16 +230,14 @@ private:
       return found.front().algo;
     absl::Status status = fillWithNumbers(a, p.type);
     status.Update(fillWithNumbers(b, p.type));
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     std::vector<Way> ways;
     for (const cublasLtMatmulHeuristicResult_t &one : found)
       ways.push_back(
           [&](void *c, cudaStream_t stream) { return run(one.algo, a.data(), b.data(), c, workspace.data(), stream); });
-    absl::StatusOr<size_t> fastest = fastestOfSameBits(ways, element * extentOf(p.m, p.n, p.ldc, p.count, p.strideC));
-    if (!fastest.ok())
-      return fastest.status();
-    return (*known)[key] = found[*fastest].algo;
+    SPLITCAST_ASSIGN_OR_RETURN(size_t fastest,
+                               fastestOfSameBits(ways, element * extentOf(p.m, p.n, p.ldc, p.count, p.strideC)));
+    return (*known)[key] = found[fastest].algo;
   }
 
   /// Sizes, distances between rows and matrices, what is transposed, and types.
@@ -266,12 +257,9 @@ private:
 
 absl::StatusOr<std::unique_ptr<ProductCall>> createCudaProduct(const StridedProduct &product,
                                                                const CudaProductOptions &options) {
-  absl::StatusOr<Library> library = Library::get();
-  if (!library.ok())
-    return library.status();
-  auto call = std::make_unique<CudaProduct>(product, options, *library);
-  if (absl::Status status = call->prepare(); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(Library library, Library::get());
+  auto call = std::make_unique<CudaProduct>(product, options, library);
+  SPLITCAST_RETURN_IF_ERROR(call->prepare());
   return call;
 }
 

@@ -1,6 +1,7 @@
 // Streams and events.
 #include "runtime/cuda/CudaStream.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaStatus.h"
 
 #include "absl/time/clock.h"
@@ -24,12 +25,10 @@ CudaEvent::~CudaEvent() {
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream) {
   cudaEvent_t event = nullptr;
   absl::Status status = cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   auto result = std::make_shared<CudaEvent>(event);
   status = cudaStatus(cudaEventRecord(event, stream), "recording an event");
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   return Event(std::move(result));
 }
 
@@ -60,8 +59,7 @@ template <typename Query> absl::Status waitAndWatch(Query query, const std::stri
   const absl::Time begin = absl::Now();
   cudaError_t state = query();
   for (; state == cudaErrorNotReady; state = query()) {
-    if (absl::Status status = askWatchers(absl::Now() - begin); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(askWatchers(absl::Now() - begin));
     std::this_thread::yield();
   }
   absl::Status status = cudaStatus(state, what);

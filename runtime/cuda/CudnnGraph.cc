@@ -1,5 +1,7 @@
 #include "runtime/cuda/CudnnGraph.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
@@ -183,8 +185,7 @@ absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configur
     status = cudnnStatusOf(cudnnBackendGetAttribute(handle, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                                     notes.size(), &count, notes.data()),
                            "asking for an engine's numerical notes");
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   return !absl::c_linear_search(absl::MakeSpan(notes).first(count), CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
 }
 
@@ -227,17 +228,14 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, &count,
                                                     static_cast<void *>(handles.data())),
                            "asking the heuristics");
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   if (count == 0)
     return absl::UnimplementedError("cuDNN has nothing to run this with on this GPU");
   results.erase(results.begin() + count, results.end());
   std::vector<CudnnDescriptor> deterministic;
   for (const CudnnDescriptor &result : results) {
-    absl::StatusOr<bool> keeps = isDeterministic(result);
-    if (!keeps.ok())
-      return keeps.status();
-    if (*keeps)
+    SPLITCAST_ASSIGN_OR_RETURN(bool keeps, isDeterministic(result));
+    if (keeps)
       deterministic.push_back(result);
   }
   if (deterministic.empty())

@@ -1,27 +1,24 @@
 #include "runtime/cuda/CudnnPlan.h"
 
+#include "runtime/api/StatusMacros.h"
+
 namespace splitcast::runtime {
 
 absl::StatusOr<cudnnHandle_t> cudnnHandle() {
   static cudnnHandle_t handle = nullptr;
   if (!handle)
-    if (absl::Status status = cudnnStatusOf(cudnnCreate(&handle), "starting"); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(cudnnStatusOf(cudnnCreate(&handle), "starting"));
   return handle;
 }
 
 absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<CudnnGraph> graph) {
-  absl::StatusOr<cudnnHandle_t> handle = cudnnHandle();
-  if (!handle.ok())
-    return handle.status();
-  absl::StatusOr<std::vector<CudnnDescriptor>> configurations = graph->configurations(*handle);
-  if (!configurations.ok())
-    return configurations.status();
+  SPLITCAST_ASSIGN_OR_RETURN(cudnnHandle_t handle, cudnnHandle());
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> configurations, graph->configurations(handle));
   absl::Status status;
-  for (const CudnnDescriptor &configuration : *configurations) {
+  for (const CudnnDescriptor &configuration : configurations) {
     status = absl::OkStatus(); // what the heuristics propose need not work
     CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, status);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, static_cast<const void *>(&*handle));
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, static_cast<const void *>(&handle));
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
     plan.finish("a plan");
     const int64_t workspace = plan.number(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
@@ -32,10 +29,8 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<Cud
 }
 
 absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const {
-  absl::StatusOr<cudnnHandle_t> handle = cudnnHandle();
-  if (!handle.ok())
-    return handle.status();
-  absl::Status status = cudnnStatusOf(cudnnSetStream(*handle, stream), "choosing a stream");
+  SPLITCAST_ASSIGN_OR_RETURN(cudnnHandle_t handle, cudnnHandle());
+  absl::Status status = cudnnStatusOf(cudnnSetStream(handle, stream), "choosing a stream");
   std::vector<int64_t> uids;
   std::vector<const void *> addresses;
   for (const auto &[uid, address] : pointers)
@@ -51,7 +46,7 @@ absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaS
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, static_cast<const void *>(&workspaceData));
   pack.finish("the tensors' addresses");
   if (status.ok())
-    status = cudnnStatusOf(cudnnBackendExecute(*handle, plan.get(), pack.get()), "running");
+    status = cudnnStatusOf(cudnnBackendExecute(handle, plan.get(), pack.get()), "running");
   return status;
 }
 

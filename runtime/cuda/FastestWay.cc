@@ -1,5 +1,6 @@
 #include "runtime/cuda/FastestWay.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaScratch.h"
 #include "runtime/cuda/CudaStatus.h"
 
@@ -61,8 +62,7 @@ absl::StatusOr<bool> isSame(const CudaScratch &one, const CudaScratch &other, co
     absl::Status status = cudaStatus(cudaMemcpy(here, one.data() + at, count, cudaMemcpyDeviceToHost), "a result");
     if (status.ok())
       status = cudaStatus(cudaMemcpy(there, other.data() + at, count, cudaMemcpyDeviceToHost), "a result");
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     if (std::memcmp(here, there, count) != 0)
       return false;
   }
@@ -88,8 +88,7 @@ absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t byt
   absl::Status status = cudaStatus(cudaStreamCreateWithFlags(&on.stream, cudaStreamNonBlocking), "a stream");
   if (status.ok())
     status = computeOnce(ways[0], first, on.stream);
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   std::vector<std::pair<double, size_t>> byTime;
   for (size_t number = 0; number < ways.size(); ++number)
     if (number == 0 || computeOnce(ways[number], other, on.stream).ok())
@@ -101,10 +100,8 @@ absl::StatusOr<size_t> fastestOfSameBits(absl::Span<const Way> ways, int64_t byt
       break;
     if (!computeOnce(ways[number], other, on.stream).ok())
       continue;
-    absl::StatusOr<bool> same = isSame(first, other, pages);
-    if (!same.ok())
-      return same.status();
-    if (*same)
+    SPLITCAST_ASSIGN_OR_RETURN(bool same, isSame(first, other, pages));
+    if (same)
       return number;
   }
   return 0;

@@ -3,6 +3,7 @@
 #include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/executor/StoredType.h"
 
 #include "absl/strings/str_cat.h"
@@ -38,32 +39,22 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
     return absl::InvalidArgumentError(absl::StrCat("the plan is for ", ranks.getInt(), " ranks, but ",
                                                    communicator.size(),
                                                    " are running; start as many as the placement has"));
-  if (absl::Status status = checkStorages(plans); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkStorages(plans));
   std::unique_ptr<Executor> executor(new Executor(device, observer));
   // Kernels first: what compiling them takes is free again when the spaces are touched.
-  if (absl::Status status = executor->loadKernels(plans); !status.ok())
-    return status;
-  absl::StatusOr<std::unique_ptr<Groups>> groups = Groups::create(plans, communicator);
-  if (!groups.ok())
-    return groups.status();
-  executor->groups = *std::move(groups);
-  if (absl::Status status = executor->share(plans, communicator); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(executor->loadKernels(plans));
+  SPLITCAST_ASSIGN_OR_RETURN(executor->groups, Groups::create(plans, communicator));
+  SPLITCAST_RETURN_IF_ERROR(executor->share(plans, communicator));
   if (needsOneCopy) {
-    auto failures = communicator.exchange(executor->notShared, {"whether all ranks have one copy"});
-    if (!failures.ok())
-      return failures.status();
-    if (std::any_of(failures->begin(), failures->end(), [](const std::string &each) { return !each.empty(); }))
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> failures,
+                               communicator.exchange(executor->notShared, {"whether all ranks have one copy"}));
+    if (std::any_of(failures.begin(), failures.end(), [](const std::string &each) { return !each.empty(); }))
       return nullptr;
   }
-  if (absl::Status status = executor->allocate(plans); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(executor->allocate(plans));
   for (auto plan : plans.getOps<exec::PlanOp>())
-    if (absl::Status status = executor->bindPlan(plan); !status.ok())
-      return status;
-  if (absl::Status status = executor->registerMemory(plans); !status.ok())
-    return status;
+    SPLITCAST_RETURN_IF_ERROR(executor->bindPlan(plan));
+  SPLITCAST_RETURN_IF_ERROR(executor->registerMemory(plans));
   return executor;
 }
 
@@ -128,22 +119,18 @@ absl::Status Executor::share(mlir::ModuleOp plans, Communicator &root) {
   std::vector<std::string> tokens;
   for (const auto &sharing : sharings)
     tokens.push_back(tokenOf(sharing));
-  absl::StatusOr<std::vector<std::string>> texts =
-      root.exchange(absl::StrJoin(tokens, " "), {"spaces that ranks share"});
-  if (!texts.ok())
-    return texts.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts,
+                             root.exchange(absl::StrJoin(tokens, " "), {"spaces that ranks share"}));
   std::vector<std::set<std::string>> byRank;
-  for (const std::string &text : *texts)
+  for (const std::string &text : texts)
     byRank.push_back(absl::StrSplit(text, ' ', absl::SkipEmpty()));
   auto token = tokens.begin();
   for (const auto &sharing : sharings) {
     const std::string &mine = *token++;
     const std::vector<int64_t> &ranks = sharing.first.first.second;
     if (std::all_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return byRank[rank].count(mine) > 0; }))
-      if (absl::Status status =
-              share(sharing.second.space, sharing.second.ownBytes, *groups->communicatorOf(sharing.second.gather));
-          !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(
+          share(sharing.second.space, sharing.second.ownBytes, *groups->communicatorOf(sharing.second.gather)));
   }
   return absl::OkStatus();
 }
@@ -173,38 +160,29 @@ int64_t Executor::sharedBytes() const {
 }
 
 absl::Status Executor::allocate(mlir::ModuleOp plans) {
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  if (!stream.ok())
-    return stream.status();
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   for (auto space : plans.getOps<exec::SpaceOp>())
     if (spaces.count(space.getSymName()) == 0)
-      if (absl::Status status = allocate(space); !status.ok())
-        return status;
-  return (*stream)->synchronize(); // before the host writes there
+      SPLITCAST_RETURN_IF_ERROR(allocate(space));
+  return stream->synchronize(); // before the host writes there
 }
 
 absl::Status Executor::allocate(exec::SpaceOp space) {
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  if (!stream.ok())
-    return stream.status();
-  absl::StatusOr<Buffer> allocated = device.allocate(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes));
-  if (!allocated.ok())
-    return allocated.status();
-  spaces[space.getSymName()] = *allocated;
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
+  SPLITCAST_ASSIGN_OR_RETURN(Buffer allocated,
+                             device.allocate(std::max<int64_t>(space.getBytes(), sbp::kAlignmentBytes)));
+  spaces[space.getSymName()] = allocated;
   if (!space.getKept()) {
-    untouched.push_back(*allocated);
+    untouched.push_back(allocated);
     return absl::OkStatus();
   }
-  absl::Status status = device.populate(*allocated);
-  return status.ok() ? device.clear(*allocated, **stream) : status;
+  absl::Status status = device.populate(allocated);
+  return status.ok() ? device.clear(allocated, *stream) : status;
 }
 
 absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
   for (auto module : plans.getOps<mlir::ModuleOp>()) {
-    absl::StatusOr<std::unique_ptr<KernelLibrary>> loaded = device.loadKernels(module);
-    if (!loaded.ok())
-      return loaded.status();
-    kernels = std::move(*loaded);
+    SPLITCAST_ASSIGN_OR_RETURN(kernels, device.loadKernels(module));
   }
   return absl::OkStatus();
 }
@@ -212,12 +190,10 @@ absl::Status Executor::loadKernels(mlir::ModuleOp plans) {
 absl::Status Executor::bindPlan(exec::PlanOp plan) {
   Bound &to = bound[plan.getSymName().str()];
   for (mlir::Operation &op : plan.getBody().front()) {
-    absl::StatusOr<Run> run = bindOp(&op);
-    if (!run.ok())
-      return run.status();
+    SPLITCAST_ASSIGN_OR_RETURN(Run run, bindOp(&op));
     if (observer)
       observer->bound(&op, static_cast<int64_t>(to.steps.size()));
-    to.steps.push_back({std::move(*run), &op});
+    to.steps.push_back({std::move(run), &op});
   }
   return absl::OkStatus();
 }
@@ -247,12 +223,11 @@ absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
   const std::string layout = layoutOf(plans);
   for (Communicator *communicator : groups->all())
     for (auto space : plans.getOps<exec::SpaceOp>()) { // in one order on all ranks
-      absl::StatusOr<std::unique_ptr<Registration>> made =
-          communicator->registerMemory(spaces[space.getSymName()], layout, {"registering memory"});
-      if (!made.ok())
-        return made.status();
-      if (*made)
-        registrations.push_back(*std::move(made));
+      SPLITCAST_ASSIGN_OR_RETURN(
+          std::unique_ptr<Registration> made,
+          communicator->registerMemory(spaces[space.getSymName()], layout, {"registering memory"}));
+      if (made)
+        registrations.push_back(std::move(made));
     }
   return absl::OkStatus();
 }
@@ -264,10 +239,7 @@ Buffer Executor::resolve(exec::RangeAttr range) const {
 absl::StatusOr<Stream *> Executor::streamOf(llvm::StringRef name) {
   std::unique_ptr<Stream> &stream = streams[name.str()];
   if (!stream) {
-    absl::StatusOr<std::unique_ptr<Stream>> created = device.createStream(name.str());
-    if (!created.ok())
-      return created.status();
-    stream = std::move(*created);
+    SPLITCAST_ASSIGN_OR_RETURN(stream, device.createStream(name.str()));
   }
   return stream.get();
 }
@@ -281,21 +253,15 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
     if (!kernels)
       return absl::InvalidArgumentError(absl::StrCat("the plan launches @", launch.getKernel().getLeafReference().str(),
                                                      ", but its module has no kernels; lower it with 'exec-lower'"));
-    absl::StatusOr<std::unique_ptr<Launchable>> kernel = kernels->kernel(launch.getKernel().getLeafReference().str());
-    if (!kernel.ok())
-      return kernel.status();
-    return bindLaunch(std::move(*kernel), launch.getReads(), launch.getWrites());
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> kernel,
+                               kernels->kernel(launch.getKernel().getLeafReference().str()));
+    return bindLaunch(std::move(kernel), launch.getReads(), launch.getWrites());
   }
   if (auto library = mlir::dyn_cast<exec::LibraryOp>(op)) {
-    absl::StatusOr<std::unique_ptr<Launchable>> call = device.libraryCall(library.getCall());
-    if (!call.ok())
-      return call.status();
-    return bindLaunch(std::move(*call), library.getReads(), library.getWrites());
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> call, device.libraryCall(library.getCall()));
+    return bindLaunch(std::move(call), library.getReads(), library.getWrites());
   }
-  absl::StatusOr<Stream *> compute = streamOf("compute");
-  if (!compute.ok())
-    return compute.status();
-  Stream *stream = *compute;
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   if (auto copy = mlir::dyn_cast<exec::CopyOp>(op))
     return asRun([this, stream, from = resolve(copy.getFrom()), to = resolve(copy.getTo())] {
       return device.copy(to, from, *stream);
@@ -320,31 +286,25 @@ absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable,
                                          mlir::ArrayAttr writes) {
   if (launchable->workspaceBytes() > 0)
     return absl::InternalError("a kernel wants workspace that the plan does not give");
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  if (!stream.ok())
-    return stream.status();
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   std::vector<Buffer> buffers;
   for (mlir::ArrayAttr ranges : {reads, writes})
     for (auto range : ranges.getAsRange<exec::RangeAttr>())
       buffers.push_back(resolve(range));
   launchables.push_back(std::move(launchable));
-  return asRun(
-      [launch = launchables.back().get(), buffers, stream = *stream] { return launch->launch(buffers, *stream); });
+  return asRun([launch = launchables.back().get(), buffers, stream] { return launch->launch(buffers, *stream); });
 }
 
 absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
   absl::StatusOr<Stream *> compute = streamOf("compute"), stream = streamOf(op.getStream());
   absl::StatusOr<Start> start = bindStart(op);
   for (const absl::Status &status : {compute.status(), stream.status(), start.status()})
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   Event *event = &underWay[op.getTicket()];
   return asRun([event, start = *start, from = *compute, on = *stream]() -> absl::Status {
     // Kernels have made what it reads, and may still use what it overwrites.
-    absl::StatusOr<Event> enqueued = from->record();
-    absl::Status status = enqueued.ok() ? on->waitFor(*enqueued) : enqueued.status();
-    if (!status.ok())
-      return status;
+    SPLITCAST_ASSIGN_OR_RETURN(Event enqueued, from->record());
+    SPLITCAST_RETURN_IF_ERROR(on->waitFor(enqueued));
     absl::StatusOr<Event> started = start();
     if (started.ok())
       *event = *started;
@@ -356,8 +316,7 @@ absl::StatusOr<Executor::Start> Executor::bindStart(exec::CollectiveOp op) {
   absl::StatusOr<Stream *> stream = streamOf(op.getStream());
   absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
   for (const absl::Status &status : {stream.status(), type.status()})
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   CallSite site{absl::StrCat(op.getRule().name, " of '", op.getWhat().str(), "' (collective ", op.getTicket(), " of @",
                              op->getParentOfType<exec::PlanOp>().getSymName().str(), ")")};
   auto resolveAny = [&](std::optional<exec::RangeAttr> range) { return range ? resolve(*range) : Buffer(); };
@@ -377,8 +336,7 @@ absl::Status Executor::enqueueOps(const Bound &plan) {
   for (const Step &step : plan.steps) {
     if (observer)
       observer->before(step.op, index);
-    if (absl::Status status = step.run(); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(step.run());
     if (observer)
       observer->after(step.op, index);
     ++index;
@@ -390,34 +348,25 @@ absl::Status Executor::enqueue(const std::string &plan) {
   auto found = bound.find(plan);
   if (found == bound.end())
     return absl::NotFoundError(absl::StrCat("the module has no plan @", plan));
-  absl::StatusOr<Stream *> stream = streamOf("compute");
-  if (!stream.ok())
-    return stream.status();
-  if (absl::Status status = populate(); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
+  SPLITCAST_RETURN_IF_ERROR(populate());
   Bound &of = found->second;
   if (of.runs++ == 1 && !observer) {
     // What the first run warmed up is there when it has run.
-    if (absl::Status status = (*stream)->synchronize(); !status.ok())
-      return status;
-    absl::StatusOr<std::unique_ptr<CapturedWork>> captured = device.capture(**stream, [&] { return enqueueOps(of); });
-    if (!captured.ok())
-      return captured.status();
-    of.captured = *std::move(captured);
+    SPLITCAST_RETURN_IF_ERROR(stream->synchronize());
+    SPLITCAST_ASSIGN_OR_RETURN(of.captured, device.capture(*stream, [&] { return enqueueOps(of); }));
   }
-  return of.captured ? of.captured->replay(**stream) : enqueueOps(of);
+  return of.captured ? of.captured->replay(*stream) : enqueueOps(of);
 }
 
 absl::Status Executor::populate() {
   for (; !untouched.empty(); untouched.pop_back())
-    if (absl::Status status = device.populate(untouched.back()); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(device.populate(untouched.back()));
   return absl::OkStatus();
 }
 
 absl::Status Executor::enqueueUpload(exec::RangeAttr to, std::byte *from) {
-  if (absl::Status status = populate(); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(populate());
   absl::StatusOr<Stream *> stream = streamOf("compute");
   return stream.ok() ? device.copy(resolve(to), {from, to.getBytes()}, **stream) : stream.status();
 }

@@ -1,5 +1,7 @@
 #include "runtime/executor/Groups.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -94,18 +96,14 @@ absl::StatusOr<std::unique_ptr<Groups>> Groups::create(mlir::ModuleOp plans, Com
   plans.walk([&](exec::CollectiveOp op) { own.insert(groups->keyOf(op)); });
   // What is wrong here alone is said after the exchange, which the others wait for.
   absl::StatusOr<std::vector<std::string>> texts = root.exchange(textOf(own), {"groups of the plans"});
-  if (absl::Status status = checkPlaces(plans, root); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkPlaces(plans, root));
   if (!texts.ok())
     return texts.status();
   std::vector<GroupSet> byRank;
   for (const std::string &text : *texts)
     byRank.push_back(groupsIn(text));
-  absl::StatusOr<GroupSet> all = unite(byRank);
-  if (!all.ok())
-    return all.status();
-  if (absl::Status status = groups->makeAll(*all); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(GroupSet all, unite(byRank));
+  SPLITCAST_RETURN_IF_ERROR(groups->makeAll(all));
   return groups;
 }
 
@@ -126,14 +124,12 @@ absl::Status Groups::makeAll(const GroupSet &groups) {
     };
     auto mine = std::find_if(round.begin(), round.end(), isMine);
     const std::vector<int64_t> members = mine == round.end() ? std::vector<int64_t>{root.rank()} : mine->second;
-    absl::StatusOr<std::unique_ptr<Communicator>> group = root.split(members, {"group of the placement"});
-    if (!group.ok())
-      return group.status();
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> group, root.split(members, {"group of the placement"}));
     if (mine == round.end())
       continue;
-    communicators[*mine] = group->get();
-    order.push_back(group->get());
-    made.push_back(*std::move(group));
+    communicators[*mine] = group.get();
+    order.push_back(group.get());
+    made.push_back(std::move(group));
   }
   return absl::OkStatus();
 }

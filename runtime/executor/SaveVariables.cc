@@ -1,6 +1,7 @@
 // Variables to one file that all ranks write: at once, or beside what goes on, from a copy.
 #include "runtime/executor/SaveVariables.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/executor/Variables.h"
 
 #include "absl/strings/numbers.h"
@@ -40,30 +41,23 @@ absl::StatusOr<SafetensorsWriter> Variables::openWriter(const std::string &path)
   };
   if (communicator.rank() == 0)
     take(SafetensorsWriter::create(path, tensors));
-  if (status = agree(status, kWhat); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> names =
-      communicator.exchange(writer ? writer->temporaryPath() : "", {kWhat});
-  if (!names.ok())
-    return names.status();
+  SPLITCAST_RETURN_IF_ERROR(agree(status, kWhat));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                             communicator.exchange(writer ? writer->temporaryPath() : "", {kWhat}));
   if (!writer)
-    take(SafetensorsWriter::attach((*names)[0], tensors));
-  if (status = agree(status, kWhat); !status.ok())
-    return status;
+    take(SafetensorsWriter::attach(names[0], tensors));
+  SPLITCAST_RETURN_IF_ERROR(agree(status, kWhat));
   return *std::move(writer);
 }
 
 absl::Status Variables::commit(SafetensorsWriter &writer, const absl::Status &mine) {
-  if (absl::Status status = agree(mine, kWhat); !status.ok())
-    return status;
-  absl::StatusOr<std::vector<std::string>> written =
-      communicator.exchange(absl::StrCat(writer.writtenBytes()), {kWhat});
-  if (!written.ok())
-    return written.status();
+  SPLITCAST_RETURN_IF_ERROR(agree(mine, kWhat));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> written,
+                             communicator.exchange(absl::StrCat(writer.writtenBytes()), {kWhat}));
   int64_t others = 0;
-  for (size_t rank = 1; rank < written->size(); ++rank) {
+  for (size_t rank = 1; rank < written.size(); ++rank) {
     int64_t bytes = 0;
-    (void)absl::SimpleAtoi((*written)[rank], &bytes);
+    (void)absl::SimpleAtoi(written[rank], &bytes);
     others += bytes;
   }
   return agree(communicator.rank() == 0 ? writer.commit(others) : absl::OkStatus(), kWhat);
@@ -83,16 +77,14 @@ absl::Status Variables::savePieces(const VariableInfo &variable, SafetensorsWrit
 }
 
 absl::Status Variables::save(const std::string &path) {
-  absl::StatusOr<SafetensorsWriter> writer = openWriter(path);
-  if (!writer.ok())
-    return writer.status();
+  SPLITCAST_ASSIGN_OR_RETURN(SafetensorsWriter writer, openWriter(path));
   absl::Status status;
   for (const VariableInfo *variable : stored())
     if (status.ok() && variable->ownsPieces)
-      status = savePieces(*variable, *writer);
+      status = savePieces(*variable, writer);
   if (status.ok())
-    status = writer->flush();
-  return commit(*writer, status);
+    status = writer.flush();
+  return commit(writer, status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,11 +107,8 @@ absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::str
   if (status.ok() && !snapshot)
     status = absl::ResourceExhaustedError(absl::StrCat("has no memory for copies of its variables, ", snapshotBytes(),
                                                        " bytes; save them without, or give more ranks"));
-  if (status = agree(status, kWhat); !status.ok())
-    return status;
-  absl::StatusOr<SafetensorsWriter> writer = openWriter(path);
-  if (!writer.ok())
-    return writer.status();
+  SPLITCAST_RETURN_IF_ERROR(agree(status, kWhat));
+  SPLITCAST_ASSIGN_OR_RETURN(SafetensorsWriter writer, openWriter(path));
   std::vector<PendingSave::Piece> pieces;
   int64_t at = 0;
   for (const VariableInfo *variable : stored()) {
@@ -129,9 +118,8 @@ absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::str
     status.Update(readPieces(*variable, snapshot.get() + at));
     at += variable->pieceElements() * bytesOf(variable->type);
   }
-  if (status = agree(status, kWhat); !status.ok())
-    return status;
-  return std::unique_ptr<PendingSave>(new PendingSave(*this, *std::move(writer), std::move(pieces)));
+  SPLITCAST_RETURN_IF_ERROR(agree(status, kWhat));
+  return std::unique_ptr<PendingSave>(new PendingSave(*this, std::move(writer), std::move(pieces)));
 }
 
 PendingSave::PendingSave(Variables &variables, SafetensorsWriter opened, std::vector<Piece> pieces)

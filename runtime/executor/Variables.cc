@@ -1,5 +1,6 @@
 #include "runtime/executor/Variables.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/executor/StoredType.h"
 #include "runtime/io/Random.h"
 #include "runtime/io/Safetensors.h"
@@ -36,12 +37,10 @@ void place(VariableInfo &info, int64_t rank) {
 }
 
 absl::StatusOr<VariableInfo> infoOf(sbp::VariableOp op, int64_t rank) {
-  absl::StatusOr<ElementType> type = storedTypeOf(op.getType());
-  if (!type.ok())
-    return type.status();
+  SPLITCAST_ASSIGN_OR_RETURN(ElementType type, storedTypeOf(op.getType()));
   VariableInfo info;
   info.name = op.getSymName().str();
-  info.type = *type;
+  info.type = type;
   info.shape = sbp::shapeOf(op.getType());
   info.placement = op.getLogical().getPlacement().toAlgebra();
   info.storage = op.getStorageOrLogical().toAlgebra();
@@ -67,13 +66,11 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
     const Buffer room = executor.resolve(storage.getRange());
     for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
       auto op = plans.lookupSymbol<sbp::VariableOp>(mlir::cast<mlir::FlatSymbolRefAttr>(member).getValue());
-      absl::StatusOr<VariableInfo> info = infoOf(op, communicator.rank());
-      if (!info.ok())
-        return info.status();
+      SPLITCAST_ASSIGN_OR_RETURN(VariableInfo info, infoOf(op, communicator.rank()));
       const int64_t begin = offset * sbp::elementBytes(op.getType());
-      info->place = room.slice(begin, room.bytes - begin);
-      info->isSet = executor.sets(storage.getRange());
-      result->variables.push_back(std::move(*info));
+      info.place = room.slice(begin, room.bytes - begin);
+      info.isSet = executor.sets(storage.getRange());
+      result->variables.push_back(std::move(info));
     }
   }
   std::sort(result->variables.begin(), result->variables.end(),
@@ -148,8 +145,7 @@ absl::Status Variables::forEachPart(const VariableInfo &variable, absl::Function
       done += count;
       if (part.count < most)
         continue;
-      if (absl::Status status = visit(part); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(visit(part));
       part = {part.begin + part.count, 0, {}};
     }
   return part.count > 0 ? visit(part) : absl::OkStatus();
@@ -220,8 +216,7 @@ llvm::APFloat roundWithin(std::optional<Range> range, double value, const llvm::
 absl::Status generateHalves(ElementType type, mlir::Attribute init, RandomKey key, int64_t begin, int64_t count,
                             uint16_t *out) {
   std::vector<double> wide(count);
-  if (absl::Status status = generate(init, key, begin, count, wide.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(generate(init, key, begin, count, wide.data()));
   std::optional<Range> range;
   if (auto uniform = mlir::dyn_cast<sbp::UniformInitAttr>(init);
       uniform && number(uniform.getHigh()) > number(uniform.getLow()))
@@ -268,12 +263,9 @@ absl::StatusOr<std::optional<SafetensorsFile>> openInitFile(const VariableInfo &
   auto init = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
   if (!init)
     return std::nullopt;
-  absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(init.getPath().str());
-  if (!file.ok())
-    return file.status();
-  if (absl::Status status = checkStored(*file, init.getTensor().str(), variable); !status.ok())
-    return status;
-  return *std::move(file);
+  SPLITCAST_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(init.getPath().str()));
+  SPLITCAST_RETURN_IF_ERROR(checkStored(file, init.getTensor().str(), variable));
+  return file;
 }
 
 } // namespace
@@ -318,8 +310,7 @@ absl::Status Variables::agree(const absl::Status &mine, const std::string &what)
   absl::StatusOr<std::vector<std::string>> all = communicator.exchange(text, {what});
   if (!all.ok())
     return mine.ok() ? all.status() : mine;
-  if (!mine.ok())
-    return mine;
+  SPLITCAST_RETURN_IF_ERROR(mine);
   for (size_t rank = 0; rank < all->size(); ++rank)
     if (const std::string &error = (*all)[rank]; !error.empty()) {
       size_t space = error.find(' ');
@@ -380,8 +371,7 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
   }
   if (status.ok())
     status = checkAll(*file, weights);
-  if (status = loadAll(file, status, weights); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(loadAll(file, status, weights));
   std::vector<std::string> unused;
   for (const auto &[name, tensor] : tensors)
     unused.push_back(tensor);
@@ -404,23 +394,20 @@ absl::StatusOr<LoadedVariables> Variables::loadKnown(const std::string &path) {
                                                      " variables; load a file that was saved from a similar model"));
   if (status.ok())
     status = checkAll(*file, known);
-  if (status = loadAll(file, status, known); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(loadAll(file, status, known));
   return result;
 }
 
 absl::Status Variables::checkAll(const SafetensorsFile &file, const std::vector<Stored> &all) {
   for (const Stored &stored : all)
-    if (absl::Status status = checkStored(file, stored.tensor, *stored.variable); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkStored(file, stored.tensor, *stored.variable));
   return absl::OkStatus();
 }
 
 absl::Status Variables::loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
                                 const std::vector<Stored> &all) {
   // Nothing has been changed so far, and will be only if no rank has an error.
-  if (status = agree(status, "loading variables"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(agree(status, "loading variables"));
   for (const Stored &stored : all)
     if (status.ok())
       status = writeParts(*stored.variable, [&](const Part &part, std::vector<char> &data) {

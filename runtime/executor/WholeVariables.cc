@@ -1,4 +1,5 @@
 // Whole variables, made of and divided into the pieces of all ranks.
+#include "runtime/api/StatusMacros.h"
 #include "runtime/executor/Variables.h"
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +21,7 @@ absl::Status forEachWithin(const std::vector<sbp::Run> &pieces, const sbp::Inter
   for (; run != pieces.end() && run->logical < end; ++run) {
     const int64_t begin = std::max(run->logical, elements.begin);
     const int64_t count = std::min(run->logical + run->count, end) - begin;
-    if (absl::Status status = visit({begin, run->local + begin - run->logical, count}); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(visit({begin, run->local + begin - run->logical, count}));
   }
   return absl::OkStatus();
 }
@@ -73,13 +73,12 @@ absl::Status Variables::stream(const VariableInfo &variable, std::optional<int64
       status.Update(forEachWithin(variable.pieces, part, [&](const sbp::Run &run) {
         return readPart(variable, {run.local, run.count}, mine.append(run.logical, run.count));
       }));
-    auto messages = communicator.exchange(mine.get(), {absl::StrCat("reading @", variable.name)});
-    if (!messages.ok())
-      return messages.status();
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> messages,
+                               communicator.exchange(mine.get(), {absl::StrCat("reading @", variable.name)}));
     if (!isVisiting || !status.ok())
       continue;
     whole.resize(part.count * bytes);
-    for (const std::string &message : *messages)
+    for (const std::string &message : messages)
       PieceMessage::copy(message, bytes, part.begin, whole.data());
     status.Update(visit(part, whole.data()));
   }

@@ -1,5 +1,6 @@
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/gpu/AttentionRowsKernels.h"
 #include "runtime/gpu/DeviceCalls.h"
 
@@ -53,10 +54,7 @@ public:
       : what(std::move(what)), sizes(sizes), argumentBytes(std::move(argumentBytes)), maskBytes(maskBytes) {}
 
   absl::Status prepare(const AttentionRowsKernels &rows, bool isGradient, CallServices &services) {
-    absl::StatusOr<std::shared_ptr<KernelLibrary>> kernels = services.kernels(rows.module());
-    if (!kernels.ok())
-      return kernels.status();
-    library = *std::move(kernels);
+    SPLITCAST_ASSIGN_OR_RETURN(library, services.kernels(rows.module()));
     const Products products{sizes, rows.type};
     absl::Status status = take(library->kernel("softmax"), softmax);
     status.Update(take(services.product(products.ofRows()), ofRows));
@@ -77,9 +75,7 @@ public:
 
 private:
   template <typename T> static absl::Status take(absl::StatusOr<std::unique_ptr<T>> made, std::unique_ptr<T> &to) {
-    if (!made.ok())
-      return made.status();
-    to = *std::move(made);
+    SPLITCAST_ASSIGN_OR_RETURN(to, std::move(made));
     return absl::OkStatus();
   }
 
@@ -93,9 +89,7 @@ private:
   absl::Status probabilities(Buffer queries, Buffer keys, Buffer mask, absl::Span<const Buffer> buffers, int64_t sample,
                              Stream &stream) const {
     const Buffer all = scores(buffers, 0);
-    absl::Status status = ofRows->launch(query(queries, sample), key(keys, sample), all.data, stream);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(ofRows->launch(query(queries, sample), key(keys, sample), all.data, stream));
     if (maskBytes == 0)
       return softmax->launch({all}, stream);
     return softmax->launch({all, mask.slice(sample * maskBytes, maskBytes)}, stream);
@@ -103,9 +97,7 @@ private:
 
   absl::Status forward(absl::Span<const Buffer> buffers, int64_t sample, Stream &stream) const {
     const Buffer output = buffers[maskBytes ? 4 : 3];
-    absl::Status status = probabilities(buffers[0], buffers[1], buffers[3], buffers, sample, stream);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(probabilities(buffers[0], buffers[1], buffers[3], buffers, sample, stream));
     return toPositions->launch(scores(buffers, 0).data, key(buffers[2], sample), query(output, sample), stream);
   }
 
@@ -169,8 +161,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   std::vector<int64_t> bytes = operandBytes;
   bytes.push_back(workspace);
   auto made = std::make_unique<DeviceAttention>(what, sizes, std::move(bytes), maskBytes);
-  if (absl::Status status = made->prepare(rows, isGradient, services); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(made->prepare(rows, isGradient, services));
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "dialects/exec/EmbeddingWorkspace.h"
 #include "runtime/api/ElementTypeFromIr.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/gpu/DeviceCalls.h"
 #include "runtime/gpu/EmbeddingGradKernel.h"
 
@@ -34,16 +35,15 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::Embe
     return absl::InvalidArgumentError(
         absl::StrCat("library call '", kName, "' has a workspace of ", workspace, " bytes; give it ",
                      needed ? absl::StrCat(*needed) : "fewer indices and rows than 2^31 - 1"));
-  absl::StatusOr<std::shared_ptr<KernelLibrary>> library = services.kernels(
-      EmbeddingGradKernel{call.getRows(), call.getVocabulary(), call.getWidth(), call.getFirst().value_or(0),
-                          *elementTypeOf(call.getType()), *elementTypeOf(call.getIndexType())}
-          .module());
-  if (!library.ok())
-    return library.status();
-  absl::StatusOr<std::unique_ptr<Launchable>> kernel = (*library)->kernel(kName);
-  if (!kernel.ok())
-    return kernel.status();
-  return std::make_unique<KernelCall>(*std::move(library), *std::move(kernel));
+  const EmbeddingGradKernel source{call.getRows(),
+                                   call.getVocabulary(),
+                                   call.getWidth(),
+                                   call.getFirst().value_or(0),
+                                   *elementTypeOf(call.getType()),
+                                   *elementTypeOf(call.getIndexType())};
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<KernelLibrary> library, services.kernels(source.module()));
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Launchable> kernel, library->kernel(kName));
+  return std::make_unique<KernelCall>(std::move(library), std::move(kernel));
 }
 
 } // namespace splitcast::runtime

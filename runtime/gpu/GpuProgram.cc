@@ -1,6 +1,7 @@
 #include "runtime/gpu/GpuProgram.h"
 
 #include "runtime/api/ElementTypeFromIr.h"
+#include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,9 +54,7 @@ absl::StatusOr<GpuKernel> describe(func::FuncOp kernel) {
 }
 
 absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
-  absl::StatusOr<GpuKernel> result = describe(kernel);
-  if (!result.ok())
-    return result;
+  SPLITCAST_ASSIGN_OR_RETURN(GpuKernel result, describe(kernel));
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
     if (!launch && !op.hasTrait<OpTrait::ConstantLike>())
@@ -65,8 +64,7 @@ absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
     absl::StatusOr<std::array<int64_t, 3>> blocks = constants(kernel, launch.getGridSizeOperandValues()),
                                            threads = constants(kernel, launch.getBlockSizeOperandValues());
     for (const absl::Status &status : {blocks.status(), threads.status()})
-      if (!status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(status);
     GpuLaunch cut{launch.getKernelModuleName().str(), *blocks, *threads, {}};
     for (Value operand : launch.getKernelOperands()) {
       auto argument = dyn_cast<BlockArgument>(operand);
@@ -74,7 +72,7 @@ absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
         return invalid(kernel, "launches with an operand that is no argument of it");
       cut.arguments.push_back(argument.getArgNumber());
     }
-    result->launches.push_back(std::move(cut));
+    result.launches.push_back(std::move(cut));
   }
   return result;
 }
@@ -146,14 +144,12 @@ absl::StatusOr<GpuProgram> cutIntoLaunches(ModuleOp kernels) {
   for (auto kernel : program.module->getOps<func::FuncOp>()) {
     if (!kernel.isPublic() || kernel.isExternal())
       continue;
-    absl::StatusOr<GpuKernel> parts = cut(kernel);
-    if (!parts.ok())
-      return parts.status();
-    for (GpuLaunch &launch : parts->launches) {
+    SPLITCAST_ASSIGN_OR_RETURN(GpuKernel parts, cut(kernel));
+    for (GpuLaunch &launch : parts.launches) {
       auto module = symbols.lookup<gpu::GPUModuleOp>(launch.function);
-      annotate(*module.getOps<gpu::GPUFuncOp>().begin(), *parts, launch);
+      annotate(*module.getOps<gpu::GPUFuncOp>().begin(), parts, launch);
     }
-    program.kernels.push_back(*std::move(parts));
+    program.kernels.push_back(std::move(parts));
   }
   joinModules(program);
   for (auto function : llvm::make_early_inc_range(program.module->getOps<func::FuncOp>()))

@@ -1,5 +1,6 @@
 #include "runtime/gpu/PtxCompiler.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/codegen/LlvmCodegen.h"
 
 #include "absl/strings/match.h"
@@ -115,17 +116,15 @@ absl::StatusOr<std::string> compileToPtx(GpuProgram &program, const PtxTarget &t
   if (!module)
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate kernels to LLVM IR: ", errors));
   initializeTarget();
-  auto machine = createTargetMachine({kTriple, target.chip, target.features});
-  if (!machine.ok())
-    return machine.status();
-  module->setDataLayout((*machine)->createDataLayout());
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine,
+                             createTargetMachine({kTriple, target.chip, target.features}));
+  module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(kTriple);
   if (!program.mayAlias)
     addNoAlias(*module);
-  if (absl::Status status = linkLibdevice(*module, target.libdevice); !status.ok())
-    return status;
-  optimize(*module, **machine, /*joinsScalars=*/false);
-  absl::StatusOr<std::string> ptx = emit(*module, **machine, llvm::CodeGenFileType::AssemblyFile);
+  SPLITCAST_RETURN_IF_ERROR(linkLibdevice(*module, target.libdevice));
+  optimize(*module, *machine, /*joinsScalars=*/false);
+  absl::StatusOr<std::string> ptx = emit(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
   if (ptx.ok() && !errors.empty())
     return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile kernels for ", target.chip, ": ", errors));
   return ptx;

@@ -1,5 +1,7 @@
 #include "runtime/io/File.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <cerrno>
@@ -86,8 +88,7 @@ absl::StatusOr<int64_t> File::sizeBytes() const {
 }
 
 absl::Status File::readAt(int64_t offset, int64_t bytes, void *to) const {
-  if (absl::Status status = checkRange(filePath, offset, bytes); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkRange(filePath, offset, bytes));
   for (int64_t done = 0; done < bytes;) {
     ssize_t count = ::pread(descriptor, static_cast<char *>(to) + done, bytes - done, offset + done);
     if (count < 0 && errno == EINTR)
@@ -104,8 +105,7 @@ absl::Status File::readAt(int64_t offset, int64_t bytes, void *to) const {
 }
 
 absl::Status File::writeAt(int64_t offset, int64_t bytes, const void *from) {
-  if (absl::Status status = checkRange(filePath, offset, bytes); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkRange(filePath, offset, bytes));
   for (int64_t done = 0; done < bytes;) {
     ssize_t count = ::pwrite(descriptor, static_cast<const char *>(from) + done, bytes - done, offset + done);
     if (count < 0 && errno == EINTR)

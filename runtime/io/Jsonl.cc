@@ -1,5 +1,7 @@
 #include "runtime/io/Jsonl.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
@@ -9,20 +11,14 @@ namespace splitcast::runtime {
 using Json = nlohmann::ordered_json;
 
 absl::StatusOr<JsonlWriter> JsonlWriter::open(const std::string &path, Mode mode) {
-  absl::StatusOr<File> file = File::openForAppending(path, mode == Mode::Replace);
-  if (!file.ok())
-    return file.status();
-  absl::StatusOr<int64_t> bytes = file->sizeBytes();
-  if (!bytes.ok())
-    return bytes.status();
+  SPLITCAST_ASSIGN_OR_RETURN(File file, File::openForAppending(path, mode == Mode::Replace));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t bytes, file.sizeBytes());
   char last = '\n';
-  if (*bytes > 0)
-    if (absl::Status status = file->readAt(*bytes - 1, 1, &last); !status.ok())
-      return status;
+  if (bytes > 0)
+    SPLITCAST_RETURN_IF_ERROR(file.readAt(bytes - 1, 1, &last));
   if (last != '\n')
-    if (absl::Status status = file->append("\n"); !status.ok())
-      return status;
-  return JsonlWriter(std::move(*file));
+    SPLITCAST_RETURN_IF_ERROR(file.append("\n"));
+  return JsonlWriter(std::move(file));
 }
 
 namespace {

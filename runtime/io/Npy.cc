@@ -1,5 +1,7 @@
 #include "runtime/io/Npy.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <cctype>
@@ -186,8 +188,7 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes, 
   unsigned char start[12];
   if (fileBytes < kMagicBytes + 4)
     return damaged(file, absl::StrCat("has ", fileBytes, " bytes, fewer than any .npy file; get it again"));
-  if (absl::Status status = file.readAt(0, std::min<int64_t>(fileBytes, sizeof start), start); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(file.readAt(0, std::min<int64_t>(fileBytes, sizeof start), start));
   if (std::memcmp(start, kMagic, kMagicBytes) != 0)
     return invalid(file, "does not begin as a .npy file does (\\x93NUMPY); write it with numpy.save");
   int major = start[6], minor = start[7];
@@ -207,8 +208,7 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes, 
     return invalid(file, absl::StrCat("has a header of ", headerBytes, " bytes; at most ", kMaxHeaderBytes,
                                       " are read; save a plain array"));
   std::string text(headerBytes, '\0');
-  if (absl::Status status = file.readAt(dataOffset, headerBytes, text.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(file.readAt(dataOffset, headerBytes, text.data()));
   dataOffset += headerBytes;
   return text;
 }
@@ -232,28 +232,20 @@ std::optional<int64_t> bytesOfShape(const std::vector<int64_t> &shape, int64_t e
 } // namespace
 
 absl::StatusOr<NpyFile> NpyFile::open(const std::string &path) {
-  absl::StatusOr<File> opened = File::openForReading(path);
-  if (!opened.ok())
-    return opened.status();
-  NpyFile npy(std::move(*opened));
-  absl::StatusOr<int64_t> fileBytes = npy.file.sizeBytes();
-  if (!fileBytes.ok())
-    return fileBytes.status();
-  absl::StatusOr<std::string> text = readHeaderText(npy.file, *fileBytes, npy.dataOffset);
-  if (!text.ok())
-    return text.status();
-  HeaderParser parser(*text);
+  SPLITCAST_ASSIGN_OR_RETURN(File opened, File::openForReading(path));
+  NpyFile npy(std::move(opened));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t fileBytes, npy.file.sizeBytes());
+  SPLITCAST_ASSIGN_OR_RETURN(std::string text, readHeaderText(npy.file, fileBytes, npy.dataOffset));
+  HeaderParser parser(text);
   std::optional<Header> header = parser.parse();
   if (!header)
     return invalid(npy.file, absl::StrCat("has a header that is not understood: ", parser.problem(),
                                           "; write it with numpy.save"));
-  absl::StatusOr<ElementType> type = typeOf(npy.file, header->descr);
-  if (!type.ok())
-    return type.status();
+  SPLITCAST_ASSIGN_OR_RETURN(ElementType type, typeOf(npy.file, header->descr));
   if (header->isFortranOrder)
     return invalid(npy.file, "is in Fortran order; C order is read; save numpy.ascontiguousarray(array)");
-  std::optional<int64_t> dataBytes = bytesOfShape(header->shape, bytesOf(*type));
-  int64_t found = *fileBytes - npy.dataOffset;
+  std::optional<int64_t> dataBytes = bytesOfShape(header->shape, bytesOf(type));
+  int64_t found = fileBytes - npy.dataOffset;
   if (!dataBytes)
     return damaged(npy.file, absl::StrCat("says that its shape is ", describe(header->shape),
                                           ", which is more than 2^63 - 1 bytes; get it again"));
@@ -261,8 +253,8 @@ absl::StatusOr<NpyFile> NpyFile::open(const std::string &path) {
     return damaged(npy.file, absl::StrCat(*dataBytes > found ? "is cut off: " : "is too long: ", found,
                                           " bytes follow the header, but shape ", describe(header->shape), " of '",
                                           header->descr, "' has ", *dataBytes, "; get it again"));
-  npy.elementType = *type;
-  npy.elements = *dataBytes / bytesOf(*type);
+  npy.elementType = type;
+  npy.elements = *dataBytes / bytesOf(type);
   npy.extents = std::move(header->shape);
   return npy;
 }
@@ -315,10 +307,8 @@ absl::StatusOr<NpyWriter> NpyWriter::create(const std::string &path, ElementType
     return fileError(absl::StatusCode::kInvalidArgument, path,
                      absl::StrCat("cannot hold rows of shape ", describe(rowShape),
                                   "; at most 63 extents of at least 0 with less than 2^63 bytes are allowed"));
-  absl::StatusOr<PendingFile> file = PendingFile::create(path);
-  if (!file.ok())
-    return file.status();
-  return NpyWriter(std::move(*file), type, std::move(rowShape));
+  SPLITCAST_ASSIGN_OR_RETURN(PendingFile file, PendingFile::create(path));
+  return NpyWriter(std::move(file), type, std::move(rowShape));
 }
 
 absl::Status NpyWriter::checkRows(int64_t rows) const {
@@ -341,8 +331,7 @@ absl::Status NpyWriter::append(int64_t rows, const void *from) {
 }
 
 absl::Status NpyWriter::writePart(int64_t at, int64_t count, const void *from) {
-  if (absl::Status status = checkRows(1); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkRows(1));
   const int64_t elementBytes = bytesOf(elementType), elements = rowBytes / elementBytes;
   if (at < 0 || count < 0 || at > elements || count > elements - at)
     return fileError(absl::StatusCode::kInvalidArgument, pending.path(),
@@ -359,11 +348,9 @@ absl::Status NpyWriter::endRow() {
 
 absl::Status NpyWriter::commit() {
   std::string header = headerFor(elementType, writtenRows, rowExtents);
-  if (absl::Status status = pending.file().writeAt(0, headerBytes, header.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(pending.file().writeAt(0, headerBytes, header.data()));
   // An append that failed half-way may have left bytes behind the last whole row.
-  if (absl::Status status = pending.file().resize(headerBytes + writtenRows * rowBytes); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(pending.file().resize(headerBytes + writtenRows * rowBytes));
   return pending.commit();
 }
 

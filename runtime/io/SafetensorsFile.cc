@@ -1,3 +1,4 @@
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/Safetensors.h"
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +16,7 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes) 
   if (fileBytes < kSafetensorsLengthBytes)
     return damaged(absl::StrCat("has ", fileBytes, " bytes; a safetensors file has at least 8"));
   unsigned char length[kSafetensorsLengthBytes];
-  if (absl::Status status = file.readAt(0, sizeof length, length); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(file.readAt(0, sizeof length, length));
   uint64_t headerBytes = 0;
   for (int i = kSafetensorsLengthBytes; i-- > 0;)
     headerBytes = headerBytes << 8 | length[i];
@@ -28,29 +28,22 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes) 
     return damaged(absl::StrCat("says that its header has ", headerBytes, " bytes; at most ",
                                 kMaxSafetensorsHeaderBytes, " are allowed"));
   std::string text(headerBytes, '\0');
-  if (absl::Status status = file.readAt(kSafetensorsLengthBytes, headerBytes, text.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(file.readAt(kSafetensorsLengthBytes, headerBytes, text.data()));
   return text;
 }
 
 } // namespace
 
 absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
-  absl::StatusOr<File> file = File::openForReading(path);
-  if (!file.ok())
-    return file.status();
-  absl::StatusOr<int64_t> fileBytes = file->sizeBytes();
-  if (!fileBytes.ok())
-    return fileBytes.status();
-  absl::StatusOr<std::string> text = readHeaderText(*file, *fileBytes);
-  if (!text.ok())
-    return text.status();
-  absl::StatusOr<SafetensorsLayout> layout = parseSafetensorsHeader(*text, *fileBytes);
+  SPLITCAST_ASSIGN_OR_RETURN(File file, File::openForReading(path));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t fileBytes, file.sizeBytes());
+  SPLITCAST_ASSIGN_OR_RETURN(std::string text, readHeaderText(file, fileBytes));
+  absl::StatusOr<SafetensorsLayout> layout = parseSafetensorsHeader(text, fileBytes);
   if (!layout.ok())
     return fileError(absl::StatusCode::kDataLoss, path,
                      absl::StrCat("its header is refused: ", std::string(layout.status().message()),
                                   "; get it again or write it with the safetensors library"));
-  return SafetensorsFile(std::move(*file), std::move(*layout));
+  return SafetensorsFile(std::move(file), std::move(*layout));
 }
 
 const StoredTensor *SafetensorsFile::find(const std::string &name) const {

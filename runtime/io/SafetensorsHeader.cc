@@ -1,5 +1,7 @@
 #include "runtime/io/SafetensorsHeader.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <nlohmann/json.hpp>
@@ -168,24 +170,16 @@ absl::StatusOr<SafetensorsLayout> parseSafetensorsHeader(const std::string &text
   layout.dataBegin = kSafetensorsLengthBytes + static_cast<int64_t>(text.size());
   if (text.empty() || text[0] != '{')
     return invalid("it does not begin with '{'");
-  absl::StatusOr<Json> json = parseStrict(text);
-  if (!json.ok())
-    return json.status();
-  for (const auto &[name, value] : json->items()) {
+  SPLITCAST_ASSIGN_OR_RETURN(Json json, parseStrict(text));
+  for (const auto &[name, value] : json.items()) {
     if (name == kMetadata) {
-      auto metadata = parseMetadata(value);
-      if (!metadata.ok())
-        return metadata.status();
-      layout.metadata = std::move(*metadata);
+      SPLITCAST_ASSIGN_OR_RETURN(layout.metadata, parseMetadata(value));
       continue;
     }
-    absl::StatusOr<StoredTensor> tensor = parseTensor(name, value);
-    if (!tensor.ok())
-      return tensor.status();
-    layout.tensors.push_back(std::move(*tensor));
+    SPLITCAST_ASSIGN_OR_RETURN(StoredTensor tensor, parseTensor(name, value));
+    layout.tensors.push_back(std::move(tensor));
   }
-  if (absl::Status status = checkCover(layout.tensors, fileBytes - layout.dataBegin); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(checkCover(layout.tensors, fileBytes - layout.dataBegin));
   for (StoredTensor &tensor : layout.tensors)
     tensor.begin += layout.dataBegin;
   return layout;
@@ -238,9 +232,7 @@ absl::StatusOr<int64_t> placeTensors(std::vector<StoredTensor> &tensors) {
 } // namespace
 
 absl::StatusOr<std::string> layOutSafetensors(SafetensorsLayout &layout) {
-  absl::StatusOr<int64_t> dataBytes = placeTensors(layout.tensors);
-  if (!dataBytes.ok())
-    return dataBytes.status();
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t dataBytes, placeTensors(layout.tensors));
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto &[name, value] : layout.metadata) {
     if (!isUtf8(name) || !isUtf8(value))
@@ -261,7 +253,7 @@ absl::StatusOr<std::string> layOutSafetensors(SafetensorsLayout &layout) {
     return invalid(absl::StrCat("the header would have ", headerBytes, " bytes; at most ", kMaxSafetensorsHeaderBytes,
                                 " are allowed; write fewer tensors to a file"));
   layout.dataBegin = kSafetensorsLengthBytes + headerBytes;
-  layout.fileBytes = layout.dataBegin + *dataBytes;
+  layout.fileBytes = layout.dataBegin + dataBytes;
   for (StoredTensor &tensor : layout.tensors)
     tensor.begin += layout.dataBegin;
   std::string length(kSafetensorsLengthBytes, '\0');

@@ -1,3 +1,4 @@
+#include "runtime/api/StatusMacros.h"
 #include "runtime/io/Safetensors.h"
 
 #include "absl/strings/str_cat.h"
@@ -42,14 +43,10 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::create(const std::string &p
   absl::StatusOr<std::string> start = layOutSafetensors(writer.layout);
   if (!start.ok())
     return invalid(path, absl::StrCat("cannot be written: ", std::string(start.status().message())));
-  absl::StatusOr<PendingFile> pending = PendingFile::create(path);
-  if (!pending.ok())
-    return pending.status();
-  writer.pending.emplace(std::move(*pending));
-  if (absl::Status status = writer.file().resize(writer.layout.fileBytes); !status.ok())
-    return status;
-  if (absl::Status status = writer.file().writeAt(0, start->size(), start->data()); !status.ok())
-    return status;
+  SPLITCAST_ASSIGN_OR_RETURN(PendingFile pending, PendingFile::create(path));
+  writer.pending.emplace(std::move(pending));
+  SPLITCAST_RETURN_IF_ERROR(writer.file().resize(writer.layout.fileBytes));
+  SPLITCAST_RETURN_IF_ERROR(writer.file().writeAt(0, start->size(), start->data()));
   return writer;
 }
 
@@ -59,21 +56,17 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::attach(const std::string &t
   writer.layout = layoutOf(tensors);
   if (absl::StatusOr<std::string> start = layOutSafetensors(writer.layout); !start.ok())
     return invalid(temporaryPath, absl::StrCat("cannot be written: ", std::string(start.status().message())));
-  absl::StatusOr<SafetensorsFile> existing = SafetensorsFile::open(temporaryPath);
-  if (!existing.ok())
-    return existing.status();
+  SPLITCAST_ASSIGN_OR_RETURN(SafetensorsFile existing, SafetensorsFile::open(temporaryPath));
   SafetensorsLayout found;
-  found.tensors = existing->tensors();
+  found.tensors = existing.tensors();
   if (!sameTensors(found, writer.layout))
     return invalid(temporaryPath, absl::StrCat("was made for other tensors (", found.tensors.size(),
                                                ") than this writer's (", writer.layout.tensors.size(),
                                                "), or with other shapes or types; give all writers the same list"));
   // Its metadata, which this writer need not know, shifts the data.
   writer.layout = std::move(found);
-  absl::StatusOr<File> file = File::openForWriting(temporaryPath);
-  if (!file.ok())
-    return file.status();
-  writer.attached.emplace(std::move(*file));
+  SPLITCAST_ASSIGN_OR_RETURN(File file, File::openForWriting(temporaryPath));
+  writer.attached.emplace(std::move(file));
   return writer;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/io/TokenFile.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <vector>
@@ -7,20 +9,18 @@
 namespace splitcast::runtime {
 
 absl::StatusOr<TokenFile> TokenFile::open(const std::string &path, const TokenFormat &format, int64_t leastTokens) {
-  absl::StatusOr<File> file = File::openForReading(path);
-  absl::StatusOr<int64_t> bytes = file.ok() ? file->sizeBytes() : file.status();
-  if (!bytes.ok())
-    return bytes.status();
-  const int64_t tokens = *bytes / format.bytesPerToken;
-  if (*bytes % format.bytesPerToken != 0)
+  SPLITCAST_ASSIGN_OR_RETURN(File file, File::openForReading(path));
+  SPLITCAST_ASSIGN_OR_RETURN(int64_t bytes, file.sizeBytes());
+  const int64_t tokens = bytes / format.bytesPerToken;
+  if (bytes % format.bytesPerToken != 0)
     return fileError(absl::StatusCode::kInvalidArgument, path,
-                     absl::StrCat("has ", *bytes, " bytes, which are no tokens of ", format.bytesPerToken,
+                     absl::StrCat("has ", bytes, " bytes, which are no tokens of ", format.bytesPerToken,
                                   " bytes each; say how many a token has"));
   if (tokens < leastTokens)
     return fileError(absl::StatusCode::kInvalidArgument, path,
                      absl::StrCat(tokens == 0 ? "is empty" : absl::StrCat("has ", tokens, " tokens"), "; at least ",
                                   leastTokens, " tokens are needed: give a longer file or a shorter context"));
-  return TokenFile(std::move(*file), format, tokens);
+  return TokenFile(std::move(file), format, tokens);
 }
 
 absl::Status TokenFile::read(int64_t first, int64_t count, int64_t *to) const {
@@ -30,8 +30,7 @@ absl::Status TokenFile::read(int64_t first, int64_t count, int64_t *to) const {
                                   "; ask for a range within it"));
   const int64_t width = format.bytesPerToken;
   std::vector<unsigned char> bytes(count * width);
-  if (absl::Status status = file.readAt(first * width, count * width, bytes.data()); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(file.readAt(first * width, count * width, bytes.data()));
   for (int64_t token = 0; token < count; ++token) {
     to[token] = 0;
     for (int64_t byte = width - 1; byte >= 0; --byte)

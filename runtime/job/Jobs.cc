@@ -1,5 +1,6 @@
 #include "runtime/job/Jobs.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/mpi/MpiRuntime.h"
 #include "runtime/tcp/TcpJob.h"
 
@@ -11,12 +12,10 @@ namespace splitcast::runtime {
 
 absl::StatusOr<std::unique_ptr<Job>> createJob(absl::Duration timeout) {
   if (!MpiRuntime::isLaunched()) {
-    absl::StatusOr<std::optional<Rendezvous>> rendezvous = TcpJob::fromEnvironment();
-    if (!rendezvous.ok())
-      return rendezvous.status();
-    if (rendezvous->has_value()) {
-      (*rendezvous)->timeout = timeout;
-      return TcpJob::create(**rendezvous);
+    SPLITCAST_ASSIGN_OR_RETURN(std::optional<Rendezvous> rendezvous, TcpJob::fromEnvironment());
+    if (rendezvous.has_value()) {
+      rendezvous->timeout = timeout;
+      return TcpJob::create(*rendezvous);
     }
   }
   return MpiRuntime::create();

@@ -1,5 +1,6 @@
 #include "runtime/mpi/MpiRuntime.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/mpi/MpiTransport.h"
 #include "runtime/process/ProcessHealth.h"
 
@@ -41,8 +42,7 @@ absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
   std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
   std::optional<int64_t> expected = launchedRanks();
   if (expected)
-    if (absl::Status status = runtime->initialize(*expected); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(runtime->initialize(*expected));
   // After MPI_Init, which may install handlers of its own.
   watchSignals();
   return runtime;
@@ -50,9 +50,7 @@ absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
 
 absl::Status MpiRuntime::initialize(int64_t expectedRanks) {
   int provided = MPI_THREAD_SINGLE;
-  absl::Status status = mpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(mpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init"));
   state = std::make_shared<MpiState>();
   if (provided < MPI_THREAD_SERIALIZED)
     return absl::UnavailableError("this MPI cannot be called from a thread other than the first");
@@ -94,8 +92,7 @@ absl::StatusOr<std::unique_ptr<Transport>> MpiRuntime::createTransport() {
   if (!state)
     return createSingleTransport();
   MPI_Comm own = MPI_COMM_NULL;
-  if (absl::Status status = mpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &own), "MPI_Comm_dup"); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(mpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &own), "MPI_Comm_dup"));
   return createMpiTransport(own, state);
 }
 

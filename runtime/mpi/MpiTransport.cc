@@ -1,5 +1,6 @@
 #include "runtime/mpi/MpiTransport.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 #include "runtime/process/ProcessHealth.h"
 
@@ -93,8 +94,7 @@ public:
   int64_t size() const override { return ranks; }
 
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     auto message = std::make_unique<MpiMessage>(state, -1);
     int code =
         MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(to), tag, communicator, &message->request);
@@ -104,8 +104,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
     auto message = std::make_unique<MpiMessage>(state, bytes);
     int code = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, static_cast<int>(from), tag, communicator,
                          &message->request);
@@ -117,8 +116,7 @@ public:
   absl::Status health() override { return processHealth(); }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
-    if (absl::Status status = checkGroup(*this, group); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, group));
     int64_t place = std::find(group.begin(), group.end(), rank()) - group.begin();
     MPI_Comm made = MPI_COMM_NULL;
     int code = MPI_Comm_split(communicator, static_cast<int>(group.front()), static_cast<int>(place), &made);
@@ -145,8 +143,7 @@ public:
   }
   absl::Status health() override { return processHealth(); }
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
-    if (absl::Status status = checkGroup(*this, group); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, group));
     return createSingleTransport();
   }
 };

@@ -3,6 +3,7 @@
 #include "dialects/ccl/algebra/Traffic.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/CollectiveChecks.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/nccl/NcclStatus.h"
 #include "runtime/nccl/NcclTreeSum.h"
@@ -75,12 +76,10 @@ public:
     // Text of rank 0 alone counts, but versions of all.
     std::string mine(reinterpret_cast<const char *>(&id), sizeof(id));
     auto all = control->exchange(absl::StrCat(version, " ", status.ok() ? mine : ""), {"NCCL's unique id"});
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     if (!all.ok())
       return all.status();
-    if (absl::Status same = checkVersions(*all); !same.ok())
-      return same;
+    SPLITCAST_RETURN_IF_ERROR(checkVersions(*all));
     usesWindows = options.usesWindows && version >= kSymmetricVersion;
     std::memcpy(&id, all->front().data() + all->front().size() - sizeof(id), sizeof(id));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -88,8 +87,7 @@ public:
     ncclComm_t comm = nullptr;
     status = ncclStatus(ncclCommInitRankConfig(&comm, static_cast<int>(size()), id, static_cast<int>(rank()), &config),
                         "joining the ranks", nullptr);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     watch = std::make_shared<NcclWatch>(comm, options);
     addCudaWatcher(watch);
     return watch->settle("joining the ranks");
@@ -100,8 +98,7 @@ public:
 
   absl::StatusOr<Event> allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &stream,
                                   const CallSite &site) override {
-    if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkAllGather(*this, data, bytesPerRank, site));
     const std::vector<int64_t> starts = startsOf(bytesPerRank);
     cudaStream_t on = cudaStreamOf(stream);
     const int64_t own = bytesPerRank[rank()];
@@ -120,9 +117,7 @@ public:
 
   absl::StatusOr<Event> reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type,
                                       Buffer output, Buffer workspace, Stream &stream, const CallSite &site) override {
-    if (absl::Status status = checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site);
-        !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site));
     const int64_t own = elementsPerRank[rank()];
     const bool areEqual =
         std::all_of(elementsPerRank.begin(), elementsPerRank.end(), [&](int64_t n) { return n == own; });
@@ -138,8 +133,7 @@ public:
 
   absl::StatusOr<Event> allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace, Stream &stream,
                                   const CallSite &site) override {
-    if (absl::Status status = checkAllReduce(*this, data, elements, type, workspace, site); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkAllReduce(*this, data, elements, type, workspace, site));
     if (!options.deterministic)
       return finish(call(ncclAllReduce(data.data, data.data, elements, *typeOf(type), ncclSum, watch->comm(),
                                        cudaStreamOf(stream)),
@@ -152,9 +146,7 @@ public:
     for (int64_t block : blocks)
       bytes.push_back(block * bytesOf(type));
     const int64_t start = std::accumulate(bytes.begin(), bytes.begin() + rank(), int64_t{0});
-    absl::Status status = sumBlocks(data, blocks, type, data.slice(start, bytes[rank()]), workspace, stream, site);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(sumBlocks(data, blocks, type, data.slice(start, bytes[rank()]), workspace, stream, site));
     return allGather(data.slice(0, elements * bytesOf(type)), bytes, stream, site);
   }
 
@@ -162,8 +154,7 @@ public:
                                  absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                  const CallSite &site) override {
     absl::Status status = checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     const std::vector<int64_t> sends = startsOf(inputBytesPerRank), receives = startsOf(outputBytesPerRank);
     cudaStream_t on = cudaStreamOf(stream);
     status = exchangeBlocks(site, [&](int64_t peer) {
@@ -184,11 +175,11 @@ public:
                                                                const CallSite &site) override {
     if (!usesWindows || size() == 1)
       return nullptr;
-    auto all = control->exchange(absl::StrCat(memory.bytes, " ", std::hash<std::string>{}(layout)), site);
-    if (!all.ok())
-      return all.status();
+    SPLITCAST_ASSIGN_OR_RETURN(
+        std::vector<std::string> all,
+        control->exchange(absl::StrCat(memory.bytes, " ", std::hash<std::string>{}(layout)), site));
     const bool isSymmetric =
-        std::all_of(all->begin(), all->end(), [&](const std::string &other) { return other == all->front(); });
+        std::all_of(all.begin(), all.end(), [&](const std::string &other) { return other == all.front(); });
     if (!isSymmetric) // NCCL maps other ranks' memory at this rank's size
       return nullptr;
     auto window = std::make_shared<ncclWindow_t>(nullptr);
@@ -197,8 +188,7 @@ public:
         ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, window.get(), NCCL_WIN_COLL_SYMMETRIC), site);
     if (status.ok())
       status = watch->settle(site.what); // the call says that all is done while that thread is still at it
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     if (!*window) // this transport has none
       return nullptr;
     return std::make_unique<NcclWindow>(watch, *window);
@@ -233,8 +223,7 @@ private:
   }
 
   absl::Status call(ncclResult_t result, const CallSite &site) {
-    if (absl::Status status = statusOf(result, site); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(statusOf(result, site));
     return result == ncclInProgress ? watch->settle(site.what) : absl::OkStatus();
   }
 
@@ -295,8 +284,7 @@ private:
         addends[rank()] = chunkOf(rank(), begin);
         status = sums.launch(addends, output.slice(begin, addends[rank()].bytes), type, on, site.what);
       }
-      if (!status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(status);
     }
     return absl::OkStatus();
   }
@@ -318,8 +306,7 @@ private:
   }
 
   absl::StatusOr<Event> finish(const absl::Status &status, Stream &stream, const CallSite &site) {
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     absl::StatusOr<Event> event = recordCudaEvent(cudaStreamOf(stream));
     if (event.ok() && isCapturing(cudaStreamOf(stream)))
       watch->addCaptured(site.what);
@@ -348,8 +335,7 @@ void avoidKnownNcclDefects() {
 absl::StatusOr<std::unique_ptr<Communicator>> createNcclCommunicator(std::unique_ptr<Communicator> control,
                                                                      const NcclCommunicatorOptions &options) {
   auto communicator = std::make_unique<NcclCommunicator>(std::move(control), options);
-  if (absl::Status status = communicator->init(); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(communicator->init());
   return communicator;
 }
 

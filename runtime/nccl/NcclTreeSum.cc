@@ -1,5 +1,6 @@
 #include "runtime/nccl/NcclTreeSum.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaStatus.h"
 #include "runtime/gpu/DeviceTreeSum.h"
 #include "runtime/gpu/PtxCompiler.h"
@@ -11,22 +12,14 @@ absl::StatusOr<cudaKernel_t> NcclTreeSum::kernelOf(int64_t count, ElementType ty
   if (code.kernel)
     return code.kernel;
   mlir::MLIRContext context;
-  absl::StatusOr<GpuProgram> program = deviceTreeSum(count, type, context);
-  if (!program.ok())
-    return program.status();
+  SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, deviceTreeSum(count, type, context));
   PtxTarget target;
   target.chip = "sm_70"; // loads and additions: the driver assembles it for any later chip
   target.features = "+ptx60";
-  absl::StatusOr<std::string> ptx = compileToPtx(*program, target);
-  if (!ptx.ok())
-    return ptx.status();
-  absl::StatusOr<std::shared_ptr<CudaCode>> made = CudaCode::load(*ptx, what);
-  if (!made.ok())
-    return made.status();
-  absl::StatusOr<cudaKernel_t> kernel = (*made)->kernel("tree_sum", what);
-  if (!kernel.ok())
-    return kernel.status();
-  code = {*std::move(made), *kernel};
+  SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
+  SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<CudaCode> made, CudaCode::load(ptx, what));
+  SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t kernel, made->kernel("tree_sum", what));
+  code = {std::move(made), kernel};
   return code.kernel;
 }
 
@@ -35,9 +28,7 @@ absl::Status NcclTreeSum::launch(const std::vector<Buffer> &addends, Buffer sum,
   int64_t elements = sum.bytes / bytesOf(type);
   if (elements == 0)
     return absl::OkStatus();
-  absl::StatusOr<cudaKernel_t> kernel = kernelOf(static_cast<int64_t>(addends.size()), type, what);
-  if (!kernel.ok())
-    return kernel.status();
+  SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t kernel, kernelOf(static_cast<int64_t>(addends.size()), type, what));
   std::vector<std::byte *> addresses;
   for (const Buffer &addend : addends)
     addresses.push_back(addend.data);
@@ -47,7 +38,7 @@ absl::Status NcclTreeSum::launch(const std::vector<Buffer> &addends, Buffer sum,
     arguments.push_back(static_cast<void *>(&address));
   arguments.push_back(&elements);
   const auto blocks = static_cast<unsigned>((elements + kTreeSumThreads - 1) / kTreeSumThreads);
-  return cudaStatus(cudaLaunchKernel(reinterpret_cast<const void *>(*kernel), dim3(blocks), dim3(kTreeSumThreads),
+  return cudaStatus(cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks), dim3(kTreeSumThreads),
                                      arguments.data(), 0, stream),
                     what);
 }

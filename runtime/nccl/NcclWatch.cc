@@ -1,5 +1,6 @@
 #include "runtime/nccl/NcclWatch.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/nccl/NcclStatus.h"
 
 #include "absl/strings/str_cat.h"
@@ -90,8 +91,7 @@ std::string NcclWatch::suspect() const {
 }
 
 absl::Status NcclWatch::check(absl::Duration waited) {
-  if (!failure.ok())
-    return failure;
+  SPLITCAST_RETURN_IF_ERROR(failure);
   forgetDone();
   if (underWay.empty() && captured.empty())
     return absl::OkStatus();

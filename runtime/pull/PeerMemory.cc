@@ -1,5 +1,6 @@
 #include "runtime/pull/PeerMemory.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/process/ViewedMemory.h"
 
 #include "absl/functional/function_ref.h"
@@ -69,8 +70,7 @@ absl::StatusOr<void *> mapFileOf(int64_t process, const SharedPlace &place, bool
                         : isSame ? systemError(absl::StrCat("mapping ", path))
                                  : absl::UnavailableError(absl::StrCat(path, ": it is another file by now"));
   close(file);
-  if (!failed.ok())
-    return failed;
+  SPLITCAST_RETURN_IF_ERROR(failed);
   return data;
 }
 
@@ -176,10 +176,8 @@ private:
 
 absl::StatusOr<std::shared_ptr<PeerMemory::MappedFile>> PeerMemory::MappedFile::open(int64_t process,
                                                                                      const SharedPlace &place) {
-  absl::StatusOr<void *> data = mapFileOf(process, place, /*isWritten=*/false);
-  if (!data.ok())
-    return data.status();
-  return std::make_shared<MappedFile>(static_cast<const std::byte *>(*data), place.fileBytes);
+  SPLITCAST_ASSIGN_OR_RETURN(void *data, mapFileOf(process, place, /*isWritten=*/false));
+  return std::make_shared<MappedFile>(static_cast<const std::byte *>(data), place.fileBytes);
 }
 
 PeerMemory::PeerMemory() = default;
@@ -193,8 +191,7 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ra
   absl::Status status = memory->introduce(ranks, isWanted);
   if (status.ok())
     status = memory->compareNotes(ranks);
-  if (!status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(status);
   return memory;
 }
 
@@ -211,14 +208,12 @@ absl::Status PeerMemory::introduce(Communicator &ranks, bool isWanted) {
     const SharedPlace where = own->find(place->data, kMarkBytes).value_or(SharedPlace());
     mine = absl::StrCat(machine, " ", getpid(), " ", mark, " ", where.file, " ", where.identity, " ", where.fileBytes);
   }
-  auto texts = ranks.exchange(mine, {kWhat});
-  if (!texts.ok())
-    return texts.status();
-  peers.resize(texts->size());
-  marks.resize(texts->size());
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(mine, {kWhat}));
+  peers.resize(texts.size());
+  marks.resize(texts.size());
   for (size_t rank = 0; rank < peers.size(); ++rank) {
     Peer &peer = peers[rank];
-    const std::vector<std::string> fields = absl::StrSplit((*texts)[rank], ' ');
+    const std::vector<std::string> fields = absl::StrSplit(texts[rank], ' ');
     peer.isRead = fields.size() == 6 && !machine.empty() && fields[0] == machine &&
                   static_cast<int64_t>(rank) != ranks.rank() && absl::SimpleAtoi(fields[1], &peer.process) &&
                   absl::SimpleAtoi(fields[2], &marks[rank]) && absl::SimpleAtoi(fields[3], &peer.mark.file) &&
@@ -232,11 +227,9 @@ absl::Status PeerMemory::recognize(int64_t rank, uint64_t expected) {
     return absl::UnavailableError("its system gives no memory that processes share (memfd_create)");
   if (!hasAddresses())
     return absl::UnavailableError("ulimit -v leaves no room to map it");
-  auto place = view(rank, peers[rank].mark, kMarkBytes);
-  if (!place.ok())
-    return place.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<View> place, view(rank, peers[rank].mark, kMarkBytes));
   uint64_t found = 0;
-  std::memcpy(&found, (*place)->data(), kMarkBytes);
+  std::memcpy(&found, place->data(), kMarkBytes);
   return found == expected ? absl::OkStatus() : absl::UnavailableError("another process has its number");
 }
 
@@ -255,12 +248,11 @@ absl::Status PeerMemory::compareNotes(Communicator &ranks) {
       reason = absl::StrCat("rank ", ranks.rank(), " cannot read the memory of rank ", rank, " (",
                             std::string(status.message()), ")");
   }
-  auto texts = ranks.exchange(absl::StrCat(absl::StrJoin(read, ","), ";", reason), {kWhat});
-  if (!texts.ok())
-    return texts.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts,
+                             ranks.exchange(absl::StrCat(absl::StrJoin(read, ","), ";", reason), {kWhat}));
   bool isRead = false;
-  for (size_t rank = 0; rank < texts->size(); ++rank) {
-    const std::vector<std::string> halves = absl::StrSplit((*texts)[rank], absl::MaxSplits(';', 1));
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    const std::vector<std::string> halves = absl::StrSplit(texts[rank], absl::MaxSplits(';', 1));
     for (const absl::string_view number : absl::StrSplit(halves[0], ',', absl::SkipEmpty()))
       if (number == absl::StrCat(ranks.rank()))
         isRead = peers[rank].isReader = true;
@@ -295,11 +287,9 @@ absl::StatusOr<std::unique_ptr<PeerMemory::View>> PeerMemory::view(int64_t rank,
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::create(int64_t bytes, std::string &place) {
-  absl::StatusOr<Buffer> data = own->allocate(bytes);
-  if (!data.ok())
-    return data.status();
-  auto created = std::make_unique<CreatedMemory>(own, *data);
-  const std::optional<SharedPlace> where = own->find(data->data, bytes);
+  SPLITCAST_ASSIGN_OR_RETURN(Buffer data, own->allocate(bytes));
+  auto created = std::make_unique<CreatedMemory>(own, data);
+  const std::optional<SharedPlace> where = own->find(data.data, bytes);
   if (!where)
     return absl::ResourceExhaustedError(
         absl::StrCat("the system gave ", bytes, " bytes, but none that others can map; see ulimit -f and -n"));
@@ -314,10 +304,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::join(int64_t rank, con
       !absl::SimpleAtoi(fields[1], &place.identity) || !absl::SimpleAtoi(fields[2], &place.fileBytes) ||
       place.fileBytes < bytes)
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " says '", text, "' of where its memory is"));
-  absl::StatusOr<void *> data = mapFileOf(peers[rank].process, place, /*isWritten=*/true);
-  if (!data.ok())
-    return data.status();
-  return std::make_unique<JoinedMemory>(*data, place.fileBytes, bytes);
+  SPLITCAST_ASSIGN_OR_RETURN(void *data, mapFileOf(peers[rank].process, place, /*isWritten=*/true));
+  return std::make_unique<JoinedMemory>(data, place.fileBytes, bytes);
 }
 
 PeerMemory::View::View(std::shared_ptr<MappedFile> file, int64_t offset, int64_t bytes)

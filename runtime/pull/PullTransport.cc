@@ -1,5 +1,6 @@
 #include "runtime/pull/PullTransport.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 #include "runtime/pull/StreamingCopy.h"
 
@@ -39,15 +40,10 @@ public:
                                                        const Offer &offer, const std::byte *data) {
     auto made = std::make_unique<Offered>();
     made->offer = offer;
-    auto rest = offer.place.file < 0 ? answers.send(to, offer.contentsTag(), data, offer.bytes)
-                                     : answers.receive(to, offer.answerTag(), nullptr, 0);
-    if (!rest.ok())
-      return rest.status();
-    made->rest = *std::move(rest);
-    auto sent = messages.send(to, tag, bytesOf(made->offer), kOfferBytes);
-    if (!sent.ok())
-      return sent.status();
-    made->sent = *std::move(sent);
+    SPLITCAST_ASSIGN_OR_RETURN(made->rest, offer.place.file < 0
+                                               ? answers.send(to, offer.contentsTag(), data, offer.bytes)
+                                               : answers.receive(to, offer.answerTag(), nullptr, 0));
+    SPLITCAST_ASSIGN_OR_RETURN(made->sent, messages.send(to, tag, bytesOf(made->offer), kOfferBytes));
     return made;
   }
 
@@ -75,10 +71,7 @@ public:
   static absl::StatusOr<std::unique_ptr<Pulled>> make(Transport &messages, Transport &answers, PeerMemory &memory,
                                                       int64_t rank, int64_t from, int tag, Buffer room) {
     auto made = std::make_unique<Pulled>(answers, memory, rank, from, room);
-    auto received = messages.receive(from, tag, bytesOf(made->offer), kOfferBytes);
-    if (!received.ok())
-      return received.status();
-    made->underWay = *std::move(received);
+    SPLITCAST_ASSIGN_OR_RETURN(made->underWay, messages.receive(from, tag, bytesOf(made->offer), kOfferBytes));
     return made;
   }
 
@@ -149,10 +142,7 @@ private:
       unwanted.resize(offer.bytes);
       to = unwanted.data();
     }
-    auto contents = answers.receive(from, offer.contentsTag(), to, offer.bytes);
-    if (!contents.ok())
-      return contents.status();
-    underWay = *std::move(contents);
+    SPLITCAST_ASSIGN_OR_RETURN(underWay, answers.receive(from, offer.contentsTag(), to, offer.bytes));
     return true;
   }
 
@@ -268,8 +258,7 @@ public:
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
     if (bytes < kPulledBytes || !isPeer(to) || !memory->isReadBy(members[to]))
       return messages->send(to, tag, data, bytes);
-    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     const Offer offer{memory->memory()->find(data, bytes).value_or(SharedPlace()), bytes, nextOffer++ % kOffers};
     return Offered::make(*messages, *answers, to, tag, offer, data);
   }
@@ -278,15 +267,11 @@ public:
     if (!isPeer(from) || !memory->reads(members[from]))
       return messages->receive(from, tag, data, bytes);
     if (bytes < kPulledBytes) {
-      auto received = messages->receive(from, tag, data, bytes);
-      if (!received.ok())
-        return received.status();
-      return std::make_unique<Expected>(*std::move(received), bytes);
+      SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> received, messages->receive(from, tag, data, bytes));
+      return std::make_unique<Expected>(std::move(received), bytes);
     }
-    auto pulled = pull(from, tag, {data, bytes});
-    if (!pulled.ok())
-      return pulled.status();
-    return std::make_unique<Copied>(*std::move(pulled), Buffer{data, bytes});
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Pulled> pulled, pull(from, tag, {data, bytes}));
+    return std::make_unique<Copied>(std::move(pulled), Buffer{data, bytes});
   }
 
   absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes) override {
@@ -312,22 +297,17 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
-    auto ofMessages = messages->split(ranks);
-    if (!ofMessages.ok())
-      return ofMessages.status();
-    auto ofAnswers = answers->split(ranks);
-    if (!ofAnswers.ok())
-      return ofAnswers.status();
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Transport> ofMessages, messages->split(ranks));
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Transport> ofAnswers, answers->split(ranks));
     std::vector<int64_t> numbers;
     for (int64_t rank : ranks)
       numbers.push_back(members[rank]);
-    return std::make_unique<PullTransport>(*std::move(ofMessages), *std::move(ofAnswers), memory, std::move(numbers));
+    return std::make_unique<PullTransport>(std::move(ofMessages), std::move(ofAnswers), memory, std::move(numbers));
   }
 
 private:
   absl::StatusOr<std::unique_ptr<Pulled>> pull(int64_t from, int tag, Buffer room) {
-    if (absl::Status status = checkMessage(*this, from, tag, room.bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, room.bytes));
     return Pulled::make(*messages, *answers, *memory, members[from], from, tag, room);
   }
 

@@ -1,5 +1,6 @@
 #include "runtime/tcp/TcpJob.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/process/ProcessHealth.h"
 #include "runtime/tcp/TcpTransport.h"
 
@@ -45,12 +46,9 @@ absl::StatusOr<std::optional<Rendezvous>> TcpJob::fromEnvironment() {
     return std::nullopt;
   Rendezvous rendezvous;
   int64_t number = 0;
-  if (absl::Status status = readNumber("WORLD_SIZE", size, 1, kMaxRanks, &rendezvous.size); !status.ok())
-    return status;
-  if (absl::Status status = readNumber("RANK", rank, 0, rendezvous.size - 1, &rendezvous.rank); !status.ok())
-    return status;
-  if (absl::Status status = readNumber("MASTER_PORT", port, 1, 65534, &number); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(readNumber("WORLD_SIZE", size, 1, kMaxRanks, &rendezvous.size));
+  SPLITCAST_RETURN_IF_ERROR(readNumber("RANK", rank, 0, rendezvous.size - 1, &rendezvous.rank));
+  SPLITCAST_RETURN_IF_ERROR(readNumber("MASTER_PORT", port, 1, 65534, &number));
   if (!host)
     return readNumber("MASTER_ADDR", nullptr, 0, 0, &number);
   const char *agent = firstSet({"TORCHELASTIC_USE_AGENT_STORE"});
@@ -60,10 +58,8 @@ absl::StatusOr<std::optional<Rendezvous>> TcpJob::fromEnvironment() {
 
 absl::StatusOr<std::unique_ptr<TcpJob>> TcpJob::create(const Rendezvous &rendezvous) {
   watchSignals();
-  absl::StatusOr<std::vector<Socket>> sockets = meet(rendezvous);
-  if (!sockets.ok())
-    return sockets.status();
-  return std::unique_ptr<TcpJob>(new TcpJob(rendezvous, *std::move(sockets)));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<Socket> sockets, meet(rendezvous));
+  return std::unique_ptr<TcpJob>(new TcpJob(rendezvous, std::move(sockets)));
 }
 
 TcpJob::TcpJob(const Rendezvous &rendezvous, std::vector<Socket> sockets)

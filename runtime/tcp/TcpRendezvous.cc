@@ -1,5 +1,7 @@
 #include "runtime/tcp/TcpRendezvous.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,10 +28,8 @@ struct Hello {
 
 /// Nothing, when it was no rank of this program that connected.
 absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
-  absl::StatusOr<std::string> text = readText(socket, std::min(deadline, absl::Now() + kHelloTime));
-  if (!text.ok())
-    return text.status();
-  std::vector<std::string> words = absl::StrSplit(*text, ' ');
+  SPLITCAST_ASSIGN_OR_RETURN(std::string text, readText(socket, std::min(deadline, absl::Now() + kHelloTime)));
+  std::vector<std::string> words = absl::StrSplit(text, ' ');
   Hello hello;
   if (words.size() != 5 || words[0] != kHello || !absl::SimpleAtoi(words[1], &hello.rank) ||
       !absl::SimpleAtoi(words[2], &hello.size) || !absl::SimpleAtoi(words[3], &hello.job) ||
@@ -68,8 +68,7 @@ public:
         if (status.ok() && !told.ok())
           status = told;
       }
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     return std::move(peers);
   }
 
@@ -99,8 +98,7 @@ private:
       // One that came by a loopback is on the machine of rank 0, which the others have another address of.
       if (from.ok())
         endpoints[place] = {isLoopback(from->host) ? "" : from->host, hello->port};
-      if (!status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(status);
       --missing;
     }
     return absl::OkStatus();
@@ -153,8 +151,7 @@ public:
       status = goTo(rank);
     for (int64_t rank = rendezvous.rank + 1; rank < rendezvous.size && status.ok(); ++rank)
       status = welcome();
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
     return std::move(peers);
   }
 
@@ -166,14 +163,9 @@ private:
       return absl::UnavailableError(absl::StrCat(
           "rank ", rendezvous.rank, " of ", rendezvous.size, " found no rank 0 at ", rendezvous.master.text(),
           " within ", absl::FormatDuration(rendezvous.timeout), ": ", std::string(master.status().message())));
-    absl::StatusOr<Socket> listening = listenAt({rendezvous.master.host, 0});
-    if (!listening.ok())
-      return listening.status();
-    listener = *std::move(listening);
-    absl::StatusOr<Endpoint> at = localEndpoint(listener);
-    if (!at.ok())
-      return at.status();
-    hello = {rendezvous.rank, rendezvous.size, 0, at->port};
+    SPLITCAST_ASSIGN_OR_RETURN(listener, listenAt({rendezvous.master.host, 0}));
+    SPLITCAST_ASSIGN_OR_RETURN(Endpoint at, localEndpoint(listener));
+    hello = {rendezvous.rank, rendezvous.size, 0, at.port};
     absl::Status status = writeText(*master, hello.text(), deadline);
     // Rank 0 says who is missing; it may have begun later.
     absl::StatusOr<std::string> reply = readText(*master, absl::Now() + rendezvous.timeout + kHelloTime);

@@ -1,5 +1,6 @@
 #include "runtime/tcp/TcpSocket.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/process/ProcessHealth.h"
 
 #include "absl/strings/str_cat.h"
@@ -63,26 +64,22 @@ absl::Status waitFor(const Socket &socket, short events, absl::Time deadline) {
       return absl::OkStatus();
     if (code < 0 && errno != EINTR)
       return socketError("poll");
-    if (absl::Status health = processHealth(); !health.ok())
-      return health;
+    SPLITCAST_RETURN_IF_ERROR(processHealth());
     if (left <= absl::ZeroDuration())
       return absl::DeadlineExceededError("nothing came in time");
   }
 }
 
 absl::StatusOr<Socket> tryConnect(const Resolved &to, absl::Time deadline) {
-  absl::StatusOr<Socket> socket = openSocket(to.address.ss_family);
-  if (!socket.ok())
-    return socket;
-  sendAtOnce(*socket);
-  if (connect(socket->fd(), reinterpret_cast<const sockaddr *>(&to.address), to.length) == 0)
+  SPLITCAST_ASSIGN_OR_RETURN(Socket socket, openSocket(to.address.ss_family));
+  sendAtOnce(socket);
+  if (connect(socket.fd(), reinterpret_cast<const sockaddr *>(&to.address), to.length) == 0)
     return socket;
   if (errno != EINPROGRESS)
     return socketError("connect");
-  if (absl::Status ready = waitFor(*socket, POLLOUT, deadline); !ready.ok())
-    return ready;
+  SPLITCAST_RETURN_IF_ERROR(waitFor(socket, POLLOUT, deadline));
   socklen_t length = sizeof(errno);
-  getsockopt(socket->fd(), SOL_SOCKET, SO_ERROR, &errno, &length);
+  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &errno, &length);
   if (errno != 0)
     return socketError("connect");
   return socket;
@@ -98,8 +95,7 @@ absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step ste
     } else if (moved == 0) {
       return absl::UnavailableError("the other end has closed the connection");
     } else if (errno == EAGAIN || errno == EINTR) {
-      if (absl::Status ready = waitFor(socket, events, deadline); !ready.ok())
-        return ready;
+      SPLITCAST_RETURN_IF_ERROR(waitFor(socket, events, deadline));
     } else {
       return socketError("a connection");
     }
@@ -157,21 +153,17 @@ void Socket::close() {
 int Socket::release() { return std::exchange(descriptor, -1); }
 
 absl::StatusOr<Socket> listenAt(const Endpoint &at) {
-  absl::StatusOr<Resolved> resolved = resolve(at);
-  if (!resolved.ok())
-    return resolved.status();
-  absl::StatusOr<Socket> socket = openSocket(resolved->address.ss_family);
-  if (!socket.ok())
-    return socket;
+  SPLITCAST_ASSIGN_OR_RETURN(Resolved resolved, resolve(at));
+  SPLITCAST_ASSIGN_OR_RETURN(Socket socket, openSocket(resolved.address.ss_family));
   int yes = 1;
-  setsockopt(socket->fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  auto *address = reinterpret_cast<sockaddr *>(&resolved->address);
+  setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  auto *address = reinterpret_cast<sockaddr *>(&resolved.address);
   // A machine's own name may resolve to a loopback there, which others cannot reach.
   if (!isLoopback(at.host) && address->sa_family == AF_INET)
     reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
   else if (!isLoopback(at.host))
     reinterpret_cast<sockaddr_in6 *>(address)->sin6_addr = in6addr_any;
-  if (bind(socket->fd(), address, resolved->length) != 0 || listen(socket->fd(), SOMAXCONN) != 0)
+  if (bind(socket.fd(), address, resolved.length) != 0 || listen(socket.fd(), SOMAXCONN) != 0)
     return socketError("listening");
   return socket;
 }
@@ -191,8 +183,7 @@ absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline) {
 
 absl::StatusOr<Socket> acceptFrom(const Socket &listener, absl::Time deadline) {
   while (true) {
-    if (absl::Status ready = waitFor(listener, POLLIN, deadline); !ready.ok())
-      return ready;
+    SPLITCAST_RETURN_IF_ERROR(waitFor(listener, POLLIN, deadline));
     Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.isOpen()) {
       sendAtOnce(socket);
@@ -217,13 +208,11 @@ absl::Status writeText(const Socket &socket, const std::string &text, absl::Time
 
 absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline) {
   int64_t bytes = 0;
-  if (absl::Status status = readAll(socket, &bytes, sizeof(bytes), deadline); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(readAll(socket, &bytes, sizeof(bytes), deadline));
   if (bytes < 0 || bytes > kMaxTextBytes)
     return absl::UnavailableError(absl::StrCat("a text of ", bytes, " bytes"));
   std::string text(bytes, '\0');
-  if (absl::Status status = readAll(socket, text.data(), bytes, deadline); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(readAll(socket, text.data(), bytes, deadline));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/tcp/TcpTransport.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 #include "runtime/process/ProcessHealth.h"
 
@@ -47,14 +48,12 @@ public:
   int64_t size() const override { return static_cast<int64_t>(ranks.size()); }
 
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     return std::make_unique<TcpMessage<TcpMesh::Outgoing>>(mesh, mesh->send(ranks[to], {name, tag}, data, bytes));
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
     return std::make_unique<TcpMessage<TcpMesh::Incoming>>(mesh, mesh->receive(ranks[from], {name, tag}, data, bytes));
   }
 
@@ -63,8 +62,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
-    if (absl::Status status = checkGroup(*this, group); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, group));
     if (splits == kMaxTransports || name >= kDeepest)
       return absl::ResourceExhaustedError(absl::StrCat("a transport is split ", kMaxTransports,
                                                        " times at most, and what is split off three times more"));

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/AttentionRows.h"
 #include "runtime/host/calls/Gemm.h"
 #include "runtime/host/calls/LibraryCall.h"
@@ -72,8 +73,7 @@ template <typename Head> absl::Status forHeads(const Sizes &sizes, int64_t share
       statuses[share] = head(share, i / sizes.heads, i % sizes.heads);
   });
   for (const absl::Status &status : statuses)
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
 
@@ -85,9 +85,7 @@ public:
         argumentBytes(std::move(argumentBytes)), pool(std::move(pool)), shares(sharesOf(this->sizes, *this->pool)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    absl::Status status = checkBuffers(what, argumentBytes, buffers);
-    if (!status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     bind(buffers);
     if (isGradient)
       for (Float *sum : {keyGrad, valueGrad})
@@ -206,8 +204,7 @@ public:
   }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     return forHeads(sizes, shares, *pool, [&](int64_t share, int64_t sample, int64_t head) {
       const Buffer workspace = share == 0 ? buffers.back() : Buffer{scratchOfThread(layout.total), layout.total};
       return computeHead(buffers, sample, head, workspace, *ones[share], stream);

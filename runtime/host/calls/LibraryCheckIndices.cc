@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/IndexCheck.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/LibraryCall.h"
 
 #include "absl/strings/str_cat.h"
@@ -18,8 +19,7 @@ public:
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
     const int64_t bytes = check.count * static_cast<int64_t>(sizeof(Index));
-    if (absl::Status status = checkBuffers(IndexCheck::kName, {bytes}, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(IndexCheck::kName, {bytes}, buffers));
     const Index *indices = reinterpret_cast<const Index *>(buffers[0].data);
     for (int64_t i = 0; i < check.count; ++i)
       if (!check.isLegal(indices[i]))

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/OneDnnConvolution.h"
 #include "runtime/host/calls/Scratch.h"
@@ -79,21 +80,18 @@ public:
     const auto wanted = static_cast<int64_t>(std::min(sizes.flops() / kPartFlops, double{kMostParts}));
     const int64_t count = std::max<int64_t>(wanted, 1), size = (divided + count * unit - 1) / (count * unit) * unit;
     for (int64_t begin = 0; begin < divided; begin += size)
-      if (absl::Status status = addPart(begin, std::min(size, divided - begin)); !status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(addPart(begin, std::min(size, divided - begin)));
     statuses.resize(parts.size());
     return absl::OkStatus();
   }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     pool->run(static_cast<int64_t>(parts.size()), [&](int64_t part) {
       statuses[part] = type == ElementType::F32 ? run(parts[part], buffers) : runWidened(parts[part], buffers);
     });
     for (const absl::Status &status : statuses)
-      if (!status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(status);
     return absl::OkStatus();
   }
 
@@ -134,10 +132,7 @@ private:
     part.slices = makesOutput  ? std::array{input, weight, output}
                   : makesInput ? std::array{output, weight, input}
                                : std::array{output, input, weight};
-    absl::StatusOr<std::unique_ptr<OneDnnConvolution>> made = OneDnnConvolution::create(name.c_str(), one);
-    if (!made.ok())
-      return made.status();
-    part.convolution = *std::move(made);
+    SPLITCAST_ASSIGN_OR_RETURN(part.convolution, OneDnnConvolution::create(name.c_str(), one));
     parts.push_back(std::move(part));
     return absl::OkStatus();
   }
@@ -169,8 +164,7 @@ private:
       for (int64_t block = 0; block < part.slices[i].count; ++block)
         small.widen(given[i] + block * part.slices[i].stride, floats[i] + block * part.slices[i].block,
                     part.slices[i].block);
-    if (absl::Status status = part.convolution->run(floats[0], floats[1], floats[2], scratch); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(part.convolution->run(floats[0], floats[1], floats[2], scratch));
     for (int64_t block = 0; block < part.slices[2].count; ++block)
       small.round(floats[2] + block * part.slices[2].block, given[2] + block * part.slices[2].stride,
                   part.slices[2].block);
@@ -190,8 +184,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
                                                    const LibraryCallOptions &options) {
   auto call = callAs<ConvolutionAttr>(any);
   auto convolution = std::make_unique<Convolution>(call, options.pool);
-  if (absl::Status status = convolution->prepare(*elementTypeOf(call.getType())); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(convolution->prepare(*elementTypeOf(call.getType())));
   return convolution;
 }
 

@@ -11,6 +11,7 @@
 #include "dialects/exec/EmbeddingWorkspace.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/SmallFloats.h"
 
@@ -51,13 +52,11 @@ public:
       : rows(rows), places(places), width(width), argumentBytes(std::move(argumentBytes)) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     const Index *ids = reinterpret_cast<const Index *>(buffers[1].data);
     const Float *gradients = reinterpret_cast<const Float *>(buffers[0].data);
     Float *table = reinterpret_cast<Float *>(buffers[2].data);
-    if (absl::Status status = places.check(what, ids, rows); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(places.check(what, ids, rows));
     if (argumentBytes[2] > 0)
       std::memset(table, 0, argumentBytes[2]);
     for (int64_t n = 0; n < rows; ++n)
@@ -88,13 +87,11 @@ public:
         argumentBytes(std::move(argumentBytes)), row(width) {}
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     const auto *gradients = reinterpret_cast<const uint16_t *>(buffers[0].data);
     const auto *ids = reinterpret_cast<const Index *>(buffers[1].data);
     auto *table = reinterpret_cast<uint16_t *>(buffers[2].data);
-    if (absl::Status status = places.check(what, ids, rows); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(places.check(what, ids, rows));
     if (argumentBytes[2] == 0)
       return absl::OkStatus();
     auto *first = reinterpret_cast<int64_t *>(buffers[3].data), *next = first + places.vocabulary;

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/LaunchCheck.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/PreparedGemm.h"
 
@@ -85,20 +86,17 @@ public:
     sharesOfProducts = std::clamp<int64_t>(products, 1, kMostBlocks);
     for (int64_t share = 0; share < sharesOfProducts; ++share)
       for (const Range &block : blocksOf(gemm, elementBytes))
-        if (absl::Status status = addPart(share, block, type); !status.ok())
-          return status;
+        SPLITCAST_RETURN_IF_ERROR(addPart(share, block, type));
     statuses.resize(parts.size());
     return absl::OkStatus();
   }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(what, argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
     pool->run(static_cast<int64_t>(parts.size()),
               [&](int64_t part) { statuses[part] = multiply(parts[part], buffers); });
     for (const absl::Status &status : statuses)
-      if (!status.ok())
-        return status;
+      SPLITCAST_RETURN_IF_ERROR(status);
     return absl::OkStatus();
   }
 
@@ -123,10 +121,7 @@ private:
       part.a = block.begin * (gemm.transposeA ? 1 : gemm.lda) * elementBytes;
       part.c = block.begin * gemm.ldc * elementBytes;
     }
-    absl::StatusOr<std::unique_ptr<PreparedGemm>> prepared = PreparedGemm::create(kName, one, type);
-    if (!prepared.ok())
-      return prepared.status();
-    part.gemm = *std::move(prepared);
+    SPLITCAST_ASSIGN_OR_RETURN(part.gemm, PreparedGemm::create(kName, one, type));
     parts.push_back(std::move(part));
     return absl::OkStatus();
   }
@@ -154,8 +149,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
                                                    const LibraryCallOptions &options) {
   auto call = callAs<exec::MatmulAttr>(any);
   auto matmul = std::make_unique<Matmul>(call, options.pool);
-  if (absl::Status status = matmul->prepare(*elementTypeOf(call.getType())); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(matmul->prepare(*elementTypeOf(call.getType())));
   return matmul;
 }
 

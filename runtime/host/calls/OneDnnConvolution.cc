@@ -2,6 +2,7 @@
 // otherwise are copied, into scratch memory.
 #include "runtime/host/calls/OneDnnConvolution.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/OneDnn.h"
 
 #include "absl/strings/str_cat.h"
@@ -287,8 +288,7 @@ absl::StatusOr<std::unique_ptr<OneDnnConvolution>> OneDnnConvolution::create(con
   if (!engine())
     return absl::UnimplementedError(absl::StrCat("library call '", what, "': oneDNN has no engine here"));
   auto convolution = std::make_unique<Convolution>(what, sizes);
-  if (absl::Status status = convolution->build(); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(convolution->build());
   return convolution;
 }
 

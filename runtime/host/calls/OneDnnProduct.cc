@@ -1,5 +1,6 @@
 #include "runtime/host/calls/OneDnnProduct.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "runtime/host/calls/OneDnn.h"
 #include "runtime/host/calls/Scratch.h"
@@ -143,8 +144,7 @@ absl::StatusOr<std::unique_ptr<PreparedGemm>> createOneDnnProduct(const char *wh
   if (!engine())
     return absl::UnimplementedError(absl::StrCat("library call '", what, "': oneDNN has no engine here"));
   auto product = std::make_unique<Product>(what, gemm, type);
-  if (absl::Status status = product->build(); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(product->build());
   return product;
 }
 

@@ -3,6 +3,7 @@
 #include "dialects/ccl/algebra/Traffic.h"
 #include "dialects/sbp/algebra/Sizes.h"
 #include "runtime/api/CollectiveChecks.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/communicator/HostCommunicatorQueue.h"
 
 #include "absl/strings/numbers.h"
@@ -117,10 +118,8 @@ void HostCommunicator::addGatherLanes(std::vector<Lane> &lanes, Buffer data, abs
 
 absl::StatusOr<Event> HostCommunicator::allGather(Buffer data, absl::Span<const int64_t> bytesPerRank, Stream &,
                                                   const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
-  if (absl::Status status = checkAllGather(*this, data, bytesPerRank, site); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
+  SPLITCAST_RETURN_IF_ERROR(checkAllGather(*this, data, bytesPerRank, site));
   if (data.bytes > 0 && shared->contain(data))
     return queue->start(std::make_unique<Operation>(site, signalLanes()));
   std::vector<Lane> lanes;
@@ -144,11 +143,8 @@ void HostCommunicator::addScatterLanes(std::vector<Lane> &lanes, Buffer data, ab
 absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<const int64_t> elementsPerRank,
                                                       ElementType type, Buffer output, Buffer workspace, Stream &,
                                                       const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
-  if (absl::Status status = checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site);
-      !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
+  SPLITCAST_RETURN_IF_ERROR(checkReduceScatter(*this, data, elementsPerRank, type, output, workspace, site));
   const int64_t own = elementsPerRank[rank()] * bytesOf(type);
   std::vector<Lane> lanes;
   addScatterLanes(lanes, data, elementsPerRank, bytesOf(type), workspace);
@@ -174,10 +170,8 @@ std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, Element
 
 absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements, ElementType type, Buffer workspace,
                                                   Stream &, const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
-  if (absl::Status status = checkAllReduce(*this, data, elements, type, workspace, site); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
+  SPLITCAST_RETURN_IF_ERROR(checkAllReduce(*this, data, elements, type, workspace, site));
   const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
   const int64_t bytes = elements * bytesOf(type);
   if (bytes <= ccl::kSmallAllReduceBytes)
@@ -193,11 +187,8 @@ absl::StatusOr<Event> HostCommunicator::allReduce(Buffer data, int64_t elements,
 absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank,
                                                  Buffer output, absl::Span<const int64_t> outputBytesPerRank, Stream &,
                                                  const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
-  if (absl::Status status = checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site);
-      !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
+  SPLITCAST_RETURN_IF_ERROR(checkAllToAll(*this, input, inputBytesPerRank, output, outputBytesPerRank, site));
   Buffer from = blockOf(input, inputBytesPerRank, 1, rank()), to = blockOf(output, outputBytesPerRank, 1, rank());
   std::vector<Lane> lanes;
   int tag = queue->nextTag();
@@ -226,8 +217,7 @@ std::vector<Lane> HostCommunicator::signalLanes() const {
 }
 
 absl::Status HostCommunicator::barrier(const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
   return queue->run(std::make_unique<Operation>(site, signalLanes()));
 }
 
@@ -238,27 +228,22 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int6
   if (rank() == 0)
     memory = queue->transport().createShared(bytes, place);
   const bool hasNone = memory.ok() && !*memory;
-  absl::StatusOr<std::vector<std::string>> places = exchange(rank() == 0 && hasNone ? "none" : place, site);
-  if (!places.ok())
-    return places.status();
-  if (places->front() == "none")
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> places, exchange(rank() == 0 && hasNone ? "none" : place, site));
+  if (places.front() == "none")
     return nullptr;
-  if (rank() != 0 && !places->front().empty())
-    memory = queue->transport().joinShared(0, places->front(), bytes);
+  if (rank() != 0 && !places.front().empty())
+    memory = queue->transport().joinShared(0, places.front(), bytes);
   const absl::Status mine = memory.ok() && *memory ? (*memory)->populate() : memory.status();
-  absl::StatusOr<std::vector<std::string>> failures = exchange(std::string(mine.message()), site);
-  if (!failures.ok())
-    return failures.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> failures, exchange(std::string(mine.message()), site));
   for (int64_t r = 0; r < size(); ++r)
-    if (!(*failures)[r].empty())
+    if (!failures[r].empty())
       return absl::ResourceExhaustedError(
-          absl::StrCat(site.what, ": rank ", queue->names()[r], " has no part in it: ", (*failures)[r]));
+          absl::StrCat(site.what, ": rank ", queue->names()[r], " has no part in it: ", failures[r]));
   return std::make_unique<KnownMemory>(*std::move(memory), shared);
 }
 
 absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::string &mine, const CallSite &site) {
-  if (!queue->status().ok())
-    return queue->status();
+  SPLITCAST_RETURN_IF_ERROR(queue->status());
   if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
     return invalidCall(site,
                        absl::StrCat(mine.size(), " bytes are too many to exchange; the most is ", kMaxExchangeBytes));
@@ -267,8 +252,7 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
   std::vector<Lane> lanes;
   Buffer all{reinterpret_cast<std::byte *>(lengths.data()), size() * static_cast<int64_t>(sizeof(int64_t))};
   addGatherLanes(lanes, all, std::vector<int64_t>(size(), 1), sizeof(int64_t));
-  if (absl::Status status = queue->run(std::make_unique<Operation>(site, std::move(lanes))); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->run(std::make_unique<Operation>(site, std::move(lanes))));
 
   std::vector<std::string> contents;
   for (int64_t length : lengths) {
@@ -285,8 +269,7 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
     lanes.push_back(Lane::send(peer(distance), tag, bufferOf(rank())));
   for (int64_t distance = 1; distance < size(); ++distance)
     lanes.push_back(Lane::receive(peer(distance), tag, bufferOf(peer(distance))));
-  if (absl::Status status = queue->run(std::make_unique<Operation>(site, std::move(lanes))); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(queue->run(std::make_unique<Operation>(site, std::move(lanes))));
   return contents;
 }
 
@@ -319,21 +302,15 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> readGroups(const std::vector<s
 // The groups are compared first, so that all ranks go on to the split of the transport, or none.
 absl::StatusOr<std::unique_ptr<Communicator>> HostCommunicator::split(absl::Span<const int64_t> ranks,
                                                                       const CallSite &site) {
-  absl::StatusOr<std::vector<std::string>> texts = exchange(absl::StrJoin(ranks, ","), site);
-  if (!texts.ok())
-    return texts.status();
-  auto groups = readGroups(*texts, site);
-  if (!groups.ok())
-    return groups.status();
-  const std::vector<int64_t> &mine = (*groups)[rank()];
-  absl::StatusOr<std::unique_ptr<Transport>> transport = queue->transport().split(mine);
-  if (!transport.ok())
-    return transport.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, exchange(absl::StrJoin(ranks, ","), site));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::vector<int64_t>> groups, readGroups(texts, site));
+  const std::vector<int64_t> &mine = groups[rank()];
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport, queue->transport().split(mine));
   std::vector<int64_t> names;
   for (int64_t member : mine)
     names.push_back(queue->names()[member]);
   return std::make_unique<HostCommunicator>(
-      std::make_shared<CollectiveQueue>(*std::move(transport), queue->options(), std::move(names), queue->siblings()));
+      std::make_shared<CollectiveQueue>(std::move(transport), queue->options(), std::move(names), queue->siblings()));
 }
 
 } // namespace

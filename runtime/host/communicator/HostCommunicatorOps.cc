@@ -1,6 +1,7 @@
 #include "runtime/host/communicator/HostCommunicatorOps.h"
 
 #include "dialects/ccl/algebra/Traffic.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/communicator/TreeSum.h"
 
 #include <cstring>
@@ -68,10 +69,8 @@ Buffer Lane::chunk(int64_t index) const {
 absl::StatusOr<bool> Lane::testMessages() {
   size_t completed = 0;
   for (; completed < underWay.size(); ++completed) {
-    absl::StatusOr<bool> done = underWay[completed]->test();
-    if (!done.ok())
-      return done.status();
-    if (!*done)
+    SPLITCAST_ASSIGN_OR_RETURN(bool done, underWay[completed]->test());
+    if (!done)
       break;
   }
   underWay.erase(underWay.begin(), underWay.begin() + completed);
@@ -82,19 +81,15 @@ absl::StatusOr<bool> Lane::testMessages() {
 absl::StatusOr<bool> Lane::testReadings() {
   const int64_t hadArrived = arrivedChunks, wereDone = doneChunks;
   while (doneChunks < releasedChunks) {
-    absl::StatusOr<bool> done = readings.front()->test();
-    if (!done.ok())
-      return done.status();
-    if (!*done)
+    SPLITCAST_ASSIGN_OR_RETURN(bool done, readings.front()->test());
+    if (!done)
       break;
     readings.erase(readings.begin());
     ++doneChunks;
   }
   while (arrivedChunks < postedChunks) {
-    absl::StatusOr<bool> here = readings[arrivedChunks - doneChunks]->test();
-    if (!here.ok())
-      return here.status();
-    if (!*here)
+    SPLITCAST_ASSIGN_OR_RETURN(bool here, readings[arrivedChunks - doneChunks]->test());
+    if (!here)
       break;
     ++arrivedChunks;
   }
@@ -104,29 +99,23 @@ absl::StatusOr<bool> Lane::testReadings() {
 absl::Status Lane::post(Transport &transport) {
   const Buffer next = chunk(postedChunks);
   if (reads) {
-    absl::StatusOr<std::unique_ptr<Reading>> reading =
-        leavesThere ? transport.read(peerRank, tag, next.data, next.bytes)
-                    : transport.Transport::read(peerRank, tag, next.data, next.bytes);
-    if (!reading.ok())
-      return reading.status();
-    readings.push_back(*std::move(reading));
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Reading> reading,
+                               leavesThere ? transport.read(peerRank, tag, next.data, next.bytes)
+                                           : transport.Transport::read(peerRank, tag, next.data, next.bytes));
+    readings.push_back(std::move(reading));
     return absl::OkStatus();
   }
-  absl::StatusOr<std::unique_ptr<Message>> message = isReceive ? transport.receive(peerRank, tag, next.data, next.bytes)
-                                                               : transport.send(peerRank, tag, next.data, next.bytes);
-  if (!message.ok())
-    return message.status();
-  underWay.push_back(*std::move(message));
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Message> message,
+                             isReceive ? transport.receive(peerRank, tag, next.data, next.bytes)
+                                       : transport.send(peerRank, tag, next.data, next.bytes));
+  underWay.push_back(std::move(message));
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Lane::advance(Transport &transport) {
-  absl::StatusOr<bool> moved = reads ? testReadings() : testMessages();
-  if (!moved.ok())
-    return moved;
+  SPLITCAST_ASSIGN_OR_RETURN(bool moved, reads ? testReadings() : testMessages());
   for (; postedChunks < std::min(allowed, chunks) && postedChunks - doneChunks < kWindowMessages; ++postedChunks)
-    if (absl::Status status = post(transport); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(post(transport));
   return moved;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/host/communicator/HostCommunicatorQueue.h"
 
+#include "runtime/api/StatusMacros.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -67,21 +69,18 @@ bool CollectiveQueue::drive() {
 }
 
 absl::StatusOr<Event> CollectiveQueue::start(std::unique_ptr<Operation> operation) {
-  if (!failure.ok())
-    return failure;
+  SPLITCAST_RETURN_IF_ERROR(failure);
   if (absl::Status health = messages->health(); !health.ok())
     return die(healthError(*operation, health));
   if (static_cast<int64_t>(inFlight.size()) >= limits.maxInFlight) {
     std::shared_ptr<Operation> oldest = inFlight.front();
-    if (absl::Status status = wait(*oldest); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(wait(*oldest));
   }
   std::shared_ptr<Operation> started = std::move(operation);
   inFlight.push_back(started);
   advance(*started);
   drive();
-  if (!failure.ok())
-    return failure;
+  SPLITCAST_RETURN_IF_ERROR(failure);
   return std::make_shared<HostEvent>(shared_from_this(), std::move(started));
 }
 
@@ -94,8 +93,7 @@ absl::Status CollectiveQueue::wait(const Operation &operation) {
   std::chrono::nanoseconds timeout = absl::ToChronoNanoseconds(limits.timeout);
   Clock::time_point lastMoved = Clock::now();
   for (int idle = 0; !operation.completed; ++idle) {
-    if (!failure.ok())
-      return failure;
+    SPLITCAST_RETURN_IF_ERROR(failure);
     // Read before the poll: a process that was stopped in between looks for messages once more before it gives up.
     Clock::time_point now = Clock::now();
     bool moved = drive();

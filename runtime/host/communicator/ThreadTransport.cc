@@ -1,6 +1,7 @@
 #include "runtime/host/communicator/ThreadTransport.h"
 
 #include "dialects/sbp/algebra/Sizes.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 
 #include <algorithm>
@@ -159,8 +160,7 @@ public:
   Family &family() const { return *world->family; }
 
   absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, to, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, to, tag, bytes));
     if (world->isLost(to))
       return absl::UnavailableError("the rank is lost");
     std::vector<std::byte> content(data, data + bytes);
@@ -180,8 +180,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) override {
-    if (absl::Status status = checkMessage(*this, from, tag, bytes); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkMessage(*this, from, tag, bytes));
     return std::make_unique<ReceiveMessage>(world, self, from, tag, data, bytes);
   }
 
@@ -211,8 +210,7 @@ public:
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) override {
-    if (absl::Status status = checkGroup(*this, ranks); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, ranks));
     const int64_t me = std::find(ranks.begin(), ranks.end(), self) - ranks.begin();
     std::vector<int64_t> rootRanks;
     rootRanks.reserve(ranks.size());

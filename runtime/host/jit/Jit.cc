@@ -2,6 +2,7 @@
 
 #include "runtime/api/LaunchCheck.h"
 #include "runtime/api/SmallFloat.h"
+#include "runtime/api/StatusMacros.h"
 #include "runtime/host/jit/JitCompiler.h"
 #include "runtime/host/jit/PerfMap.h"
 
@@ -57,8 +58,7 @@ public:
   int64_t workspaceBytes() const override { return kernel.workspaceBytes; }
 
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    if (absl::Status status = checkBuffers(kernel.what, kernel.argumentBytes, buffers); !status.ok())
-      return status;
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(kernel.what, kernel.argumentBytes, buffers));
     for (int64_t part = 0; part < numParts; ++part)
       for (size_t i = 0; i < buffers.size(); ++i)
         pointers[part * slots + i] = buffers[i].data;
@@ -127,14 +127,11 @@ JitStatistics Jit::statistics() const {
 std::string Jit::keyOf(const KernelSource &source) const { return sha256Hex(description + "\n" + source.text); }
 
 absl::StatusOr<std::unique_ptr<KernelLibrary>> Jit::load(mlir::ModuleOp module) {
-  absl::StatusOr<std::vector<KernelSource>> sources = kernelSources(module);
-  if (!sources.ok())
-    return sources.status();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<KernelSource> sources, kernelSources(module));
   std::lock_guard<std::mutex> lock(mutex);
-  if (absl::Status status = loadSources(*sources); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(loadSources(sources));
   std::map<std::string, LoadedKernel> kernels;
-  for (KernelSource &source : *sources)
+  for (KernelSource &source : sources)
     kernels[source.name] = {entries.at(keyOf(source)), "kernel @" + source.name, source.argumentBytes,
                             source.workspaceBytes,     source.iterations,        source.stride};
   return std::unique_ptr<KernelLibrary>(new LoadedLibrary(shared_from_this(), std::move(kernels)));

@@ -1,5 +1,6 @@
 #include "runtime/host/jit/JitCompiler.h"
 
+#include "runtime/api/StatusMacros.h"
 #include "runtime/codegen/LlvmCodegen.h"
 #include "runtime/host/jit/JitKernelSource.h"
 #include "runtime/host/jit/JitLowering.h"
@@ -106,17 +107,16 @@ absl::StatusOr<std::string> JitCompiler::compile(const std::string &source, cons
   std::unique_ptr<llvm::Module> llvmModule = mlir::translateModuleToLLVMIR(*module, llvmContext);
   if (!llvmModule || !llvmModule->getFunction(kKernelSymbol))
     return absl::InvalidArgumentError(absl::StrCat("MLIR could not translate it to LLVM IR: ", errors));
-  auto machine = createTargetMachine({target.triple, target.cpu, target.features, llvm::Reloc::PIC_});
-  if (!machine.ok())
-    return machine.status();
-  llvmModule->setDataLayout((*machine)->createDataLayout());
+  SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine,
+                             createTargetMachine({target.triple, target.cpu, target.features, llvm::Reloc::PIC_}));
+  llvmModule->setDataLayout(machine->createDataLayout());
   llvmModule->setTargetTriple(target.triple);
   addEntry(*llvmModule, entryName);
   setTargetAttributes(*llvmModule, target);
   if (target.anyOrder)
     allowAnyOrder(*llvmModule);
-  optimize(*llvmModule, **machine, /*joinsScalars=*/true);
-  absl::StatusOr<std::string> object = emit(*llvmModule, **machine, llvm::CodeGenFileType::ObjectFile);
+  optimize(*llvmModule, *machine, /*joinsScalars=*/true);
+  absl::StatusOr<std::string> object = emit(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
   if (object.ok() && !errors.empty())
     return absl::InvalidArgumentError(absl::StrCat("LLVM could not compile it: ", errors));
   return object;

@@ -2,6 +2,7 @@
 
 #include "dialects/exec/Divisible.h"
 #include "runtime/api/ElementTypeFromIr.h"
+#include "runtime/api/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -175,25 +176,17 @@ absl::StatusOr<KernelSource> sourceOf(mlir::func::FuncOp kernel, mlir::ModuleOp 
   if (kernel.getFunctionType().getNumResults() != 0)
     return invalid(kernel, "returns a value; kernels write their results to memref arguments");
   for (unsigned i = 0; i < kernel.getFunctionType().getNumInputs(); ++i) {
-    absl::StatusOr<int64_t> bytes = argumentBytesOf(kernel, i);
-    if (!bytes.ok())
-      return bytes.status();
-    source.argumentBytes.push_back(*bytes);
+    SPLITCAST_ASSIGN_OR_RETURN(int64_t bytes, argumentBytesOf(kernel, i));
+    source.argumentBytes.push_back(bytes);
   }
-  absl::StatusOr<int64_t> workspace = workspaceBytesOf(kernel, source.argumentBytes);
-  if (!workspace.ok())
-    return workspace.status();
-  source.workspaceBytes = *workspace;
+  SPLITCAST_ASSIGN_OR_RETURN(source.workspaceBytes, workspaceBytesOf(kernel, source.argumentBytes));
 
-  absl::StatusOr<llvm::SetVector<mlir::Operation *>> reached = reachedFrom(kernel, module);
-  if (!reached.ok())
-    return reached.status();
+  SPLITCAST_ASSIGN_OR_RETURN(llvm::SetVector<mlir::Operation *> reached, reachedFrom(kernel, module));
   absl::Status status;
-  for (mlir::Operation *op : *reached)
+  for (mlir::Operation *op : reached)
     op->walk([&](mlir::Operation *inner) { status.Update(checkOp(kernel, inner)); });
-  if (!status.ok())
-    return status;
-  source.text = textOf(reached->getArrayRef(), source);
+  SPLITCAST_RETURN_IF_ERROR(status);
+  source.text = textOf(reached.getArrayRef(), source);
   return source;
 }
 
@@ -213,16 +206,13 @@ absl::Status verifyModule(mlir::ModuleOp module) {
 absl::StatusOr<std::vector<KernelSource>> kernelSources(mlir::ModuleOp module) {
   if (!module)
     return absl::InvalidArgumentError("there is no module of kernels");
-  if (absl::Status status = verifyModule(module); !status.ok())
-    return status;
+  SPLITCAST_RETURN_IF_ERROR(verifyModule(module));
   std::vector<KernelSource> sources;
   for (auto kernel : module.getOps<mlir::func::FuncOp>()) {
     if (!kernel.isPublic() || kernel.isExternal())
       continue;
-    absl::StatusOr<KernelSource> source = sourceOf(kernel, module);
-    if (!source.ok())
-      return source.status();
-    sources.push_back(*std::move(source));
+    SPLITCAST_ASSIGN_OR_RETURN(KernelSource source, sourceOf(kernel, module));
+    sources.push_back(std::move(source));
   }
   return sources;
 }
