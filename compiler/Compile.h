@@ -1,4 +1,9 @@
 //===- Compile.h - From a global module to the plan of a rank ---------------------===//
+//
+// Results are in the context of the module that they are made from, which outlives them. Only one thread at a time may
+// compile modules of one context: what is wrong is collected from the context's diagnostics.
+//
+//===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_COMPILE_H
 #define SPLITCAST_COMPILER_COMPILE_H
 
@@ -20,18 +25,20 @@ struct CompileOptions {
   static sbp::ZeroOptions withoutZero();
 };
 
-/// Returns the module at the end of the global level. `source` is not changed.
+/// Returns the module at the end of the global level, which is the same on all ranks. `source` is not changed. No
+/// memory limit is heeded: that is for sessions (ZeroOptions::memoryLimit).
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compileGlobal(mlir::ModuleOp source, const CompileOptions &options);
 
-/// Returns the plan of one rank. `global` is the result of compileGlobal.
+/// Returns the plan of one rank, a number of the job's (not a position of the placement). `global` is the result of
+/// compileGlobal with the same options, and is not changed.
 ///   Errors  InvalidArgument, with the compiler's diagnostics.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> compilePlan(mlir::ModuleOp global, const CompileOptions &options,
                                                               int64_t rank);
 
 /// Moves the named storages of a plan into spaces that ranks share. They are the storages of which all ranks of a group
-/// have found that one copy suffices (exec::sharedStoragesOf).
-///   Errors  InvalidArgument, with the compiler's diagnostics.
+/// have found that one copy suffices (exec::sharedStoragesOf). With no names it does nothing.
+///   Errors  InvalidArgument, with the compiler's diagnostics; the plan may then be changed in part.
 absl::Status shareStorages(mlir::ModuleOp plans, const std::vector<std::string> &storages);
 
 } // namespace splitcast

@@ -10,6 +10,9 @@
 
 namespace splitcast {
 
+// A pipeline runs on a module, whose context has the dialects of registerDialects(). After an error the module may be
+// changed in part.
+
 /// Adds the passes of the global level, up to explicit boxing. `options` apply to what variables and groups leave open.
 void buildGlobalPipeline(mlir::OpPassManager &manager, const sbp::ZeroOptions &options);
 
@@ -27,10 +30,11 @@ void buildLocalPipeline(mlir::OpPassManager &manager, const LocalOptions &option
 /// Adds the passes that turn this program into its plan.
 void buildPlanPipeline(mlir::OpPassManager &manager);
 
-/// Registers `enable-zero` and `local-pipeline` by name.
+/// Registers `enable-zero` and `local-pipeline` by name. Call it once per process.
 void registerPipelines();
 
-/// Registers all dialects that a module of any level may use.
+/// Adds all dialects that a module of any level may use. The context still has to load them
+/// (loadAllAvailableDialects).
 void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace splitcast

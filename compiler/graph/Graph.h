@@ -17,6 +17,10 @@
 // Errors  No call fails by itself. An error (shapes that do not match, a name used twice) is recorded with the call
 //         that caused it. The call returns an invalid tensor, and every tensor computed from it is invalid, too.
 //         finish() returns all recorded errors.
+// Life    Tensors and the module live in the graph, and a session uses the MLIR context of its module: destroy the
+//         session before the graph. Moving a graph keeps its tensors valid; a graph that was moved from may only be
+//         destroyed.
+// Thread  Only one thread at a time may use a graph, its tensors and its module.
 // Places  Each op knows the file and line of the call that made it. Errors of the graph, and of whatever compiles it,
 //         begin with this place. If a helper function of the user makes the call, the place is the line inside the
 //         helper. A helper that takes a last parameter `Caller at = Caller::here()`, and passes `at` on, reports its
@@ -72,11 +76,14 @@ private:
 // Layouts of tensors
 //===----------------------------------------------------------------------===//
 
+/// Each rank of the axis has consecutive elements of dimension `dim`, which counts from 0. If the ranks do not divide
+/// its extent, the first ones have one element more.
 inline sbp::Sbp split(int64_t dim) { return sbp::Sbp::split(dim); }
+/// Each rank of the axis has the whole tensor.
 inline sbp::Sbp broadcast() { return sbp::Sbp::broadcast(); }
 
 /// How a tensor lies on the ranks: one entry per axis of the placement. Entries of the last axes may be left out; they
-/// are broadcast().
+/// are broadcast(). So by default every rank has the whole tensor.
 struct Layout {
   Layout() = default;
   Layout(sbp::Sbp first) : entries{std::move(first)} {}
@@ -85,9 +92,10 @@ struct Layout {
   sbp::NdSbp entries;
 };
 
-/// The ranks that a graph runs on.
+/// The ranks that a graph runs on. Wrong options are a recorded error.
 struct GraphOptions {
-  std::string deviceKind = "cpu";
+  std::string deviceKind = "cpu"; ///< or "cuda": that of the session's device
+  /// The axes of the mesh, at least one. Their sizes multiply to the number of ranks; ranks are numbered row-major.
   std::vector<sbp::Axis> axes = {{"dp", 1}};
 };
 
@@ -96,14 +104,18 @@ struct GraphOptions {
 //===----------------------------------------------------------------------===//
 
 /// The initial value of a variable. An element depends only on the session's seed, the variable's name and the
-/// element's index.
+/// element's index. uniform() and normal() make floats only, and constant() makes integers exactly or not at all.
+/// Variables of i8 and i1 take only a file: Session::create refuses others.
 class Init {
 public:
   static Init zeros() { return constant(0.0); }
   static Init constant(double value) { return {Kind::Constant, value, 0.0}; }
+  /// Uniformly distributed over [low, high); `low` is at most `high`.
   static Init uniform(double low, double high) { return {Kind::Uniform, low, high}; }
+  /// Normally distributed; `stddev`, the standard deviation, is at least 0.
   static Init normal(double mean, double stddev) { return {Kind::Normal, mean, stddev}; }
-  /// The value is read from the tensor `tensor` of a safetensors file.
+  /// The value is read from the tensor `tensor` of a safetensors file, which has the variable's type and shape. Each
+  /// rank reads its own pieces in Session::create, which returns what is wrong with the file.
   static Init file(std::string path, std::string tensor) {
     Init init{Kind::File, 0.0, 0.0};
     init.path = std::move(path);
@@ -124,9 +136,10 @@ private:
 struct VariableOptions {
   ElementType type = ElementType::F32;
   /// Variables of one group are gathered and reduced together. If empty, it is the variable's name up to its last dot.
+  /// (Without a dot it is the whole name.)
   std::string group;
-  Layout logical; ///< the layout that the graph reads, whatever ZeRO does with the storage
-  bool trainable = true;
+  Layout logical;        ///< the layout that the graph reads, whatever ZeRO does with the storage
+  bool trainable = true; ///< whether minimize updates it
   /// ZeRO's decisions for this variable. What it leaves open, its group decides, and then the compiler's options.
   sbp::Policy policy = {};
 };
@@ -142,7 +155,7 @@ struct ParameterGroup {
 struct StepOptions {
   /// The number of micro-batches that the step is cut into. They are computed one after the other, and their gradients
   /// are added up. It must divide each input's extent along the dimension that the first axis (or ZeRO's axis) splits.
-  /// The session still takes and gives the inputs and outputs of the whole step.
+  /// The session still takes and gives the inputs and outputs of the whole step. With 1, the compiler's option decides.
   int64_t accumulate = 1;
   /// When gradients are reduced over the ranks: after each micro-batch; or once per step, after each rank has summed
   /// its own (its accumulators are then whole, not split). If absent, the compiler's option decides. The two orders
@@ -209,7 +222,8 @@ public:
   /// `sbp::parsePolicy("stage=3,keep=never", &policy)` parses a policy.
   void group(const std::string &name, const sbp::Policy &policy, Caller at = Caller::here());
 
-  /// Adds an input to the current function.
+  /// Adds an input to the current function, whose inputs have distinct names. Extents are at least 0, here and for
+  /// variables. By default each rank passes the whole tensor.
   Tensor input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout = {},
                Caller at = Caller::here());
 
@@ -229,8 +243,9 @@ public:
   /// * matches any characters: "h0.*". A pattern that matches no variable is an error.
   void freeze(const std::vector<std::string> &patterns, Caller at = Caller::here());
 
-  /// Adds a training step to the function of `loss`: differentiates the scalar `loss` and updates the trainable
-  /// variables that it depends on. A function has at most one.
+  /// Adds a training step to the function of `loss`: differentiates the scalar `loss`, of floats, and updates the
+  /// trainable variables that it depends on. A function has at most one. The learning rate is an f32 scalar, the
+  /// variable optimizer.learning_rate, which a session may set between steps.
   void minimize(const Tensor &loss, const Optimizer &optimizer, const StepOptions &options = {},
                 Caller at = Caller::here());
 
@@ -238,7 +253,7 @@ public:
   /// shape and type. A function assigns a variable at most once.
   void assign(const std::string &variable, const Tensor &value, Caller at = Caller::here());
 
-  /// Adds an output to the function of `tensor`.
+  /// Adds an output to the function of `tensor`, whose outputs have distinct names.
   void output(const std::string &name, const Tensor &tensor, Caller at = Caller::here());
 
   /// The number of elements of all variables so far, and of the trained ones. Frozen scalars (rates and counts) and the
@@ -251,13 +266,14 @@ public:
   /// The names of the variables, in the order in which they were made. The optimizer's state is not among them.
   const std::vector<std::string> &variableNames() const;
 
-  /// Completes and verifies the module, which the graph owns. Callers must not change it, and can add nothing
-  /// afterwards.
+  /// Completes and verifies the module, which the graph owns. Callers must not change it. A second call returns the
+  /// same, unless something was to be added in between, which is an error.
   ///   Errors  InvalidArgument: all recorded errors, one per line.
   absl::StatusOr<mlir::ModuleOp> finish();
-  /// Finishes the graph, and returns the module as MLIR text.
+  /// Finishes the graph, and returns the module as MLIR text. Errors are those of finish().
   absl::StatusOr<std::string> text();
-  /// Finishes the graph, and writes the module's text to a file, which appears when it is complete.
+  /// Finishes the graph, and writes the module's text to a file, which appears when it is complete. Errors are those of
+  /// finish() and of File.h.
   absl::Status writeMlir(const std::string &path);
 
 private:
@@ -267,6 +283,10 @@ private:
 //===----------------------------------------------------------------------===//
 // Ops: see dialects/nn/Nn.td for what each means
 //===----------------------------------------------------------------------===//
+
+// An op is added to the function of its operands, whichever function is current. Elements are f16, bf16, f32, f64, i32
+// or i64. The operands of an elementwise op have the same element type: cast() makes it so. Dimensions count from 0;
+// none is negative. What does not fit is a recorded error.
 
 struct MatmulOptions {
   bool transposeA = false, transposeB = false;
@@ -310,6 +330,9 @@ Tensor minimum(const Tensor &a, const Tensor &b, Caller at = Caller::here());
 Tensor gelu(const Tensor &x, bool approximate = false, Caller at = Caller::here());
 Tensor scale(const Tensor &x, double factor, Caller at = Caller::here());
 Tensor shift(const Tensor &x, double addend, Caller at = Caller::here());
+/// The same numbers in another element type. Floats are rounded to the nearest float, ties to even; to an integer they
+/// are cut off towards 0, and one that the integer type does not hold gives any number. i64 to i32 keeps the lower 32
+/// bits.
 Tensor cast(const Tensor &x, ElementType type, Caller at = Caller::here());
 /// 1 (of type f32) where an integer of `x` differs from `value`, else 0.
 Tensor notEqual(const Tensor &x, int64_t value, Caller at = Caller::here());
@@ -320,27 +343,29 @@ Tensor compare(const Tensor &a, const Tensor &b, const std::string &predicate, C
 /// Returns x; no gradient flows back through it.
 Tensor stopGradient(const Tensor &x, Caller at = Caller::here());
 
-/// Looks up the rows of `table`, which has two dimensions, at the integers `ids`.
+/// Looks up the rows of `table`, which has two dimensions, at the integers `ids`. An id that is no row's number is an
+/// error of the run.
 Tensor embedding(const Tensor &table, const Tensor &ids, Caller at = Caller::here());
 Tensor reshape(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
 /// Dimension i of the result is dimension permutation[i] of `x`.
 Tensor transpose(const Tensor &x, const std::vector<int64_t> &permutation, Caller at = Caller::here());
 /// Broadcasts x to `shape`: repeats it along dimensions of extent 1 and along new leading dimensions.
 Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at = Caller::here());
-/// The `count` elements from `start` on along dimension `dim`.
+/// The `count` elements from `start` on along dimension `dim`, which has all of them.
 Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller at = Caller::here());
 /// Concatenates `parts`, of which there is at least one, along dimension `dim`.
 Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at = Caller::here());
-/// The sum over the given dimensions, or over all.
+/// The sum of floats over the given dimensions, or over all. The result lacks these dimensions.
 Tensor sum(const Tensor &x, Caller at = Caller::here());
 Tensor sum(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
-/// The sum over the given dimensions, or over all, divided by the global number of elements that were added.
+/// The sum over the given dimensions, or over all, divided by the global number of elements that were added, of which
+/// there is at least one. The result lacks these dimensions.
 Tensor mean(const Tensor &x, Caller at = Caller::here());
 Tensor mean(const Tensor &x, std::vector<int64_t> dims, Caller at = Caller::here());
-/// The mean of the squared distances from the mean, over the given dimensions.
+/// The mean of the squared distances from the mean, over the given dimensions, which the result lacks.
 Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at = Caller::here());
 /// `chosen` where `condition` is not 0, else `other`. An element that is not selected has no influence, not even a NaN.
-/// Shapes broadcast.
+/// All three have one element type. Shapes broadcast.
 Tensor select(const Tensor &condition, const Tensor &chosen, const Tensor &other, Caller at = Caller::here());
 /// The mean over the rows (along the first dimension) that are present: those for which the integer of `present` [rows]
 /// is not 0. Other rows have no influence. The sum is divided by the global number of elements of the present rows; the
@@ -354,10 +379,12 @@ Tensor logSumExp(const Tensor &x, Caller at = Caller::here());
 /// x - log(sum of exp(x)), along the last dimension.
 Tensor logSoftmax(const Tensor &x, Caller at = Caller::here());
 /// The cross-entropy of each row of `logits`. `labels` are integers; their shape is that of `logits` without the last
-/// dimension, the classes. The result is 0 where the label is `ignored`.
+/// dimension, the classes. The result is 0 where the label is `ignored`. Any other label that is no class is an error
+/// of the run.
 Tensor softmaxCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                            Caller at = Caller::here());
-/// The mean cross-entropy of the rows whose label is not `ignored`: the sum divided by their global number.
+/// The mean cross-entropy of the rows whose label is not `ignored`: the sum divided by their global number. It is a NaN
+/// if all are ignored.
 Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optional<int64_t> ignored = std::nullopt,
                         Caller at = Caller::here());
 /// Normalizes each row (along the last dimension) to mean 0 and variance 1, multiplies it by weight and adds bias.
@@ -380,7 +407,8 @@ struct ConvolutionOptions {
   std::vector<int64_t> padding = {0, 0};  ///< rows and columns of zeros on each side
   std::vector<int64_t> dilation = {1, 1}; ///< rows and columns from one tap to the next
 };
-/// The convolution of x [samples, channels, height, width] with weight [outputs, channels / groups, rows, columns].
+/// The convolution of x [samples, channels, height, width] with weight [outputs, channels / groups, rows, columns]. An
+/// extent of the result is (extent + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded down.
 Tensor convolution(const Tensor &x, const Tensor &weight, const ConvolutionOptions &options = {},
                    Caller at = Caller::here());
 struct TransposedConvolutionOptions {
@@ -421,8 +449,9 @@ struct AttentionOptions {
 /// to no key gives 0. With a bias or dropout, the scores of all positions and keys are kept for backward.
 Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const AttentionOptions &options = {},
                  Caller at = Caller::here());
-/// 0 with probability `rate`, else x / (1 - rate). Each step drops other elements, and the same ones for any number of
-/// ranks. The variables random.seed and random.step determine them; the first call makes both.
+/// 0 with probability `rate`, which is at least 0 and below 1, else x / (1 - rate). Each step drops other elements, and
+/// the same ones for any number of ranks. The variables random.seed and random.step determine them; the first call
+/// makes both. It drops in every function that has it: leave it out of one that evaluates.
 Tensor dropout(const Tensor &x, double rate, Caller at = Caller::here());
 /// The mean of (x - target)^2 over all elements.
 Tensor mse(const Tensor &x, const Tensor &target, Caller at = Caller::here());
@@ -433,12 +462,16 @@ Tensor boxTo(const Tensor &x, const Layout &layout, Caller at = Caller::here());
 // Layers: variables and ops
 //===----------------------------------------------------------------------===//
 
+// The variables are trained (batchNorm's running ones are not), have x's element type where nothing else is said, and
+// are in the group `name`. The same name again, in any function, means the same variables.
+
 struct LinearOptions {
   bool bias = true;
   /// The initial values of weight and bias. If absent, they are uniform in +-1/sqrt(inputs).
   std::optional<Init> init;
 };
-/// x weight + bias, with the variables `name`.weight [inputs, outputs] and `name`.bias [outputs].
+/// x weight + bias, where x [samples, inputs] has floats, with the variables `name`.weight [inputs, outputs] and
+/// `name`.bias [outputs] of x's type.
 Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const LinearOptions &options = {},
               Caller at = Caller::here());
 
@@ -470,7 +503,8 @@ Tensor batchNorm(const Tensor &x, const std::string &name, const BatchNormOption
 /// (zeros).
 Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon = 1e-5, Caller at = Caller::here());
 
-/// Looks up the rows of the variable `name`.weight [rows, width], at first standard normal, at the integers `ids`.
+/// Looks up the rows of the variable `name`.weight [rows, width], f32 and at first standard normal, at the integers
+/// `ids`. An id that is no row's number is an error of the run.
 Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, int64_t width,
                       Caller at = Caller::here());
 

@@ -9,7 +9,8 @@
 
 namespace splitcast {
 
-/// While it lives, collects the errors of a context instead of printing them. Other diagnostics are dropped.
+/// While it lives, collects the errors of a context instead of printing them. Other diagnostics are dropped. Of several
+/// collectors of a context, the newest gets them. Only one thread at a time may use the context.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext *context);

@@ -12,6 +12,8 @@
 
 namespace splitcast {
 
+// Errors of the functions that ask other ranks are those of Communicator::exchange.
+
 /// Returns the names of the storages of a plan that all ranks of their group can share: each rank finds that one copy
 /// suffices, and all synchronize at the same collectives (exec::sharedStoragesOf). Every rank calls it.
 absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, runtime::Communicator &communicator);

@@ -10,7 +10,7 @@
 
 namespace splitcast {
 
-/// The text's SHA-256, in hexadecimal.
+/// The text's SHA-256, as 64 hexadecimal digits in upper case.
 std::string digest(const std::string &text);
 
 /// Checks that the texts, one per rank, are equal.
@@ -20,7 +20,8 @@ absl::Status checkAlike(const std::vector<std::string> &texts, const std::string
 
 /// Returns a text by which ranks can compare their files without reading all of them: the file's size and a digest of
 /// 64 parts, its beginning and its end among them. So two different files can have equal texts, but the text of a wrong
-/// file nearly always differs.
+/// file nearly always differs. It reads at most 256 KiB.
+///   Errors  those of File.
 absl::StatusOr<std::string> sampleOfFile(const std::string &path);
 
 } // namespace splitcast

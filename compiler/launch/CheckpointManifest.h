@@ -20,8 +20,8 @@
 namespace splitcast {
 
 struct CheckpointManifest {
-  int64_t step = 0; ///< the number of completed steps, which is also the index of the next batch, from 0
-  int64_t seed = 0;
+  int64_t step = 0;  ///< the number of completed steps, which is also the index of the next batch, from 0
+  int64_t seed = 0;  ///< at least 0
   int64_t bytes = 0; ///< the size of the file of variables
   int64_t blockBytes = int64_t{16} << 20;
   std::vector<std::string> digests;                    ///< one per block of the file; the last block may be shorter
@@ -41,7 +41,8 @@ struct CheckpointManifest {
   int64_t numBlocks() const { return (bytes + blockBytes - 1) / blockBytes; }
 };
 
-/// Returns the digests of blocks `first`, `first + stride`, ... of a file of `bytes` bytes.
+/// Returns the digests of blocks `first`, `first + stride`, ... of a file of `bytes` bytes. Blocks count from 0, and
+/// `stride` and `blockBytes` are at least 1. Any thread may call it.
 ///   Errors  DataLoss: the file has another size. Those of File.
 absl::StatusOr<std::vector<std::string>> digestsOfBlocks(const std::string &path, int64_t bytes, int64_t blockBytes,
                                                          int64_t first, int64_t stride);

@@ -15,8 +15,8 @@ namespace splitcast {
 
 struct CheckpointOptions {
   std::string directory; ///< where checkpoints are written; if empty, none are
-  int64_t every = 100;   ///< steps from one checkpoint to the next
-  int64_t keep = 2;      ///< how many of the newest checkpoints are kept, in addition to the best one
+  int64_t every = 100;   ///< steps from one checkpoint to the next, at least 1
+  int64_t keep = 2;      ///< how many of the newest checkpoints are kept, in addition to the best one; at least 1
   std::string resume;    ///< a directory of checkpoints to resume from; if empty, training starts from the beginning
 
   /// Adds --checkpoint, --checkpoint-every, --keep and --resume.
@@ -33,10 +33,12 @@ struct PendingCheckpoint {
 };
 
 /// Writes and reads the checkpoints of one job. No other job may write to the directory meanwhile. All ranks call the
-/// same methods, and all see the directory. Launch and session are borrowed.
+/// same methods, in the session's thread, and all see the directory. Options, launch and session are borrowed, and
+/// outlive this object. After an error the job ends; the newest complete checkpoint stays.
 class Checkpoints {
 public:
-  /// Makes the directory if it is missing.
+  /// Makes the directory if it is missing. `seed` is the session's, and at least 0. To write checkpoints, the session
+  /// needs SessionOptions::savesBeside.
   ///   Errors  FailedPrecondition: hosts do not share the directory (a rank does not see what rank 0 wrote); or it has
   ///           checkpoints, and the job does not resume from them. Those of File.
   static absl::StatusOr<Checkpoints> open(const CheckpointOptions &options, int64_t seed, Launch &launch,
@@ -54,7 +56,8 @@ public:
   /// `keep`, except the one with the lowest validation loss. Begins a checkpoint if one is due; threads write it during
   /// the following steps. It waits only if a checkpoint is due while the one before is still being written.
   absl::Status afterStep(int64_t done, std::optional<double> validationLoss = std::nullopt);
-  /// Waits until the pending checkpoint is on the disk. Called after the last step.
+  /// Waits until the pending checkpoint is on the disk. Called after the last step. It begins none: steps after the
+  /// last multiple of `every` are in no checkpoint.
   absl::Status finish();
 
 private:

@@ -23,6 +23,8 @@
 //   or SIGINT                   after 0.7 seconds, and prints only that it was told to end; it leaves no unfinished
 //                               file; the others notice its loss as above
 //
+// Only one thread at a time may use a Launch, its device and its communicator: the one that called create().
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
 #define SPLITCAST_COMPILER_LAUNCH_LAUNCH_H
@@ -45,14 +47,14 @@
 namespace splitcast {
 
 struct LaunchOptions {
-  double timeoutSeconds = 300; ///< how long a rank waits for another before that is an error
-  int64_t threads = 0;         ///< per rank; 0 divides the processors of the machine among its ranks
-  std::string deviceKind = "cpu";
-  std::string transport = "memory";               ///< how ranks of one machine exchange tensors; "memory" or "messages"
-  std::string profile;                            ///< the file for a profile; if empty, none is made
-  bool perfMap = false;                           ///< whether generated code gets names for Linux's perf
-  bool anyOrder = false;                          ///< lets kernels sum in any order, to measure what a fixed one costs
-  bool noCollectives = false;                     ///< makes a step's collectives do nothing, to measure their cost
+  double timeoutSeconds = 300;      ///< how long a rank waits for another before that is an error; see Communicator.h
+  int64_t threads = 0;              ///< per rank; 0 divides the processors of the machine among its ranks
+  std::string deviceKind = "cpu";   ///< one of launchBackends()
+  std::string transport = "memory"; ///< how ranks of one machine exchange tensors; "memory" or "messages"
+  std::string profile;              ///< the file for a profile, of rank 0; if empty, none is made
+  bool perfMap = false;             ///< whether generated code gets names for Linux's perf
+  bool anyOrder = false;            ///< lets kernels sum in any order, to measure what a fixed one costs
+  bool noCollectives = false;       ///< makes a step's collectives do nothing, to measure their cost
   std::string kernelCache = defaultKernelCache(); ///< the directory of compiled kernels; if empty, none are kept
 
   /// Adds --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order, --no-collectives and
@@ -82,6 +84,7 @@ public:
   /// OK if this rank has its device, and the options fit it; otherwise the error. It is known before ranks compare
   /// their flags, and begin() reports it afterwards.
   const absl::Status &ready() const { return readiness; }
+  /// Require that ready() is OK.
   runtime::Device &device() { return *rankDevice; }
   runtime::Communicator &communicator() { return *ranks; }
 
@@ -91,14 +94,15 @@ public:
 
   /// The observer to pass to sessions for --profile; null without the flag.
   runtime::ExecutorObserver *observer() { return profiler.get(); }
-  /// Sets what all ranks do at the end, if none has failed.
+  /// Sets what all ranks do at the end, if none has failed. A second call replaces the first.
   void atEnd(std::function<absl::Status(runtime::Communicator &)> report) { lastReport = std::move(report); }
   /// All ranks call it at the same point, after the last run of any session, each with its own status. If all
   /// succeeded, writes the profile for --profile, and then does what was given to atEnd().
   absl::Status finish(absl::Status status);
 
-  /// All ranks call it at the same point, each with its own status at the point `what`. Returns OK if all are OK; on a
-  /// rank that failed its own status; on another rank the status of the first rank that failed, with its number.
+  /// All ranks call it at the same point, each with its own status at the point `what`, which names it in messages.
+  /// Returns OK if all are OK; on a rank that failed its own status; on another rank the status of the first rank that
+  /// failed, with its number. If a rank does not come, the others get an error of Communicator::exchange.
   absl::Status agree(const absl::Status &mine, const std::string &what);
   /// All ranks call it at the same point. Returns OK if all pass the same text for `what`, such as "flags"; otherwise
   /// an error that lists which ranks passed which text (checkAlike).
@@ -108,7 +112,8 @@ public:
   static void endOnSignals();
 
   /// Ends the job; all ranks call it at the end of main. Returns the exit status of this process: 0 if `status` is OK
-  /// on all ranks. Prints the error of the rank that failed. Nothing that uses this launch may be alive.
+  /// on all ranks, else 1. Prints the error of the rank that failed. Nothing that uses this launch may be alive. If a
+  /// rank does not come in time, it does not return, but ends this process with status 1.
   int end(const absl::Status &status);
 
 private:
@@ -138,7 +143,8 @@ private:
 };
 
 /// Parses the flags, launches, agrees with the other ranks on errors in the flags and that all have the same ones
-/// (Flags::given), runs `body`, and ends the job. Returns the exit status. --help is printed once.
+/// (Flags::given), runs `body` on each rank, and ends the job. Returns the exit status. --help is printed once, by rank
+/// 0, and `body` is then not run. What `body` made from the launch must be gone when it returns.
 int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options,
                const std::function<absl::Status(Launch &)> &body);
 

@@ -25,12 +25,13 @@ class HostMemory; // runtime/host/HostMemory.h
 /// The options that a backend gets, for this rank.
 struct LaunchBackendOptions {
   int threads = 1;
-  std::string kernelCache;
-  bool namesForPerf = false;             ///< whether generated code gets names for Linux's perf
-  bool anyOrder = false;                 ///< whether kernels may sum in any order
-  int64_t localRank = 0, localRanks = 1; ///< this rank's index among those of this machine, and their number
-  absl::Duration timeout = absl::Seconds(300);
-  /// Prints the status and terminates the process at once. It is for devices that hang after an error.
+  std::string kernelCache;                     ///< a directory; if empty, no kernels are kept
+  bool namesForPerf = false;                   ///< whether generated code gets names for Linux's perf
+  bool anyOrder = false;                       ///< whether kernels may sum in any order
+  int64_t localRank = 0, localRanks = 1;       ///< this rank's index among those of this machine, and their number
+  absl::Duration timeout = absl::Seconds(300); ///< how long a rank waits for another
+  /// Prints the status and terminates the process at once. It is for devices that hang after an error. Any thread may
+  /// call it.
   std::function<void(const absl::Status &)> endProcess;
   std::shared_ptr<runtime::HostMemory> memory; ///< other ranks of this machine can read it; for tensors on the host
 };
@@ -40,12 +41,12 @@ struct LaunchBackend {
   std::unique_ptr<runtime::Communicator> communicator; ///< destroyed before the device
 };
 
-/// Makes the backend of this rank. All ranks call it at the same point. `host` is a communicator of all ranks whose
-/// buffers are host memory; the backend may keep it.
+/// Makes the backend of this rank. All ranks call it at the same point, in the thread that will use the backend. `host`
+/// is a communicator of all ranks whose buffers are host memory; the backend may keep it.
 using LaunchBackendFactory = absl::StatusOr<LaunchBackend> (*)(const LaunchBackendOptions &options,
                                                                std::unique_ptr<runtime::Communicator> host);
 
-/// A static object of this type adds a kind.
+/// A static object of this type adds a kind, or replaces the one of that name.
 struct LaunchBackendRegistration {
   LaunchBackendRegistration(const char *kind, LaunchBackendFactory factory);
 };

@@ -4,6 +4,8 @@
 // are a file of 100x128x256, whatever the number of ranks. Each rank reads only its own piece of every step. Rank 0
 // collects outputs, a part of a step at a time.
 //
+// Only one thread at a time may use these objects, and that is the session's.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_LAUNCHFILES_H
 #define SPLITCAST_COMPILER_LAUNCH_LAUNCHFILES_H
@@ -15,7 +17,7 @@
 
 namespace splitcast {
 
-/// --input=NAME=FILE
+/// --input=NAME=FILE, or --output=NAME=FILE.
 struct NamedFile {
   std::string name, path;
 };
@@ -39,9 +41,9 @@ absl::Status checkDistinctFiles(const std::vector<std::string> &read, const std:
 
 class StepInputs {
 public:
-  /// Every input of the function comes from one of the files.
-  ///   Errors  InvalidArgument: an input has no file, a file has no input, or its input has another type or shape.
-  ///           Those of NpyFile.
+  /// Every input of the function comes from one of the files, which this rank opens for itself. It asks no other rank.
+  ///   Errors  NotFound: there is no such function. InvalidArgument: an input has no file, a file has no input, or its
+  ///           input has another type or shape. Those of NpyFile.
   static absl::StatusOr<StepInputs> open(const Session &session, const std::string &function,
                                          const std::vector<NamedFile> &files);
 
@@ -50,7 +52,8 @@ public:
   int64_t steps() const;
   const std::string &shortestPath() const;
 
-  /// Reads the inputs of step `step`, which is less than steps(), into the session's input pieces.
+  /// Reads the inputs of step `step`, from 0 to steps() - 1, into the session's input pieces. It asks no other rank.
+  ///   Errors  those of NpyFile::read; some pieces may then have been read.
   absl::Status feed(Session &session, int64_t step);
 
 private:
@@ -75,7 +78,13 @@ public:
                                           const std::vector<NamedFile> &files, runtime::Communicator &communicator,
                                           int64_t partBytes = int64_t{1} << 20);
 
+  /// Writes the outputs of the function's last run as the next step. Every rank calls it.
+  ///   Errors  those of Communicator::exchange; on rank 0 alone those of NpyWriter: the other ranks wait for rank
+  ///           0, whose process must then end (Launch.h).
   absl::Status write(Session &session, runtime::Communicator &communicator);
+  /// Rank 0 gives the files their names, one after the other; the other ranks do nothing. After an error some files may
+  /// be there. Without this call there are none.
+  ///   Errors  on rank 0 alone: those of NpyWriter.
   absl::Status commit();
 
 private:

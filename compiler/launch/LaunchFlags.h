@@ -23,7 +23,8 @@ public:
   /// `usage` is the text behind the program's name in the help: the arguments, and then what the program does.
   Flags(std::string program, std::string usage) : program(std::move(program)), usage(std::move(usage)) {}
 
-  // A pointer's target holds the default, and must outlive parse().
+  // A pointer's target holds the default, and must outlive parse(). Names are given without "--", and each once.
+  // `least` and `most` are allowed, too.
   void addString(const std::string &name, std::string *value, const std::string &valueName, const std::string &help);
   void addChoice(const std::string &name, std::string *value, const std::vector<std::string> &choices,
                  const std::string &help);
@@ -38,7 +39,7 @@ public:
   /// --pipeline=ORDER, --reproducible and --recompute=all|none|elementwise|GROUP,... Each of these has precedence over
   /// the same option of --enable-zero.
   void addZero(sbp::ZeroOptions *options);
-  /// Adds an argument without a name. It must be given.
+  /// Adds an argument without a name, behind those that were added before. It must be given.
   void addPositional(const std::string &valueName, std::string *value);
 
   /// Allows ranks to have different values of a flag, which was added before.
@@ -51,11 +52,12 @@ public:
   /// it says only that they were given.
   std::string given() const;
 
-  /// Parses the command line; called once.
+  /// Parses the command line, whose first argument, the program, is skipped; called once.
   ///   Errors  InvalidArgument: an argument is wrong. Some values may have been set already.
   absl::Status parse(int argc, const char *const *argv);
   /// Whether --help was among the arguments. If so, nothing else was checked.
   bool isHelpWanted() const { return helpWanted; }
+  /// The usage, and a line or more per flag in the order in which they were added.
   std::string help() const;
 
 private:

@@ -19,12 +19,13 @@ std::string memoryText(const MemoryReport &memory);
 std::string communicationText(const CommunicationReport &communication);
 
 /// Reports memory and communication of every function before anything runs: this rank's numbers, and the minimum and
-/// maximum over all ranks if these differ. Every rank calls it; rank 0 prints its own report.
+/// maximum over all ranks if these differ. Every rank calls it; rank 0 prints its own report to stdout. Errors are
+/// those of Communicator::exchange.
 absl::Status printReport(const Session &session, runtime::Communicator &ranks);
 
 /// Prints, for each rank, the largest amount of other ranks' memory that it has had mapped at a time since printReport,
 /// and of other ranks' blocks in memory that they share. The system counts both as memory of the rank itself. Every
-/// rank calls it at the end (Launch::atEnd); rank 0 prints.
+/// rank calls it at the end (Launch::atEnd); rank 0 prints to stdout. Errors are those of Communicator::exchange.
 absl::Status printViewedMemory(runtime::Communicator &ranks);
 
 /// Resident memory of this process, now and at its maximum so far, without other ranks' memory that it has mapped. 0 if
@@ -34,7 +35,7 @@ struct ProcessMemory {
 };
 ProcessMemory processMemory();
 
-/// "12.3 MB"
+/// "12.300 MB", of 10^6 bytes.
 std::string megabytes(int64_t bytes);
 
 /// A scalar output of a function.
@@ -43,7 +44,9 @@ struct NamedScalar {
   double value = 0;
 };
 
-/// Returns the scalar outputs of type f32 or f64 of the function's last run, in the order of its outputs.
+/// Returns the scalar outputs of type f32 or f64 of the function's last run, in the order of its outputs; zeros before
+/// the first. It asks no other rank.
+///   Errors  NotFound: there is no such function.
 absl::StatusOr<std::vector<NamedScalar>> scalarOutputs(Session &session, const std::string &function);
 
 /// Returns a line of metrics: {"step": 1, "seconds": 0.01, "loss": 2.5}. Steps are counted from 1.

@@ -28,7 +28,7 @@ std::vector<sbp::Policy> waysToSave(const sbp::Policy &said);
 
 /// The largest predicted peak of all ranks.
 struct LargestPeak {
-  int64_t bytes = 0, rank = 0;
+  int64_t bytes = 0, rank = 0; ///< of ranks with equal peaks, the first
 };
 
 /// Returns the largest predicted peak. `reports` are those of the plans that a session has, or would have.

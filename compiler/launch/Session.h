@@ -2,7 +2,16 @@
 //
 // A session compiles a module at the global level for this rank (compiler/Pipelines.h) and checks with the other ranks
 // that all compiled the same. It binds the plan to a device and a communicator, initializes or loads the variables, and
-// runs functions. Every rank of the placement calls the same methods in the same order.
+// runs functions. Every rank of the placement calls the same methods in the same order, except those that only read
+// what this rank has (pieces, names, reports).
+//
+// Threads    Only one thread at a time may use a session, its device and its communicator; on CUDA it is the thread
+//            that made the device.
+// Errors     After an error of run(), or of the device or the communicator in any method, only destroy the session.
+//            (After NotFound for a name it still works.) A rank that fails alone does not tell the others, which wait
+//            for it until their timeout: Launch.h ends such a job. Methods on variables say where all ranks fail
+//            together.
+// Lifetime   The session works in the MLIR context of its module: the context (a Graph, say) outlives it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_COMPILER_LAUNCH_SESSION_H
@@ -38,9 +47,9 @@ struct ExecutorObserver;
 
 struct SessionOptions {
   CompileOptions compile;
-  uint64_t seed = 0;          ///< of the variables' initializers
-  std::string objectCacheDir; ///< where compiled kernels are kept; if empty, none are
-  int threads = 1;            ///< per rank; all ranks must have the same number
+  uint64_t seed = 0;          ///< of the variables' initializers; all ranks must have the same
+  std::string objectCacheDir; ///< not used: the device's options say where compiled kernels are kept
+  int threads = 1;            ///< the device's; only compared, since all ranks must have the same number
   bool savesBeside = false;   ///< whether beginSave will be called; if so, the predicted peak includes its copies
   /// Called for each op of each plan that runs. Borrowed; may be null. With an observer, no work is captured for
   /// replay.
@@ -83,15 +92,19 @@ public:
   virtual absl::StatusOr<std::vector<TensorInfo>> inputs(const std::string &function) const = 0;
   virtual absl::StatusOr<std::vector<TensorInfo>> outputs(const std::string &function) const = 0;
 
-  /// The memory to which the caller writes this rank's piece of an input (localBytes; see TensorInfo::boxes). All runs
-  /// use what was written last. It lives as long as the session.
+  /// The memory to which the caller writes this rank's piece of an input (localBytes; see TensorInfo::boxes). It is
+  /// zero at first. All runs use what was written last. It lives as long as the session, at the same address.
+  ///   Errors  NotFound: there is no such function. InvalidArgument: it has fewer inputs.
   virtual absl::StatusOr<absl::Span<std::byte>> inputPiece(const std::string &function, size_t index) = 0;
-  /// Runs one step, and waits for its end.
+  /// Runs one step, and waits for its end. Every rank calls it.
+  ///   Errors  NotFound: there is no such function. InvalidArgument: an index into a table, or a label, is out of
+  ///           range. Those of the device and of Communicator.h.
   virtual absl::Status run(const std::string &function) = 0;
-  /// This rank's piece of a result, as the function's last run left it. It lives as long as the session.
+  /// This rank's piece of a result, as the function's last run left it; zero before the first. It lives as long as the
+  /// session, at the same address. Errors are those of inputPiece.
   virtual absl::StatusOr<absl::Span<const std::byte>> outputPiece(const std::string &function, size_t index) = 0;
 
-  /// Copies to and from these pieces.
+  /// Copies to and from these pieces; `piece` has localBytes bytes.
   absl::Status setInput(const std::string &function, size_t index, const void *piece);
   absl::Status getOutput(const std::string &function, size_t index, void *piece);
 
@@ -107,7 +120,8 @@ public:
   /// All variables, except those that only carry values from one run of a schedule to the next.
   virtual std::vector<Variable> variables() const = 0;
 
-  /// Read and write this rank's pieces, in their local order. Every rank calls writePieces at the same point.
+  /// Read and write this rank's pieces, in their local order: `data` has as many elements as all pieces together. Every
+  /// rank calls writePieces at the same point; reading needs no other rank.
   ///   Errors  NotFound: the module has no such variable.
   virtual absl::Status readPieces(const std::string &name, void *data) = 0;
   virtual absl::Status writePieces(const std::string &name, const void *data) = 0;
@@ -121,29 +135,38 @@ public:
 
   /// Goes through the whole variable in the order of its elements, in parts of at most 1 MiB: calls `visit` for each
   /// part on rank `to`, or on all ranks. No rank holds more than one such part from each rank. Every rank calls it with
-  /// the same name and `to`. If it fails on one rank, it fails on all.
+  /// the same name and `to`. If it fails on one rank, it fails on all. `data` is valid until `visit` returns; after an
+  /// error of `visit` it is not called again on that rank.
+  ///   Errors  NotFound: the module has no such variable. InvalidArgument: there is no rank `to`. Those of `visit`.
   using PartVisitor = absl::FunctionRef<absl::Status(const sbp::Interval &elements, const void *data)>;
   virtual absl::Status streamVariable(const std::string &name, std::optional<int64_t> to, PartVisitor visit) = 0;
   /// Sets elements of the whole variable. Every rank passes the same ones at the same point; so a PartVisitor must not
   /// call it. To set all variables from another session, takeVariables waits less for other ranks.
+  ///   Errors  NotFound: the module has no such variable. OutOfRange: it has fewer elements.
   virtual absl::Status writeElements(const std::string &name, const sbp::Interval &elements, const void *data) = 0;
 
-  /// Reads the whole variable. Every rank calls it, and every rank gets all elements: it is for small variables and
-  /// tests.
+  /// Reads the whole variable to `data`, which has room for all its elements. Every rank calls it, and every rank gets
+  /// all of them: it is for small variables and tests.
   virtual absl::Status readVariable(const std::string &name, void *data) = 0;
   /// Sets the whole variable. Every rank passes the same data at the same point.
   virtual absl::Status writeVariable(const std::string &name, const void *data) = 0;
 
   /// Save and load whole variables in one safetensors file; each rank writes or reads only its own pieces. Saving
-  /// writes a new file and renames it. Loading fails, with nothing changed, if a variable is missing or differs in
-  /// shape or type, or if ranks were given different files, as far as their sizes and a sample tell.
+  /// writes a new file next to `path` and renames it; rank 0's `path` counts, and all ranks must see its directory.
+  /// Loading takes a file with exactly these variables, which each rank reads at its own `path`. It fails, with nothing
+  /// changed, if a variable is missing, too many, or differs in shape or type, or if ranks were given different files,
+  /// as far as their sizes and a sample tell. If a file cannot be read to its end, some variables may be changed. An
+  /// error is one on all ranks.
   virtual absl::Status saveVariables(const std::string &path) = 0;
   /// Starts a save like saveVariables: each rank copies its pieces now, and a thread writes the copies while the
-  /// session continues. It requires SessionOptions::savesBeside. The session must outlive the result.
+  /// session continues, and may change the variables. The session must outlive the result.
+  ///   Errors  FailedPrecondition: SessionOptions::savesBeside is not set, or another save is pending.
+  ///           ResourceExhausted: there is no memory for the copies. Those of saveVariables.
   virtual absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) = 0;
   virtual absl::Status loadVariables(const std::string &path) = 0;
   /// Like loadVariables, but leaves state of optimizers and frozen scalars (counts, rates) as they are. The file may
-  /// have further tensors; their names are returned. Names in the file are matched after renaming.
+  /// have further tensors; their names in the file are returned. Names in the file are matched after renaming, which
+  /// may not make two of them equal (InvalidArgument).
   virtual absl::StatusOr<std::vector<std::string>> loadWeights(const std::string &path,
                                                                const std::vector<runtime::Renaming> &renamings) = 0;
 
@@ -173,11 +196,12 @@ public:
   virtual std::string whyNotShared() const = 0;
   /// With a memory limit, the policy that was chosen for what variables and their groups leave open.
   virtual std::optional<sbp::Policy> chosenPolicy() const = 0;
+  /// Of a function or schedule of functions(), in bytes and calls per run on this rank; empty reports for another name.
   virtual MemoryReport memoryReport(const std::string &function) const = 0;
   virtual CommunicationReport communicationReport(const std::string &function) const = 0;
   /// Memory of all functions that the predicted peak does not include: Device::scratchBytes.
   virtual int64_t scratchBytes() const = 0;
-  /// The plan of this rank.
+  /// The plan of this rank, which the session owns and the caller does not change.
   virtual mlir::ModuleOp plan() = 0;
 };
 

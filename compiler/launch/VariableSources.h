@@ -19,7 +19,8 @@ struct VariableSources {
   /// Checks that at most one source is given. `resume` is a directory of checkpoints, or empty.
   ///   Errors  InvalidArgument: there is more than one source, or --rename without --load-weights.
   absl::Status check(const std::string &resume) const;
-  /// All ranks call it. Rank 0 prints which tensors were not used, and which variables were not loaded.
+  /// All ranks call it. Rank 0 prints to stderr which tensors were not used, and which variables were not loaded.
+  /// Without a file it does nothing. Errors are those of the session's methods.
   absl::Status load(Session &session, int64_t rank) const;
 
 private:

@@ -10,12 +10,27 @@
 //            HostCommunicatorOptions::maxInFlight collectives are in flight; or NCCL has not yet taken the call.) The
 //            returned event says when the data may be read and the buffers reused. barrier, exchange and split wait for
 //            all ranks, and so do shareMemory and registerMemory, unless the backend does not implement them.
-// Threads    Only one thread at a time may use a communicator and those that were split from it.
+// Buffers    They lie on the device of the collective's stream. (The host uses no stream.) Buffers of one call do not
+//            overlap, except where its method says so; nobody checks this. The spans of sizes are read before the call
+//            returns.
+// Sizes      All ranks pass the same sizes; in an all-to-all, rank r has as much for rank s as s expects from r. The
+//            host finds a difference when a message of another length arrives (FailedPrecondition), or waits for one
+//            that never comes (DeadlineExceeded). NCCL finds none: what happens then is unknown.
+// Threads    Only one thread at a time may use a communicator, all that were split from the same root, and their
+//            events. Portable callers use all communicators of a process in one thread at a time: MPI allows no more,
+//            and on CUDA a wait polls all of them.
+// Lifetime   An event may outlive its communicator, and a communicator the one that it was split from. NCCL's
+//            destructor waits for the collectives in flight; the host gives them up once no event is left.
 // Sums       Addends are added in one fixed tree over the rank index, whatever the size, the chunks or the algorithm.
 //            The tree is a binary counter: partial sums of equal height merge, and leftovers fold from the right.
 //            3 ranks: (a0+a1)+a2; 4: (a0+a1)+(a2+a3); 7: ((a0+a1)+(a2+a3))+((a4+a5)+a6).
 //            bf16 and f16 are added in f32 and rounded once. Only NCCL with NcclCommunicatorOptions::deterministic
-//            off adds in an order of its own.
+//            off adds in an order of its own. With it on (the default), NCCL adds at most 64 addends: portable groups
+//            that sum have at most 64 ranks.
+// Timeout    On the host it counts while a wait sees no message sent or received. On CUDA it counts from the start of
+//            the oldest collective in flight, or from the end of the one before it: kernels for which it waits count,
+//            too. If a wait is for captured work (Device::capture), it covers the whole wait: make it longer than a
+//            replay.
 // Errors     Once a collective has failed, the communicator is dead: every later collective (on the host, every later
 //            call) returns the same status. The message names the collective (CallSite) and, on the host, the ranks
 //            that have not answered.
@@ -94,7 +109,8 @@ public:
 
   /// Sums `data` over the ranks in the fixed tree; rank r gets block r of the sum.
   ///   Shapes     data has the blocks of all ranks in rank order; block r has elementsPerRank[r] elements (0 is legal).
-  ///              output is this rank's block: memory outside of data, or that block of data itself.
+  ///              output is this rank's block: memory outside of data, or that block of data itself. workspace lies
+  ///              outside of both.
   ///   Ownership  data, output and workspace are borrowed until the event fires; then the contents of data are
   ///              unspecified.
   ///   Errors     InvalidArgument: output is smaller than the block, workspace is smaller than
@@ -105,6 +121,7 @@ public:
                                               const CallSite &site) = 0;
 
   /// Sums the first `elements` elements of `data` over the ranks in the fixed tree; every rank gets the sum, in place.
+  ///   Ownership  data and workspace are borrowed until the event fires. They do not overlap.
   ///   Errors     They are those of reduceScatter, but the workspace has ccl::allReduceWorkspace.
   ///   Cost       It costs a reduce-scatter and an all-gather of the pieces. Up to ccl::kSmallAllReduceBytes, each rank
   ///              sends the whole tensor to each other rank instead.
@@ -113,26 +130,31 @@ public:
 
   /// Sends block s of `input` to rank s, and receives block r of `output` from rank r. Both buffers hold their blocks
   /// in rank order, with no gaps. This rank's block for itself has the same size in both.
-  ///   Ownership  input and output are borrowed until the event fires.
+  ///   Ownership  input and output are borrowed until the event fires. They do not overlap.
+  ///   Errors     InvalidArgument: a buffer is smaller than its blocks, or the block for itself has two sizes.
   virtual absl::StatusOr<Event> allToAll(Buffer input, absl::Span<const int64_t> inputBytesPerRank, Buffer output,
                                          absl::Span<const int64_t> outputBytesPerRank, Stream &stream,
                                          const CallSite &site) = 0;
 
   /// Announces that collectives will use `memory`, so that the transport can move its bytes without a copy in between.
-  /// Every rank calls this at the same point. The caller may pass the same `layout` on all ranks only if, in each
+  /// Every rank calls this at the same point. `layout` is a text of the caller's that NCCL compares between ranks: if
+  /// it or the size of `memory` differs, nothing is registered. (The executor's text lists its spaces and the ranges of
+  /// its collectives; the host ignores it.) The caller may pass the same `layout` on all ranks only if, in each
   /// collective, the buffers of all ranks begin at the same offset of `memory`. Returns null where registration gains
   /// nothing.
+  ///   Errors  those of exchange; Unavailable: NCCL's errors. DeadlineExceeded: NCCL did not answer within the timeout.
   virtual absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                        const CallSite &site) {
     return nullptr;
   }
 
-  /// Returns zeroed memory of which all ranks share one copy, or null on all ranks if they cannot share memory. An
+  /// Returns zeroed memory of which all ranks share one copy, or null on all ranks if they cannot share memory. Its
+  /// pages are present: it needs no populate(). Every rank passes the same `bytes`, at least 1; nobody checks this. An
   /// all-gather on this memory, whose data begins at the same offset on all ranks, moves no bytes: it completes when
   /// all ranks have started it, each after writing its block. No other collective may use this memory. Every rank calls
   /// this at the same point, and destroys what it returns before the communicator.
   ///   Errors  ResourceExhausted, on all ranks: a rank, which the message names, could not map the memory. The
-  ///           communicator still works.
+  ///           communicator still works. Those of exchange.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> shareMemory(int64_t bytes, const CallSite &site) {
     return nullptr;
   }
@@ -141,7 +163,7 @@ public:
   virtual absl::Status barrier(const CallSite &site) = 0;
 
   /// Returns the `mine` of every rank, in rank order, and blocks until all ranks have called it. It is meant for
-  /// hashes, sizes and statuses, not for tensors. Lengths may differ between ranks.
+  /// hashes, sizes and statuses, not for tensors. Lengths may differ between ranks, and be 0.
   ///   Errors  InvalidArgument: `mine` has more than 1 GiB.
   virtual absl::StatusOr<std::vector<std::string>> exchange(const std::string &mine, const CallSite &site) = 0;
 

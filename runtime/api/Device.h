@@ -8,7 +8,14 @@
 // then replays the bound plan, with no allocation and no look-up.
 //
 // Objects that a device returns are owned by the caller, except that a Buffer only borrows its memory: whoever
-// allocated it also releases it. Sizes are in bytes.
+// allocated it also releases it. The device outlives all of them. Sizes are in bytes.
+//
+// Threads    Only one thread at a time may use a device and what it returned. On CUDA it is the thread that called
+//            createCudaDevice (CudaDevice.h). (On the host, other threads may allocate, populate and release
+//            meanwhile.)
+// Errors     After an error of a stream's work, or after Unavailable from any call, destroy the streams and then all
+//            else; a CUDA device may then no longer be usable. (The host's is.) After another error of a call the
+//            device still works.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_API_DEVICE_H
@@ -43,8 +50,10 @@ struct Buffer {
 class EventState {
 public:
   virtual ~EventState() = default;
-  /// Blocks the calling thread until the work before this point has been done. A second call returns the same status
-  /// at once.
+  /// Blocks the calling thread until the work before this point has been done. A second call returns at once: the same
+  /// status or, on CUDA, an error that was found since.
+  ///   Errors  those of that work. CUDA returns any error that a communicator or an index check of this process has
+  ///           found.
   virtual absl::Status wait() = 0;
 };
 using Event = std::shared_ptr<EventState>;
@@ -53,11 +62,15 @@ class Stream {
 public:
   /// Once the stream is destroyed, none of its work touches memory: the work was done or, after an error, given up.
   virtual ~Stream() = default;
-  /// Makes later work of this stream run after `event`. (The host device blocks here until the event fires.)
+  /// Makes later work of this stream run after `event`, which is one of this device or of a communicator whose buffers
+  /// lie on it. (The host device blocks here until the event fires.)
+  ///   Errors  InvalidArgument: there is no event, or, on CUDA, it is not CUDA's. (The host takes any.) The host also
+  ///           returns those of EventState::wait.
   virtual absl::Status waitFor(const Event &event) = 0;
   /// Returns an event that fires when the work enqueued so far has been done.
   virtual absl::StatusOr<Event> record() = 0;
-  /// Blocks until all enqueued work has been done, and returns the first error of that work.
+  /// Blocks until all enqueued work has been done, and returns the first error of that work. (The host returns the
+  /// error of a launch at the launch, and not here.) After an error, only destroy the stream.
   virtual absl::Status synchronize() = 0;
 };
 
@@ -67,11 +80,15 @@ public:
   virtual ~Launchable() = default;
   /// The bytes of workspace that every launch needs. If this is not 0, the workspace is the last buffer of a launch.
   virtual int64_t workspaceBytes() const { return 0; }
-  /// The bytes of scratch that each thread of a launch keeps beside the buffers, from the first launch on. A thread
-  /// has one scratch, which all launchables share.
+  /// The bytes of scratch that each thread of a launch keeps beside the buffers, from the first launch on. A thread has
+  /// one scratch, which all launchables share. The number is known before the first launch, and never changes.
   virtual int64_t scratchBytes() const { return 0; }
-  /// Enqueues the work on `stream`. The buffers are in the order of the plan's operands: inputs, then outputs. They
-  /// are borrowed until the work has been done. Only one thread at a time may launch the same object.
+  /// Enqueues the work on `stream`. The buffers are in the order of the plan's operands: inputs, then outputs. Each has
+  /// its operand's size, and the alignment that a kernel's argument names (llvm.align). (All but CUDA's kernels take
+  /// larger buffers.) They are borrowed until the work has been done, and this object outlives the work. Launch all
+  /// library calls of a device on one stream: on CUDA they share their workspaces.
+  ///   Errors  InvalidArgument: there are too few or too many buffers, one is too small or, on CUDA, not aligned;
+  ///           nothing was enqueued.
   virtual absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) = 0;
 };
 
@@ -84,12 +101,14 @@ public:
   virtual absl::StatusOr<std::unique_ptr<Launchable>> kernel(const std::string &name) = 0;
 };
 
-/// Recorded work (see Device::capture) that is enqueued as a whole.
+/// Recorded work (see Device::capture) that is enqueued as a whole. The buffers, launchables, registrations and
+/// communicators that it uses outlive it. Destroy it when its replays have been done.
 class CapturedWork {
 public:
   virtual ~CapturedWork() = default;
   /// Enqueues all of the recorded work behind the work that `stream` already has. Later work of `stream` runs after all
-  /// of it.
+  /// of it. `stream` is any stream of the device. The call may be repeated while an earlier replay is under way:
+  /// replays of one object run one after the other.
   virtual absl::Status replay(Stream &stream) = 0;
 };
 
@@ -100,20 +119,23 @@ public:
   /// "cpu" or "cuda": the kind that a placement must name for its plans to run on this device.
   virtual std::string kind() const = 0;
 
-  /// Returns memory with unknown contents, aligned to 4096 bytes (less with HostDeviceOptions::guardPages).
+  /// Returns memory with unknown contents, aligned to 4096 bytes (less with HostDeviceOptions::guardPages; 256 on a GPU
+  /// on which NCCL does not use CUDA's virtual memory). `bytes` is at least 1. (The host allows 0.)
   ///   Ownership  the caller passes the buffer to release().
-  ///   Errors     ResourceExhausted, which names the bytes asked for.
+  ///   Errors     ResourceExhausted, which names the bytes asked for. InvalidArgument: `bytes` is negative (the host).
   virtual absl::StatusOr<Buffer> allocate(int64_t bytes) = 0;
   /// Gives a buffer that allocate() returned the pages that it still lacks, right before its first use.
   ///   Errors  ResourceExhausted, which names the bytes asked for.
   virtual absl::Status populate(Buffer buffer) { return absl::OkStatus(); }
-  /// Releases a buffer that allocate() returned. No work may use it any more.
+  /// Releases a buffer as allocate() returned it, not a part of it. The work that used it has been done (the caller has
+  /// waited for it), and its registrations are destroyed. Streams may have other work.
   virtual void release(Buffer buffer) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<Stream>> createStream(const std::string &name) = 0;
 
   /// Compiles or loads the kernels of a module. A kernel is a function whose arguments are memrefs of static shape:
   /// inputs, then outputs, then one memref of bytes if the kernel needs workspace. Distinct arguments never overlap.
+  /// The module is read only until this returns.
   ///   Errors  InvalidArgument: the module is not of this form; the message has the compiler's diagnostics.
   virtual absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) = 0;
 
@@ -128,30 +150,34 @@ public:
   /// GPU counts none of its scratch: it returns 0.
   virtual int64_t scratchBytes() const { return 0; }
 
-  /// Enqueues a copy. Either buffer may be memory of allocateHost(); the host must not touch that memory until the
-  /// stream has done the copy.
+  /// Enqueues a copy between two buffers that do not overlap. (The host allows an overlap.) Either may be memory of
+  /// allocateHost(); the host must not touch that memory until the stream has done the copy.
   ///   Errors  InvalidArgument (CPU and GPU): the buffers differ in size.
   virtual absl::Status copy(Buffer to, Buffer from, Stream &stream) = 0;
   /// Enqueues work that sets every byte to zero.
   virtual absl::Status clear(Buffer buffer, Stream &stream) = 0;
-  /// These two copy between host memory and device memory, and block until the copy is done. They do not wait for the
-  /// work of any stream: synchronize first.
+  /// These two copy between device memory and as many bytes of any host memory, and block until the copy is done. They
+  /// do not wait for the work of any stream: synchronize first.
   virtual absl::Status upload(Buffer to, const void *from) = 0;
   virtual absl::Status download(void *to, Buffer from) = 0;
 
   /// Returns zeroed host memory that the device copies from and to directly, without a staging buffer (on a GPU it is
   /// page-locked). Where it comes from the system's allocator (the default), its pages appear when they are first
-  /// touched.
+  /// touched. `bytes` is at least 1. (The host allows 0.)
   ///   Ownership  the caller passes the buffer to releaseHost().
   ///   Errors     ResourceExhausted, which names the bytes asked for.
   virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes);
-  /// Releases a buffer that allocateHost() returned.
+  /// Releases a buffer that allocateHost() returned. The copies that used it have been done (the caller has waited for
+  /// them).
   virtual void releaseHost(Buffer buffer);
 
   /// Records the work that `enqueue` submits to `stream`, without running it. Work on other streams is recorded from
   /// the point on where they wait for an event of `stream`. A replay makes the same launches on the same addresses.
   /// Before `enqueue` returns, `stream` must wait for the recorded work of all other streams. Returns null, without
   /// calling `enqueue`, if replaying gains nothing on this device; returns an error of `enqueue` as it is.
+  /// `enqueue` launches, copies, clears, records events, makes streams wait for them and starts collectives, and has
+  /// done the same once before: some work prepares itself at its first use. It calls nothing that waits (wait,
+  /// synchronize, barrier, exchange, split) and no allocate, release, upload, download or capture.
   virtual absl::StatusOr<std::unique_ptr<CapturedWork>> capture(Stream &stream,
                                                                 absl::FunctionRef<absl::Status()> enqueue) {
     return nullptr;

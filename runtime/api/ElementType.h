@@ -6,8 +6,11 @@
 
 namespace splitcast::runtime {
 
+/// I1 takes a byte, which is 0 or 1. Nobody checks this, neither a reader of files nor a kernel, and what a kernel
+/// computes with another byte is unknown.
 enum class ElementType { F32, F64, BF16, F16, I32, I64, I8, I1 };
 
+/// Returns the bytes of one element.
 constexpr int64_t bytesOf(ElementType type) {
   switch (type) {
   case ElementType::F64:

@@ -20,7 +20,9 @@ public:
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
   /// Returns a new transport between all ranks, whose messages do not mix with those of other transports. All ranks
-  /// call it at the same point.
+  /// call it at the same point. TCP allows 65535 calls per job, also counting transports that were destroyed; MPI's
+  /// limit is its library's.
+  ///   Errors  ResourceExhausted: there were too many calls (TCP). Unavailable: MPI's errors.
   virtual absl::StatusOr<std::unique_ptr<Transport>> createTransport() = 0;
   /// Ends this process with this exit code, without waiting for any other, and ends the job as far as the launcher
   /// allows.

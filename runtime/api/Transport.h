@@ -20,12 +20,15 @@
 
 namespace splitcast::runtime {
 
-/// A send or a receive in flight. Destroy it only once it is done, or when the transport is given up.
+/// A send or a receive in flight. Destroy it before the transport, and only once it is done, or when the transport is
+/// given up. If it is destroyed earlier, its peer may wait for ever, later messages may be mixed up, and MPI may go on
+/// using its memory. (TCP and threads no longer use the memory.)
 class Message {
 public:
   virtual ~Message() = default;
   /// Drives progress without blocking. Returns true once the message is done: the buffer of a send may then be reused,
-  /// and the buffer of a receive is filled.
+  /// and the buffer of a receive is filled. Later calls then return true, too. After an error do not call it again:
+  /// some transports would return true.
   ///   Errors  Unavailable: the peer or the transport is lost. InvalidArgument: a message of another length arrived.
   ///           ResourceExhausted: this process has no room to map what the peer sends (runtime/pull alone).
   virtual absl::StatusOr<bool> test() = 0;
@@ -44,12 +47,15 @@ public:
 
 /// Messages between the same two ranks with the same tag arrive in the order in which they were sent. Tags are
 /// 0..32767.
+///   Threads  Only one thread at a time may use the transports of one job, those that were split from them, and their
+///            messages: MPI allows no more. (Transports of different ranks in one process may each have a thread.)
 class Transport {
 public:
   virtual ~Transport() = default;
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
-  /// Send to or receive from another rank. The memory is borrowed until the message is done. `bytes` is at most 2^30.
+  /// Send to or receive from another rank. The memory is borrowed until the message is done. Several sends may borrow
+  /// the same memory at once. `bytes` is from 0 to 2^30.
   ///   Errors  InvalidArgument: a rank, tag or size is out of bounds. Unavailable: the peer or the transport is lost.
   virtual absl::StatusOr<std::unique_ptr<Message>> send(int64_t to, int tag, const std::byte *data, int64_t bytes) = 0;
   virtual absl::StatusOr<std::unique_ptr<Message>> receive(int64_t from, int tag, std::byte *data, int64_t bytes) = 0;
@@ -57,18 +63,20 @@ public:
   /// Otherwise they go to `room`, which is borrowed until the message is done.
   virtual absl::StatusOr<std::unique_ptr<Reading>> read(int64_t from, int tag, std::byte *room, int64_t bytes);
   /// Returns zeroed memory, and sets `place` to a text by which other ranks join it. Returns null if not all ranks of
-  /// this transport could join.
+  /// this transport could join. Keep the memory until all have joined.
   ///   Errors  ResourceExhausted: the system does not have that much memory, or none that processes can share.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place);
-  /// Returns the memory that rank `owner` created at `place`; `bytes` is the same as there.
+  /// Returns the memory that rank `owner` created at `place`; `bytes` is the same as there, which nobody checks.
   ///   Errors  Unavailable: the memory is gone, or cannot be mapped. ResourceExhausted: this process has no room left.
+  ///           InvalidArgument: `place` is no such text (runtime/pull).
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
                                                                    int64_t bytes);
   /// Returns OK until this process is told to end (SIGTERM, SIGINT) or the transport is lost. Waits then end with this
   /// status.
   virtual absl::Status health() = 0;
   /// Returns a transport between the given ranks of this one, numbered in this order, whose messages never mix with
-  /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap.
+  /// those of this one. Every rank calls it at the same point, each with its own group; the groups do not overlap. The
+  /// result may outlive this transport.
   ///   Errors  InvalidArgument: a rank of the group does not exist, or this rank is not in it. Those of the system:
   ///           Unavailable (MPI), ResourceExhausted (TCP: too many splits).
   virtual absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &ranks) = 0;

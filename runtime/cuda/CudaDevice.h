@@ -3,6 +3,11 @@
 // Calls return when work is enqueued. Streams and events are those of CUDA, and captured work is a CUDA graph. Kernels
 // are compiled to PTX here (PtxCompiler.h) and assembled by the driver. Matrix products go to cuBLASLt.
 //
+// Threads    Only one thread of a process uses CUDA devices, what they return, and NCCL's communicators: the one that
+//            called createCudaDevice. The device is chosen for that thread alone, and the watchers, kernels and
+//            workspaces of the process have no lock.
+// Devices    A process uses one CUDA device: workspaces and algorithms are made once per process.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
 #define SPLITCAST_RUNTIME_CUDA_CUDADEVICE_H
@@ -47,7 +52,8 @@ absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
 bool isCudaEventDone(const Event &event);
 
 /// A watcher finds errors that CUDA does not report. While a thread of this process waits for a stream or an event, it
-/// asks all watchers again and again, and once more when the wait is over.
+/// asks all watchers again and again, and once more when the wait is over. So a wait for one stream also returns the
+/// errors of others.
 class CudaWatcher {
 public:
   virtual ~CudaWatcher() = default;

@@ -17,13 +17,16 @@ namespace splitcast::runtime {
 class JsonlWriter {
 public:
   enum class Mode {
-    Replace, ///< the file's contents are dropped
+    Replace, ///< a file's contents are dropped
     Continue ///< new lines follow the old ones; a last line that was cut off is ended first
   };
+  /// Opens the file, or creates it if it is missing.
+  ///   Errors  those of File.h.
   static absl::StatusOr<JsonlWriter> open(const std::string &path, Mode mode = Mode::Replace);
 
   /// Writes `object` as a line, with its members in the order given.
-  ///   Errors  InvalidArgument: it is not an object, or a string in it is not UTF-8.
+  ///   Errors  InvalidArgument: it is not an object, or a string in it is not UTF-8; nothing is written. Those of
+  ///           File.h.
   absl::Status write(const nlohmann::ordered_json &object);
 
 private:

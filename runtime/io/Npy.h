@@ -7,7 +7,7 @@
 //   type     f16   f32   f64   i32   i64   i8    i1
 //
 // Any other file is refused when it is opened, and the error says what to do about it. So is a file whose length is not
-// exactly that of its header and its elements.
+// exactly that of its header and its elements. Of '|b1', whether bytes are 0 or 1 is not checked.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_IO_NPY_H
@@ -20,8 +20,10 @@
 
 namespace splitcast::runtime {
 
+/// An open file, which several threads may read.
 class NpyFile {
 public:
+  ///   Errors  those of File.h.
   static absl::StatusOr<NpyFile> open(const std::string &path);
 
   ElementType type() const { return elementType; }
@@ -43,22 +45,27 @@ private:
   int64_t dataOffset = 0;
 };
 
-/// Writes rows, one batch after another. Their number need not be known before commit().
+/// Writes rows, one batch after another. Their number need not be known before commit(), and may be 0. Only one thread
+/// at a time may use it. After commit() only destroy it.
 class NpyWriter {
 public:
   /// Begins an array of shape [rows] + rowShape.
   ///   Errors  InvalidArgument: the type is bf16, which NumPy does not have, an extent is negative, or there are more
-  ///           than 63 extents.
+  ///           than 63 extents. Those of PendingFile::create.
   static absl::StatusOr<NpyWriter> create(const std::string &path, ElementType type, std::vector<int64_t> rowShape);
 
-  /// Appends `rows` rows, which lie one after another from `from` on.
+  /// Appends `rows` rows, which lie one after another from `from` on, each without padding. After an error none of them
+  /// counts.
   absl::Status append(int64_t rows, const void *from);
 
-  /// Writes a row in parts, in any order: `count` elements of it from element `at` on. endRow() then counts the row.
+  /// Writes the next row in parts, in any order: `count` elements of it from element `at` on. endRow() then counts the
+  /// row, whether or not all its elements were written.
+  ///   Errors  InvalidArgument: the row does not have all of them.
   absl::Status writePart(int64_t at, int64_t count, const void *from);
   absl::Status endRow();
 
   /// Writes the number of rows into the header and gives the file its name. Without this call no file is left behind.
+  /// Errors are those of PendingFile::commit.
   absl::Status commit();
 
 private:

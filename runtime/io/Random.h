@@ -32,9 +32,9 @@ uint64_t hashName(const std::string &name);
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 // fillUniform and fillNormal write elements [logicalBegin, logicalBegin + count) of a variable to `out`. T is float or
-// double, and logicalBegin is at least 0.
+// double, logicalBegin counts from 0, and `out` has room for `count` elements.
 
-/// Makes values that are uniformly distributed over [lo, hi). If hi <= lo, all are lo.
+/// Makes values that are uniformly distributed over [lo, hi). If hi <= lo, all are lo. Both are finite.
 template <typename T> void fillUniform(RandomKey key, int64_t logicalBegin, int64_t count, float lo, float hi, T *out);
 
 /// Makes normally distributed values, with Box-Muller over the pair of elements 2j and 2j + 1. They are at most 8.6

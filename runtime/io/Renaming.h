@@ -10,7 +10,7 @@
 namespace splitcast::runtime {
 
 /// The tensor that a file calls `from` is called `to` here. Both may have one *, which stands for the same text in
-/// both: "transformer.h.*.weight" and "h*.weight".
+/// both, perhaps an empty one: "transformer.h.*.weight" and "h*.weight".
 struct Renaming {
   std::string from, to;
 
@@ -19,7 +19,7 @@ struct Renaming {
   static absl::StatusOr<Renaming> parse(const std::string &text);
 };
 
-/// Returns the name after the first renaming that matches, or the name itself.
+/// Returns the name after the first renaming that matches the whole name, or the name itself. No other is applied.
 std::string renamed(const std::string &name, const std::vector<Renaming> &renamings);
 
 } // namespace splitcast::runtime

@@ -10,6 +10,8 @@
 //   all          call write(...) for their pieces and flush(), and tell rank 0 writtenBytes()
 //   rank 0       calls commit(sum of the others' writtenBytes())
 //
+// All ranks see the file's directory. Of BOOL, whether bytes are 0 or 1 is not checked.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_IO_SAFETENSORS_H
 #define SPLITCAST_RUNTIME_IO_SAFETENSORS_H
@@ -19,6 +21,7 @@
 
 namespace splitcast::runtime {
 
+/// An open file, which several threads may read.
 class SafetensorsFile {
 public:
   /// Opens a file and reads its header.
@@ -53,6 +56,7 @@ struct TensorToStore {
   std::vector<int64_t> shape;
 };
 
+/// Only one thread at a time may use a writer. After commit() only destroy it.
 class SafetensorsWriter {
 public:
   /// Writes the header to a temporary file next to `path`, and gives the file its full length. The file depends only on
@@ -66,7 +70,7 @@ public:
   static absl::StatusOr<SafetensorsWriter> attach(const std::string &temporaryPath,
                                                   const std::vector<TensorToStore> &tensors);
 
-  /// Writes elements [elementOffset, elementOffset + count) of a tensor.
+  /// Writes elements [elementOffset, elementOffset + count) of a tensor, each once: what is written twice counts twice.
   ///   Errors  NotFound: there is no such tensor. InvalidArgument: the tensor does not have all of them.
   absl::Status write(const std::string &name, int64_t elementOffset, const void *from, int64_t count);
 
@@ -77,10 +81,10 @@ public:
   /// Returns how many bytes of tensors this writer wrote.
   int64_t writtenBytes() const { return written; }
 
-  /// Gives the file its name, once all of its bytes are written. Without this call the creator's destructor removes the
-  /// file.
+  /// Gives the file its name, once all of its bytes are written; only their number is checked. Without this call the
+  /// creator's destructor removes the file.
   ///   Errors  FailedPrecondition: fewer or more bytes were written than the tensors have (the file stays, and more can
-  ///           be written), or this writer is attached.
+  ///           be written), or this writer is attached. Those of PendingFile::commit.
   absl::Status commit(int64_t bytesWrittenByOthers = 0);
 
 private:

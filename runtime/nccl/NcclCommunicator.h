@@ -6,8 +6,12 @@
 // Sums       If `deterministic` is set (the default), addends are exchanged and added in Communicator.h's tree, so that
 //            a stage of ZeRO, the size of a bucket or a restart changes no bit, as the compiler promises. Otherwise
 //            NCCL adds, in an order of its own that depends on topology and size.
+//            The tree has at most 64 addends. In a larger group, reduceScatter and allReduce return InvalidArgument on
+//            each rank that adds, but only after they have sent addends: the other ranks may then wait.
 // Errors     A wait for a stream or an event polls the communicator. If NCCL reports an error, or no answer comes
 //            within the timeout, the communicator is aborted, and the status names the collective that was in flight.
+//            From the first captured collective on (Device::capture), the timeout also ends a wait for other work that
+//            lasts longer, and the status names the first and the last captured collective.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H
@@ -23,8 +27,9 @@
 namespace splitcast::runtime {
 
 struct NcclCommunicatorOptions {
+  /// How long a rank may take to answer; see Communicator.h, Timeout. A replay of captured work must be shorter.
   absl::Duration timeout = absl::Seconds(300);
-  bool deterministic = true;
+  bool deterministic = true; ///< see Sums
   /// Whether memory is registered as symmetric windows. This is done only if all ranks have the same memory layout and
   /// NCCL is at least 2.30.7: with earlier versions, a gather could read memory before the preceding kernel had written
   /// it. NCCL's kernels for windows do not notice an abort, so a lost rank may keep the devices of other ranks busy for
