@@ -2,6 +2,10 @@
 
 _TBLGEN = "/usr/lib/llvm-19/bin/mlir-tblgen"
 
+def tblgen_command(flags, td_file):
+    """The command of a genrule that prints what a generator makes of a .td file, a label of its srcs."""
+    return "%s %s -I /usr/lib/llvm-19/include -I . $(location %s)" % (_TBLGEN, flags, td_file)
+
 def gentbl(name, td_file, outs, td_srcs = []):
     """Generates `outs`, a map from file name to the generator's flags, from one .td file."""
     for out, flags in outs.items():
@@ -9,7 +13,7 @@ def gentbl(name, td_file, outs, td_srcs = []):
             name = name + "_" + out.replace(".", "_"),
             srcs = [td_file] + td_srcs,
             outs = [out],
-            cmd = "%s %s -I /usr/lib/llvm-19/include -I . $(location %s) -o $@" % (_TBLGEN, flags, td_file),
+            cmd = tblgen_command(flags, td_file) + " -o $@",
         )
     native.filegroup(
         name = name,

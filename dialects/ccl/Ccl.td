@@ -94,6 +94,9 @@ def Ccl_ReadOp : Ccl_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface
                                  DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "The value of a storage";
   let description = [{
+    ```mlir
+    %0 = ccl.read @layer0 : tensor<1024xf32>
+    ```
     - C1: The storage exists and has this type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$storage);
@@ -105,6 +108,10 @@ def Ccl_AssignOp : Ccl_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
                                      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Replaces the value of a storage, or its elements from `offset` on";
   let description = [{
+    ```mlir
+    ccl.assign @layer0, %0 : tensor<1024xf32>
+    ccl.assign @layer0, %1 {offset = 896 : i64} : tensor<128xf32>
+    ```
     - C1: The storage exists and has the value's element type.
     - C2: The value's elements, in row-major order from `offset` on, lie within the storage.
   }];
@@ -119,6 +126,9 @@ def Ccl_AssignOp : Ccl_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
 def Ccl_ViewOp : Ccl_Op<"view", [Pure]> {
   let summary = "Consecutive elements of a tensor, from `offset` on, as another shape";
   let description = [{
+    ```mlir
+    %1 = ccl.view %0 at 896 : tensor<1024xf32> -> tensor<128xf32>
+    ```
     - C1: The result's elements lie within the operand; element types agree.
   }];
   let arguments = (ins Ccl_Tensor:$input, I64Attr:$offset);
@@ -130,6 +140,9 @@ def Ccl_ViewOp : Ccl_Op<"view", [Pure]> {
 def Ccl_PackOp : Ccl_Op<"pack", [Pure]> {
   let summary = "One flat range that holds each operand from its offset on, and zeros elsewhere";
   let description = [{
+    ```mlir
+    %3 = ccl.pack %2, %1 at [0, 896] : (tensor<32x28xf32>, tensor<128xf32>) -> tensor<1024xf32>
+    ```
     - C1: The result has one dimension and the operands' element type.
     - C2: There are as many offsets as operands; they ascend, and operands do not overlap and lie within the result.
   }];
@@ -166,6 +179,9 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
     `stored` says that the operand is, on every rank, the value of a variable or bucket, possibly with its elements in
     another order or in another type, and that the variable may have another name on each rank. Such a gather can start
     anywhere after the last assignment of that variable or bucket.
+    ```mlir
+    %0 = ccl.all_gather "w" %piece in <"dp", [0, 1], index 0> blocks [12, 8] : tensor<3x4xf32> -> !ccl.pending<tensor<20xf32>>
+    ```
     - C1: There is one block per rank, of at least 0 elements; `received` is absent.
     - C2: The operand has blocks[index] elements, and the result has one dimension with all blocks.
   }];
@@ -176,6 +192,9 @@ def Ccl_AllGatherOp : Ccl_Collective<"all_gather", "AllGather"> {
 def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
   let summary = "This rank's block of the sum of all ranks' operands";
   let description = [{
+    ```mlir
+    %2 = ccl.reduce_scatter "gradient of w" %whole in <"tp", [4, 2], index 1> blocks [12, 8] : tensor<20xf32> -> !ccl.pending<tensor<8xf32>>
+    ```
     - C1: There is one block per rank, of at least 0 elements; `received` is absent.
     - C2: The operand has one dimension with all blocks, and the result has blocks[index] elements.
     - C3: Elements are floats.
@@ -185,6 +204,9 @@ def Ccl_ReduceScatterOp : Ccl_Collective<"reduce_scatter", "ReduceScatter"> {
 def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
   let summary = "The sum of all ranks' operands";
   let description = [{
+    ```mlir
+    %4 = ccl.all_reduce "loss" %piece in <"dp", [0, 1], index 0> blocks 12 : tensor<3x4xf32> -> !ccl.pending<tensor<3x4xf32>>
+    ```
     - C1: There is one number of elements, at least 0, for every rank; `received` is absent.
     - C2: Operand and result have the same type.
     - C3: Elements are floats.
@@ -194,6 +216,9 @@ def Ccl_AllReduceOp : Ccl_Collective<"all_reduce", "AllReduce"> {
 def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
   let summary = "Block s of the operand goes to rank s; block r of the result comes from rank r";
   let description = [{
+    ```mlir
+    %6 = ccl.all_to_all "x" %whole in #group blocks [20, 0] received [4, 5] : tensor<20xf32> -> !ccl.pending<tensor<9xf32>>
+    ```
     - C1: `blocks` and `received` have one block per rank each, of at least 0 elements.
     - C2: Operand and result have one dimension, with all their blocks.
   }];
@@ -202,6 +227,9 @@ def Ccl_AllToAllOp : Ccl_Collective<"all_to_all", "AllToAll"> {
 def Ccl_WaitOp : Ccl_Op<"wait", [MemoryEffects<[MemRead<Ccl_Resource>, MemWrite<Ccl_Resource>]>]> {
   let summary = "Waits for the result of a collective";
   let description = [{
+    ```mlir
+    %1 = ccl.wait %0 : !ccl.pending<tensor<20xf32>> -> tensor<20xf32>
+    ```
     - C1: The result has the type of the pending tensor.
     - C2: A collective is waited for once.
   }];

@@ -235,6 +235,9 @@ def Exec_StorageOp : Exec_Op<"storage", [Symbol, DeclareOpInterfaceMethods<Symbo
   let summary = "Where variables are stored";
   let description = [{
     It is a ccl.storage with its place in memory: element `offsets[i]` of the range is the first of member i's piece.
+    ```mlir
+    exec.storage @layer0 : tensor<32xf32> in #exec.range<persistent, 64, 128> holds [@w, @b] at [0, 24]
+    ```
     - C1: The range is as large as the tensor, and begins at a multiple of the bytes of its elements.
     - C2: There are as many offsets as members, each within the tensor; no member is there twice.
     - C3: The range lies within a space; a space that is not kept holds carried variables, and no others.
@@ -271,6 +274,14 @@ def Exec_PlanOp : Exec_Op<"plan", [Symbol, IsolatedFromAbove, NoTerminator, Sing
   let summary = "The plan of one function";
   let description = [{
     Inputs and outputs are ranges, too, with their global types, which are ranked tensors, and their names.
+    ```mlir
+    exec.plan @train attributes {
+      input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>],
+      output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 64, 16>]} {
+      exec.clear <arena, 128, 64>
+      exec.copy <persistent, 64, 64> to <arena, 128, 64>
+    }
+    ```
     - C1: Every range lies within its space, which the module declares; each input and output has a type and a name.
       Where the module says which rank it is for (`ccl.rank`), and the type has a signature, the range has the bytes of
       that rank's piece.
@@ -299,6 +310,9 @@ def Exec_LaunchOp : Exec_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let description = [{
     The ranges are in the order of the kernel's arguments: first those that it only reads, then those that it writes.
     `in_place` has the numbers of the written ranges that it also reads, ascending.
+    ```mlir
+    exec.launch @kernels::@k0 reads [#exec.range<arena, 0, 16>] writes [#exec.range<arena, 64, 16>]
+    ```
     - C1: A written range overlaps no other.
     - C2: `in_place` has numbers of written ranges, ascending.
     - C3: Where the plan has a module of kernels, it contains this kernel.
@@ -315,6 +329,9 @@ def Exec_LibraryOp : Exec_Op<"library"> {
   let description = [{
     `call` says which function is called, and how: it is an attribute such as `#exec.matmul<...>`. The call reads its
     operands and writes its results; the last written range is the workspace, if it has one.
+    ```mlir
+    exec.library #exec.matmul<m = 2, n = 2, k = 2, transpose_b = true, type = f32> reads [#exec.range<persistent, 0, 16>, #exec.range<persistent, 0, 16>] writes [#exec.range<arena, 64, 16>]
+    ```
     - C1: A written range overlaps no other.
     - C2: There is one range for each operand and result, with the bytes that the call gives; after them comes a
       workspace, where the call gives its size, and one may come, where the call does not.
@@ -328,6 +345,9 @@ def Exec_LibraryOp : Exec_Op<"library"> {
 def Exec_CopyOp : Exec_Op<"copy"> {
   let summary = "Copies bytes";
   let description = [{
+    ```mlir
+    exec.copy <persistent, 64, 64> to <arena, 128, 64>
+    ```
     - C1: Both ranges have the same number of bytes, and do not overlap.
   }];
   let arguments = (ins Exec_RangeAttr:$from, Exec_RangeAttr:$to, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
@@ -337,6 +357,11 @@ def Exec_CopyOp : Exec_Op<"copy"> {
 
 def Exec_ClearOp : Exec_Op<"clear"> {
   let summary = "Sets bytes to zero";
+  let description = [{
+    ```mlir
+    exec.clear <arena, 128, 64>
+    ```
+  }];
   let arguments = (ins Exec_RangeAttr:$range, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
   let assemblyFormat = "$range attr-dict";
 }
@@ -358,6 +383,10 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
     `output`, which lies outside of `data` or is this rank's block of it; the rest of `data` is undefined afterwards. An
     all_to_all reads `data` and writes `output`. `blocks` are numbers of elements: a list with one per rank of the
     group, or one number for every rank. The collective starts when all earlier work on the stream `compute` is done.
+    ```mlir
+    exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
+    exec.wait 0
+    ```
     - C1: Only reduce_scatter and all_to_all have `output`, and only the latter has `received`; a written range overlaps
       no other; elements that are summed are floats.
     - C2: The module has the group; `blocks` and `received` have one block per rank; an all_reduce has one number.
@@ -378,6 +407,12 @@ def Exec_CollectiveOp : Exec_Op<"collective", [DeclareOpInterfaceMethods<SymbolU
 
 def Exec_WaitOp : Exec_Op<"wait"> {
   let summary = "Makes later work of the stream `compute` run after the collective with this ticket";
+  let description = [{
+    ```mlir
+    exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 8, 8>, data = #exec.range<arena, 128, 64>, type = f32}
+    exec.wait 0
+    ```
+  }];
   let arguments = (ins I64Attr:$ticket, DefaultValuedStrAttr<StrAttr, "compute">:$stream);
   let assemblyFormat = "$ticket attr-dict";
 }

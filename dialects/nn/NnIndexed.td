@@ -33,6 +33,9 @@ def Nn_EmbeddingGradOp : Nn_ComputeOp<"embedding_grad", [IndexedLibrary, PlacedR
   let summary = "Sums each row of the gradient into the row of the table that it came from";
   let description = [{
     For a part of the table, it sums only the rows that came from there.
+    ```mlir
+    %g = nn.embedding_grad %rows, %ids : (tensor<32x8x64xf32>, tensor<32x8xi64>) -> tensor<256x64xf32>
+    ```
     - C1: The gradient has the dimensions of the indices and then the table's second.
     - C2: Either both `first` and `places` are present or neither; the table's rows from `first` on lie within 0 to
       `places`.
@@ -90,6 +93,9 @@ def Nn_SoftmaxCrossEntropyGradOp : Nn_ComputeOp<"softmax_cross_entropy_grad", [I
   let description = [{
     With `log_sum`, the logarithm of the row's sum of exponentials, no rank needs a whole row, and the classes may be
     divided among ranks.
+    ```mlir
+    %h = nn.softmax_cross_entropy_grad %l, %logits, %labels : (tensor<32xf32>, tensor<32x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+    ```
     - C1: Gradient, labels and `log_sum` have the logits' dimensions except the last, which has the classes.
     - C2: `classes`, if present, is at least 1 and at most the extent of that dimension, and there is no `log_sum`.
     - C3: Either both `first` and `places` are present, and `log_sum` with them, or neither; the classes from `first` on

@@ -43,6 +43,9 @@ def Nn_ConvolutionDataGradOp : Nn_ComputeOp<"convolution_data_grad", [Differenti
     An element is the sum, over the windows that cover it and the outputs of its group, of gradient times weight. The
     result type gives the height and width of the convolution's input, since several of them have the same number of
     windows.
+    ```mlir
+    %convolution_data_grad = nn.convolution_data_grad %y, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
+    ```
     - C1: The same as for nn.convolution, for the result and the weight; the gradient has the type of its result.
     - C2: The same as for nn.convolution.
     - C3: The same as for nn.convolution.
@@ -56,6 +59,9 @@ def Nn_ConvolutionWeightGradOp : Nn_ComputeOp<"convolution_weight_grad", [Differ
   let summary = "The gradient of a convolution's weight";
   let description = [{
     An element is the sum, over samples and windows, of the gradient times the element that the tap covers.
+    ```mlir
+    %convolution_weight_grad = nn.convolution_weight_grad %y, %x {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
+    ```
     - C1: The same as for nn.convolution, for the input and the result; the gradient has the type of its result.
     - C2: The same as for nn.convolution.
     - C3: The same as for nn.convolution.
@@ -74,6 +80,9 @@ def Nn_MaxPoolOp : Nn_ComputeOp<"max_pool", [Differentiable]> {
   let description = [{
     A NaN counts as larger than every number; a window that covers no element gives -infinity. The gradient goes to the
     first of the largest elements, in row-major order.
+    ```mlir
+    %max_pool = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
+    ```
     - C1: The input has two dimensions or more.
     - C2: `kernel`, strides, padding and dilation have two numbers each, of at least 1, 1, 0 and 1; these and the
       extents of the last two dimensions are at most 2^31 - 1.
@@ -89,6 +98,9 @@ def Nn_MaxPoolPositionsOp : Nn_ComputeOp<"max_pool_positions"> {
     The result has, per window, the number of the first tap, in row-major order, that covers an element equal to
     `largest`, the result of nn.max_pool. For a window without such a tap, as one whose largest element is a NaN, it is
     the number of taps.
+    ```mlir
+    %max_pool_positions = nn.max_pool_positions %x, %max_pool {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
+    ```
     - C1: The same as for nn.max_pool; `largest` has the type of its result; the result is i64.
     - C2: The same as for nn.max_pool.
     - C3: The same as for nn.max_pool.
@@ -103,6 +115,9 @@ def Nn_MaxPoolGradOp : Nn_ComputeOp<"max_pool_grad"> {
   let description = [{
     An element of the result is the sum of the gradients of the windows whose position it is. `extents` are the last two
     extents of the input. A position that is not the number of a tap has no element.
+    ```mlir
+    %max_pool_grad = nn.max_pool_grad %max_pool, %max_pool_positions {extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
+    ```
     - C1: The gradient has two dimensions or more; positions have its shape.
     - C2: The same as for nn.max_pool; `extents` has two numbers, from 0 to 2^31 - 1.
     - C3: There is at least one window along each dimension, and their number is that of the gradient's last two

@@ -112,6 +112,9 @@ def Sbp_ReadOp : Sbp_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface
                                  DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "The value of a variable";
   let description = [{
+    ```mlir
+    %0 = sbp.read @fc.weight : tensor<10x4xf32>
+    ```
     - C1: The variable exists.
     - C2: The result has the variable's shape and element type.
     - C3: The result's signature, when decided, is the variable's logical or storage signature.
@@ -125,6 +128,9 @@ def Sbp_AssignOp : Sbp_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
                                      DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Gives a variable a new value";
   let description = [{
+    ```mlir
+    sbp.assign @fc.weight, %0 : tensor<10x4xf32>
+    ```
     - C1: The variable exists.
     - C2: The value has the variable's shape and element type.
     - C3: The value's signature, when decided, is the variable's logical or storage signature; with `as_made` it may be
@@ -289,6 +295,9 @@ def Sbp_BucketReadOp : Sbp_BucketAccess<"bucket_read"> {
 def Sbp_BucketAssignOp : Sbp_BucketAccess<"bucket_assign"> {
   let summary = "Gives the members of a bucket, or their states of one role, new values";
   let description = [{
+    ```mlir
+    sbp.bucket_assign @l role "m", %m : tensor<64xf32, #S0_>
+    ```
     - C1: The bucket exists, and the type is that of a range of it, without P; for the members themselves, it has the
       bucket's number of elements. ('sbp-verify-global' verifies that it is the stored type.)
   }];

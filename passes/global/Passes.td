@@ -449,6 +449,11 @@ def MergeEqualPass : Pass<"sbp-merge-equal", "mlir::func::FuncOp"> {
 def VerifyGlobalPass : Pass<"sbp-verify-global", "mlir::ModuleOp"> {
   let summary = "Verifies the end of the global level: all signatures are decided, and storage matches its uses";
   let description = [{
+    From tests/passes/global/verify_global.mlir:
+    ```mlir
+    %0 = nn.relu %x : (tensor<4xf32, #B>) -> tensor<4xf32>        // refused: a tensor without a signature
+    %0 = nn.relu %x : (tensor<4xf32, #B>) -> tensor<4xf32, #B>    // legal
+    ```
     - C1: Every tensor has a signature that fits it, and all are on one placement.
     - C2: Reads and assigns, of variables and of ranges, have the storage signature of their variable.
     - C3: No nn.minimize or nn.update is left.

@@ -129,6 +129,11 @@ def OrderForMemoryPass : Pass<"ccl-order-for-memory", "mlir::func::FuncOp"> {
 def VerifyLocalPass : Pass<"ccl-verify-local", "mlir::ModuleOp"> {
   let summary = "Verifies the end of the local level: no signature is left, and every collective is waited for";
   let description = [{
+    From tests/passes/local/verify_local.mlir:
+    ```mlir
+    %0 = nn.constant 1.0 : tensor<4xf32, #B>                     // refused: a tensor with a signature
+    %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>           // legal
+    ```
     - C1: No tensor in a function has a signature.
     - C2: Every collective is waited for once, and no other op takes its pending result.
     - C3: Ops that compute have ComputeOpInterface.

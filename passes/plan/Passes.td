@@ -43,7 +43,13 @@ def ReportPass : Pass<"exec-report", "mlir::ModuleOp"> {
   let summary = "Prints the memory and communication that each function will need on this rank";
   let description = [{
     The pass prints on standard error and does not change the module. It works for any number of ranks: nothing is
-    allocated, and nothing runs.
+    allocated, and nothing runs. From tests/passes/plan/report.mlir, what one of 4 ranks stores and sends at stage 3:
+    ```mlir
+    sbp.variable @w : tensor<400x320xf32, #B>                 // before
+    parameters 0.128 MB                                       // after: what is printed
+    all-gather 1 calls 384000 bytes sent 3 messages
+    reduce-scatter 1 calls 384000 bytes sent 3 messages
+    ```
     - C1: The module is at the plan level.
   }];
 }

@@ -3,6 +3,8 @@ import os
 import re
 
 DEF = re.compile(r"^def (\w+)\s*:\s*(.*)$")
+# The first base of a def or class; a colon of C++ comes in pairs.
+BASE = re.compile(r"^(?:def|class) (\w+)[^{;]*?(?<!:):(?!:)\s*(\w+)")
 LABEL = re.compile(r"^\s*- (C\d+): ")
 # "From tests/a/b.mlir" may break its line after "From".
 SOURCE = re.compile(r"[Ff]rom\s+(tests/\S+\.mlir)")
@@ -10,10 +12,13 @@ NUMBER = re.compile(r"(?<![\w.])(-?\d+\.\d+(?:[eE][+-]?\d+)?)(?: : f64)?")
 
 
 class Entry:
-    """A def of a .td file: its name in tests, labels, and the lines of its snippets as (line, 'before', 'after' or '')."""
+    """A def of a .td file: its name in tests, labels, and the lines of its snippets as (line, 'before', 'after' or '').
 
-    def __init__(self, path, name):
-        self.path, self.name = path, name
+    An op has its name in IR as `op`, which is None for all else.
+    """
+
+    def __init__(self, path, name, op=None):
+        self.path, self.name, self.op = path, name, op
         self.labels, self.snippet, self.source = [], [], None
 
 
@@ -48,15 +53,31 @@ def snippetOf(body):
     return lines
 
 
-def entriesOf(path, text):
+def chunksOf(text):
+    return re.split(r"^(?=def |class |defvar )", text, flags=re.M)
+
+
+def basesIn(texts):
+    """The first base of each def and class, by name."""
+    return {match.group(1): match.group(2) for text in texts for chunk in chunksOf(text) if (match := BASE.match(chunk))}
+
+
+def isOp(name, bases):
+    while name in bases:
+        name = bases[name]
+    return name == "Op"
+
+
+def entriesOf(path, text, bases):
     """The defs of a .td file, in order."""
     entries = []
-    for chunk in re.split(r"^(?=def |class |defvar )", text, flags=re.M):
+    for chunk in chunksOf(text):
         match = DEF.match(chunk.split("\n", 1)[0])
         name = match and nameOf(chunk.split("{", 1)[0], chunk)
         if not name:
             continue
-        entry = Entry(path, name)
+        dialect = os.path.basename(os.path.dirname(path))
+        entry = Entry(path, name, f"{dialect}.{name}" if isOp(match.group(1), bases) else None)
         entry.labels = [found.group(1) for line in chunk.splitlines() if (found := LABEL.match(line))]
         entry.snippet = snippetOf(chunk)
         source = SOURCE.search(chunk)
@@ -67,15 +88,16 @@ def entriesOf(path, text):
 
 def entries(root):
     """Of all .td files of dialects/ and passes/."""
-    found = []
+    texts = {}
     for top in ("dialects", "passes"):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for name in sorted(names):
                 if name.endswith(".td"):
                     path = os.path.join(folder, name)
                     with open(path, encoding="utf-8") as file:
-                        found += entriesOf(os.path.relpath(path, root), file.read())
-    return found
+                        texts[os.path.relpath(path, root)] = file.read()
+    bases = basesIn(texts.values())
+    return [entry for path, text in texts.items() for entry in entriesOf(path, text, bases)]
 
 
 def testsOf(root, folder):

@@ -1,27 +1,36 @@
 #!/usr/bin/env python3
 """The IR in descriptions is that of tests.
 
-A snippet comes from the test that its description names ('From tests/...'), or from any of the tests of its dialect. What it
-calls 'before' is input there, what it calls 'after' is a line that FileCheck looks for; FileCheck's variables stand for
-their names, '...' for anything. Every pass has such an example, but for those that only verify or report.
+A snippet comes from the test that its description names ('From tests/...'), or from any of the tests of its dialect; not
+from a test of errors, unless it is that of a pass. What it calls 'before' is input there, what it calls 'after' is a line
+that FileCheck looks for; FileCheck's variables stand for their names, '...' for anything. Every op and every pass has such
+an example; that of an op shows the op.
 """
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
 import descriptions  # noqa: E402
 
-WITHOUT_EXAMPLE = {"verify_global", "verify_local", "report"}
+
+def isWithoutExample(entry):
+    if entry.op:
+        return not any(re.search(re.escape(entry.op) + r"(?![\w.])", line) for line, _ in entry.snippet)
+    return entry.path.startswith("passes/") and not entry.snippet
 
 
 def missing(entry, texts):
     """What the snippet of an entry lacks, as text."""
-    if entry.path.startswith("passes/") and not entry.snippet and entry.name not in WITHOUT_EXAMPLE:
-        return [f"'{entry.name}' shows no example, before and after"]
+    if isWithoutExample(entry):
+        return [f"'{entry.op or entry.name}' shows no example: a block of ```mlir in its description"]
     if entry.source and entry.source not in texts:
         return [f"'{entry.name}' cites {entry.source}, which does not exist"]
     given, checked, findings = [], [], []
-    for text in [texts[entry.source]] if entry.source else texts.values():
+    tests = [texts[entry.source]] if entry.source else texts.values()
+    if not entry.path.startswith("passes/"):
+        tests = [text for text in tests if "-verify-diagnostics" not in text]
+    for text in tests:
         more = descriptions.linesOf(text)
         given += more[0]
         checked += more[1]

@@ -86,7 +86,8 @@ class RunnerTest(unittest.TestCase):
 
 
 DIALECT = '''
-def A_BoxOp : A_Op<"box", [Pure]> {
+class A_Op<string mnemonic, list<Trait> traits = []> : Op<A_Dialect, mnemonic, traits>;
+def A_BoxOp : Other<"box"> {
   let description = [{
     ```mlir
     %1 = a.box %0 {value = 0.5 : f64} : tensor<4xf32>
@@ -95,7 +96,8 @@ def A_BoxOp : A_Op<"box", [Pure]> {
     - C2: Another one.
   }];
 }
-class Other<string name> : A_Op<name> {}
+class Other<string name, string type = "::a::Type">
+    : A_Op<name> {}
 def A_SlotAttr : A_Attr<"Slot", "slot"> {
   let description = "None.";
 }
@@ -112,7 +114,13 @@ def MovePass : Pass<"a-move-it", "mlir::ModuleOp"> {
     ```
   }];
 }
-def VerifyPass : Pass<"a-verify-local", "mlir::ModuleOp"> {}
+def VerifyPass : Pass<"a-verify-local", "mlir::ModuleOp"> {
+  let description = [{
+    ```mlir
+    %w = a.read @w : tensor<4xf32>          // refused
+    ```
+  }];
+}
 '''
 
 EXAMPLE = """// The example.
@@ -160,9 +168,13 @@ class DescriptionsTest(unittest.TestCase):
         names = [entry.name for entry in descriptions.entries(self.folder.name)]
         self.assertEqual(names, ["box", "slot", "move_it", "verify_local"])
 
+    def testOps(self):
+        ops = [entry.op for entry in descriptions.entries(self.folder.name)]
+        self.assertEqual(ops, ["a.box", None, None, None])
+
     def testNothingIsMissing(self):
         self.assertEqual(constraints_test.findingsIn(self.folder.name), (2, []))
-        self.assertEqual(examples_test.findingsIn(self.folder.name), (4, []))
+        self.assertEqual(examples_test.findingsIn(self.folder.name), (5, []))
 
     def testBothSidesOfABound(self):
         self.replace("tests/dialects/a/box.mlir", "@box_c2 expected-error", "@box_c2")
@@ -185,8 +197,26 @@ class DescriptionsTest(unittest.TestCase):
         self.expectOne(examples_test, "shows, after")
 
     def testPassWithoutExample(self):
-        self.replace("passes/a/Passes.td", "a-verify-local", "a-other")
-        self.expectOne(examples_test, "shows no example")
+        self.replace("passes/a/Passes.td", "%w = a.read @w : tensor<4xf32>          // refused\n", "")
+        self.expectOne(examples_test, "'verify_local' shows no example")
+
+    def testOpWithoutExample(self):
+        self.write("dialects/a/B.td", 'def A_ViewOp : A_Op<"view", [Pure]>;\ndef Traits : NativeOpTrait<"Traits">;\n')
+        self.expectOne(examples_test, "'a.view' shows no example")
+
+    def testExampleOfAnotherOp(self):
+        for other in ("a.box2", "a.box.b"):
+            self.replace("dialects/a/A.td", "= a.box %0", f"= {other} %0")
+            self.replace("tests/dialects/a/box.mlir", "= a.box %0", f"= {other} %0")
+            self.expectOne(examples_test, "'a.box' shows no example")
+            self.tearDown()
+            self.setUp()
+
+    def testExampleOfARefusedModule(self):
+        self.replace("tests/dialects/a/box.mlir", "@box_c1 ", "// RUN: splitcast-opt %s -verify-diagnostics\n@box_c1 ")
+        self.expectOne(examples_test, "is not in the tests")
+        self.replace("dialects/a/A.td", "```mlir", "From tests/dialects/a/box.mlir:\n    ```mlir")
+        self.expectOne(examples_test, "is not in tests/dialects/a/box.mlir")
 
     def testExampleOfNoFile(self):
         self.replace("passes/a/Passes.td", "move_it_example", "gone_example")

@@ -242,8 +242,11 @@ class TreeTest(TreeTestBase):
     def testSourcesLeaveOutWhatIsNotOurs(self):
         for path in ("runtime/A.cc", ".ci/run", ".git/A.cc", "bazel-out/A.cc", "data.txt"):
             self.write(path, "")
+        for path in ("docs/reference/nn.md", "docs/reference/README.md", "tests/docs/reference/nn.md"):
+            self.write(path, "")
         os.symlink("/usr", os.path.join(self.root, "linked"))
-        self.assertEqual(sources.sources(self.root), [".ci/run", "runtime/A.cc"])
+        written = [".ci/run", "docs/reference/README.md", "runtime/A.cc", "tests/docs/reference/nn.md"]
+        self.assertEqual(sources.sources(self.root), written)
 
     def testStructureReadsTheTree(self):
         self.write("dialects/nn/A.cc", include("compiler/graph/Graph.h") + "\tint x;\n")

@@ -3,10 +3,14 @@
 As a program: sources.py ROOT [SUFFIX...] prints their paths relative to ROOT, one per line.
 """
 import os
+import re
 import sys
 
 # Text written by hand. Data files and committed vectors (txt, json, safetensors) are not.
 SUFFIXES = (".h", ".cc", ".cu", ".td", ".mlir", ".py", ".sh", ".bzl", ".md", "BUILD", "WORKSPACE", ".ci/run")
+
+# Nor are the pages that mlir-tblgen makes of .td files: it makes them longer and wider than a person should.
+MADE = re.compile(r"docs/reference/(?!README\.md$)")
 
 
 def isOurs(directory):
@@ -24,7 +28,8 @@ def sources(root, suffixes=SUFFIXES):
         children[:] = [child for child in children if isOurs(os.path.join(directory, child))]
         for name in names:
             path = os.path.relpath(os.path.join(directory, name), root)
-            if path.endswith(tuple(suffixes)) and not os.path.islink(os.path.join(root, path)):
+            isLink = os.path.islink(os.path.join(root, path))
+            if path.endswith(tuple(suffixes)) and not isLink and not MADE.match(path):
                 found.append(path)
     return sorted(found)
 

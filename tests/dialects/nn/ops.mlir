@@ -9,70 +9,78 @@
 sbp.variable @w : tensor<4x3xf32>
 
 // CHECK-LABEL: func.func @elementwise
-// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>, %[[R:.*]]: tensor<3xf32>, %[[I:.*]]: tensor<4x3xi64>
-func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3xi64>) {
+// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>, %[[R:.*]]: tensor<3xf32>, %[[I:.*]]: tensor<4x3xi64>, %[[G:.*]]: tensor<4x3xf32>
+func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3xi64>, %g: tensor<4x3xf32>) {
   // CHECK-NEXT: nn.add %[[X]], %[[R]] : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
-  %0 = nn.add %x, %row : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %add = nn.add %x, %row : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.sub %[[R]], %[[X]] : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  %1 = nn.sub %row, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %sub = nn.sub %row, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.mul %[[I]], %[[I]] : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
-  %2 = nn.mul %i, %i : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
-  // CHECK-NEXT: nn.div %[[X]], %[[X]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  %3 = nn.div %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %mul = nn.mul %i, %i : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
+  // CHECK-NEXT: nn.div %[[X]], %[[G]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %div = nn.div %x, %g : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.neg %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %4 = nn.neg %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %neg = nn.neg %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.exp %[[X]] :
-  %5 = nn.exp %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %exp = nn.exp %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.log %[[X]] :
-  %6 = nn.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %log = nn.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.sqrt %[[X]] :
-  %7 = nn.sqrt %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %sqrt = nn.sqrt %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.tanh %[[X]] :
-  %8 = nn.tanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %tanh = nn.tanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.relu %[[X]] :
-  %9 = nn.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %relu = nn.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.scale %[[X]] {value = 2.500000e-01 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %10 = nn.scale %x {value = 0.25 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %scale = nn.scale %x {value = 0.25 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.shift %[[X]] {value = -1.000000e+00 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %11 = nn.shift %x {value = -1.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %shift = nn.shift %x {value = -1.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.gelu %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %12 = nn.gelu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %gelu = nn.gelu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.gelu %[[X]] {tanh} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %13 = nn.gelu %x {tanh} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  // CHECK-NEXT: nn.relu_grad %[[X]], %[[X]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  %14 = nn.relu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  // CHECK-NEXT: nn.gelu_grad %[[X]], %[[X]] {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  %15 = nn.gelu_grad %x, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %approximate = nn.gelu %x {tanh} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.relu_grad %[[G]], %[[X]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %relu_grad = nn.relu_grad %g, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.gelu_grad %[[G]], %[[X]] {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %gelu_grad = nn.gelu_grad %g, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.cast %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xbf16>
-  %16 = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
+  %cast = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
   // CHECK-NEXT: nn.sin %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %17 = nn.sin %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %sin = nn.sin %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.cos %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %18 = nn.cos %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %cos = nn.cos %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.not_equal %[[I]] {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
-  %19 = nn.not_equal %i {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
+  %not_equal = nn.not_equal %i {value = -100 : i64} : (tensor<4x3xi64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.not_equal %[[I]] {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
-  %20 = nn.not_equal %i {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
-  // CHECK-NEXT: %[[PART:.*]] = nn.exact_part %[[X]] {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  %21 = nn.exact_part %x {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
-  // CHECK-NEXT: nn.exact_sum %[[PART]], %[[PART]], %[[PART]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
-  %22 = nn.exact_sum %21, %21, %21 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  %not_zero = nn.not_equal %i {value = 0 : i64} : (tensor<4x3xi64>) -> tensor<4x3xi32>
+  // CHECK-NEXT: %[[PART0:.*]] = nn.exact_part %[[X]] {part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part0 = nn.exact_part %x {part = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART1:.*]] = nn.exact_part %[[X]] {part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part1 = nn.exact_part %x {part = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: %[[PART2:.*]] = nn.exact_part %[[X]] {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  %part2 = nn.exact_part %x {part = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf64>
+  // CHECK-NEXT: nn.exact_sum %[[PART0]], %[[PART1]], %[[PART2]] : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
+  %exact_sum = nn.exact_sum %part0, %part1, %part2 : (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.clamp %[[X]] {least = -1.000000e+00 : f64, most = 5.000000e-01 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %23 = nn.clamp %x {least = -1.0, most = 0.5} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %clamp = nn.clamp %x {least = -1.0, most = 0.5} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: %[[SQUARES:.*]] = nn.square_parts %[[X]] : (tensor<4x3xf32>) -> tensor<24xf64>
-  %24 = nn.square_parts %x : (tensor<4x3xf32>) -> tensor<24xf64>
+  %square_parts = nn.square_parts %x : (tensor<4x3xf32>) -> tensor<24xf64>
   // CHECK-NEXT: %[[ALL:.*]] = nn.sum_parts %[[SQUARES]], %[[SQUARES]] : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
-  %25 = nn.sum_parts %24, %24 : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
+  %sum_parts = nn.sum_parts %square_parts, %square_parts : (tensor<24xf64>, tensor<24xf64>) -> tensor<24xf64>
   // CHECK-NEXT: nn.total_of_parts %[[ALL]] : (tensor<24xf64>) -> tensor<f64>
-  %26 = nn.total_of_parts %25 : (tensor<24xf64>) -> tensor<f64>
+  %total_of_parts = nn.total_of_parts %sum_parts : (tensor<24xf64>) -> tensor<f64>
   // CHECK-NEXT: nn.sigmoid %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
   %sigmoid = nn.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.erf %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  %27 = nn.erf %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %erf = nn.erf %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.compare %[[X]], %[[R]] {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
-  %28 = nn.compare %x, %row {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
+  %compare = nn.compare %x, %row {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
   // CHECK-NEXT: nn.stop_gradient %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xi64>
-  %29 = nn.stop_gradient %i : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  %stop_gradient = nn.stop_gradient %i : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  // CHECK-NEXT: nn.select %[[G]], %[[X]], %[[R]] : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %select = nn.select %g, %x, %row : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.nonfinite %[[G]] : (tensor<4x3xf32>) -> tensor<f64>
+  %nonfinite = nn.nonfinite %g : (tensor<4x3xf32>) -> tensor<f64>
   return
 }
 
@@ -80,21 +88,21 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
 // CHECK-SAME: %[[X:.*]]: tensor<4x3xf32>
 func.func @shape(%x: tensor<4x3xf32>) {
   // CHECK-NEXT: nn.constant 1.000000e+00 : tensor<4x3xf32, #S0_>
-  %0 = nn.constant 1.0 : tensor<4x3xf32, #S0>
+  %constant = nn.constant 1.0 : tensor<4x3xf32, #S0>
   // CHECK-NEXT: nn.reshape %[[X]] : (tensor<4x3xf32>) -> tensor<2x6xf32>
-  %1 = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x6xf32>
+  %reshape = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x6xf32>
   // CHECK-NEXT: nn.broadcast %[[X]] {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
-  %2 = nn.broadcast %x {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
+  %broadcast = nn.broadcast %x {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
   // CHECK-NEXT: nn.slice %[[X]] {dim = 0 : i64, start = 1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
-  %3 = nn.slice %x {dim = 0 : i64, start = 1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
+  %slice = nn.slice %x {dim = 0 : i64, start = 1 : i64} : (tensor<4x3xf32>) -> tensor<2x3xf32>
   // CHECK-NEXT: nn.concat %[[X]], %[[X]] {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
-  %4 = nn.concat %x, %x {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  %concat = nn.concat %x, %x {dim = 1 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
   // CHECK-NEXT: nn.reduce_sum %[[X]] {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
-  %5 = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  %reduce_sum = nn.reduce_sum %x {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>
   // CHECK-NEXT: nn.transpose %[[X]] {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
-  %6 = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %transpose = nn.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
   // CHECK-NEXT: nn.iota {dim = 1 : i64} : () -> tensor<4x3xi32, #S0_>
-  %7 = nn.iota {dim = 1 : i64} : () -> tensor<4x3xi32, #S0>
+  %iota = nn.iota {dim = 1 : i64} : () -> tensor<4x3xi32, #S0>
   return
 }
 
@@ -129,56 +137,56 @@ func.func @windows(%x: tensor<4x8x9x9xf32>, %w: tensor<16x8x3x3xf32>) {
   // CHECK-NEXT: %[[Y:.*]] = nn.convolution %[[X]], %[[W]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x8x9x9xf32>, tensor<16x8x3x3xf32>) -> tensor<4x16x5x5xf32>
   %y = nn.convolution %x, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x8x9x9xf32>, tensor<16x8x3x3xf32>) -> tensor<4x16x5x5xf32>
   // CHECK-NEXT: nn.convolution_data_grad %[[Y]], %[[W]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
-  %0 = nn.convolution_data_grad %y, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
+  %convolution_data_grad = nn.convolution_data_grad %y, %w {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<16x8x3x3xf32>) -> tensor<4x8x9x9xf32>
   // CHECK-NEXT: nn.convolution_weight_grad %[[Y]], %[[X]] {dilation = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
-  %1 = nn.convolution_weight_grad %y, %x {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
+  %convolution_weight_grad = nn.convolution_weight_grad %y, %x {strides = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<4x16x5x5xf32>, tensor<4x8x9x9xf32>) -> tensor<16x8x3x3xf32>
   // CHECK-NEXT: %[[M:.*]] = nn.max_pool %[[X]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
-  %2 = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
+  %max_pool = nn.max_pool %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>) -> tensor<4x8x5x7xf32>
   // CHECK-NEXT: %[[POSITIONS:.*]] = nn.max_pool_positions %[[X]], %[[M]] {dilation = array<i64: 1, 2>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
-  %3 = nn.max_pool_positions %x, %2 {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
+  %max_pool_positions = nn.max_pool_positions %x, %max_pool {kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x9x9xf32>, tensor<4x8x5x7xf32>) -> tensor<4x8x5x7xi64>
   // CHECK-NEXT: nn.max_pool_grad %[[M]], %[[POSITIONS]] {dilation = array<i64: 1, 2>, extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, padding = array<i64: 1, 0>, strides = array<i64: 2, 1>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
-  %4 = nn.max_pool_grad %2, %3 {extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
+  %max_pool_grad = nn.max_pool_grad %max_pool, %max_pool_positions {extents = array<i64: 9, 9>, kernel = array<i64: 3, 2>, strides = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 2>} : (tensor<4x8x5x7xf32>, tensor<4x8x5x7xi64>) -> tensor<4x8x9x9xf32>
   return
 }
 
 // CHECK-LABEL: func.func @rows
-func.func @rows(%x: tensor<8x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) {
+func.func @rows(%x: tensor<8x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>, %g: tensor<8x64xf32>) {
   // CHECK-NEXT: nn.softmax %{{.*}} : (tensor<8x64xf32>) -> tensor<8x64xf32>
-  %0 = nn.softmax %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %softmax = nn.softmax %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
   // CHECK-NEXT: nn.softmax_grad %{{.*}}, %{{.*}} : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
-  %1 = nn.softmax_grad %x, %0 : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  %softmax_grad = nn.softmax_grad %g, %softmax : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
   // CHECK-NEXT: nn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
   %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
   // CHECK-NEXT: nn.layer_norm_grad %{{.*}}, %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
-  %2 = nn.layer_norm_grad %y, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  %layer_norm_grad = nn.layer_norm_grad %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
   // CHECK-NEXT: nn.row_moments %{{.*}} {epsilon = 1.250000e-01 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
-  %3:2 = nn.row_moments %x {epsilon = 0.125 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %mean, %scale = nn.row_moments %x {epsilon = 0.125 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
 
 // CHECK-LABEL: func.func @attention
-// CHECK-SAME: %[[Q:.*]]: tensor<4x32x2x64xf32>, %[[K:.*]]: tensor<4x16x2x64xf32>, %[[M:.*]]: tensor<4x16xi32>
-func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask: tensor<4x16xi32>) {
+// CHECK-SAME: %[[Q:.*]]: tensor<4x32x2x64xf32>, %[[K:.*]]: tensor<4x16x2x64xf32>, %[[M:.*]]: tensor<4x16xi32>, %[[G:.*]]: tensor<4x32x2x64xf32>
+func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask: tensor<4x16xi32>, %g: tensor<4x32x2x64xf32>) {
   // CHECK-NEXT: nn.attention %[[Q]], %[[K]], %[[K]] {scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
-  %0 = nn.attention %q, %k, %k {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
+  %attention = nn.attention %q, %k, %k {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> tensor<4x32x2x64xf32>
   // CHECK-NEXT: nn.attention %[[Q]], %[[K]], %[[K]], %[[M]] {causal, scale = 1.250000e-01 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
-  %1 = nn.attention %q, %k, %k, %mask {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
-  // CHECK-NEXT: nn.attention_grad %[[Q]], %[[Q]], %[[K]], %[[K]] {causal, scale = 1.250000e-01 : f64} :
+  %masked = nn.attention %q, %k, %k, %mask {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> tensor<4x32x2x64xf32>
+  // CHECK-NEXT: nn.attention_grad %[[G]], %[[Q]], %[[K]], %[[K]] {causal, scale = 1.250000e-01 : f64} :
   // CHECK-SAME: (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
-  %2:3 = nn.attention_grad %q, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
-  // CHECK-NEXT: nn.attention_grad %[[Q]], %[[Q]], %[[K]], %[[K]], %[[M]] {scale = 1.250000e-01 : f64} :
-  %3:3 = nn.attention_grad %q, %q, %k, %k, %mask {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+  // CHECK-NEXT: nn.attention_grad %[[G]], %[[Q]], %[[K]], %[[K]], %[[M]] {scale = 1.250000e-01 : f64} :
+  %masked_grad:3 = nn.attention_grad %g, %q, %k, %k, %mask {scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16xi32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
   return
 }
 
 // CHECK-LABEL: func.func @dropout
 func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
-  %2 = nn.dropout %x, %key, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  %of_part = nn.dropout %x, %key, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
-  %0 = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %dropout = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, offsets = array<i64: 4, 0>, rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
-  %1 = nn.dropout %x, %key {rate = 0.125 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  %of_piece = nn.dropout %x, %key {rate = 0.125 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
 }
 
@@ -228,7 +236,7 @@ func.func @fusion(%x: tensor<4x3xf32>) {
   // CHECK-NEXT: %[[R:.*]] = nn.relu %[[A]]
   // CHECK-NEXT: %[[S:.*]] = nn.reduce_sum %[[R]]
   // CHECK-NEXT: nn.yield %[[R]], %[[S]] : tensor<4x3xf32>, tensor<4xf32>
-  %0:2 = nn.fusion(%x) : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
+  %y, %sums = nn.fusion(%x) : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<4x3xf32>):
     %r = nn.relu %a : (tensor<4x3xf32>) -> tensor<4x3xf32>
     %s = nn.reduce_sum %r {dims = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4xf32>

@@ -1,0 +1,137 @@
+//===- NnRows.td - Ops over whole rows of the last dimension, and attention ------===//
+//
+// Nn.td includes this file, which uses its classes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_DIALECTS_NN_NNROWS_TD
+#define SPLITCAST_DIALECTS_NN_NNROWS_TD
+
+def Nn_SoftmaxOp : Nn_ComputeOp<"softmax", [Differentiable, WideOp]> {
+  let summary = "Along the last dimension: exp(x - the largest x), divided by its sum";
+  let description = [{
+    ```mlir
+    %softmax = nn.softmax %x : (tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+    - C1: The operand has at least one dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
+def Nn_LogSumExpOp : Nn_ComputeOp<"log_sum_exp", [Differentiable, WideOp]> {
+  let summary = "Per row: log(sum over the last dimension of exp(x))";
+  let description = [{
+    The row's largest element is subtracted first, so nothing overflows; where all elements are -inf, so is the result.
+    For a row that is cut into parts, the result is the log_sum_exp of the results of the parts.
+    ```mlir
+    %l = nn.log_sum_exp %x : (tensor<8x10xf32>) -> tensor<8xf32>
+    ```
+    - C1: The operand has at least one dimension; the result has all but the last.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
+def Nn_SoftmaxGradOp : Nn_ComputeOp<"softmax_grad", [WideOp]> {
+  let summary = "y (g - sum over the last dimension of g y), with the softmax y and its gradient g";
+  let description = [{
+    ```mlir
+    %softmax_grad = nn.softmax_grad %g, %softmax : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    ```
+    - C1: Gradient and softmax have the same shape, of at least one dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$softmax);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$softmax)>];
+}
+
+def Nn_LayerNormOp : Nn_ComputeOp<"layer_norm", [Differentiable, WideOp]> {
+  let summary = "Layer normalization: rows with mean 0 and variance 1, times weight, plus bias";
+  let description = [{
+    The result is (x - mean) / sqrt(variance + epsilon) weight + bias, where mean and variance are over the last
+    dimension; the variance divides by its extent (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
+    ```mlir
+    %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+    ```
+    - C1: Weight and bias have the operand's last dimension and its element type.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Nn_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "double":$epsilon)>];
+}
+
+def Nn_RowMomentsOp : Nn_ComputeOp<"row_moments", [WideOp]> {
+  let summary = "Per row along the last dimension: its mean, and 1 / sqrt(variance + epsilon)";
+  let description = [{
+    ```mlir
+    %mean, %scale = nn.row_moments %x {epsilon = 0.125 : f64} : (tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    ```
+    - C1: The operand has at least one dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$mean, Nn_FloatTensor:$scale);
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "double":$epsilon)>];
+}
+
+def Nn_LayerNormGradOp : Nn_ComputeOp<"layer_norm_grad", [WideOp]> {
+  let summary = "The gradient of a layer norm's operand";
+  let description = [{
+    It is s (h - mean(h) - z mean(h z)) with h = gradient * weight, z = (x - mean) s, s = 1 / sqrt(variance + epsilon).
+    ```mlir
+    %layer_norm_grad = nn.layer_norm_grad %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+    ```
+    - C1: Gradient and operand have the same shape; the weight has its last dimension.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$input, Nn_FloatTensor:$weight, F64Attr:$epsilon);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$gradient, "::mlir::Value":$input, "::mlir::Value":$weight,
+                             "double":$epsilon)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Nn_AttentionOp : Nn_ComputeOp<"attention", [Differentiable, Library, ProductOp]> {
+  let summary = "Scaled dot-product attention, per sample and head";
+  let description = [{
+    The result is softmax(scale query key^T) value, with query [samples, positions, heads, width] and with key and value
+    [samples, keys, heads, width] (Vaswani et al. 2017, arXiv:1706.03762). With `causal`, position i attends to the keys
+    0 to i; with a mask [samples, keys], only to keys whose entry is not 0. A position without a key gives 0.
+    ```mlir
+    %y = nn.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>) -> tensor<4x32x2x64xf32>
+    ```
+    No tensor of size positions x keys is kept for the gradient, which recomputes it.
+    - C1: All have four dimensions and one element type; key and value have one shape, the query their samples, heads,
+      width.
+    - C2: A mask has the samples and keys of the key.
+    - C3: The memory for the scores [samples, heads, positions, keys], on any device and in the gradient, is at most
+      2^63 - 1 bytes.
+  }];
+  let arguments = (ins Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
+                       Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Nn_FloatTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask,
+                             "double":$scale, "bool":$causal)>];
+}
+
+def Nn_AttentionGradOp : Nn_ComputeOp<"attention_grad", [Library, ProductOp]> {
+  let summary = "The gradients of query, key and value";
+  let description = [{
+    With p = softmax(scale q k^T) and dp = g v^T: dv = p^T g, ds = p (dp - sum over keys of p dp) scale, dq = ds k, dk =
+    ds^T q.
+    ```mlir
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %k {causal, scale = 0.125 : f64} : (tensor<4x32x2x64xf32>, tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>) -> (tensor<4x32x2x64xf32>, tensor<4x16x2x64xf32>, tensor<4x16x2x64xf32>)
+    ```
+    - C1: The same as for nn.attention; the gradient has the query's shape.
+    - C2: The same as for nn.attention.
+    - C3: The same as for nn.attention.
+  }];
+  let arguments = (ins Nn_FloatTensor:$gradient, Nn_FloatTensor:$query, Nn_FloatTensor:$key, Nn_FloatTensor:$value,
+                       Optional<Nn_IndexTensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Nn_FloatTensor:$query_grad, Nn_FloatTensor:$key_grad, Nn_FloatTensor:$value_grad);
+}
+
+#endif // SPLITCAST_DIALECTS_NN_NNROWS_TD
