@@ -39,9 +39,12 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-absl::Status runPipeline(ModuleOp module, const std::string &what, function_ref<void(OpPassManager &)> build) {
+absl::Status runPipeline(ModuleOp module, const std::string &what, const std::string &reproducer,
+                         function_ref<void(OpPassManager &)> build) {
   DiagnosticText diagnostics(module.getContext());
   PassManager manager(module.getContext());
+  if (!reproducer.empty())
+    manager.enableCrashReproducerGeneration(reproducer);
   build(manager);
   return failed(manager.run(module)) ? diagnostics.error(what) : absl::OkStatus();
 }
@@ -56,7 +59,7 @@ sbp::ZeroOptions CompileOptions::withoutZero() {
 
 absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(source->clone());
-  absl::Status status = runPipeline(*module, "the module does not compile",
+  absl::Status status = runPipeline(*module, "the module does not compile", options.reproducer,
                                     [&](OpPassManager &manager) { buildGlobalPipeline(manager, options.zero); });
   if (!status.ok())
     return status;
@@ -64,25 +67,26 @@ absl::StatusOr<OwningOpRef<ModuleOp>> compileGlobal(ModuleOp source, const Compi
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> compilePlan(ModuleOp global, const CompileOptions &options, int64_t rank) {
-  DiagnosticText diagnostics(global.getContext());
-  FailureOr<OwningOpRef<ModuleOp>> local = localize(global, rank);
-  if (failed(local))
-    return diagnostics.error("the module has no program for this rank");
-  absl::Status status = runPipeline(**local, "the program of this rank does not compile", [&](OpPassManager &manager) {
+  OwningOpRef<ModuleOp> local = cast<ModuleOp>(global->clone());
+  auto build = [&](OpPassManager &manager) {
+    LocalizePassOptions thisRank;
+    thisRank.rank = rank;
+    manager.addPass(createLocalizePass(thisRank));
     LocalOptions localOptions;
     localOptions.prefetch = options.zero.policy.prefetch() == 0 ? 0 : 1;
     buildLocalPipeline(manager, localOptions);
     buildPlanPipeline(manager);
-  });
+  };
+  absl::Status status = runPipeline(*local, "the program of this rank does not compile", options.reproducer, build);
   if (!status.ok())
     return status;
-  return std::move(*local);
+  return local;
 }
 
 absl::Status shareStorages(ModuleOp plans, const std::vector<std::string> &storages) {
   if (storages.empty())
     return absl::OkStatus();
-  return runPipeline(plans, "the plan cannot be shared", [&](OpPassManager &manager) {
+  return runPipeline(plans, "the plan cannot be shared", /*reproducer=*/"", [&](OpPassManager &manager) {
     ShareGathersPassOptions options;
     options.storages = storages;
     manager.addPass(createShareGathersPass(options));

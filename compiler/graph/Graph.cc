@@ -3,6 +3,7 @@
 
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
+#include "dialects/sbp/ValueNames.h"
 #include "runtime/api/ElementTypeFromIr.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/io/File.h"
@@ -123,6 +124,14 @@ Location GraphBuilder::location() {
   StringRef name = StringRef(call).take_until([](char c) { return c == '('; });
   Location place = FileLineColLoc::get(&state.context, at.file(), at.line(), /*column=*/0); // which no builtin knows
   return NameLoc::get(state.builder.getStringAttr(name), place);
+}
+
+void GraphBuilder::name(const Tensor &tensor, const std::string &name) {
+  Operation *op = tensor.value.getDefiningOp();
+  if (!op || isa<sbp::ReadOp>(op))
+    return;
+  op->setLoc(sbp::withValueName(op->getLoc(), name));
+  state.valueNames[tensor.value] = name;
 }
 
 Tensor GraphBuilder::keep(Operation *op) {
@@ -497,6 +506,8 @@ void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {
     builder.fail(name.empty() ? "has no name" : "is there already; outputs of a function have distinct names");
   else
     function.outputs.emplace_back(name, tensor.value);
+  if (!state->valueNames.contains(tensor.value))
+    builder.name(tensor, name);
 }
 
 void Graph::assign(const std::string &variable, const Tensor &value, Caller at) {

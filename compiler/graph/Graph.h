@@ -342,6 +342,9 @@ Tensor notEqual(const Tensor &x, int64_t value, Caller at = Caller::here());
 Tensor compare(const Tensor &a, const Tensor &b, const std::string &predicate, Caller at = Caller::here());
 /// Returns x; no gradient flows back through it.
 Tensor stopGradient(const Tensor &x, Caller at = Caller::here());
+/// Returns x, and names it in the IR and in messages: `%logits` instead of `%50`. Inputs and variables keep the names
+/// that they were made with. An output names its tensor if nothing else has.
+Tensor named(const Tensor &x, const std::string &name, Caller at = Caller::here());
 
 /// Looks up the rows of `table`, which has two dimensions, at the integers `ids`. An id that is no row's number is an
 /// error of the run.

@@ -51,6 +51,16 @@ bool arePerChannel(const Tensor &x, llvm::ArrayRef<Tensor> tensors) {
 
 } // namespace
 
+Tensor named(const Tensor &x, const std::string &name, Caller at) {
+  std::optional<GraphBuilder> builder = GraphBuilder::forOp(absl::StrCat("named '", name, "'"), x, at);
+  if (!builder)
+    return invalidOf(x);
+  if (name.empty())
+    return builder->fail("has no name; give one of at least one character");
+  builder->name(x, name);
+  return x;
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//

@@ -78,6 +78,8 @@ public:
     return verifyOrErase(state.builder.create<OpTy>(location(), std::forward<Args>(args)...));
   }
   bool verifyOrErase(mlir::Operation *op);
+  /// See named().
+  void name(const Tensor &tensor, const std::string &name);
 
   GraphFunction &currentFunction();
   /// Sets the function to which make and append add ops; forOp sets it to the operands' function.

@@ -142,6 +142,9 @@ void LaunchOptions::addTo(Flags &flags) {
   flags.addString("profile", &profile, "FILE.json",
                   "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
                   "printed");
+  flags.addString("reproducer", &reproducer, "FILE.mlir",
+                  "where a rank writes, if a pass fails, the module and the passes: rank 0 to FILE.mlir.0; "
+                  "splitcast-opt FILE.mlir.0 --run-reproducer repeats the error");
   flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
   flags.addSwitch(
       "any-order", &anyOrder,
@@ -150,7 +153,7 @@ void LaunchOptions::addTo(Flags &flags) {
   flags.addSwitch("no-collectives", &noCollectives,
                   "a step's collectives move nothing and wait for no rank, to see what of a step they cost: what is "
                   "computed is wrong then");
-  for (const char *name : {"timeout", "kernel-cache", "perf-map"})
+  for (const char *name : {"timeout", "kernel-cache", "perf-map", "reproducer"})
     flags.letDiffer(name);
 }
 

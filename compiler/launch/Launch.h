@@ -52,13 +52,14 @@ struct LaunchOptions {
   std::string deviceKind = "cpu";   ///< one of launchBackends()
   std::string transport = "memory"; ///< how ranks of one machine exchange tensors; "memory" or "messages"
   std::string profile;              ///< the file for a profile, of rank 0; if empty, none is made
+  std::string reproducer;           ///< the file of a failed compilation, per rank; if empty, none is written
   bool perfMap = false;             ///< whether generated code gets names for Linux's perf
   bool anyOrder = false;            ///< lets kernels sum in any order, to measure what a fixed one costs
   bool noCollectives = false;       ///< makes a step's collectives do nothing, to measure their cost
   std::string kernelCache = defaultKernelCache(); ///< the directory of compiled kernels; if empty, none are kept
 
-  /// Adds --timeout, --threads, --device, --transport, --profile, --perf-map, --any-order, --no-collectives and
-  /// --kernel-cache.
+  /// Adds --timeout, --threads, --device, --transport, --profile, --reproducer, --perf-map, --any-order,
+  /// --no-collectives and --kernel-cache.
   void addTo(Flags &flags);
   /// ~/.cache/splitcast/kernels, or splitcast/kernels under XDG_CACHE_HOME if that is set; empty without a home.
   static std::string defaultKernelCache();

@@ -35,7 +35,8 @@ std::string fingerprint(ModuleOp global, const SessionOptions &options, sbp::One
                         const std::string &limited) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  global->print(os, OpPrintingFlags().enableDebugInfo(false)); // where it was written is no part of it
+  // Where it was written, and how values are named, is no part of it.
+  global->print(os, OpPrintingFlags().enableDebugInfo(false).printGenericOpForm());
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
                       ", one-copy ", sbp::toString(wanted), limited, ", CPU ", llvm::sys::getHostCPUName().str());

@@ -1,18 +1,41 @@
 // splitcast-opt: upstream's opt driver with our dialects, passes and pipelines.
 #include "compiler/Pipelines.h"
+#include "compiler/tools/KeepNames.h"
 #include "passes/global/Passes.h"
 #include "passes/local/Passes.h"
 #include "passes/plan/Passes.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
 
 /// An error says what was found and what to do; the op that it names may be a function of thousands of lines.
 static void printOpsOnlyIfAsked() {
   mlir::registerMLIRContextCLOptions();
   llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
+}
+
+/// As upstream's driver, but with the names of values in the locations from the start.
+static mlir::LogicalResult runWithNames(const std::string &inputName, const std::string &outputName,
+                                        mlir::DialectRegistry &registry) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> input = mlir::openInputFile(inputName, &error);
+  std::unique_ptr<llvm::ToolOutputFile> output = input ? mlir::openOutputFile(outputName, &error) : nullptr;
+  if (!output) {
+    llvm::errs() << "splitcast-opt: error: " << error << "\n";
+    return mlir::failure();
+  }
+  input = splitcast::withNamesKept(std::move(input), registry);
+  if (!input || failed(mlir::MlirOptMain(output->os(), std::move(input), registry,
+                                         mlir::MlirOptMainConfig::createFromCLOptions())))
+    return mlir::failure();
+  output->keep();
+  return mlir::success();
 }
 
 int main(int argc, char **argv) {
@@ -24,5 +47,8 @@ int main(int argc, char **argv) {
   printOpsOnlyIfAsked();
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Splitcast's pass driver\n", registry));
+  llvm::cl::opt<bool> keepNames("keep-names", llvm::cl::desc("Values keep the names of the input, such as %logits"));
+  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Splitcast's pass driver\n", registry);
+  return mlir::asMainReturnCode(keepNames ? runWithNames(input, output, registry)
+                                          : mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -35,6 +35,7 @@ def Ccl_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = ["::splitcast::sbp::SbpDialect"];
   let hasRegionArgAttrVerify = 1;
+  let hasOperationInterfaceFallback = 1; // names of values
   let hasRegionResultAttrVerify = 1;
 }
 

@@ -1,6 +1,7 @@
 #include "dialects/ccl/Ccl.h"
 
 #include "dialects/sbp/StorageMembers.h"
+#include "dialects/sbp/ValueNames.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -61,6 +62,10 @@ struct AliasInterface : OpAsmDialectInterface {
 };
 
 } // namespace
+
+void *CclDialect::getRegisteredInterfaceForOp(TypeID interface, OperationName) {
+  return sbp::namesFromLocations(interface);
+}
 
 void CclDialect::initialize() {
   addInterface<AliasInterface>();

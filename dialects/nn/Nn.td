@@ -25,6 +25,7 @@ def Nn_Dialect : Dialect {
   let name = "nn";
   let summary = "The ops of a training graph";
   let cppNamespace = "::splitcast::nn";
+  let hasOperationInterfaceFallback = 1;
   let dependentDialects = ["::splitcast::exec::ExecDialect", "::splitcast::sbp::SbpDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = [{

@@ -1,4 +1,5 @@
 #include "dialects/nn/Nn.h"
+#include "dialects/sbp/ValueNames.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -22,6 +23,10 @@ struct InlineAnywhere : DialectInlinerInterface {
 };
 
 } // namespace
+
+void *NnDialect::getRegisteredInterfaceForOp(TypeID interface, OperationName) {
+  return sbp::namesFromLocations(interface);
+}
 
 void NnDialect::initialize() {
   registerAttributes();

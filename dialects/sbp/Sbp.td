@@ -11,6 +11,7 @@
 #define SPLITCAST_DIALECTS_SBP_SBP_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -109,6 +110,7 @@ def Sbp_GroupOp : Sbp_Op<"group", [HasParent<"::mlir::ModuleOp">]> {
 }
 
 def Sbp_ReadOp : Sbp_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                 DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
                                  DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "The value of a variable";
   let description = [{

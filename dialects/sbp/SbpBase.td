@@ -14,6 +14,7 @@ def Sbp_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = "void registerAttributes();";
+  let hasOperationInterfaceFallback = 1; // names of values
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 #include "dialects/sbp/Sbp.h"
 
+#include "dialects/sbp/ValueNames.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -67,6 +69,10 @@ struct InlineAnywhere : DialectInlinerInterface {
 };
 
 } // namespace
+
+void *SbpDialect::getRegisteredInterfaceForOp(TypeID interface, OperationName) {
+  return sbp::namesFromLocations(interface);
+}
 
 void SbpDialect::initialize() {
   registerAttributes();

@@ -254,6 +254,8 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyVariableUse(*this, symbols, getValue().getType());
 }
 
+void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getVariable()); }
+
 void ReadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get());
 }

@@ -26,6 +26,7 @@
 //            %7 = nn.matmul %x, %6 {transpose_a}
 //            %8 = sbp.scope "update" of @w
 //            nn.update @w, %7 in %8 with #nn.sgd<lr = 0.5>
+#include "dialects/sbp/ValueNames.h"
 #include "passes/global/GradientSums.h"
 #include "passes/global/ParameterGroups.h"
 #include "passes/global/Passes.h"
@@ -269,7 +270,20 @@ private:
   /// Null where no user gave any.
   Value sumFor(Value value) {
     auto known = gradients.find(value);
-    return known == gradients.end() ? Value() : known->second.get(builder, value.getLoc());
+    if (known == gradients.end())
+      return {};
+    Value sum = known->second.get(builder, value.getLoc());
+    nameGradient(sum, value);
+    return sum;
+  }
+
+  /// "logits_grad" for the gradient of "logits". The loss's is the seed.
+  void nameGradient(Value gradient, Value of) {
+    Operation *op = gradient.getDefiningOp();
+    auto read = of.getDefiningOp<sbp::ReadOp>();
+    const StringAttr name = read ? read.getVariableAttr().getAttr() : sbp::valueNameOf(of.getLoc());
+    if (op && name && of != minimize.getLoss())
+      op->setLoc(sbp::withValueName(op->getLoc(), name.str() + "_grad"));
   }
 
   /// Of the result of an op, all whose users have been visited. A scalar is wherever something needs it.
@@ -335,6 +349,8 @@ private:
     Operation *last = minimize->getPrevNode();
     SmallVector<Value> operandGradients =
         cast<nn::GradientOpInterface>(op).buildGradient(builder, resultGradients, needed);
+    for (Operation *made = last->getNextNode(); made != minimize; made = made->getNextNode())
+      made->setLoc(sbp::withoutValueName(made->getLoc()));
     if (hasStages)
       colocateOperands(op, last, resultGradients);
     for (auto [operand, gradient] : llvm::zip(op->getOperands(), operandGradients))

@@ -170,13 +170,21 @@ std::string textOf(ModuleOp module) {
   return text;
 }
 
+/// Without the names of values, which a parser does not keep.
+static std::string genericTextOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().printGenericOpForm());
+  return text;
+}
+
 absl::StatusOr<OwningOpRef<ModuleOp>> reparse(ModuleOp module) {
   std::string text = textOf(module);
   DiagnosticText diagnostics(module.getContext());
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, module.getContext());
   if (!parsed)
     return diagnostics.error("what is printed does not parse or verify");
-  if (textOf(*parsed) != text)
+  if (genericTextOf(*parsed) != genericTextOf(module))
     return absl::InvalidArgumentError(absl::StrCat("what is printed parses as something else:\n", textOf(*parsed)));
   return parsed;
 }

@@ -76,9 +76,10 @@ MAY_USE = {
         "compiler/graph",
         "compiler/launch",
         "dialects/exec",
+        "dialects/nn",
         "runtime/gpu",
         "runtime/io",
-    } | PASSES,
+    } | PASSES | SBP,
     "compiler/python": {"compiler/graph", "compiler/launch", "dialects/nn", "runtime/api", "runtime/io", "runtime/job"},
     # ---- What a user writes ----
     "examples": {"compiler/graph", "compiler/launch", "runtime/io"},

@@ -109,6 +109,14 @@ class Elementwise(Functions):
         self.close(x - session.read("a"), x * y, 1e-14)
         self.close(y - session.read("b"), x < y, 1e-14)
 
+    def test_what_is_named(self):
+        graph = sc.Graph()
+        x = graph.input("x", (4, 3))
+        hidden = sc.named(sc.exp(x), "hidden")
+        graph.output("y", hidden * 2.0)
+        self.assertIn("%hidden = nn.exp", graph.text())
+        self.assertIn("return %y", graph.text())
+
 
 class InSmallTypes(Functions):
 

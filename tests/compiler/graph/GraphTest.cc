@@ -11,6 +11,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdio>
 #include <fstream>
@@ -264,20 +265,20 @@ module attributes {sbp.placement = #cpu_dp2_} {
   sbp.variable @fc.bias : tensor<4xf32, #B> init #sbp.uniform<-5.000000e-01 : f64, 5.000000e-01 : f64>
   sbp.variable @shift : tensor<4xf32, #B> init #sbp.constant<0.000000e+00 : f64> group "fc" frozen
   func.func @train(%arg0: tensor<8x4xf32, #S0_> {sbp.name = "x"}) -> (tensor<f32> {sbp.name = "loss"}) {
-    %0 = sbp.read @fc.weight : tensor<4x4xf32>
-    %1 = sbp.read @fc.bias : tensor<4xf32>
-    %2 = sbp.read @shift : tensor<4xf32>
-    %3 = nn.matmul %arg0, %0 : (tensor<8x4xf32, #S0_>, tensor<4x4xf32>) -> tensor<8x4xf32>
-    %4 = nn.add %3, %1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
-    %5 = nn.matmul %4, %0 : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
-    %6 = nn.add %5, %1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
-    %7 = nn.add %arg0, %2 : (tensor<8x4xf32, #S0_>, tensor<4xf32>) -> tensor<8x4xf32>
-    %8 = nn.sub %6, %7 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
-    %9 = nn.mul %8, %8 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
-    %10 = nn.reduce_sum %9 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
-    %11 = nn.scale %10 {value = 3.125000e-02 : f64} : (tensor<f32>) -> tensor<f32>
-    nn.minimize %11 : tensor<f32> with #nn.sgd<lr = 5.000000e-01>
-    return %11 : tensor<f32>
+    %fc.weight = sbp.read @fc.weight : tensor<4x4xf32>
+    %fc.bias = sbp.read @fc.bias : tensor<4xf32>
+    %shift = sbp.read @shift : tensor<4xf32>
+    %0 = nn.matmul %arg0, %fc.weight : (tensor<8x4xf32, #S0_>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %1 = nn.add %0, %fc.bias : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+    %2 = nn.matmul %1, %fc.weight : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %3 = nn.add %2, %fc.bias : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+    %4 = nn.add %arg0, %shift : (tensor<8x4xf32, #S0_>, tensor<4xf32>) -> tensor<8x4xf32>
+    %5 = nn.sub %3, %4 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %6 = nn.mul %5, %5 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %7 = nn.reduce_sum %6 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+    %loss = nn.scale %7 {value = 3.125000e-02 : f64} : (tensor<f32>) -> tensor<f32>
+    nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 5.000000e-01>
+    return %loss : tensor<f32>
   }
 }
 )");
@@ -593,6 +594,41 @@ TEST(Graph, ErrorsOfPassesBeginWithFileAndLine) {
   ASSERT_TRUE(module.ok()) << module.status();
   absl::Status status = compileGlobal(*module, CompileOptions()).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr(atLine(line) + "'sbp.group' op \"nobody\" has no variable"));
+}
+
+// Names that a user gives stand in the IR, in that of the backward pass, and in messages.
+TEST(Graph, NamesOfTensorsAreKept) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor x = graph.input("x", ElementType::F32, {8, 4}, split(0));
+  Tensor logits = named(linear(named(x, "another"), "fc", 3), "logits");
+  Tensor loss = mean(mul(logits, logits));
+  graph.minimize(loss, Sgd{0.1});
+  graph.output("loss", loss);
+  graph.output("again", logits); // has a name
+  absl::StatusOr<std::string> text = graph.text();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("%logits = nn.add"));
+  EXPECT_THAT(*text, HasSubstr("%fc.weight = sbp.read @fc.weight"));
+  EXPECT_THAT(*text, HasSubstr("%loss = "));
+  EXPECT_THAT(*text, HasSubstr("return %loss, %logits"));
+  EXPECT_THAT(*text, ::testing::Not(HasSubstr("another")));
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = compileGlobal(*graph.finish(), CompileOptions());
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::string compiled;
+  llvm::raw_string_ostream os(compiled);
+  (*module)->print(os);
+  EXPECT_THAT(compiled, ::testing::ContainsRegex("%logits_grad = nn\\.\\w+ .*%logits")) << compiled;
+  EXPECT_THAT(compiled, HasSubstr("%fc.weight_grad = nn.matmul"));
+}
+
+TEST(Graph, NamesOfTensorsAreInMessages) {
+  Graph graph({"cpu", {{"dp", 2}}});
+  Tensor hidden = named(exp(graph.input("x", ElementType::F32, {8, 4})), "hidden");
+  matmul(hidden, hidden);
+  named(hidden, "");
+  std::string errors = errorsOf(graph);
+  EXPECT_THAT(errors, HasSubstr("matmul(hidden: 8x4xf32, hidden: 8x4xf32)"));
+  EXPECT_THAT(errors, HasSubstr("has no name; give one of at least one character"));
 }
 
 TEST(Graph, WritesFilesWhole) {

@@ -1,0 +1,66 @@
+#include "compiler/tools/KeepNames.h"
+
+#include "dialects/sbp/ValueNames.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace splitcast {
+
+/// The name in the text "%logits" or "%pair:2"; empty if it is a number.
+static StringRef nameIn(SMRange range) {
+  StringRef text(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
+  text.consume_front("%");
+  text = text.take_until([](char c) { return c == ':' || c == '#'; });
+  return text.empty() || llvm::isDigit(text.front()) ? StringRef() : text;
+}
+
+static void nameValues(const AsmParserState &state) {
+  for (const AsmParserState::OperationDefinition &definition : state.getOpDefs())
+    if (!definition.resultGroups.empty())
+      if (StringRef name = nameIn(definition.resultGroups.front().definition.loc); !name.empty())
+        definition.op->setLoc(sbp::withValueName(definition.op->getLoc(), name));
+  for (const AsmParserState::BlockDefinition &definition : state.getBlockDefs())
+    for (auto [argument, where] : llvm::zip(definition.block->getArguments(), definition.arguments))
+      if (StringRef name = nameIn(where.loc); !name.empty())
+        argument.setLoc(sbp::withValueName(argument.getLoc(), name));
+}
+
+std::unique_ptr<llvm::MemoryBuffer> withNamesKept(std::unique_ptr<llvm::MemoryBuffer> text,
+                                                  const DialectRegistry &registry) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  const std::string file = text->getBufferIdentifier().str();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(text), SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  FallbackAsmResourceMap resources; // such as a reproducer's pipeline
+  // What does not verify is reported when the result is read.
+  const ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
+  OwningOpRef<ModuleOp> parsed = ModuleOp::create(UnknownLoc::get(&context));
+  AsmParserState state;
+  if (failed(parseAsmSourceFile(sources, parsed->getBody(), config, &state)))
+    return nullptr;
+  nameValues(state);
+  // The parser makes no module around one that the text has.
+  Operation *module = parsed->getOperation();
+  if (llvm::hasSingleElement(*parsed->getBody()) && isa<ModuleOp>(parsed->getBody()->front()))
+    module = &parsed->getBody()->front();
+  std::string named;
+  llvm::raw_string_ostream os(named);
+  AsmState printing(module, OpPrintingFlags().enableDebugInfo().printGenericOpForm(), /*locationMap=*/nullptr,
+                    &resources);
+  module->print(os, printing);
+  os.flush();
+  return llvm::MemoryBuffer::getMemBufferCopy(named, file);
+}
+
+} // namespace splitcast

@@ -1,0 +1,88 @@
+#include "compiler/tools/ReduceModule.h"
+
+#include "dialects/nn/Nn.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+#include <vector>
+
+using namespace mlir;
+
+namespace splitcast {
+
+namespace {
+
+/// In the order in which a walk meets them; a clone has them in the same order.
+std::vector<Operation *> opsOf(ModuleOp module) {
+  std::vector<Operation *> ops;
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  return ops;
+}
+
+/// Ways to do without an op. Each returns false if it does not apply; the op is gone otherwise.
+
+bool eraseUnused(Operation *op) {
+  const auto symbol = dyn_cast<SymbolOpInterface>(op);
+  if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>() ||
+      (symbol && !SymbolTable::symbolKnownUseEmpty(op, op->getParentOp())))
+    return false;
+  op->erase();
+  return true;
+}
+
+bool takeOperand(Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
+  for (Value operand : op->getOperands())
+    if (operand.getType() == op->getResult(0).getType()) {
+      op->getResult(0).replaceAllUsesWith(operand);
+      op->erase();
+      return true;
+    }
+  return false;
+}
+
+bool takeConstant(Operation *op) {
+  if (op->getNumResults() != 1 || isa<nn::ConstantOp>(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.getElementType().isIntOrFloat())
+    return false;
+  OpBuilder builder(op);
+  Value constant = builder.create<nn::ConstantOp>(op->getLoc(), type, builder.getF64FloatAttr(0.0));
+  op->getResult(0).replaceAllUsesWith(constant);
+  op->erase();
+  return true;
+}
+
+} // namespace
+
+int64_t reduce(OwningOpRef<ModuleOp> &module, std::function<bool(ModuleOp)> isInteresting) {
+  int64_t tried = 0;
+  auto attempt = [&](size_t index, bool (*without)(Operation *)) {
+    OwningOpRef<ModuleOp> smaller = module->clone();
+    if (!without(opsOf(*smaller)[index]))
+      return false;
+    // What does not verify is no candidate, and no news.
+    ScopedDiagnosticHandler silent(module->getContext(), [](Diagnostic &) { return success(); });
+    ++tried;
+    if (failed(verify(*smaller)) || !isInteresting(*smaller))
+      return false;
+    module = std::move(smaller);
+    return true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    // From the end on, so that users are gone before what they use; the module itself, the first, stays.
+    for (size_t index = opsOf(*module).size() - 1; index > 0; --index)
+      for (auto *without : {eraseUnused, takeOperand, takeConstant})
+        if (index < opsOf(*module).size() && attempt(index, without)) {
+          changed = true;
+          break;
+        }
+  }
+  return tried;
+}
+
+} // namespace splitcast

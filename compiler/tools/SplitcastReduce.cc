@@ -1,0 +1,86 @@
+// splitcast-reduce: makes the module of a reproducer small, as long as its passes still give an error.
+//
+//   splitcast-reduce FILE.mlir.0 --error="part of the error's text" -o small.mlir
+//
+// A reproducer is what --reproducer=FILE.mlir of a program writes, or --mlir-pass-pipeline-crash-reproducer of
+// splitcast-opt. The result is a reproducer, too: splitcast-opt small.mlir --run-reproducer.
+#include "compiler/Pipelines.h"
+#include "compiler/tools/ReduceModule.h"
+#include "passes/global/Passes.h"
+#include "passes/local/Passes.h"
+#include "passes/plan/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "splitcast-reduce: error: " << message << "\n";
+  return 1;
+}
+
+/// Whether the passes fail on a copy of the module with `text` in a message.
+static bool hasError(ModuleOp module, const PassReproducerOptions &passes, llvm::StringRef text) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  bool found = false;
+  auto find = [&](Diagnostic &diagnostic) {
+    found |= diagnostic.str().find(text) != std::string::npos;
+    for (Diagnostic &note : diagnostic.getNotes())
+      found |= note.str().find(text) != std::string::npos;
+    return success();
+  };
+  ScopedDiagnosticHandler handler(module.getContext(), find);
+  PassManager manager(module.getContext());
+  return succeeded(passes.apply(manager)) && failed(manager.run(*copy)) && found;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::Required, llvm::cl::desc("FILE.mlir"));
+  llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("The file to write; - is stdout"));
+  llvm::cl::opt<std::string> error("error", llvm::cl::Required, llvm::cl::desc("A part of the error's text"));
+  llvm::cl::ParseCommandLineOptions(argc, argv, "Makes a reproducer's module small that still gives an error\n");
+  registerTransformsPasses();
+  splitcast::registerGlobalPasses();
+  splitcast::registerLocalPasses();
+  splitcast::registerPlanPasses();
+  splitcast::registerPipelines();
+  DialectRegistry registry;
+  splitcast::registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+
+  // Read twice: for its passes, and with them as text, as they are written again.
+  PassReproducerOptions passes;
+  ParserConfig withPasses(&context);
+  passes.attachResourceParser(withPasses);
+  FallbackAsmResourceMap texts;
+  const ParserConfig withTexts(&context, /*verifyAfterParse=*/true, &texts);
+  if (!parseSourceFile<ModuleOp>(input, withPasses))
+    return fail("'" + input + "' is no module; its errors are above");
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, withTexts);
+  PassManager manager(&context);
+  if (failed(passes.apply(manager)) || manager.empty())
+    return fail("'" + input + "' has no passes; pass a file that --reproducer has written");
+  auto isInteresting = [&](ModuleOp candidate) { return hasError(candidate, passes, error); };
+  if (!isInteresting(*module))
+    return fail("the passes of '" + input + "' give no error with '" + error + "'; quote it as they print it");
+
+  const int64_t tried = splitcast::reduce(module, isInteresting);
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
+  if (!file)
+    return fail(message);
+  AsmState printing(*module, OpPrintingFlags(), /*locationMap=*/nullptr, &texts);
+  module->print(file->os(), printing);
+  file->keep();
+  llvm::errs() << "splitcast-reduce: tried " << tried << " modules\n";
+  return 0;
+}

@@ -1,0 +1,27 @@
+// Values keep the names of the text, through a pipeline; gradients are named after their values, and reads after their
+// variables, whatever the text calls them. Without the flag a parser knows no names.
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 | FileCheck-19 %s
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 -mlir-print-debuginfo | splitcast-opt -canonicalize | FileCheck-19 %s
+// RUN: splitcast-opt %s | FileCheck-19 %s --check-prefix=WITHOUT
+
+#p = #sbp.placement<"cpu", [dp = 4]>
+#B = #sbp.nd<#p, [B]>
+sbp.variable @fc.weight : tensor<10x4xf32, #B> init #sbp.normal<mean = 0.0, stddev = 0.1>
+func.func @train(%x: tensor<8x10xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<f32> {
+  %anything = sbp.read @fc.weight : tensor<10x4xf32>
+  %logits = nn.matmul %x, %anything : (tensor<8x10xf32, #sbp.nd<#p, [S(0)]>>, tensor<10x4xf32>) -> tensor<8x4xf32>
+  %0 = nn.gelu %logits : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %loss = nn.reduce_sum %0 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  nn.minimize %loss : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %loss : tensor<f32>
+}
+// CHECK: func.func @train(%arg0
+// CHECK: %logits = nn.matmul
+// CHECK: %[[#]] = nn.gelu %logits
+// CHECK: %loss = nn.reduce_sum
+// CHECK: %logits_grad = nn.gelu_grad %[[#]], %logits
+// CHECK: %fc.weight_grad = nn.matmul %arg0, %logits_grad
+
+// WITHOUT: %fc.weight = sbp.read @fc.weight
+// WITHOUT: %0 = nn.matmul %arg0, %fc.weight
+// WITHOUT: nn.minimize %2
