@@ -46,29 +46,33 @@ public:
     return std::min(kClasses - 1, static_cast<int64_t>(uniform * kClasses));
   }
 
-  void fill(int64_t index, float *x) const {
+  void fill(int64_t index, absl::Span<float> x) const {
     float center[kInputs];
     runtime::fillNormal(key("data.centers"), label(index) * kInputs, kInputs, 0.0F, 1.0F, center);
-    runtime::fillNormal(key("data.noise"), index * kInputs, kInputs, 0.0F, 2.0F, x);
+    runtime::fillNormal(key("data.noise"), index * kInputs, kInputs, 0.0F, 2.0F, x.data());
     for (int64_t i = 0; i < kInputs; ++i)
       x[i] += center[i];
-  }
-
-  absl::Status makeBatch(const std::string &input, int64_t step, const sbp::Interval &rows, void *to) const {
-    for (int64_t row = 0; row < rows.count; ++row) {
-      int64_t index = step * kBatch + rows.begin + row;
-      if (input == "x")
-        fill(index, static_cast<float *>(to) + row * kInputs);
-      else
-        static_cast<int64_t *>(to)[row] = label(index);
-    }
-    return absl::OkStatus();
   }
 
 private:
   runtime::RandomKey key(const char *name) const { return {seed, runtime::hashName(name)}; }
   uint64_t seed;
 };
+
+Batches batchesOf(const Samples &samples) {
+  Batches batches;
+  batches.add<float>("x", [&](int64_t step, const sbp::Interval &rows, absl::Span<float> to) {
+    for (int64_t row = 0; row < rows.count; ++row)
+      samples.fill(step * kBatch + rows.begin + row, to.subspan(row * kInputs, kInputs));
+    return absl::OkStatus();
+  });
+  batches.add<int64_t>("labels", [&](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
+    for (int64_t row = 0; row < rows.count; ++row)
+      to[row] = samples.label(step * kBatch + rows.begin + row);
+    return absl::OkStatus();
+  });
+  return batches;
+}
 
 /// Of this rank's rows, how many have their largest logit at the label.
 absl::StatusOr<int64_t> countCorrect(Session &session, const Samples &samples) {
@@ -107,18 +111,16 @@ absl::Status run(const ClassifierFlags &flags, Launch &launch) {
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags.hidden);
   Samples samples(flags.training.seed);
-  auto batches = [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-    return samples.makeBatch(input, step, rows, to);
-  };
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
-                             Training::create(flags.training, launch, graph, batches));
-  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &) {
+                             Training::create(flags.training, launch, graph, batchesOf(samples)));
+  for (int64_t step = training->firstStep(); step <= flags.training.steps; ++step) {
+    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, training->step(step));
     if (launch.rank() == 0)
-      printf("step %lld: loss %.9g\n", static_cast<long long>(result.step), result.loss);
-  });
-  if (status.ok())
-    status = predict(*training, samples);
-  return status.ok() ? training->finish() : status;
+      printf("step %lld: loss %.9g\n", static_cast<long long>(step), result.loss);
+    SPLITCAST_RETURN_IF_ERROR(training->record(result));
+  }
+  SPLITCAST_RETURN_IF_ERROR(predict(*training, samples));
+  return training->finish();
 }
 
 } // namespace

@@ -8,11 +8,10 @@
 
 namespace splitcast {
 
-absl::Status Windows::readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const {
-  absl::Status status;
-  for (int64_t row = 0; row < rows && status.ok(); ++row)
-    status = tokens.read(place(first + row) + from, count, to + row * count);
-  return status;
+absl::Status Windows::readRows(int64_t first, int64_t from, int64_t count, absl::Span<int64_t> to) const {
+  for (; !to.empty(); to.remove_prefix(count))
+    SPLITCAST_RETURN_IF_ERROR(tokens.read(place(first++) + from, count, to.data()));
+  return absl::OkStatus();
 }
 
 int64_t RandomWindows::place(int64_t sample) const {
@@ -30,20 +29,19 @@ int64_t EvenWindows::place(int64_t sample) const {
 TextProgress::TextProgress(int64_t steps, int64_t tokensPerStep, const MemoryReport &memory)
     : steps(steps), tokensPerStep(tokensPerStep), predicted(megabytes(memory.peakBytes())) {}
 
-void TextProgress::show(const StepResult &result, bool isPrinting, nlohmann::ordered_json &metrics) {
+nlohmann::ordered_json TextProgress::show(const StepResult &result, bool isPrinting) {
   const absl::Time now = absl::Now();
   const double elapsed = std::max(1e-9, absl::ToDoubleSeconds(now - begin));
   const double tokensPerSecond = static_cast<double>(result.step * tokensPerStep) / elapsed;
   const int64_t resident = processMemory().residentBytes;
-  metrics["tokens_per_second"] = tokensPerSecond;
-  metrics["resident_bytes"] = resident;
+  nlohmann::ordered_json metrics = {{"tokens_per_second", tokensPerSecond}, {"resident_bytes", resident}};
   if (isPrinting && result.validationLoss)
     printf("step %lld/%lld  validation loss %.4f\n", static_cast<long long>(result.step), static_cast<long long>(steps),
            *result.validationLoss);
   const bool isTenth = result.step % std::max<int64_t>(1, steps / 10) == 0;
   const bool isEnd = result.step == 1 || result.step == steps;
   if (!isPrinting || (!isEnd && !isTenth && now - shown < absl::Seconds(1)))
-    return;
+    return metrics;
   shown = now;
   const auto left =
       static_cast<long long>(std::ceil(static_cast<double>((steps - result.step) * tokensPerStep) / tokensPerSecond));
@@ -51,6 +49,7 @@ void TextProgress::show(const StepResult &result, bool isPrinting, nlohmann::ord
          static_cast<long long>(result.step), static_cast<long long>(steps), result.loss, tokensPerSecond,
          megabytes(resident).c_str(), predicted.c_str(), left / 60, left % 60);
   fflush(stdout);
+  return metrics;
 }
 
 } // namespace splitcast

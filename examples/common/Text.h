@@ -16,8 +16,9 @@ public:
   Windows(const runtime::TokenFile &tokens, int64_t length) : tokens(tokens), length(length) {}
   virtual ~Windows() = default;
 
-  /// Tokens [from, from + count) of the windows of samples `first`, `first` + 1 and so on, one after the other.
-  absl::Status readRows(int64_t first, int64_t rows, int64_t from, int64_t count, int64_t *to) const;
+  /// Tokens [from, from + count) of the windows of samples `first`, `first` + 1 and so on, one after the other: of as
+  /// many as fill `to`.
+  absl::Status readRows(int64_t first, int64_t from, int64_t count, absl::Span<int64_t> to) const;
 
 protected:
   /// From 0 on.
@@ -73,8 +74,8 @@ class TextProgress {
 public:
   TextProgress(int64_t steps, int64_t tokensPerStep, const MemoryReport &memory);
 
-  /// Called after each step, on every rank; prints if `isPrinting`, and adds to the line of metrics.
-  void show(const StepResult &result, bool isPrinting, nlohmann::ordered_json &metrics);
+  /// Called after each step, on every rank; prints if `isPrinting`. Returns what the line of metrics has besides.
+  nlohmann::ordered_json show(const StepResult &result, bool isPrinting);
 
 private:
   int64_t steps, tokensPerStep;

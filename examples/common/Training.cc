@@ -41,10 +41,11 @@ void TrainingFlags::addTo(Flags &flags) {
 //===----------------------------------------------------------------------===//
 
 absl::StatusOr<std::unique_ptr<Training>> Training::create(const TrainingFlags &flags, Launch &launch, Graph &graph,
-                                                           BatchMaker batches, Validation validation) {
+                                                           Batches batches, Validation validation) {
   SPLITCAST_RETURN_IF_ERROR(flags.sources.check(flags.checkpoints.resume));
   std::unique_ptr<Training> training(new Training(flags, launch, std::move(batches), std::move(validation)));
   SPLITCAST_RETURN_IF_ERROR(training->compile(graph));
+  SPLITCAST_RETURN_IF_ERROR(training->checkBatches());
   if (flags.report) {
     launch.atEnd(printViewedMemory);
     SPLITCAST_RETURN_IF_ERROR(printReport(*training->compiled, launch.communicator()));
@@ -66,6 +67,21 @@ absl::Status Training::compile(Graph &graph) {
   options.seed = static_cast<uint64_t>(flags.seed);
   SPLITCAST_ASSIGN_OR_RETURN(compiled, Session::create(module, options, job.device(), job.communicator()));
   return flags.sources.load(*compiled, job.rank());
+}
+
+/// Found out now, and not by the first step that validates.
+absl::Status Training::checkBatches() const {
+  std::vector<TensorInfo> all; // a function that runs once may take what training does not
+  for (const std::string &function : compiled->functions()) {
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs(function));
+    all.insert(all.end(), inputs.begin(), inputs.end());
+  }
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> trained, compiled->inputs("train"));
+  SPLITCAST_RETURN_IF_ERROR(batches.check("train", trained, all));
+  if (validation.every == 0)
+    return absl::OkStatus();
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> validated, compiled->inputs("validate"));
+  return validation.batches.check("validate", validated);
 }
 
 absl::Status Training::openFiles(Graph &graph) {
@@ -94,10 +110,8 @@ absl::Status Training::writeInputs() {
         runtime::NpyWriter::create(absl::StrCat(flags.writeInputs, "/", input.name, ".npy"), input.type, input.shape));
     std::vector<std::byte> batch(sbp::numElements(input.shape) * runtime::bytesOf(input.type));
     for (int64_t step = 0; step < flags.steps; ++step) {
-      absl::Status status = batches(input.name, step, {0, input.shape[0]}, batch.data());
-      if (status.ok())
-        status = file.append(1, batch.data());
-      SPLITCAST_RETURN_IF_ERROR(status);
+      SPLITCAST_RETURN_IF_ERROR(batches.make(input, step, {0, input.shape[0]}, absl::MakeSpan(batch)));
+      SPLITCAST_RETURN_IF_ERROR(file.append(1, batch.data()));
     }
     SPLITCAST_RETURN_IF_ERROR(file.commit());
   }
@@ -108,30 +122,27 @@ absl::Status Training::writeInputs() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-absl::Status Training::feed(const std::string &function, const BatchMaker &maker, int64_t batch) {
+absl::Status Training::feed(const std::string &function, const Batches &from, int64_t batch) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<TensorInfo> inputs, compiled->inputs(function));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorInfo &input = inputs[i];
     SPLITCAST_ASSIGN_OR_RETURN(absl::Span<std::byte> piece, compiled->inputPiece(function, i));
-    std::byte *to = piece.data();
-    for (const sbp::Box &box : input.boxes) {
-      SPLITCAST_RETURN_IF_ERROR(maker(input.name, batch, box.front(), to));
-      to += input.localBytes / static_cast<int64_t>(input.boxes.size());
-    }
+    const size_t boxBytes = piece.size() / std::max<size_t>(1, input.boxes.size());
+    for (size_t box = 0; box < input.boxes.size(); ++box)
+      SPLITCAST_RETURN_IF_ERROR(
+          from.make(input, batch, input.boxes[box].front(), piece.subspan(box * boxBytes, boxBytes)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Training::runOnce(const std::string &function, int64_t step) {
-  absl::Status status = feed(function, batches, step);
-  return status.ok() ? compiled->run(function) : status;
+absl::Status Training::runOnce(const std::string &function, int64_t batch) {
+  SPLITCAST_RETURN_IF_ERROR(feed(function, batches, batch));
+  return compiled->run(function);
 }
 
-absl::StatusOr<double> Training::lossOf(const std::string &function, const BatchMaker &maker, int64_t batch) {
-  absl::Status status = feed(function, maker, batch);
-  if (status.ok())
-    status = compiled->run(function);
-  SPLITCAST_RETURN_IF_ERROR(status);
+absl::StatusOr<double> Training::lossOf(const std::string &function, const Batches &from, int64_t batch) {
+  SPLITCAST_RETURN_IF_ERROR(feed(function, from, batch));
+  SPLITCAST_RETURN_IF_ERROR(compiled->run(function));
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<NamedScalar> scalars, scalarOutputs(*compiled, function));
   double loss = 0;
   for (const NamedScalar &scalar : scalars)
@@ -142,11 +153,11 @@ absl::StatusOr<double> Training::lossOf(const std::string &function, const Batch
 
 absl::StatusOr<double> Training::validate() {
   double sum = 0;
-  for (int64_t batch = 0; batch < validation.batches; ++batch) {
-    SPLITCAST_ASSIGN_OR_RETURN(double loss, lossOf("validate", validation.maker, batch));
+  for (int64_t batch = 0; batch < validation.count; ++batch) {
+    SPLITCAST_ASSIGN_OR_RETURN(double loss, lossOf("validate", validation.batches, batch));
     sum += loss;
   }
-  return sum / static_cast<double>(validation.batches);
+  return sum / static_cast<double>(validation.count);
 }
 
 /// A step whose gradients are not finite has spoilt all variables, but where it is left out, as with a scaled loss.
@@ -164,38 +175,32 @@ absl::Status Training::checkFinite(double loss) const {
                                             "rate, or clip gradients, and begin at the last checkpoint"));
 }
 
-absl::StatusOr<StepResult> Training::runStep(int64_t step) {
+absl::StatusOr<StepResult> Training::step(int64_t step) {
   const absl::Time begin = absl::Now();
-  absl::StatusOr<double> loss = lossOf("train", batches, step);
+  absl::StatusOr<double> loss = lossOf("train", batches, step - 1);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
   absl::StatusOr<double> validated = 0.0;
-  const bool isTime = validation.every > 0 && (step + 1) % validation.every == 0;
+  const bool isTime = validation.every > 0 && step % validation.every == 0;
   if (loss.ok() && isTime)
     validated = validate();
   const absl::Status finite = loss.ok() ? checkFinite(*loss) : absl::OkStatus();
   for (const absl::Status &status : {loss.status(), finite, validated.status()})
     if (!status.ok())
-      return absl::Status(status.code(), absl::StrCat("step ", step + 1, ": ", std::string(status.message())));
-  return StepResult{step + 1, seconds, *loss, isTime ? std::optional<double>(*validated) : std::nullopt};
+      return absl::Status(status.code(), absl::StrCat("step ", step, ": ", std::string(status.message())));
+  return StepResult{step, seconds, *loss, isTime ? std::optional<double>(*validated) : std::nullopt};
 }
 
-absl::Status Training::run(const std::function<void(int64_t)> &before,
-                           const std::function<void(const StepResult &, nlohmann::ordered_json &)> &after) {
-  for (int64_t step = done; step < flags.steps; ++step) {
-    if (before)
-      before(step + 1);
-    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, runStep(step));
-    results.push_back(result);
+absl::Status Training::record(const StepResult &result, const nlohmann::ordered_json &more) {
+  results.push_back(result);
+  if (metrics) {
     nlohmann::ordered_json line = metricsOf(result.step, result.seconds, {{"loss", result.loss}});
     if (result.validationLoss)
       line["validation_loss"] = *result.validationLoss;
-    if (after)
-      after(result, line);
-    if (metrics)
-      SPLITCAST_RETURN_IF_ERROR(metrics->write(line));
-    SPLITCAST_RETURN_IF_ERROR(checkpoints->afterStep(result.step, result.validationLoss));
+    line.update(more);
+    SPLITCAST_RETURN_IF_ERROR(metrics->write(line));
   }
-  return checkpoints->finish();
+  SPLITCAST_RETURN_IF_ERROR(checkpoints->afterStep(result.step, result.validationLoss));
+  return result.step == flags.steps ? checkpoints->finish() : absl::OkStatus();
 }
 
 //===----------------------------------------------------------------------===//

@@ -274,24 +274,35 @@ absl::Status writeSample(const GptFlags &flags, Launch &launch, Session &session
   return absl::OkStatus();
 }
 
-/// A step takes `batch` windows; tokens are all but the last of each, next ones all but the first.
-BatchMaker batchesOf(const Windows &windows, const GptFlags &flags) {
-  return [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-    return windows.readRows(step * flags.batch + rows.begin, rows.count, input == "next" ? 1 : 0, flags.sizes.context,
-                            static_cast<int64_t *>(to));
+/// A step takes `batch` windows, and of each the `context` tokens from `from` on.
+BatchFill<int64_t> fillOf(const Windows &windows, const GptFlags &flags, int64_t from) {
+  return [&, from](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
+    return windows.readRows(step * flags.batch + rows.begin, from, flags.sizes.context, to);
   };
 }
 
-/// The same windows in each epoch, whose last step has fewer than `batch`: what is behind them is absent.
-BatchMaker epochsOf(const SequentialWindows &windows, const GptFlags &flags) {
-  return [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
+/// Tokens are all but the last of each window, next ones all but the first.
+Batches batchesOf(const Windows &windows, const GptFlags &flags) {
+  Batches batches;
+  batches.add("tokens", fillOf(windows, flags, 0)).add("next", fillOf(windows, flags, 1));
+  return batches;
+}
+
+/// The same windows in each epoch, whose last step has fewer than `batch`: what is behind them is filled with `absent`.
+BatchFill<int64_t> fillOfEpoch(const SequentialWindows &windows, const GptFlags &flags, int64_t from, int64_t absent) {
+  return [&, from, absent](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
     const int64_t batches = (windows.size() + flags.batch - 1) / flags.batch, context = flags.sizes.context;
     const int64_t first = step % batches * flags.batch + rows.begin;
-    const int64_t present = std::clamp<int64_t>(windows.size() - first, 0, rows.count);
-    auto *tokens = static_cast<int64_t *>(to);
-    std::fill_n(tokens + present * context, (rows.count - present) * context, input == "next" ? kAbsent : 0);
-    return windows.readRows(first, present, input == "next" ? 1 : 0, context, tokens);
+    const int64_t present = std::clamp<int64_t>(windows.size() - first, 0, rows.count) * context;
+    std::fill(to.begin() + present, to.end(), absent);
+    return windows.readRows(first, from, context, to.first(present));
   };
+}
+
+Batches epochsOf(const SequentialWindows &windows, const GptFlags &flags) {
+  Batches batches;
+  batches.add("tokens", fillOfEpoch(windows, flags, 0, 0)).add("next", fillOfEpoch(windows, flags, 1, kAbsent));
+  return batches;
 }
 
 absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFile &data,
@@ -313,12 +324,12 @@ absl::Status train(const GptFlags &flags, Launch &launch, const runtime::TokenFi
     printf("%s, %lld ranks, ZeRO stage %lld\n", describe(graph.parameters()).c_str(),
            static_cast<long long>(launch.size()), static_cast<long long>(policy.stage()));
   TextProgress progress(flags.training.steps, flags.batch * context, training->session().memoryReport("train"));
-  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
-    progress.show(result, launch.rank() == 0, metrics);
-  });
-  if (status.ok())
-    status = training->finish();
-  return status.ok() ? writeSample(flags, launch, training->session(), data) : status;
+  for (int64_t step = training->firstStep(); step <= flags.training.steps; ++step) {
+    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, training->step(step));
+    SPLITCAST_RETURN_IF_ERROR(training->record(result, progress.show(result, launch.rank() == 0)));
+  }
+  SPLITCAST_RETURN_IF_ERROR(training->finish());
+  return writeSample(flags, launch, training->session(), data);
 }
 
 absl::Status run(GptFlags &flags, Launch &launch) {

@@ -31,11 +31,13 @@ void build(Graph &graph, const RecipeFlags &flags, int64_t ranks) {
   graph.output("loss", loss);
 }
 
-/// Standard normal inputs and targets, the same in every step.
-absl::Status makeBatch(const RecipeFlags &flags, const std::string &input, const sbp::Interval &rows, void *to) {
-  runtime::RandomKey key{static_cast<uint64_t>(flags.training.seed), runtime::hashName("data." + input)};
-  runtime::fillNormal(key, rows.begin * flags.width, rows.count * flags.width, 0.0F, 1.0F, static_cast<float *>(to));
-  return absl::OkStatus();
+/// Standard normal numbers, the same in every step.
+BatchFill<float> normal(const RecipeFlags &flags, const char *name) {
+  const runtime::RandomKey key{static_cast<uint64_t>(flags.training.seed), runtime::hashName(name)};
+  return [key, width = flags.width](int64_t, const sbp::Interval &rows, absl::Span<float> to) {
+    runtime::fillNormal(key, rows.begin * width, rows.count * width, 0.0F, 1.0F, to.data());
+    return absl::OkStatus();
+  };
 }
 
 double median(std::vector<double> values) {
@@ -59,9 +61,8 @@ absl::Status run(const RecipeFlags &flags, Launch &launch) {
   const std::string atStart = highWater();
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags, launch.size());
-  auto batches = [&](const std::string &input, int64_t, const sbp::Interval &rows, void *to) {
-    return makeBatch(flags, input, rows, to);
-  };
+  Batches batches;
+  batches.add("x", normal(flags, "data.x")).add("target", normal(flags, "data.target"));
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
                              Training::create(flags.training, launch, graph, batches));
   if (isFirst) {
@@ -69,15 +70,15 @@ absl::Status run(const RecipeFlags &flags, Launch &launch) {
     printf("high-water mark of rank 0: at the start %s, after building %s\n", atStart.c_str(), highWater().c_str());
   }
   std::vector<double> seconds;
-  std::string before;
-  SPLITCAST_RETURN_IF_ERROR(training->run(
-      [&](int64_t) { before = highWater(); },
-      [&](const StepResult &result, nlohmann::ordered_json &) {
-        seconds.push_back(result.seconds);
-        if (isFirst)
-          printf("step %lld: loss %.9g, %.4f s, high-water mark before %s, after %s\n",
-                 static_cast<long long>(result.step), result.loss, result.seconds, before.c_str(), highWater().c_str());
-      }));
+  for (int64_t step = training->firstStep(); step <= flags.training.steps; ++step) {
+    const std::string before = highWater();
+    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, training->step(step));
+    seconds.push_back(result.seconds);
+    if (isFirst)
+      printf("step %lld: loss %.9g, %.4f s, high-water mark before %s, after %s\n", static_cast<long long>(step),
+             result.loss, result.seconds, before.c_str(), highWater().c_str());
+    SPLITCAST_RETURN_IF_ERROR(training->record(result));
+  }
   SPLITCAST_ASSIGN_OR_RETURN(double sum, training->sumOf(graph.variableNames()));
   if (isFirst) {
     printf("sum of all parameters: %.17g\n", sum);

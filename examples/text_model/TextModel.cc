@@ -28,22 +28,30 @@ void build(Graph &graph, const TextFlags &flags) {
   graph.output("loss", loss);
 }
 
+/// A step takes `batch` windows.
+Batches batchesOf(const Windows &windows, const TextFlags &flags) {
+  Batches batches;
+  batches.add<int64_t>("bytes", [&](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
+    return windows.readRows(step * flags.batch + rows.begin, 0, flags.window, to);
+  });
+  batches.add<int64_t>("next", [&](int64_t step, const sbp::Interval &rows, absl::Span<int64_t> to) {
+    return windows.readRows(step * flags.batch + rows.begin, flags.window, 1, to);
+  });
+  return batches;
+}
+
 absl::Status train(const TextFlags &flags, Launch &launch, const runtime::TokenFile &text) {
   Graph graph({launch.options().deviceKind, {{"dp", launch.size()}}});
   build(graph, flags);
-  RandomWindows windows(text, flags.window + 1, flags.training.seed);
-  auto batches = [&](const std::string &input, int64_t step, const sbp::Interval &rows, void *to) {
-    const bool isNext = input == "next";
-    return windows.readRows(step * flags.batch + rows.begin, rows.count, isNext ? flags.window : 0,
-                            isNext ? 1 : flags.window, static_cast<int64_t *>(to));
-  };
+  const RandomWindows windows(text, flags.window + 1, flags.training.seed);
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Training> training,
-                             Training::create(flags.training, launch, graph, batches));
+                             Training::create(flags.training, launch, graph, batchesOf(windows, flags)));
   TextProgress progress(flags.training.steps, flags.batch, training->session().memoryReport("train"));
-  absl::Status status = training->run(nullptr, [&](const StepResult &result, nlohmann::ordered_json &metrics) {
-    progress.show(result, launch.rank() == 0, metrics);
-  });
-  return status.ok() ? training->finish() : status;
+  for (int64_t step = training->firstStep(); step <= flags.training.steps; ++step) {
+    SPLITCAST_ASSIGN_OR_RETURN(StepResult result, training->step(step));
+    SPLITCAST_RETURN_IF_ERROR(training->record(result, progress.show(result, launch.rank() == 0)));
+  }
+  return training->finish();
 }
 
 absl::Status run(const TextFlags &flags, Launch &launch) {
