@@ -68,7 +68,6 @@ absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work
 absl::StatusOr<std::unique_ptr<Session>> compile(Graph &graph, Launch &launch) {
   SPLITCAST_ASSIGN_OR_RETURN(mlir::ModuleOp module, graph.finish());
   SessionOptions options;
-  options.objectCacheDir = launch.options().kernelCache;
   options.threads = launch.threads();
   return Session::create(module, options, launch.device(), launch.communicator());
 }

@@ -316,8 +316,8 @@ static absl::Status place(const TensorInfo &info, const std::vector<sbp::Box> &b
   return status;
 }
 
-absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> piece,
-                                 runtime::Communicator &communicator) const {
+absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator,
+                                 absl::Status &written) const {
   const TensorInfo &info = output.info;
   const int64_t elements = sbp::numElements(info.shape), elementBytes = runtime::bytesOf(info.type);
   const int64_t most = std::max<int64_t>(1, partBytes / elementBytes);
@@ -325,36 +325,52 @@ absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> pie
   for (int64_t begin = 0; begin < elements; begin += most) {
     const int64_t count = std::min(most, elements - begin);
     std::string mine;
-    absl::Status status;
     if (const auto &boxes = output.boxes[communicator.rank()])
-      status = forEachRowWithin(info.shape, *boxes, begin, count, [&](const sbp::Run &row) {
+      SPLITCAST_RETURN_IF_ERROR(forEachRowWithin(info.shape, *boxes, begin, count, [&](const sbp::Run &row) {
         mine.append(reinterpret_cast<const char *>(piece.data()) + row.local * elementBytes, row.count * elementBytes);
         return absl::OkStatus();
-      });
-    absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"output " + info.name});
-    status.Update(all.status());
-    for (size_t rank = 0; status.ok() && output.writer && rank < all->size(); ++rank)
+      }));
+    SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all, communicator.exchange(mine, {"output " + info.name}));
+    for (size_t rank = 0; written.ok() && output.writer && rank < all.size(); ++rank)
       if (output.boxes[rank])
-        status = place(info, *output.boxes[rank], begin, count, (*all)[rank], part);
-    if (status.ok() && output.writer)
-      status = output.writer->writePart(begin, count, part.data());
-    SPLITCAST_RETURN_IF_ERROR(status);
+        written = place(info, *output.boxes[rank], begin, count, all[rank], part);
+    if (written.ok() && output.writer)
+      written = output.writer->writePart(begin, count, part.data());
   }
-  return output.writer ? output.writer->endRow() : absl::OkStatus();
+  if (written.ok() && output.writer)
+    written = output.writer->endRow();
+  return absl::OkStatus();
+}
+
+/// What kept rank 0, which alone writes, from it; on all ranks.
+static absl::Status agree(const absl::Status &written, runtime::Communicator &communicator) {
+  const std::string mine =
+      written.ok() ? "" : absl::StrCat(static_cast<int>(written.code()), " ", std::string(written.message()));
+  const absl::StatusOr<std::vector<std::string>> all = communicator.exchange(mine, {"writing of the outputs"});
+  SPLITCAST_RETURN_IF_ERROR(written);
+  SPLITCAST_RETURN_IF_ERROR(all.status());
+  if (all->front().empty())
+    return absl::OkStatus();
+  const std::pair<std::string, std::string> failure = absl::StrSplit(all->front(), absl::MaxSplits(' ', 1));
+  int code = 0;
+  (void)absl::SimpleAtoi(failure.first, &code);
+  return {static_cast<absl::StatusCode>(code), absl::StrCat("rank 0 failed: ", failure.second)};
 }
 
 absl::Status StepOutputs::write(Session &session, runtime::Communicator &communicator) {
+  absl::Status written; // on rank 0, which takes part in every exchange even if it can write no more
+  bool isGathered = false;
   for (Output &output : outputs) {
-    absl::StatusOr<absl::Span<const std::byte>> piece = session.outputPiece(function, output.index);
-    absl::Status status = piece.status();
+    SPLITCAST_ASSIGN_OR_RETURN(absl::Span<const std::byte> piece, session.outputPiece(function, output.index));
     // Where rank 0 has all of it in a row, nothing is sent.
-    if (status.ok() && isScattered(output))
-      status = gather(output, *piece, communicator);
-    else if (status.ok() && output.writer)
-      status = output.writer->append(1, piece->data());
-    SPLITCAST_RETURN_IF_ERROR(status);
+    if (isScattered(output)) {
+      SPLITCAST_RETURN_IF_ERROR(gather(output, piece, communicator, written));
+      isGathered = true;
+    } else if (output.writer && written.ok()) {
+      written = output.writer->append(1, piece.data());
+    }
   }
-  return absl::OkStatus();
+  return isGathered ? agree(written, communicator) : written;
 }
 
 absl::Status StepOutputs::commit() {

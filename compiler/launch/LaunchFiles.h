@@ -79,8 +79,9 @@ public:
                                           int64_t partBytes = int64_t{1} << 20);
 
   /// Writes the outputs of the function's last run as the next step. Every rank calls it.
-  ///   Errors  those of Communicator::exchange; on rank 0 alone those of NpyWriter: the other ranks wait for rank
-  ///           0, whose process must then end (Launch.h).
+  ///   Errors  those of Communicator::exchange; those of NpyWriter, on all ranks if any output is spread over several
+  ///           ranks. Otherwise on rank 0 alone: the other ranks wait for rank 0, whose process must then end
+  ///           (Launch.h).
   absl::Status write(Session &session, runtime::Communicator &communicator);
   /// Rank 0 gives the files their names, one after the other; the other ranks do nothing. After an error some files may
   /// be there. Without this call there are none.
@@ -98,7 +99,9 @@ private:
     absl::Status makeFile(const std::string &path);
   };
   static absl::Status shareBoxes(Output &output, runtime::Communicator &communicator);
-  absl::Status gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator) const;
+  /// Returns errors of the exchanges alone; `written` becomes what keeps rank 0 from writing.
+  absl::Status gather(Output &output, absl::Span<const std::byte> piece, runtime::Communicator &communicator,
+                      absl::Status &written) const;
   static bool isScattered(const Output &output);
 
   std::string function;

@@ -47,10 +47,9 @@ struct ExecutorObserver;
 
 struct SessionOptions {
   CompileOptions compile;
-  uint64_t seed = 0;          ///< of the variables' initializers; all ranks must have the same
-  std::string objectCacheDir; ///< not used: the device's options say where compiled kernels are kept
-  int threads = 1;            ///< the device's; only compared, since all ranks must have the same number
-  bool savesBeside = false;   ///< whether beginSave will be called; if so, the predicted peak includes its copies
+  uint64_t seed = 0;        ///< of the variables' initializers; all ranks must have the same
+  int threads = 1;          ///< the device's; only compared, since all ranks must have the same number
+  bool savesBeside = false; ///< whether beginSave will be called; if so, the predicted peak includes its copies
   /// Called for each op of each plan that runs. Borrowed; may be null. With an observer, no work is captured for
   /// replay.
   runtime::ExecutorObserver *observer = nullptr;

@@ -7,7 +7,6 @@ namespace splitcast {
 
 SessionOptions sessionOptionsOf(Launch &launch) {
   SessionOptions options;
-  options.objectCacheDir = launch.options().kernelCache;
   if (const std::string &file = launch.options().reproducer; !file.empty())
     options.compile.reproducer = absl::StrCat(file, ".", launch.rank());
   options.threads = launch.threads();

@@ -314,10 +314,11 @@ def Nn_NotEqualOp : Nn_Elementwise<"not_equal", "{}", [ConvertsElements]> {
 }
 
 def Nn_CastOp : Nn_Elementwise<"cast", "linearIfExtending(*this)", [Differentiable, ConvertsElements]> {
-  let summary = "The same numbers in another element type, rounded to nearest even";
+  let summary = "The same numbers in another element type: to floats, rounded to nearest even; to integers, towards 0";
   let description = [{
     The op is linear (P gives P) if it extends floats: addends are then added up in the wider type. Else it is not
-    linear: a rounded sum is not the sum of rounded addends.
+    linear: a rounded sum is not the sum of rounded addends. A float that an integer type does not hold becomes
+    an unspecified number of that type.
     ```mlir
     %cast = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
     ```

@@ -8,6 +8,8 @@
 namespace splitcast::runtime {
 
 absl::StatusOr<Buffer> Device::allocateHost(int64_t bytes) {
+  if (bytes < 0)
+    return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes of host memory are asked for; the least is 0"));
   // Of many bytes the C library asks the system, whose pages are zero, and leaves them alone.
   void *memory = std::calloc(std::max<int64_t>(bytes, 1), 1);
   if (!memory)

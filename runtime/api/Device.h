@@ -165,7 +165,7 @@ public:
   /// page-locked). Where it comes from the system's allocator (the default), its pages appear when they are first
   /// touched. `bytes` is at least 1. (The host allows 0.)
   ///   Ownership  the caller passes the buffer to releaseHost().
-  ///   Errors     ResourceExhausted, which names the bytes asked for.
+  ///   Errors     ResourceExhausted, which names the bytes asked for. InvalidArgument: `bytes` is negative (the host).
   virtual absl::StatusOr<Buffer> allocateHost(int64_t bytes);
   /// Releases a buffer that allocateHost() returned. The copies that used it have been done (the caller has waited for
   /// them).

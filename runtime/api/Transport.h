@@ -27,8 +27,7 @@ class Message {
 public:
   virtual ~Message() = default;
   /// Drives progress without blocking. Returns true once the message is done: the buffer of a send may then be reused,
-  /// and the buffer of a receive is filled. Later calls then return true, too. After an error do not call it again:
-  /// some transports would return true.
+  /// and the buffer of a receive is filled. Later calls then return true, too; after an error they return that error.
   ///   Errors  Unavailable: the peer or the transport is lost. InvalidArgument: a message of another length arrived.
   ///           ResourceExhausted: this process has no room to map what the peer sends (runtime/pull alone).
   virtual absl::StatusOr<bool> test() = 0;
@@ -66,9 +65,10 @@ public:
   /// this transport could join. Keep the memory until all have joined.
   ///   Errors  ResourceExhausted: the system does not have that much memory, or none that processes can share.
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> createShared(int64_t bytes, std::string &place);
-  /// Returns the memory that rank `owner` created at `place`; `bytes` is the same as there, which nobody checks.
+  /// Returns the memory that rank `owner` created at `place`; `bytes` is the same as there. Of this, only that it is
+  /// not more than the memory has is checked.
   ///   Errors  Unavailable: the memory is gone, or cannot be mapped. ResourceExhausted: this process has no room left.
-  ///           InvalidArgument: `place` is no such text (runtime/pull).
+  ///           InvalidArgument: `bytes` is more than the memory has; `place` is no such text (runtime/pull).
   virtual absl::StatusOr<std::unique_ptr<SharedMemory>> joinShared(int64_t owner, const std::string &place,
                                                                    int64_t bytes);
   /// Returns OK until this process is told to end (SIGTERM, SIGINT) or the transport is lost. Waits then end with this

@@ -46,6 +46,16 @@ cudaStream_t cudaStreamOf(Stream &stream);
 /// Returns whether the stream is recording its work for a CUDA graph.
 bool isCapturing(cudaStream_t stream);
 
+/// The replays of one captured CUDA graph. The object exists as long as the graph, from its capture on.
+class CudaReplays {
+public:
+  virtual ~CudaReplays() = default;
+  /// Returns, without waiting, whether all replays so far have been done.
+  virtual bool areDone() const = 0;
+};
+/// Returns the replays of the graph that is being captured, or null if none is.
+std::shared_ptr<const CudaReplays> replaysOfCapture();
+
 /// Returns an event that fires when the work that `stream` has now has been done.
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream);
 /// Returns, without waiting, whether an event of a CUDA device has fired.

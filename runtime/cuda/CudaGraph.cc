@@ -4,24 +4,42 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaStatus.h"
 
+#include <utility>
+
 namespace splitcast::runtime {
 namespace {
 
 constexpr char kWhat[] = "capturing a CUDA graph (SPLITCAST_CUDA_GRAPHS=0 does without)";
 
+class Replays : public CudaReplays {
+public:
+  bool areDone() const override { return !last || isCudaEventDone(last); }
+
+  Event last; ///< fires when the last replay has been done; null: there was none
+};
+
+/// Of the graph that is being captured, or null.
+std::shared_ptr<Replays> &captured() {
+  static auto *replays = new std::shared_ptr<Replays>;
+  return *replays;
+}
+
 class CudaGraph : public CapturedWork {
 public:
-  explicit CudaGraph(cudaGraphExec_t graph) : graph(graph) {}
+  CudaGraph(cudaGraphExec_t graph, std::shared_ptr<Replays> replays) : graph(graph), replays(std::move(replays)) {}
   CudaGraph(const CudaGraph &) = delete;
   CudaGraph &operator=(const CudaGraph &) = delete;
   ~CudaGraph() override { cudaGraphExecDestroy(graph); }
 
   absl::Status replay(Stream &stream) override {
-    return cudaStatus(cudaGraphLaunch(graph, cudaStreamOf(stream)), "launching a CUDA graph");
+    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGraphLaunch(graph, cudaStreamOf(stream)), "launching a CUDA graph"));
+    SPLITCAST_ASSIGN_OR_RETURN(replays->last, recordCudaEvent(cudaStreamOf(stream)));
+    return absl::OkStatus();
   }
 
 private:
   const cudaGraphExec_t graph;
+  const std::shared_ptr<Replays> replays;
 };
 
 } // namespace
@@ -31,12 +49,16 @@ bool isCapturing(cudaStream_t stream) {
   return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
+std::shared_ptr<const CudaReplays> replaysOfCapture() { return captured(); }
+
 absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stream,
                                                                absl::FunctionRef<absl::Status()> enqueue) {
   // Relaxed: NCCL works in threads of its own, and calls there what a capture would else forbid.
   absl::Status status = cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), kWhat);
   SPLITCAST_RETURN_IF_ERROR(status);
+  captured() = std::make_shared<Replays>();
   status = enqueue();
+  std::shared_ptr<Replays> replays = std::exchange(captured(), nullptr);
   cudaGraph_t graph = nullptr;
   status.Update(cudaStatus(cudaStreamEndCapture(stream, &graph), kWhat)); // after an error, too
   cudaGraphExec_t instance = nullptr;
@@ -45,7 +67,7 @@ absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stre
   if (graph)
     cudaGraphDestroy(graph);
   SPLITCAST_RETURN_IF_ERROR(status);
-  return std::make_unique<CudaGraph>(instance);
+  return std::make_unique<CudaGraph>(instance, std::move(replays));
 }
 
 } // namespace splitcast::runtime

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kName[] = "matmul";
 
+std::string whatFails() { return std::string("library call '") + kName + "'"; }
+
 class CudaMatmul : public Launchable {
 public:
   CudaMatmul(std::unique_ptr<ProductCall> product, std::vector<int64_t> argumentBytes)
@@ -28,7 +30,7 @@ public:
   }
 
 private:
-  const std::string what = std::string("library call '") + kName + "'";
+  const std::string what = whatFails();
   const std::unique_ptr<ProductCall> product;
   const std::vector<int64_t> argumentBytes;
 };
@@ -36,9 +38,16 @@ private:
 /// A product with nothing to add, or nothing to compute.
 class EmptyProduct : public Launchable {
 public:
+  explicit EmptyProduct(std::vector<int64_t> argumentBytes) : argumentBytes(std::move(argumentBytes)) {}
+
   absl::Status launch(absl::Span<const Buffer> buffers, Stream &stream) override {
-    return cudaStatus(cudaMemsetAsync(buffers.back().data, 0, buffers.back().bytes, cudaStreamOf(stream)), kName);
+    SPLITCAST_RETURN_IF_ERROR(checkBuffers(what, argumentBytes, buffers));
+    return cudaStatus(cudaMemsetAsync(buffers[2].data, 0, argumentBytes[2], cudaStreamOf(stream)), kName);
   }
+
+private:
+  const std::string what = whatFails();
+  const std::vector<int64_t> argumentBytes;
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,
@@ -54,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   p.type = *elementTypeOf(call.getType());
   std::vector<int64_t> argumentBytes = call.getOperandBytes();
   if (argumentBytes[0] == 0 || argumentBytes[1] == 0)
-    return std::make_unique<EmptyProduct>();
+    return std::make_unique<EmptyProduct>(std::move(argumentBytes));
   p.lda = p.transposeA ? p.m : p.k;
   p.ldb = p.transposeB ? p.k : p.n;
   p.ldc = p.n;

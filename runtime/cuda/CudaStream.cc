@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -73,7 +74,11 @@ absl::Status CudaEvent::wait() {
   return waitAndWatch([this] { return cudaEventQuery(event); }, "waiting for an event");
 }
 
-void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher) { watchers().push_back(std::move(watcher)); }
+void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher) {
+  std::vector<std::weak_ptr<CudaWatcher>> &all = watchers();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const auto &other) { return other.expired(); }), all.end());
+  all.push_back(std::move(watcher));
+}
 
 CudaStream::~CudaStream() {
   if (!stream)

@@ -9,8 +9,6 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr int64_t kMostAddends = 64;
-
 /// Writes the additions; returns the name of the sum.
 std::string addTree(std::string &text, int64_t count, const std::string &element) {
   std::vector<std::pair<int64_t, std::string>> partial; // height and name, the oldest first

@@ -12,13 +12,16 @@ namespace splitcast::runtime {
 /// The number of threads in a block of the kernel.
 inline constexpr int64_t kTreeSumThreads = 256;
 
+/// The largest number of addends.
+inline constexpr int64_t kMostAddends = 64;
+
 /// A bound on the number of elements that no device reaches.
 inline constexpr int64_t kAnyElements = int64_t{1} << 60;
 
 /// Returns a program of one function, "tree_sum". Its arguments are `count` pointers to addends, one pointer to the
 /// sum, which may be one of the addends, and the number of elements, an i64 of at most `most`. The tree is that of
 /// Communicator.h, so the bits are those of the CPU. bf16 and f16 are added in f32 and rounded once.
-///   Errors  InvalidArgument: `count` is not from 1 to 64, or the type is no float.
+///   Errors  InvalidArgument: `count` is not from 1 to kMostAddends, or the type is no float.
 absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context,
                                          int64_t most = kAnyElements);
 

@@ -223,10 +223,15 @@ absl::Status syncDirectory(const std::string &path) {
 
 } // namespace
 
+absl::Status PendingFile::checkPending() const {
+  if (isPending)
+    return absl::OkStatus();
+  return fileError(absl::StatusCode::kFailedPrecondition, finalPath,
+                   "was committed or given up before; create a new one to write it again");
+}
+
 absl::Status PendingFile::commit() {
-  if (!isPending)
-    return fileError(absl::StatusCode::kFailedPrecondition, finalPath,
-                     "was committed or given up before; create a new one to write it again");
+  SPLITCAST_RETURN_IF_ERROR(checkPending());
   isPending = false;
   absl::Status status = temporary.sync();
   if (status.ok() && ::rename(temporary.path().c_str(), finalPath.c_str()) != 0)

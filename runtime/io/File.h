@@ -82,6 +82,10 @@ public:
   const std::string &path() const { return finalPath; }
   const std::string &temporaryPath() const { return temporary.path(); }
 
+  /// Returns FailedPrecondition once commit() was called: what is written to file() from then on may be written to the
+  /// finished file.
+  absl::Status checkPending() const;
+
   /// Makes the file permanent and replaces any file at path(). Its rights are those of a new file; if path() is a
   /// symbolic link, the link is replaced, and not what it names. After an error the temporary file is removed, too; if
   /// only the directory could not be flushed, the file has its name already. Called once: a second call returns

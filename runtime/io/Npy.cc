@@ -312,6 +312,7 @@ absl::StatusOr<NpyWriter> NpyWriter::create(const std::string &path, ElementType
 }
 
 absl::Status NpyWriter::checkRows(int64_t rows) const {
+  SPLITCAST_RETURN_IF_ERROR(pending.checkPending());
   int64_t total, bytes;
   if (rows < 0 || __builtin_add_overflow(writtenRows, rows, &total) ||
       __builtin_mul_overflow(total, rowBytes, &bytes) || bytes > INT64_MAX - headerBytes)
@@ -347,6 +348,7 @@ absl::Status NpyWriter::endRow() {
 }
 
 absl::Status NpyWriter::commit() {
+  SPLITCAST_RETURN_IF_ERROR(pending.checkPending());
   std::string header = headerFor(elementType, writtenRows, rowExtents);
   SPLITCAST_RETURN_IF_ERROR(pending.file().writeAt(0, headerBytes, header.data()));
   // An append that failed half-way may have left bytes behind the last whole row.

@@ -46,7 +46,7 @@ private:
 };
 
 /// Writes rows, one batch after another. Their number need not be known before commit(), and may be 0. Only one thread
-/// at a time may use it. After commit() only destroy it.
+/// at a time may use it. After commit() only destroy it: all other calls return FailedPrecondition.
 class NpyWriter {
 public:
   /// Begins an array of shape [rows] + rowShape.
@@ -70,7 +70,7 @@ public:
 
 private:
   NpyWriter(PendingFile file, ElementType type, std::vector<int64_t> rowShape);
-  /// Returns InvalidArgument if this many more rows are too many.
+  /// Returns InvalidArgument if this many more rows are too many, and FailedPrecondition after commit().
   absl::Status checkRows(int64_t rows) const;
 
   PendingFile pending;

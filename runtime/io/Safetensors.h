@@ -56,7 +56,7 @@ struct TensorToStore {
   std::vector<int64_t> shape;
 };
 
-/// Only one thread at a time may use a writer. After commit() only destroy it.
+/// Only one thread at a time may use a writer. After commit() only destroy it: writes return FailedPrecondition.
 class SafetensorsWriter {
 public:
   /// Writes the header to a temporary file next to `path`, and gives the file its full length. The file depends only on

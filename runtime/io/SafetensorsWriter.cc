@@ -71,6 +71,8 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::attach(const std::string &t
 }
 
 absl::Status SafetensorsWriter::write(const std::string &name, int64_t elementOffset, const void *from, int64_t count) {
+  if (isCreator())
+    SPLITCAST_RETURN_IF_ERROR(pending->checkPending());
   auto tensor = std::lower_bound(layout.tensors.begin(), layout.tensors.end(), name,
                                  [](const StoredTensor &stored, const std::string &key) { return stored.name < key; });
   if (tensor == layout.tensors.end() || tensor->name != name)

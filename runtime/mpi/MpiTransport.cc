@@ -32,18 +32,19 @@ public:
   }
 
   absl::StatusOr<bool> test() override {
+    SPLITCAST_RETURN_IF_ERROR(failure);
     if (request == MPI_REQUEST_NULL)
       return true;
     int done = 0;
     MPI_Status status;
     if (int code = MPI_Test(&request, &done, &status); code != MPI_SUCCESS)
-      return testError(code);
+      return failure = testError(code);
     if (!done || receivedBytes < 0)
       return done != 0;
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     if (count != receivedBytes)
-      return wrongLength(count, receivedBytes);
+      return failure = wrongLength(count, receivedBytes);
     return true;
   }
 
@@ -73,6 +74,7 @@ private:
 
   std::shared_ptr<MpiState> state;
   int64_t receivedBytes; ///< -1 of a send
+  absl::Status failure;
 };
 
 class MpiTransport final : public Transport {

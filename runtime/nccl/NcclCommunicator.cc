@@ -5,6 +5,7 @@
 #include "runtime/api/CollectiveChecks.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/gpu/DeviceTreeSum.h"
 #include "runtime/nccl/NcclStatus.h"
 #include "runtime/nccl/NcclTreeSum.h"
 #include "runtime/nccl/NcclWatch.h"
@@ -128,6 +129,7 @@ public:
                                             site);
       return finish(status, stream, site);
     }
+    SPLITCAST_RETURN_IF_ERROR(checkTree(site));
     return finish(sumBlocks(data, elementsPerRank, type, output, workspace, stream, site), stream, site);
   }
 
@@ -139,6 +141,7 @@ public:
                                        cudaStreamOf(stream)),
                          site),
                     stream, site);
+    SPLITCAST_RETURN_IF_ERROR(checkTree(site));
     if (elements * bytesOf(type) <= ccl::kSmallAllReduceBytes)
       return finish(sumWhole(data.slice(0, elements * bytesOf(type)), type, workspace, stream, site), stream, site);
     const std::vector<int64_t> blocks = allReduceBlocks(*this, elements);
@@ -238,6 +241,16 @@ private:
     return statusOf(ncclRecv(to.data, to.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site);
   }
 
+  /// That the kernel can add the addends of all ranks. Asked before anything is sent, with one answer on all ranks.
+  absl::Status checkTree(const CallSite &site) const {
+    if (size() <= kMostAddends)
+      return absl::OkStatus();
+    return invalidCall(site, absl::StrCat("the fixed tree adds what ", size(), " ranks have, but on GPUs at most ",
+                                          kMostAddends,
+                                          "; sum over fewer ranks, or let NCCL add equal blocks "
+                                          "(NcclCommunicatorOptions::deterministic)"));
+  }
+
   /// What is sent to and received from each other rank, as one.
   template <typename Exchange> absl::Status exchangeBlocks(const CallSite &site, Exchange exchange) {
     absl::Status status = statusOf(ncclGroupStart(), site);
@@ -307,6 +320,7 @@ private:
 
   absl::StatusOr<Event> finish(const absl::Status &status, Stream &stream, const CallSite &site) {
     SPLITCAST_RETURN_IF_ERROR(status);
+    SPLITCAST_RETURN_IF_ERROR(watch->error()); // of a collective before; this one may have sent nothing
     absl::StatusOr<Event> event = recordCudaEvent(cudaStreamOf(stream));
     if (event.ok() && isCapturing(cudaStreamOf(stream)))
       watch->addCaptured(site.what);

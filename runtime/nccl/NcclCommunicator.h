@@ -7,11 +7,11 @@
 //            a stage of ZeRO, the size of a bucket or a restart changes no bit, as the compiler promises. Otherwise
 //            NCCL adds, in an order of its own that depends on topology and size.
 //            The tree has at most 64 addends. In a larger group, reduceScatter and allReduce return InvalidArgument on
-//            each rank that adds, but only after they have sent addends: the other ranks may then wait.
+//            all ranks, before anything is sent.
 // Errors     A wait for a stream or an event polls the communicator. If NCCL reports an error, or no answer comes
 //            within the timeout, the communicator is aborted, and the status names the collective that was in flight.
-//            From the first captured collective on (Device::capture), the timeout also ends a wait for other work that
-//            lasts longer, and the status names the first and the last captured collective.
+//            While captured collectives (Device::capture) are replayed, the timeout is that of a wait as a whole, and
+//            the status names the first and the last collective of that work.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_NCCL_NCCLCOMMUNICATOR_H

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace splitcast::runtime {
@@ -50,6 +51,23 @@ void NcclWatch::forgetDone() {
     underWay.pop_front();
     lastProgress = absl::Now();
   }
+  captured.erase(std::remove_if(captured.begin(), captured.end(),
+                                [](const CapturedGraph &graph) { return graph.replays.expired(); }),
+                 captured.end());
+}
+
+void NcclWatch::addCaptured(const std::string &what) {
+  const std::shared_ptr<const CudaReplays> replays = replaysOfCapture();
+  if (captured.empty() || captured.back().replays.lock() != replays)
+    captured.push_back({replays, {}});
+  captured.back().collectives.push_back(what);
+}
+
+const NcclWatch::CapturedGraph *NcclWatch::replayed() const {
+  for (const CapturedGraph &graph : captured)
+    if (const std::shared_ptr<const CudaReplays> replays = graph.replays.lock(); replays && !replays->areDone())
+      return &graph;
+  return nullptr;
 }
 
 void NcclWatch::finishUnderWay() {
@@ -86,7 +104,9 @@ absl::Status NcclWatch::settle(const std::string &what) {
 std::string NcclWatch::suspect() const {
   if (!underWay.empty())
     return underWay.front().what;
-  return absl::StrCat("one of ", captured.size(), " collectives from ", captured.front(), " to ", captured.back(),
+  const CapturedGraph *graph = replayed();
+  const std::vector<std::string> &all = (graph ? *graph : captured.back()).collectives;
+  return absl::StrCat("one of ", all.size(), " collectives from ", all.front(), " to ", all.back(),
                       " (SPLITCAST_CUDA_GRAPHS=0 tells which)");
 }
 
@@ -99,7 +119,8 @@ absl::Status NcclWatch::check(absl::Duration waited) {
   ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
   if (asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress))
     return fail(ncclStatus(asked != ncclSuccess ? asked : state, suspect(), communicator));
-  if ((underWay.empty() ? waited : absl::Now() - lastProgress) > timeout)
+  const bool isLate = underWay.empty() ? waited > timeout && replayed() : absl::Now() - lastProgress > timeout;
+  if (isLate)
     return fail(absl::DeadlineExceededError(
         absl::StrCat(suspect(), ": some rank has not answered within ", absl::FormatDuration(timeout))));
   return absl::OkStatus();

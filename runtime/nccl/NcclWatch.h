@@ -41,9 +41,9 @@ public:
   absl::Status settle(const std::string &what);
   /// Adds a collective, which is done when the event fires.
   void add(const Event &event, const std::string &what);
-  /// Adds a collective that is part of a CUDA graph. The host does not see the progress within a graph, so the timeout
-  /// applies to the wait for the graph as a whole.
-  void addCaptured(const std::string &what) { captured.push_back(what); }
+  /// Adds a collective of the CUDA graph that is being captured. The host does not see the progress within a graph, so
+  /// the timeout applies to a wait as a whole if the graph has been replayed and is not done.
+  void addCaptured(const std::string &what);
   /// Aborts the communicator at the first error, and returns that error then and ever after.
   absl::Status check(absl::Duration waited) override;
   void abandon(const absl::Status &status) override;
@@ -54,8 +54,17 @@ private:
     std::string what;
   };
 
+  /// A CUDA graph with collectives of the communicator.
+  struct CapturedGraph {
+    std::weak_ptr<const CudaReplays> replays; ///< expired: the graph is gone
+    std::vector<std::string> collectives;
+  };
+
   absl::Status fail(const absl::Status &status);
+  /// Forgets collectives that are done, and graphs that are gone.
   void forgetDone();
+  /// Returns a graph of which a replay is under way, or null.
+  const CapturedGraph *replayed() const;
   /// Waits for the collectives in flight, as long as there is progress.
   void finishUnderWay();
   /// Returns the collectives that may be in flight, for error messages.
@@ -65,7 +74,7 @@ private:
   const NcclCommunicatorOptions options;
   const absl::Duration timeout;
   std::deque<UnderWay> underWay;
-  std::vector<std::string> captured;
+  std::vector<CapturedGraph> captured;
   absl::Time lastProgress = absl::InfinitePast();
   absl::Status failure;
   std::vector<std::shared_ptr<void>> kept;

@@ -69,7 +69,7 @@ public:
   ///   Errors  ResourceExhausted: the system gives no such memory, or none that processes can share.
   absl::StatusOr<std::unique_ptr<SharedMemory>> create(int64_t bytes, std::string &place);
   /// Maps memory that `rank`, which this rank reads, has created. This rank may write it, too.
-  ///   Errors  those of view(); InvalidArgument: `place` is no such text.
+  ///   Errors  those of view(); InvalidArgument: `place` is no such text, or its memory has fewer bytes.
   absl::StatusOr<std::unique_ptr<SharedMemory>> join(int64_t rank, const std::string &place, int64_t bytes);
 
 private:

@@ -79,10 +79,12 @@ public:
       : answers(answers), memory(memory), rank(rank), from(from), room(room) {}
 
   absl::StatusOr<bool> test() override {
+    SPLITCAST_RETURN_IF_ERROR(failure);
     State was;
     do {
       was = state;
       absl::StatusOr<bool> done = advance();
+      failure = done.status();
       if (!done.ok() || !*done)
         return done;
     } while (state != was);
@@ -201,6 +203,7 @@ private:
   std::vector<std::byte> unwanted;
   std::unique_ptr<PeerMemory::View> lying; ///< the contents, where the sender has them; null: they are in `room`
   absl::Status answerFailure;
+  absl::Status failure; ///< what test() has returned
 };
 
 /// What was pulled, where the receiver wants it.

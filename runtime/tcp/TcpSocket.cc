@@ -128,6 +128,14 @@ absl::StatusOr<Endpoint> endpointOf(const Socket &socket, int (*ask)(int, sockad
   return Endpoint{host, std::stoi(port)};
 }
 
+/// While nobody listens, a connection may be given the very port that it asks for, and meet itself. One that the peer
+/// has reset already has no peer any more.
+absl::Status checkPeer(const Socket &socket) {
+  SPLITCAST_ASSIGN_OR_RETURN(const Endpoint own, endpointOf(socket, getsockname));
+  SPLITCAST_ASSIGN_OR_RETURN(const Endpoint peer, endpointOf(socket, getpeername));
+  return own.text() == peer.text() ? absl::UnavailableError("nobody listens") : absl::OkStatus();
+}
+
 } // namespace
 
 absl::Status socketError(const std::string &what) {
@@ -172,9 +180,8 @@ absl::StatusOr<Socket> connectTo(const Endpoint &to, absl::Time deadline) {
   while (true) {
     absl::StatusOr<Resolved> resolved = resolve(to);
     absl::StatusOr<Socket> socket = resolved.ok() ? tryConnect(*resolved, deadline) : resolved.status();
-    // While nobody listens, a connection may be given the very port that it asks for, and meet itself.
-    if (socket.ok() && localEndpoint(*socket)->text() == peerEndpoint(*socket)->text())
-      socket = absl::UnavailableError("nobody listens");
+    if (absl::Status status = socket.ok() ? checkPeer(*socket) : absl::OkStatus(); !status.ok())
+      socket = status;
     if (socket.ok() || !processHealth().ok() || absl::Now() + kRetry > deadline)
       return socket;
     absl::SleepFor(kRetry);

@@ -13,7 +13,8 @@
 //   Errors     FailedPrecondition: a rank, which the message names, sent a message of another length; the ranks run
 //              different programs. Messages number the ranks as in the communicator of createHostCommunicator.
 //   Lifetime   An event may outlive the communicator. After an error, the buffers of unfinished collectives are no
-//              longer used.
+//              longer used, except over MPI: it may go on using the memory of messages that it could not cancel, every
+//              send among them, until the process ends. Then only end the process (Launch.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SPLITCAST_RUNTIME_HOST_COMMUNICATOR_HOSTCOMMUNICATOR_H

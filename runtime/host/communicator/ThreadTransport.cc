@@ -4,6 +4,8 @@
 #include "runtime/api/StatusMacros.h"
 #include "runtime/api/TransportChecks.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -99,7 +101,7 @@ public:
 
   absl::StatusOr<bool> test() override {
     if (done)
-      return true;
+      return failure.ok() ? absl::StatusOr<bool>(true) : failure;
     // Looked up first: what a rank sent before it was lost still counts.
     bool lost = world->isLost(from);
     std::vector<std::byte> content;
@@ -110,7 +112,7 @@ public:
     }
     done = true;
     if (static_cast<int64_t>(content.size()) != bytes)
-      return wrongLength(static_cast<int64_t>(content.size()), bytes);
+      return failure = wrongLength(static_cast<int64_t>(content.size()), bytes);
     if (bytes > 0)
       std::memcpy(data, content.data(), bytes);
     return true;
@@ -138,6 +140,7 @@ private:
   int64_t bytes;
   int64_t ticket = 0;
   bool done = false;
+  absl::Status failure;
 };
 
 class HeldMemory final : public SharedMemory {
@@ -206,6 +209,9 @@ public:
     std::shared_ptr<HeldLines> lines = found == family().memories.end() ? nullptr : found->second.lock();
     if (!lines)
       return absl::UnavailableError("no rank has that memory any more");
+    if (const auto held = static_cast<int64_t>(lines->size() * sizeof(Line)); bytes > held)
+      return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes of memory that has ", held,
+                                                     " are to be joined; pass the same number on all ranks"));
     return std::make_unique<HeldMemory>(std::move(lines), bytes);
   }
 

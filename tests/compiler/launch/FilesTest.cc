@@ -1,19 +1,26 @@
 #include "compiler/launch/LaunchFiles.h"
 
 #include "compiler/graph/Graph.h"
+#include "runtime/api/StatusMacros.h"
 #include "tests/differential/PassList.h"
 #include "tests/differential/Ranks.h"
 
 #include "mlir/Parser/Parser.h"
 
+#include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <numeric>
+#include <optional>
 #include <random>
+#include <sys/resource.h>
 
 namespace splitcast {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::vector<sbp::Run> rowsOf(const sbp::Shape &shape, const std::vector<sbp::Box> &boxes) {
   std::vector<sbp::Run> rows;
@@ -130,37 +137,93 @@ absl::Status runSteps(Session &session, runtime::Communicator &communicator, con
   return status.ok() ? outputs->commit() : status;
 }
 
+std::vector<float> countedInputs() {
+  std::vector<float> x(kSteps * kRows * kColumns);
+  std::iota(x.begin(), x.end(), 0.0F);
+  return x;
+}
+
+/// With a session of doublingText on each rank, and a file of its inputs in `directory`.
+absl::Status onSessions(int64_t ranks, const std::string &directory,
+                        const std::function<absl::Status(Session &, runtime::Communicator &)> &body) {
+  const std::string text = doublingText(ranks);
+  auto file = runtime::NpyWriter::create(directory + "/x", ElementType::F32, {kRows, kColumns});
+  EXPECT_TRUE(file.ok() && file->append(kSteps, countedInputs().data()).ok() && file->commit().ok());
+  return differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
+    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
+    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    auto session = Session::create(*source, SessionOptions(), device, communicator);
+    return session.ok() ? body(**session, communicator) : session.status();
+  });
+}
+
 /// ranks, partBytes
 class Steps : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
 
 // Outputs that lie on several ranks are put together in parts, which end anywhere: within rows, and between ranks.
 TEST_P(Steps, OutputsAreWhole) {
-  const int64_t ranks = std::get<0>(GetParam()), partBytes = std::get<1>(GetParam());
-  const std::string directory = testing::TempDir(), text = doublingText(ranks);
-  std::vector<float> x(kSteps * kRows * kColumns), doubled(x.size());
-  for (size_t i = 0; i < x.size(); ++i)
-    doubled[i] = 2 * (x[i] = static_cast<float>(i));
-  auto file = runtime::NpyWriter::create(directory + "/x", ElementType::F32, {kRows, kColumns});
-  ASSERT_TRUE(file.ok() && file->append(kSteps, x.data()).ok() && file->commit().ok());
+  const auto [ranks, partBytes] = GetParam();
+  const std::string directory = testing::TempDir();
   absl::Status status =
-      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        auto session = Session::create(*source, SessionOptions(), device, communicator);
-        return session.ok() ? runSteps(**session, communicator, directory, partBytes) : session.status();
+      onSessions(ranks, directory, [&, most = partBytes](Session &session, runtime::Communicator &communicator) {
+        return runSteps(session, communicator, directory, most);
       });
   ASSERT_TRUE(status.ok()) << status;
+  std::vector<float> doubled = countedInputs();
+  for (float &value : doubled)
+    value *= 2;
   for (const char *name : {"rows", "columns", "all"}) {
     auto written = runtime::NpyFile::open(directory + "/" + name);
     ASSERT_TRUE(written.ok()) << written.status();
     EXPECT_EQ(written->shape(), (std::vector<int64_t>{kSteps, kRows, kColumns}));
-    std::vector<float> found(x.size());
+    std::vector<float> found(doubled.size());
     ASSERT_TRUE(written->read(0, written->numElements(), found.data()).ok());
     EXPECT_EQ(found, doubled) << name;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Steps, testing::Combine(testing::Values(3, 4), testing::Values(1, 12, 48, 1 << 20)));
+
+/// While it exists, this process can make no file longer.
+class ShortFiles {
+public:
+  explicit ShortFiles(rlim_t bytes) : handler(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &was), 0);
+    const rlimit narrow = {bytes, was.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &narrow), 0);
+  }
+  ShortFiles(const ShortFiles &) = delete;
+  ShortFiles &operator=(const ShortFiles &) = delete;
+  ~ShortFiles() {
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &was), 0);
+    std::signal(SIGXFSZ, handler);
+  }
+
+private:
+  rlimit was = {};
+  void (*const handler)(int);
+};
+
+// Rank 0 has no room for the third of twelve parts: no rank waits for it, and all say why.
+TEST(StepOutputs, AllRanksFailWhereOneCannotWrite) {
+  constexpr int64_t kRanks = 3;
+  const std::string directory = testing::TempDir();
+  std::vector<absl::Status> statuses(kRanks);
+  absl::Status status = onSessions(kRanks, directory, [&](Session &session, runtime::Communicator &communicator) {
+    std::optional<ShortFiles> limit;
+    SPLITCAST_RETURN_IF_ERROR(communicator.barrier({"ready"}));
+    if (communicator.rank() == 0)
+      limit.emplace(128 + 24); // the header, and two parts
+    statuses[communicator.rank()] = runSteps(session, communicator, directory, 12);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  for (int64_t rank = 0; rank < kRanks; ++rank) {
+    EXPECT_TRUE(absl::IsUnavailable(statuses[rank])) << statuses[rank];
+    EXPECT_THAT(std::string(statuses[rank].message()), HasSubstr("File too large")) << rank;
+  }
+  EXPECT_THAT(std::string(statuses[1].message()), StartsWith("rank 0 failed: '" + directory + "/rows."));
+}
 
 } // namespace
 } // namespace splitcast

@@ -34,6 +34,7 @@ TEST_F(HostDeviceTest, NamesTheBytesItCouldNotGet) {
   EXPECT_EQ(space.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(space.status().message()), HasSubstr("140737488355327 bytes"));
   EXPECT_EQ(device->allocate(-1).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device->allocateHost(-1).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(HostDeviceTest, CopiesClearsUploadsAndDownloads) {

@@ -256,6 +256,20 @@ TEST(NpyWriterTest, NothingChangesWithoutCommit) {
   EXPECT_EQ(dir.contents(), before);
 }
 
+TEST(NpyWriterTest, NothingIsWrittenAfterCommit) {
+  TempDir dir;
+  auto writer = NpyWriter::create(dir.path("a.npy"), ElementType::F32, {1});
+  ASSERT_TRUE(writer.ok());
+  const float row = 1;
+  ASSERT_TRUE(writer->append(1, &row).ok() && writer->commit().ok());
+  dir.write("a.npy", "the file of somebody else");
+  auto before = dir.contents();
+  for (const absl::Status &status :
+       {writer->append(1, &row), writer->writePart(0, 1, &row), writer->endRow(), writer->commit()})
+    expectError(status, StatusCode::kFailedPrecondition, {dir.path("a.npy"), "was committed", "create a new one"});
+  EXPECT_EQ(dir.contents(), before);
+}
+
 TEST(NpyWriterTest, Errors) {
   TempDir dir;
   auto before = dir.contents();

@@ -282,6 +282,18 @@ TEST(SafetensorsWriterTest, NothingChangesWithoutCommit) {
   EXPECT_EQ(dir.contents(), before);
 }
 
+TEST(SafetensorsWriterTest, NothingIsWrittenAfterCommit) {
+  TempDir dir;
+  auto writer = SafetensorsWriter::create(dir.path("c"), {{"a", ElementType::F32, {1}}});
+  ASSERT_TRUE(writer.ok());
+  const float value = 1, other = 2;
+  ASSERT_TRUE(writer->write("a", 0, &value, 1).ok() && writer->commit().ok());
+  auto before = dir.contents();
+  for (const absl::Status &status : {writer->write("a", 0, &other, 1), writer->commit()})
+    expectError(status, StatusCode::kFailedPrecondition, {dir.path("c"), "was committed", "create a new one"});
+  EXPECT_EQ(dir.contents(), before);
+}
+
 TEST(SafetensorsWriterTest, RefusesBadTensors) {
   TempDir dir;
   const std::vector<std::pair<std::vector<TensorToStore>, std::string>> rows = {

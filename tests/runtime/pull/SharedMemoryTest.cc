@@ -287,6 +287,17 @@ TEST_F(TwoTransports, ReceiveBringsIt) {
   EXPECT_EQ(*other->test(), true);
 }
 
+// Of another length than is expected; the sender is done with it.
+TEST_F(TwoTransports, AnErrorStays) {
+  for (const std::byte *data : {shared.data, heap.data()}) {
+    auto sent = *transports[1]->send(0, 5, data, kMegabyte);
+    auto received = *transports[0]->receive(1, 5, room.data(), kMegabyte / 2);
+    for (int time = 0; time < 2; ++time)
+      EXPECT_EQ(received->test().status().code(), absl::StatusCode::kInvalidArgument) << time;
+    EXPECT_EQ(*sent->test(), true);
+  }
+}
+
 /// What it lets read lies elsewhere, and is gone once it is released.
 class FleetingTransport final : public Transport {
 public:

@@ -4,10 +4,28 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
+
+/// How many connections, from now on, have been reset when they are asked for their peer.
+static std::atomic<int> resetConnections = 0;
+
+/// In place of the C library's.
+extern "C" int getpeername(int socket, sockaddr *__restrict address, socklen_t *__restrict length) noexcept {
+  if (resetConnections > 0) {
+    --resetConnections;
+    errno = ENOTCONN;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_getpeername, socket, address, length));
+}
 
 namespace splitcast::runtime {
 namespace {
@@ -107,6 +125,19 @@ TEST(TcpJob, TwoRanksOfOneNumber) {
 TEST(TcpJob, DifferentSizes) {
   expectAll(meetAll({{0, 2}, {1, 3}}, absl::Seconds(10)), absl::StatusCode::kInvalidArgument,
             "rank 1 was told of 3 ranks, and rank 0 of 2; give all the same WORLD_SIZE");
+}
+
+// A connection that the peer resets at once is a try that failed.
+TEST(TcpJob, ResetConnectionsAreTriedAgain) {
+  const Endpoint master{"127.0.0.1", freePort()};
+  const absl::StatusOr<Socket> listener = listenAt(master);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  resetConnections = 2;
+  EXPECT_TRUE(connectTo(master, absl::Now() + absl::Seconds(10)).ok());
+  EXPECT_EQ(resetConnections, 0);
+  resetConnections = 1000;
+  EXPECT_TRUE(absl::IsUnavailable(connectTo(master, absl::Now() + absl::Milliseconds(200)).status()));
+  resetConnections = 0;
 }
 
 // Whoever else connects (a scanner of ports, say) is not taken for a rank, and does not keep ranks out.
