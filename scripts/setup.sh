@@ -44,7 +44,7 @@ requireDebian12() {
   mapfile -t lines < <(listGroups)
   die "this is $id $version on $machine; set-up knows Debian 12 on x86_64 only" \
     "Run it there (a container will do), or install by hand what Debian 12 calls:" "${lines[@]}" \
-    "then set SPLITCAST_SKIP_SETUP=1. WORKSPACE expects LLVM in /usr/lib/llvm-19."
+    "then set SPLITCAST_SKIP_SETUP=1. third_party/repositories.bzl expects LLVM in /usr/lib/llvm-19."
 }
 
 # Prints one line per group that lacks packages, in the form of `groups`.
@@ -63,7 +63,7 @@ missingGroups() {
 requireBazelVersion() {
   local version
   version=$(dpkg-query -W -f '${Version}' bazel-bootstrap)
-  [[ $version == 4.2.* ]] || die "bazel-bootstrap is $version; WORKSPACE is written for 4.2" \
+  [[ $version == 4.2.* ]] || die "bazel-bootstrap is $version; the build is written for 4.2" \
     "Install Debian 12's: apt-get install --allow-downgrades bazel-bootstrap/bookworm"
 }
 

@@ -2,9 +2,12 @@
 
 _TBLGEN = "/usr/lib/llvm-19/bin/mlir-tblgen"
 
+# Where this repository's files are in an action, whichever workspace runs it.
+_ROOT = Label("//third_party:mlir_tblgen.bzl").workspace_root or "."
+
 def tblgen_command(flags, td_file):
     """The command of a genrule that prints what a generator makes of a .td file, a label of its srcs."""
-    return "%s %s -I /usr/lib/llvm-19/include -I . $(location %s)" % (_TBLGEN, flags, td_file)
+    return "%s %s -I /usr/lib/llvm-19/include -I %s $(location %s)" % (_TBLGEN, flags, _ROOT, td_file)
 
 def gentbl(name, td_file, outs, td_srcs = []):
     """Generates `outs`, a map from file name to the generator's flags, from one .td file."""

@@ -10,14 +10,17 @@
 namespace splitcast {
 namespace {
 
-/// SPLITCAST_CUDA_BACKEND, or the library beside this program, or where the build puts it.
+/// SPLITCAST_CUDA_BACKEND, or the library beside this program, or where the build puts it. A workspace that names
+/// Splitcast as a repository finds it among the files that the program runs with.
 std::string findLibrary() {
   if (const char *named = std::getenv("SPLITCAST_CUDA_BACKEND"); named && *named)
     return named;
   std::error_code error;
-  std::filesystem::path directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  const std::string name = "libsplitcast-cuda.so";
-  for (const char *place : {"", "..", "../../compiler/launch"}) {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path directory = program.parent_path();
+  const std::string name = "libsplitcast-cuda.so", runfiles = program.filename().string() + ".runfiles";
+  const std::string places[] = {"", "..", "../../compiler/launch", runfiles + "/splitcast/compiler/launch"};
+  for (const std::string &place : places) {
     std::filesystem::path path = directory / place / name;
     if (access(path.c_str(), R_OK) == 0)
       return path;

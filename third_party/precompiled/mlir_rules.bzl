@@ -1,6 +1,7 @@
 """cc_library, cc_binary and cc_test for sources that include MLIR, be it through headers of ours: these are precompiled.
 
-Which precompiled header a target uses is said by its folder, here and nowhere else.
+Which precompiled header a target uses is said by its folder, here and nowhere else. What lies in no such folder, as in
+a workspace that names Splitcast as a repository, uses the compiler's.
 """
 
 load(":precompiled_header.bzl", "use_precompiled")
@@ -16,11 +17,11 @@ _FOLDERS = {
 }
 
 def _build(rule, testonly = False, deps = [], copts = [], **kwargs):
-    folder = _FOLDERS[native.package_name().split("/")[0]]
-    folder = "tests" if testonly else folder
+    folder = _FOLDERS.get(native.package_name().split("/")[0], "compiler")
+    header = Label("//third_party/precompiled:" + ("tests" if testonly else folder))
     rule(
-        copts = copts + use_precompiled("third_party/precompiled/" + folder),
-        deps = deps + ["//third_party/precompiled:" + folder],
+        copts = copts + use_precompiled(header),
+        deps = deps + [header],
         testonly = testonly,
         **kwargs
     )

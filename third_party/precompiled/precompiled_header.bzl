@@ -56,6 +56,7 @@ precompiled_header = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-def use_precompiled(path):
-    """The options for sources that use the precompiled header of target `path`, as in 'folder/name'."""
+def use_precompiled(header):
+    """The options for sources that use the precompiled header of this label, in whichever repository it is."""
+    path = "/".join([part for part in [header.workspace_root, header.package, header.name] if part])
     return ["-include-pch", "$(BINDIR)/{}.pch".format(path), "-Xclang", "-isysroot", "-Xclang", "."]

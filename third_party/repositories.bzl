@@ -1,0 +1,47 @@
+"""The repositories that Splitcast is built with, for its own WORKSPACE and for that of any project that names it."""
+
+load("//third_party/cuda:repository.bzl", "cuda_repository")
+
+def _folder_repository_impl(ctx):
+    for file in ctx.path(ctx.attr.build_file).dirname.readdir():
+        ctx.symlink(file, file.basename)
+
+# The folder of this repository in which `build_file` lies, as a repository. local_repository would need its path, which
+# nobody knows but the WORKSPACE that names Splitcast.
+_folder_repository = repository_rule(
+    implementation = _folder_repository_impl,
+    attrs = {"build_file": attr.label(mandatory = True)},
+    local = True,
+)
+
+def splitcast_repositories():
+    """Nothing is downloaded: two are a few lines each, the others are Debian's packages."""
+
+    # Bazel 4.2 asks for these from the network unless repositories of their names exist.
+    for name in ["rules_cc", "remote_coverage_tools"]:
+        _folder_repository(
+            name = name,
+            build_file = Label("//third_party/%s:BUILD" % name),
+        )
+    for name, path in {
+        "platforms": "/usr/share/bazel/tools/platforms",
+        "rules_java": "/usr/share/bazel/rules/java",
+        "rules_proto": "/usr/share/bazel/rules/proto",
+    }.items():
+        native.local_repository(
+            name = name,
+            path = path,
+        )
+    for name, path in {
+        "llvm": "/usr/lib/llvm-19",
+        "openmpi": "/usr/lib/x86_64-linux-gnu/openmpi",
+        "python": "/usr/include/python3.11",
+    }.items():
+        native.new_local_repository(
+            name = name,
+            build_file = str(Label("//third_party:%s.BUILD" % name)),
+            path = path,
+        )
+
+    # Looked for and never needed: what uses it is left out where it is not found.
+    cuda_repository(name = "cuda")
