@@ -99,7 +99,7 @@ class Module(Page):
         self.assertGreater(self.readme[1].count("\n"), 5)
         arguments = opt_commands("README.md")[0]
         self.expect_in_order(self.readme[1], self.output(arguments), "README.md")
-        reasons = re.findall(r"`(%\d+)` has `(#sbp\.\w+<[^`]*>)`", " ".join(text_of("README.md").split()))
+        reasons = re.findall(r"`(%[\w.]+)` has `(#sbp\.\w+<[^`]*>)`", " ".join(text_of("README.md").split()))
         self.assertEqual(len(reasons), 2)
         places = self.output(arguments + ["--mlir-print-debuginfo"])
         for value, reason in reasons:

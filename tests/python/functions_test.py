@@ -111,7 +111,7 @@ class Elementwise(Functions):
 
     def test_what_is_named(self):
         graph = sc.Graph()
-        x = graph.input("x", (4, 3))
+        x = graph.input("x", sc.f32, (4, 3))
         hidden = sc.named(sc.exp(x), "hidden")
         graph.output("y", hidden * 2.0)
         self.assertIn("%hidden = nn.exp", graph.text())
