@@ -54,3 +54,26 @@ def dialect_tbl(name, dialect, td_file, td_srcs = [], attrs = False, types = Fal
         name = name + "_tbl",
         srcs = groups,
     )
+
+# What comes behind "### `name`" in the documentation of an op is "_its summary_".
+_SUMMARIES = r"""
+/^### `/ { name = $$2; gsub(/`/, "", name) }
+/^_.*_$$/ && name != "" {
+  summary = substr($$0, 2, length($$0) - 2)
+  gsub(/[\\"]/, "\\\\&", summary)
+  printf "{\"%s\", \"%s\"},\n", name, summary
+  name = ""
+}"""
+
+def op_summaries(name, td_files, td_srcs, out):
+    """Generates a line {"dialect.op", "its summary"}, for each op of the .td files, whose paths begin at the root."""
+    native.genrule(
+        name = name,
+        srcs = td_srcs,
+        outs = [out],
+        cmd = "for td in %s; do %s -gen-op-doc -I /usr/lib/llvm-19/include -I . $$td || exit 1; done | awk '%s' > $@" % (
+            " ".join(td_files),
+            _TBLGEN,
+            _SUMMARIES,
+        ),
+    )

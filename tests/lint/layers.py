@@ -71,9 +71,12 @@ MAY_USE = {
         "runtime/process",
         "runtime/pull",
     } | SBP,
+    # What an editor shows is said by the module itself: it needs no pass.
+    "compiler/language_server": set(DIALECTS),
     "compiler/tools": {
         "compiler",
         "compiler/graph",
+        "compiler/language_server",
         "compiler/launch",
         "dialects/exec",
         "dialects/nn",
