@@ -5,13 +5,16 @@
 #include "runtime/host/communicator/ThreadTransport.h"
 #include "runtime/nccl/NcclCommunicator.h"
 
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "nccl.h"
 
+#include <csignal>
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /// Whether a rank joins alone, however many it believes that there are.
 static bool joinsAlone = false;
@@ -35,6 +38,7 @@ protected:
   Buffer allocate(int64_t bytes) {
     const Buffer buffer = *device->allocate(bytes);
     EXPECT_EQ(device->clear(buffer, *stream), absl::OkStatus());
+    EXPECT_EQ(stream->synchronize(), absl::OkStatus());
     return buffer;
   }
 
@@ -157,15 +161,20 @@ TEST_F(CudaBackendTest, TooManyRanksDoNotBeginToSum) {
 
 constexpr absl::Duration kTimeout = absl::Seconds(1);
 
-/// Work without collectives that takes three timeouts, or longer.
-void enqueueLongWork(Device &device, Buffer buffer, Stream &stream) {
-  int64_t times = 0;
-  for (const absl::Time end = absl::Now() + kTimeout / 4; absl::Now() < end; ++times) {
-    ASSERT_EQ(device.clear(buffer, stream), absl::OkStatus());
-    ASSERT_EQ(stream.synchronize(), absl::OkStatus());
-  }
-  for (int64_t i = 0; i < 12 * times; ++i)
-    ASSERT_EQ(device.clear(buffer, stream), absl::OkStatus());
+constexpr int64_t kPageBytes = 4096;
+void *page = nullptr;
+
+void bringPageLate(int) {
+  usleep(static_cast<useconds_t>(absl::ToInt64Microseconds(3 * kTimeout)));
+  mprotect(page, kPageBytes, PROT_READ);
+}
+
+/// Work without collectives that takes three timeouts: it reads a page that comes late.
+void enqueueLongWork(Buffer to, Stream &stream) {
+  page = mmap(nullptr, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  std::signal(SIGSEGV, bringPageLate);
+  ASSERT_EQ(cudaMemcpyAsync(to.data, page, to.bytes, cudaMemcpyHostToDevice, cudaStreamOf(stream)), cudaSuccess);
 }
 
 // A captured collective counts while its graph is replayed. After that nothing begins, not even what would send
@@ -175,7 +184,7 @@ TEST_F(CudaBackendTest, OnlyReplaysOfCollectivesAreTimed) {
   options.timeout = kTimeout;
   auto communicator = createNcclCommunicator(oneRank(), options);
   ASSERT_TRUE(communicator.ok()) << communicator.status();
-  const Buffer data = allocate(kBytes), large = allocate(64 << 20);
+  const Buffer data = allocate(kBytes), other = allocate(kBytes);
   auto capture = [&](const char *what) {
     return *device->capture(*stream,
                             [&] { return (*communicator)->allGather(data, {kBytes}, *stream, {what}).status(); });
@@ -186,10 +195,10 @@ TEST_F(CudaBackendTest, OnlyReplaysOfCollectivesAreTimed) {
     ASSERT_EQ(stream->synchronize(), absl::OkStatus());
   }
   gone = nullptr;
-  enqueueLongWork(*device, large, *stream);
+  enqueueLongWork(other, *stream);
   EXPECT_EQ(stream->synchronize(), absl::OkStatus());
 
-  enqueueLongWork(*device, large, *stream);
+  enqueueLongWork(other, *stream);
   ASSERT_EQ(graph->replay(*stream), absl::OkStatus());
   const absl::Status late = stream->synchronize();
   EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
@@ -199,8 +208,9 @@ TEST_F(CudaBackendTest, OnlyReplaysOfCollectivesAreTimed) {
   graph = nullptr;
   idle = nullptr;
   communicator->reset();
+  std::signal(SIGSEGV, SIG_DFL);
   device->release(data);
-  device->release(large);
+  device->release(other);
 }
 
 } // namespace
