@@ -1,36 +1,55 @@
-"""Whether planted bugs still apply: each hunk of a patch in tests/property/mutations has its old lines in its file."""
+"""Whether patches still apply: each hunk has its old lines in its file, and a new file is not there yet."""
 import glob
 import os
 import re
 
-FOLDER = "tests/property/mutations"
+# Folders of patches, and what to do with one that does not apply.
+FOLDERS = {
+    "tests/howto": "bring the patch, and what CONTRIBUTING.md shows of it, to where they are now",
+    "tests/property/mutations": "bring the planted bug to where they are now",
+}
 
 
 def hunksOf(text):
-    """(file, old lines) of each hunk."""
+    """(file, old lines, added lines) of each hunk."""
     hunks, path = [], ""
     for line in text.splitlines():
-        if line.startswith("--- a/"):
-            path = line[len("--- a/"):]
+        if line.startswith("+++ b/"):
+            path = line[len("+++ b/"):]
         elif re.match(r"@@ .* @@", line):
-            hunks.append((path, []))
+            hunks.append((path, [], []))
+        elif hunks and line[:1] == "+":
+            hunks[-1][2].append(line[1:])
         elif hunks and line[:1] in (" ", "-", "") and not line.startswith("--- "):
             hunks[-1][1].append(line[1:])
     return hunks
 
 
+def problemOf(root, path, old):
+    """What is wrong with a hunk, or nothing."""
+    full = os.path.join(root, path)
+    if not old:
+        return f"{path} is there already" if os.path.exists(full) else ""
+    lines = []
+    if os.path.isfile(full):
+        with open(full, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    applies = any(lines[at:at + len(old)] == old for at in range(len(lines)))
+    return "" if applies else f"{path} has no such lines any more"
+
+
 def check(root):
-    """Findings, one for each hunk whose lines are not there."""
+    """Findings, one for each hunk that does not apply."""
     findings = []
-    for patch in sorted(glob.glob(os.path.join(root, FOLDER, "*.patch"))):
-        with open(patch, encoding="utf-8") as file:
-            hunks = hunksOf(file.read())
-        name = os.path.relpath(patch, root)
-        if not hunks:
-            findings.append(f"{name}: changes nothing; write it with 'git diff'")
-        for path, old in hunks:
-            with open(os.path.join(root, path), encoding="utf-8") as file:
-                lines = file.read().splitlines()
-            if not any(lines[at:at + len(old)] == old for at in range(len(lines))):
-                findings.append(f"{name}: {path} has no such lines any more; bring the planted bug to where they are now")
+    for folder, advice in sorted(FOLDERS.items()):
+        for patch in sorted(glob.glob(os.path.join(root, folder, "*.patch"))):
+            with open(patch, encoding="utf-8") as file:
+                hunks = hunksOf(file.read())
+            name = os.path.relpath(patch, root)
+            if not hunks:
+                findings.append(f"{name}: changes nothing; write it with 'git diff'")
+            for path, old, _ in hunks:
+                problem = problemOf(root, path, old)
+                if problem:
+                    findings.append(f"{name}: {problem}; {advice}")
     return findings

@@ -267,6 +267,16 @@ class TreeTest(TreeTestBase):
         self.assertIn("a.patch: a.cc has no such lines", findings[0])
         self.assertIn("b.patch: changes nothing", findings[1])
 
+    def testNewFilesOfPatchesAreNew(self):
+        self.write("tests/howto/a.patch", "What it adds.\n\n--- /dev/null\n+++ b/b.cc\n@@ -0,0 +1,2 @@\n+one\n+two\n")
+        self.assertEqual(patches.check(self.root), [])
+        self.write("b.cc", "one\n")
+        [finding] = patches.check(self.root)
+        self.assertIn("a.patch: b.cc is there already", finding)
+        self.write("tests/howto/a.patch", "--- a/c.cc\n+++ b/c.cc\n@@ -1 +1 @@\n-one\n+two\n")
+        [finding] = patches.check(self.root)
+        self.assertIn("a.patch: c.cc has no such lines", finding)
+
     def testStructureOfNothingFails(self):
         result = self.run_(sys.executable, os.path.join(ROOT, "tests/lint/structure.py"), self.root)
         self.assertEqual(result.returncode, 1, result.stdout)

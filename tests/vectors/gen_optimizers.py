@@ -163,6 +163,15 @@ def schedules(lr):
            warmed(lambda o: rates.CosineAnnealingLR(o, 24 - WARMUP)))
 
 
+def textOf(value):
+    """JSON with a line for each case and for the slopes of each update, so that a diff shows what changed."""
+    if isinstance(value, dict) and "optimizer" not in value:
+        return "{\n" + ",\n".join(f"{json.dumps(key)}:{textOf(of)}" for key, of in value.items()) + "}"
+    if isinstance(value, list) and not isinstance(value[0], float):
+        return "[\n" + ",\n".join(json.dumps(of, separators=(",", ":")) for of in value) + "\n]"
+    return json.dumps(value, separators=(",", ":"))
+
+
 def main():
     cases = []
     for text, make in optimizers():
@@ -199,8 +208,7 @@ def main():
          "within": 3e-4, "final": muonByTorch(0.002).tolist()}]}
     document = {"initial": INITIAL.tolist(), "slopes": SLOPES.tolist(), "cases": cases, "matrices": matrices}
     with open(os.path.join(os.path.dirname(__file__), "optimizers.json"), "w", encoding="utf-8") as file:
-        json.dump(document, file, separators=(",", ":"))
-        file.write("\n")
+        file.write(textOf(document) + "\n")
     print(f"{len(cases)} cases")
 
 
