@@ -230,7 +230,7 @@ absl::Status report(exec::PlanOp plan, const FloorFlags &flags, const runtime::P
 
 /// The plan of this rank.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags, mlir::MLIRContext &context,
-                                                         int64_t rank) {
+                                                         Launch &launch) {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   {
     DiagnosticCollector collector(&context);
@@ -239,17 +239,17 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planOf(const FloorFlags &flags
       return absl::InvalidArgumentError(
           absl::StrCat("'", flags.path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
   }
-  CompileOptions compile;
+  CompileOptions compile = sessionOptionsOf(launch).compile;
   compile.zero = flags.zero;
   SPLITCAST_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> global, compileGlobal(*module, compile));
-  return compilePlan(*global, compile, rank);
+  return compilePlan(*global, compile, launch.rank());
 }
 
 absl::Status run(const FloorFlags &flags, Launch &launch) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
-  auto plans = planOf(flags, context, launch.rank());
+  auto plans = planOf(flags, context, launch);
   SPLITCAST_RETURN_IF_ERROR(launch.agree(plans.status(), "compiling"));
   const auto ranks = (**plans)->getAttrOfType<mlir::IntegerAttr>("ccl.ranks");
   if (ranks && ranks.getInt() != launch.size())

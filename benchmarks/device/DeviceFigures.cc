@@ -67,9 +67,7 @@ absl::StatusOr<Json> compare(const std::string &what, int64_t rounds, const Work
 
 absl::StatusOr<std::unique_ptr<Session>> compile(Graph &graph, Launch &launch) {
   SPLITCAST_ASSIGN_OR_RETURN(mlir::ModuleOp module, graph.finish());
-  SessionOptions options;
-  options.threads = launch.threads();
-  return Session::create(module, options, launch.device(), launch.communicator());
+  return Session::create(module, sessionOptionsOf(launch), launch.device(), launch.communicator());
 }
 
 /// Memory of the device, zeroed.

@@ -48,14 +48,16 @@ Named namedBy(Named::Kind kind, const AsmParserState::SMDefinition &definition) 
 
 /// The number in %a#1, with the use widened to it; 0 where there is none.
 unsigned takeNumber(llvm::SMRange &use) {
-  llvm::StringRef behind(use.End.getPointer()); // a text ends with a zero
-  if (!behind.consume_front("#"))
+  const char *begin = use.End.getPointer(); // a text ends with a zero
+  if (*begin != '#')
     return 0;
-  llvm::StringRef digits = behind.take_while(llvm::isDigit);
+  const char *end = ++begin;
+  while (llvm::isDigit(*end))
+    ++end;
   unsigned number = 0;
-  if (digits.getAsInteger(10, number))
+  if (llvm::StringRef(begin, end - begin).getAsInteger(10, number))
     return 0;
-  use.End = llvm::SMLoc::getFromPointer(digits.end());
+  use.End = llvm::SMLoc::getFromPointer(end);
   return number;
 }
 
@@ -171,7 +173,7 @@ void ModuleText::noteDeath() {
   shown.source = "splitcast";
   shown.severity = lsp::DiagnosticSeverity::Error;
   shown.range = firstPlace();
-  shown.message = "MLIR's parser died of this text, and said nothing; undo what was changed last";
+  shown.message = "reading this text failed before anything could be said of it; undo what was changed last";
 }
 
 /// The token at the location; where it is not in this text, the text's first character.

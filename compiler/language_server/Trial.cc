@@ -50,9 +50,11 @@ std::optional<std::string> tryInCopy(llvm::function_ref<std::string()> work) {
   std::string result = copy < 0 ? "" : readAll(ends[0]);
   close(ends[0]);
   int status = 0;
-  while (copy > 0 && waitpid(copy, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (copy < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  pid_t ended = -1;
+  do
+    ended = copy < 0 ? -1 : waitpid(copy, &status, 0);
+  while (copy > 0 && ended < 0 && errno == EINTR);
+  if (ended != copy || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return std::nullopt;
   return result;
 }

@@ -143,8 +143,8 @@ void LaunchOptions::addTo(Flags &flags) {
                   "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
                   "printed");
   flags.addString("reproducer", &reproducer, "FILE.mlir",
-                  "where a rank writes, if a pass fails, the module and the passes: rank 0 to FILE.mlir.0; "
-                  "splitcast-opt FILE.mlir.0 --run-reproducer repeats the error");
+                  "where a rank writes, if a pass fails, the module and the passes: rank 0 to FILE.mlir.0, the last if "
+                  "several fail; splitcast-opt FILE.mlir.0 --run-reproducer repeats the error");
   flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
   flags.addSwitch(
       "any-order", &anyOrder,

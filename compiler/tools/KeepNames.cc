@@ -12,6 +12,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace splitcast {
@@ -50,14 +52,23 @@ std::unique_ptr<llvm::MemoryBuffer> withNamesKept(std::unique_ptr<llvm::MemoryBu
   if (failed(parseAsmSourceFile(sources, parsed->getBody(), config, &state)))
     return nullptr;
   nameValues(state);
-  // The parser makes no module around one that the text has.
-  Operation *module = parsed->getOperation();
-  if (llvm::hasSingleElement(*parsed->getBody()) && isa<ModuleOp>(parsed->getBody()->front()))
-    module = &parsed->getBody()->front();
+  // The parser makes no module around one that the text has, which is printed by itself: only so its resources are.
+  OwningOpRef<ModuleOp> module;
+  if (auto inner = dyn_cast_or_null<ModuleOp>(parsed->getBody()->empty() ? nullptr : &parsed->getBody()->front());
+      inner && llvm::hasSingleElement(*parsed->getBody())) {
+    inner->remove();
+    module = inner;
+  } else {
+    module = std::move(parsed);
+  }
+  // Whole, whatever the command line says of what is printed at the end.
+  OpPrintingFlags whole;
+  whole.enableDebugInfo().printGenericOpForm().skipRegions(false);
+  whole.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
+  whole.elideLargeResourceString(std::numeric_limits<int64_t>::max());
   std::string named;
   llvm::raw_string_ostream os(named);
-  AsmState printing(module, OpPrintingFlags().enableDebugInfo().printGenericOpForm(), /*locationMap=*/nullptr,
-                    &resources);
+  AsmState printing(*module, whole, /*locationMap=*/nullptr, &resources);
   module->print(os, printing);
   os.flush();
   return llvm::MemoryBuffer::getMemBufferCopy(named, file);

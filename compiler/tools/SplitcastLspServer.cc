@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <csignal>
 #include <cstdio>
 
 int main(int argc, char **argv) {
@@ -14,6 +15,8 @@ int main(int argc, char **argv) {
             "splitcast-lsp-server\nA language server for .mlir files, which an editor starts. It takes no flags.\n");
     return isHelpWanted ? 0 : 1;
   }
+  // An editor may ignore it, which is inherited; the server waits for processes of its own.
+  signal(SIGCHLD, SIG_DFL);
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);
   return splitcast::serveEditor(stdin, llvm::outs(), registry);

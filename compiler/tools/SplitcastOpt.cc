@@ -23,7 +23,14 @@ static void printOpsOnlyIfAsked() {
 /// As upstream's driver, but with the names of values in the locations from the start.
 static mlir::LogicalResult runWithNames(const std::string &inputName, const std::string &outputName,
                                         mlir::DialectRegistry &registry) {
+  const mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   std::string error;
+  // The text is read as one module and written anew, without its comments.
+  if (config.shouldVerifyDiagnostics() || !config.inputSplitMarker().empty()) {
+    llvm::errs() << "splitcast-opt: error: --keep-names goes with neither --split-input-file nor --verify-diagnostics; "
+                    "leave it or them out\n";
+    return mlir::failure();
+  }
   std::unique_ptr<llvm::MemoryBuffer> input = mlir::openInputFile(inputName, &error);
   std::unique_ptr<llvm::ToolOutputFile> output = input ? mlir::openOutputFile(outputName, &error) : nullptr;
   if (!output) {
@@ -31,8 +38,7 @@ static mlir::LogicalResult runWithNames(const std::string &inputName, const std:
     return mlir::failure();
   }
   input = splitcast::withNamesKept(std::move(input), registry);
-  if (!input || failed(mlir::MlirOptMain(output->os(), std::move(input), registry,
-                                         mlir::MlirOptMainConfig::createFromCLOptions())))
+  if (!input || failed(mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return mlir::failure();
   output->keep();
   return mlir::success();

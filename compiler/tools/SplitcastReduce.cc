@@ -73,11 +73,11 @@ int main(int argc, char **argv) {
   if (!isInteresting(*module))
     return fail("the passes of '" + input + "' give no error with '" + error + "'; quote it as they print it");
 
-  const int64_t tried = splitcast::reduce(module, isInteresting);
   std::string message;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
   if (!file)
     return fail(message);
+  const int64_t tried = splitcast::reduce(module, isInteresting);
   AsmState printing(*module, OpPrintingFlags(), /*locationMap=*/nullptr, &texts);
   module->print(file->os(), printing);
   file->keep();

@@ -387,6 +387,8 @@ static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Pla
 
 LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                      function_ref<InFlightDiagnostic()> emitError) const {
+  if (!elementType) // the parser has said so, and goes on
+    return failure();
   for (auto [axis, entry] : llvm::enumerate(getEntries()))
     if (entry.getKind() == Sbp::Kind::Split && entry.getDim() >= static_cast<int64_t>(shape.size()))
       return emitError() << "signature " << toString(toAlgebra()) << " splits dimension " << entry.getDim()

@@ -35,18 +35,34 @@ Location withValueName(Location location, StringRef name) {
 }
 
 Location withoutValueName(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return NameLoc::get(name.getName(), withoutValueName(name.getChildLoc()));
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return CallSiteLoc::get(withoutValueName(call.getCallee()), call.getCaller());
   auto fused = dyn_cast<FusedLoc>(location);
   if (!fused)
     return location;
-  if (isa_and_nonnull<StringAttr>(fused.getMetadata()))
-    return withoutValueName(fused.getLocations().front());
+  const bool isName = isa_and_nonnull<StringAttr>(fused.getMetadata());
   SmallVector<Location> places = llvm::map_to_vector(fused.getLocations(), withoutValueName);
-  return FusedLoc::get(location.getContext(), places, fused.getMetadata());
+  return FusedLoc::get(location.getContext(), places, isName ? Attribute() : fused.getMetadata());
 }
 
 StringAttr valueNameOf(Location location) {
-  auto named = location->findInstanceOf<FusedLocWith<StringAttr>>();
-  return named ? named.getMetadata() : StringAttr();
+  for (;;) {
+    if (auto name = dyn_cast<NameLoc>(location)) {
+      location = name.getChildLoc();
+    } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+      location = call.getCallee();
+    } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+      if (auto name = dyn_cast_or_null<StringAttr>(fused.getMetadata()))
+        return name;
+      if (fused.getLocations().size() != 1) // several ops are one now, of which none gives it its name
+        return {};
+      location = fused.getLocations().front();
+    } else {
+      return {};
+    }
+  }
 }
 
 void *namesFromLocations(TypeID interface) {

@@ -277,12 +277,14 @@ private:
     return sum;
   }
 
-  /// "logits_grad" for the gradient of "logits". The loss's is the seed.
+  /// "logits_grad" for the gradient of "logits". The loss's is the seed, and one that is passed on as it is keeps the
+  /// name that it got first.
   void nameGradient(Value gradient, Value of) {
     Operation *op = gradient.getDefiningOp();
     auto read = of.getDefiningOp<sbp::ReadOp>();
     const StringAttr name = read ? read.getVariableAttr().getAttr() : sbp::valueNameOf(of.getLoc());
-    if (op && name && of != minimize.getLoss())
+    const StringAttr known = op ? sbp::valueNameOf(op->getLoc()) : StringAttr();
+    if (op && name && of != minimize.getLoss() && !(known && known.getValue().ends_with("_grad")))
       op->setLoc(sbp::withValueName(op->getLoc(), name.str() + "_grad"));
   }
 

@@ -66,12 +66,23 @@ class Reproducer(unittest.TestCase):
             result = run([os.path.join(TOOLS, "splitcast-opt"), reproducer + "." + rank, "--run-reproducer"])
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(ERROR, result.stderr)
-            self.assertIn("has no gradient", result.stderr)
+            # Names are kept beside the passes.
+            again = run([os.path.join(TOOLS, "splitcast-opt"), reproducer + "." + rank, "--run-reproducer", "--keep-names"])
+            self.assertNotEqual(again.returncode, 0)
+            self.assertIn(ERROR, again.stderr)
 
     def test_nothing_is_written_without_an_error(self):
         good = self.train(MODULE.replace("nn.BAD", "nn.mul"), "--reproducer=" + self.path("r.mlir"))
         self.assertEqual(good.returncode, 0, good.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["module.mlir"])
+
+    def test_names_are_kept_of_one_module_alone(self):
+        with open(self.path("module.mlir"), "w", encoding="utf-8") as file:
+            file.write(MODULE.replace("nn.BAD", "nn.mul"))
+        for flag in ("--split-input-file", "--verify-diagnostics"):
+            result = run([os.path.join(TOOLS, "splitcast-opt"), self.path("module.mlir"), "--keep-names", flag])
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--keep-names goes with neither", result.stderr)
 
     def reduce(self, file, error):
         return run([os.path.join(TOOLS, "splitcast-reduce"), file, "--error=" + error])
