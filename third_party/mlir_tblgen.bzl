@@ -71,9 +71,10 @@ def op_summaries(name, td_files, td_srcs, out):
         name = name,
         srcs = td_srcs,
         outs = [out],
-        cmd = "for td in %s; do %s -gen-op-doc -I /usr/lib/llvm-19/include -I . $$td || exit 1; done | awk '%s' > $@" % (
-            " ".join(td_files),
+        cmd = "for td in %s; do %s -gen-op-doc -I /usr/lib/llvm-19/include -I %s $$td || exit 1; done | awk '%s' > $@" % (
+            " ".join([_ROOT + "/" + td for td in td_files]),
             _TBLGEN,
+            _ROOT,
             _SUMMARIES,
         ),
     )

@@ -502,10 +502,11 @@ void Graph::output(const std::string &name, const Tensor &tensor, Caller at) {
     return;
   GraphFunction &function = checked->operandFunction();
   bool isTaken = llvm::any_of(function.outputs, [&](const auto &output) { return output.first == name; });
-  if (name.empty() || isTaken)
+  if (name.empty() || isTaken) {
     builder.fail(name.empty() ? "has no name" : "is there already; outputs of a function have distinct names");
-  else
-    function.outputs.emplace_back(name, tensor.value);
+    return;
+  }
+  function.outputs.emplace_back(name, tensor.value);
   if (!state->valueNames.contains(tensor.value))
     builder.name(tensor, name);
 }

@@ -49,6 +49,8 @@ def in_order(directory, names):
 def contents(package, libraries):
     """(name in the wheel, bytes) of each file."""
     for folder, _, files in sorted(os.walk(package)):
+        if ".runfiles" in folder:  # of the extension, where it was built by itself: the same files again
+            continue
         for file in sorted(files):
             if file.endswith((".py", ".pyi", ".so")) or file == "py.typed":
                 path = os.path.join(folder, file)

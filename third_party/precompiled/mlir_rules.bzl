@@ -1,19 +1,15 @@
 """cc_library, cc_binary and cc_test for sources that include MLIR, be it through headers of ours: these are precompiled.
 
-Which precompiled header a target uses is said by its folder, here and nowhere else. What lies in no such folder, as in
-a workspace that names Splitcast as a repository, uses the compiler's.
+Which precompiled header a target uses is said by its folder, here and nowhere else. What lies elsewhere, also in a
+workspace that names Splitcast as a repository, uses the compiler's, and tests that with GoogleTest.
 """
 
 load(":precompiled_header.bzl", "use_precompiled")
 
 _FOLDERS = {
-    "benchmarks": "compiler",
-    "compiler": "compiler",
     "dialects": "dialects",
-    "examples": "compiler",
     "passes": "dialects",
     "runtime": "runtime",
-    "tests": "compiler",
 }
 
 def _build(rule, testonly = False, deps = [], copts = [], **kwargs):

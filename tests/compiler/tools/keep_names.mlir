@@ -3,6 +3,7 @@
 // RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 | FileCheck-19 %s
 // RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 -mlir-print-debuginfo | splitcast-opt -canonicalize | FileCheck-19 %s
 // RUN: splitcast-opt %s | FileCheck-19 %s --check-prefix=WITHOUT
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=0 -sbp-localize=rank=0 -local-pipeline | FileCheck-19 %s --check-prefix=LOCAL
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
@@ -25,3 +26,25 @@ func.func @train(%x: tensor<8x10xf32, #sbp.nd<#p, [S(0)]>>) -> tensor<f32> {
 // WITHOUT: %fc.weight = sbp.read @fc.weight
 // WITHOUT: %0 = nn.matmul %arg0, %fc.weight
 // WITHOUT: nn.minimize %2
+
+// What two values share is named once, after the first of them; and what several ops became has no name of one of them.
+sbp.variable @a : tensor<8x4xf32, #B>
+sbp.variable @b : tensor<8x4xf32, #B>
+func.func @shared() -> tensor<f32> {
+  %a = sbp.read @a : tensor<8x4xf32>
+  %b = sbp.read @b : tensor<8x4xf32>
+  %sum = nn.add %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %inner = nn.tanh %sum : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = nn.mul %inner, %sum : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %total = nn.reduce_sum %1 {dims = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+  nn.minimize %total : tensor<f32> with #nn.sgd<lr = 0.1>
+  return %total : tensor<f32>
+}
+// CHECK: func.func @shared
+// CHECK: %sum_grad = nn.add
+// CHECK-NOT: %a_grad = nn.
+// CHECK-NOT: %b_grad = nn.
+
+// LOCAL: func.func @shared
+// LOCAL-NOT: %{{[a-z][a-z_0-9.]*(:[0-9]+)?}} = nn.fusion
+// LOCAL: return
