@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Feeds run_filecheck.py, constraints_test.py and examples_test.py what must not pass.
+"""Feeds the .mlir tests' runner, constraints_test.py and examples_test.py what must not pass.
 
 The tool that the tests run is a script that prints a line.
 """
@@ -10,7 +10,8 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-RUNNER = os.path.join(HERE, "run_filecheck.py")
+RUNNER = os.path.join(HERE, "lit.sh")
+CONFIG = os.path.join(os.path.dirname(HERE), "lit.cfg.py")
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
@@ -22,24 +23,26 @@ import examples_test  # noqa: E402
 class RunnerTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.tool = self.write("tool", '#!/bin/sh\necho "the line"\necho "$@"\ncase "$*" in *fail*) exit 3;; esac\n')
+        self.tool = self.write(
+            "bin/splitcast-opt", '#!/bin/sh\necho "the line"\necho "$@"\ncase "$*" in *fail*) exit 3;; esac\n'
+        )
         os.chmod(self.tool, 0o755)
+        self.write("lit.cfg.py", f"lit_config.load_config(config, {CONFIG!r})\n")
 
     def tearDown(self):
         self.folder.cleanup()
 
     def write(self, name, text):
         path = os.path.join(self.folder.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
 
     def run_(self, *tests):
         paths = [self.write(f"{index}.mlir", text) for index, text in enumerate(tests)]
-        result = subprocess.run(
-            [sys.executable, RUNNER, self.tool, *paths], capture_output=True, text=True, check=False
-        )
-        return result.returncode, result.stdout
+        result = subprocess.run(["bash", RUNNER, self.tool, *paths], capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout + result.stderr
 
     def expectFailure(self, text, words):
         status, output = self.run_(text)
@@ -47,42 +50,50 @@ class RunnerTest(unittest.TestCase):
         self.assertIn(words, output)
 
     def testPasses(self):
-        status, output = self.run_("// RUN: splitcast-opt %s | FileCheck-19 %s\n// CHECK: the line\n")
-        self.assertEqual((status, output), (0, "1 of 1 tests passed\n"))
+        status, output = self.run_("// RUN: splitcast-opt %s | FileCheck %s\n// CHECK: the line\n")
+        self.assertEqual(status, 0, output)
+        self.assertRegex(output, r"Passed: 1 \(100.00%\)")
 
     def testContinuedLinesAndPrefixes(self):
-        text = "// RUN: splitcast-opt a \\\n// RUN:   b | FileCheck-19 %s --check-prefix=X\n// X: the line\n// X-NEXT: a b\n"
-        self.assertEqual(self.run_(text)[0], 0)
+        text = "// RUN: splitcast-opt a \\\n// RUN:   b | FileCheck %s --check-prefix=X\n// X: the line\n// X-NEXT: a b\n"
+        status, output = self.run_(text)
+        self.assertEqual(status, 0, output)
 
     def testOneOfSeveralFails(self):
-        good = "// RUN: splitcast-opt | FileCheck-19 %s\n// CHECK: the line\n"
+        good = "// RUN: splitcast-opt | FileCheck %s\n// CHECK: the line\n"
         status, output = self.run_(good, good.replace("CHECK: the", "CHECK: no"))
         self.assertEqual(status, 1)
-        self.assertIn("1 of 2 tests passed", output)
+        self.assertRegex(output, r"Passed: 1 \(50.00%\)\s+Failed: 1 ")
 
     def testNothingRan(self):
-        self.assertEqual(self.run_()[0], 1)
-        self.expectFailure("// CHECK: the line\n", "no '// RUN:' line")
+        self.assertNotEqual(self.run_()[0], 0)
+        self.expectFailure("// CHECK: the line\n", "Test has no 'RUN:' line")
 
     def testNothingJudged(self):
         self.expectFailure("// RUN: splitcast-opt %s\n// CHECK: the line\n", "nothing judges")
         self.expectFailure("// RUN: splitcast-opt -verify-diagnostics %s\n", "expects none")
 
     def testNothingMustMatch(self):
-        self.expectFailure("// RUN: splitcast-opt | FileCheck-19 %s\n", "must match")
-        self.expectFailure("// RUN: splitcast-opt | FileCheck-19 %s\n// CHECK-NOT: other\n", "must match")
-        text = "// RUN: splitcast-opt | FileCheck-19 %s --check-prefixes=CHECK,X\n// CHECK: the line\n"
+        self.expectFailure("// RUN: splitcast-opt | FileCheck %s\n", "must match")
+        self.expectFailure("// RUN: splitcast-opt | FileCheck %s\n// CHECK-NOT: other\n", "must match")
+        text = "// RUN: splitcast-opt | FileCheck %s --check-prefixes=CHECK,X\n// CHECK: the line\n"
         self.expectFailure(text, "prefix X")
 
+    def testMayBeSkipped(self):
+        text = "// RUN: splitcast-opt | FileCheck %s\n// CHECK: the line\n"
+        for condition in ("UNSUPPORTED: true", "REQUIRES: a_gpu"):
+            self.expectFailure(f"// {condition}\n" + text, "may keep the test from failing")
+        self.expectFailure("// XFAIL: *\n" + text.replace("the", "no"), "may keep the test from failing")
+
     def testWrongOutput(self):
-        self.expectFailure("// RUN: splitcast-opt | FileCheck-19 %s\n// CHECK: other\n", "expected string not found")
+        self.expectFailure("// RUN: splitcast-opt | FileCheck %s\n// CHECK: other\n", "expected string not found")
 
     def testEveryCommandOfAPipelineCounts(self):
-        self.expectFailure("// RUN: splitcast-opt fail | FileCheck-19 %s\n// CHECK: the line\n", "exit status 3")
+        self.expectFailure("// RUN: splitcast-opt fail | FileCheck %s\n// CHECK: the line\n", "error: command failed with exit status: 3")
 
     def testEveryRunLineCounts(self):
-        text = "// RUN: splitcast-opt fail -verify-diagnostics\n// RUN: splitcast-opt | FileCheck-19 %s\n"
-        self.expectFailure(text + "// CHECK: the line\n// expected-error\n", "exit status 3")
+        text = "// RUN: splitcast-opt fail -verify-diagnostics\n// RUN: splitcast-opt | FileCheck %s\n"
+        self.expectFailure(text + "// CHECK: the line\n// expected-error\n", "error: command failed with exit status: 3")
 
 
 DIALECT = '''

@@ -1,4 +1,4 @@
-"""Tests that are .mlir files with RUN lines, as LLVM's lit runs them: see run_filecheck.py."""
+"""Tests that are .mlir files with RUN lines, which LLVM's lit runs: see tests/lit.cfg.py."""
 
 def filecheck_tests(name, srcs):
     """One test per file, and a suite of them all.
@@ -13,7 +13,7 @@ def filecheck_tests(name, srcs):
         native.sh_test(
             name = test,
             size = "small",
-            srcs = ["//tests/filecheck:run_filecheck.py"],
+            srcs = ["//tests/filecheck:lit.sh"],
             args = [
                 "$(location //compiler/tools:splitcast-opt)",
                 "$(location %s)" % src,
@@ -21,6 +21,7 @@ def filecheck_tests(name, srcs):
             data = [
                 src,
                 "//compiler/tools:splitcast-opt",
+                "//tests/filecheck:lit_config",
             ],
         )
         tests.append(test)

@@ -1,6 +1,6 @@
 // A sum over micro-batches that is no gradient lies in no bucket with a user's frozen variables, which stage 3 splits: @evaluate may gather
 // these.
-// RUN: splitcast-opt %s -enable-zero="stage=3 accumulate=4" | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero="stage=3 accumulate=4" | FileCheck %s
 // CHECK: sbp.bucket @q_1 : {{.*}} holds [@q.mean] at [0]
 // CHECK: sbp.variable @q.sum{{[0-9]+}} : tensor<8xf32, #P> group "q" frozen carried
 // CHECK: sbp.schedule @q of 4

@@ -1,12 +1,12 @@
 // Gradients that are partial along two axes are summed along tp first and then along dp, at every stage and for every
 // strategy: in another order their bits would be others.
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=1 strategy=tensor" -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=2 strategy=tensor" -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=3 strategy=tensor" -sbp-localize=rank=0 | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=1 strategy=tensor" -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=2 strategy=tensor" -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=3 strategy=tensor" -sbp-localize=rank=0 | FileCheck %s
 
 // The gradient of the last bias: rank 0 sums with rank 1 (tp) before it does with rank 2 (dp).
 // CHECK: #dp = #ccl.group<"dp", [0, 2], index 0>

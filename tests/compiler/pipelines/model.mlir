@@ -1,5 +1,5 @@
 // A model of several groups, for the tests of the pipelines: two layers of weight and bias, Adam.
-// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
 // CHECK: exec.plan @train
 // CHECK: exec.plan @predict
 #p = #sbp.placement<"cpu", [dp = 4]>

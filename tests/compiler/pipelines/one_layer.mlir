@@ -1,9 +1,9 @@
 // An MLP layer and its step, in six lines, through every stage.
-// RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=3 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
 
 // Every variable is split, the gather stands before its use, the gradient goes to the shard, and the update stays there.
 // CHECK: sbp.variable @w : tensor<10x4xf32, #B> storage #S_w_1_0_ update #S_w_1_0_ slot #sbp.slot<@w_1, 0 of 64>

@@ -1,7 +1,7 @@
 // What a user computes again in another scope, a product and a kernel, so as not to keep it, stays two: also with -cse here, and
 // between any two passes ('cleanups_test').
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=0 -cse -sbp-localize=rank=1 -cse -local-pipeline -cse -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -cse -sbp-localize=rank=1 -cse -local-pipeline -cse -exec-lower | FileCheck %s
 // CHECK: exec.plan @recomputed
 // CHECK-NEXT: #exec.matmul<m = 16, n = 256, k = 2, type = f32>
 // CHECK-NEXT: exec.launch

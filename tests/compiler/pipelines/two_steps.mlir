@@ -1,9 +1,9 @@
 // Two steps in one function, the second on what the first has updated, with one variable more of the bucket: its reduction cannot
 // wait for the second one's. The same program at every stage.
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s
 // CHECK: exec.plan @train
 // CHECK-COUNT-2: exec.collective {{all_reduce|reduce_scatter}} "bucket l
 // CHECK-NOT: exec.collective {{all_reduce|reduce_scatter}} "bucket l

@@ -1,9 +1,9 @@
 // Values keep the names of the text, through a pipeline; gradients are named after their values, and reads after their
 // variables, whatever the text calls them. Without the flag a parser knows no names.
-// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 | FileCheck-19 %s
-// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 -mlir-print-debuginfo | splitcast-opt -canonicalize | FileCheck-19 %s
-// RUN: splitcast-opt %s | FileCheck-19 %s --check-prefix=WITHOUT
-// RUN: splitcast-opt %s -keep-names -enable-zero=stage=0 -sbp-localize=rank=0 -local-pipeline | FileCheck-19 %s --check-prefix=LOCAL
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 | FileCheck %s
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=2 -mlir-print-debuginfo | splitcast-opt -canonicalize | FileCheck %s
+// RUN: splitcast-opt %s | FileCheck %s --check-prefix=WITHOUT
+// RUN: splitcast-opt %s -keep-names -enable-zero=stage=0 -sbp-localize=rank=0 -local-pipeline | FileCheck %s --check-prefix=LOCAL
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Rows that ops take: each op is written once per legal row, and parses. What they refuse: signatures_invalid.mlir.
-// RUN: splitcast-opt %s | FileCheck-19 %s
+// RUN: splitcast-opt %s | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Rows that ops refuse, with all that they take. What they take: signatures.mlir.
-// RUN: not splitcast-opt %s -split-input-file 2>&1 | FileCheck-19 %s
+// RUN: not splitcast-opt %s -split-input-file 2>&1 | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // The example of sbp.boxing: rows that are split, on all ranks.
-// RUN: splitcast-opt %s | FileCheck-19 %s
+// RUN: splitcast-opt %s | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,5 @@
 // Buckets and the ops on their ranges: what is printed reads back as it was.
-// RUN: splitcast-opt %s -split-input-file | splitcast-opt -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file | splitcast-opt -split-input-file | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

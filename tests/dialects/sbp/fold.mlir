@@ -1,5 +1,5 @@
 // What upstream's --canonicalize and --cse may do to the ops, and what not.
-// RUN: splitcast-opt %s -canonicalize -cse | FileCheck-19 %s
+// RUN: splitcast-opt %s -canonicalize -cse | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

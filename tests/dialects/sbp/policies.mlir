@@ -1,5 +1,5 @@
 // What is decided about variables and groups: what is printed reads back as it was.
-// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 // A whole policy, as passes leave it, has an alias.
 // CHECK: #stage_3_strategy_bucket_ = #sbp.policy<stage = 3, strategy = bucket, keep = last, prefetch = 1, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = bf16, whole_bytes = 64>
 #p = #sbp.placement<"cpu", [dp = 2]>

@@ -1,5 +1,5 @@
 // Names that are no identifiers survive as text.
-// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 
 // CHECK-DAG: #sbp.placement<"a \22kind\22 of \\ device", [dp = 2]>
 #p = #sbp.placement<"a \22kind\22 of \\ device", [dp = 2]>

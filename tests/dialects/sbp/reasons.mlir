@@ -1,5 +1,5 @@
 // Reasons in locations: what is printed reads back as it was.
-// RUN: splitcast-opt %s --mlir-print-debuginfo | splitcast-opt --mlir-print-debuginfo --mlir-print-local-scope | FileCheck-19 %s
+// RUN: splitcast-opt %s --mlir-print-debuginfo | splitcast-opt --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // A step in three micro-batches, one of which is a function of its own.
-// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>

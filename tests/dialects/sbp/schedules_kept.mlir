@@ -1,5 +1,5 @@
 // A schedule whose first run is good for the next step, too.
-// RUN: splitcast-opt %s | splitcast-opt | FileCheck-19 %s
+// RUN: splitcast-opt %s | splitcast-opt | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,7 +1,7 @@
 // The example of 'sbp-choose-prefetch'. A gather of 128 KiB takes as long as 3.6 MFLOP; behind that of @a 17 are computed, behind
 // that of @b 0.1. So @b needs one group ahead and @c two, which have the bytes of @a. @f would need two as well, but they would have more.
 // What nobody gathers, and what has said its number, is as it was.
-// RUN: splitcast-opt %s -sbp-choose-prefetch | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-choose-prefetch | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // The example of 'nn-clip-gradients': two variables that share a norm.
-// RUN: splitcast-opt %s -nn-clip-gradients | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-clip-gradients | FileCheck %s
 
 sbp.variable @w : tensor<4xf32>
 sbp.variable @v : tensor<2x3xf32>

@@ -1,5 +1,5 @@
 // Which gradients 'nn-differentiate' makes, and in which order it adds them.
-// RUN: splitcast-opt %s -nn-differentiate | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // The example of 'nn-differentiate': a product with the data, summed.
-// RUN: splitcast-opt %s -nn-differentiate | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

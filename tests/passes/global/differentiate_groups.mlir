@@ -1,5 +1,5 @@
 // Variables of a group have its optimizer, in which a star is any characters, also none.
-// RUN: splitcast-opt %s -nn-differentiate | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate | FileCheck %s
 
 // CHECK-LABEL: func.func @groups
 // CHECK-DAG: nn.update @h.0.bias, {{.*}} {group = "rest"} : tensor<f32> with #nn.adamw<lr = 1.250000e-01, {{.*}}, weight_decay = 0.000000e+00>

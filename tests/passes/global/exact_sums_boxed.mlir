@@ -1,7 +1,7 @@
 // What a user boxed is summed of parts, too, and boxed then: its sum over ranks has no rounding either.
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums="reproducible" | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes" | FileCheck-19 %s --check-prefix=RANKS
-// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes accumulate=2" | FileCheck-19 %s --check-prefix=STEPS
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums="reproducible" | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes" | FileCheck %s --check-prefix=RANKS
+// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes accumulate=2" | FileCheck %s --check-prefix=STEPS
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>

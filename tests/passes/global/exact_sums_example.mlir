@@ -1,7 +1,7 @@
 // The example of 'sbp-exact-sums'.
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums="reproducible" | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 reproducible=yes" | FileCheck-19 %s --check-prefix=STEPS
-// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3" | FileCheck-19 %s --check-prefix=ROUNDED
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums="reproducible" | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 reproducible=yes" | FileCheck %s --check-prefix=STEPS
+// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3" | FileCheck %s --check-prefix=ROUNDED
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0_ = #sbp.nd<#p, [S(0)]>

@@ -1,6 +1,6 @@
 // 9 samples of 3 rows on 3 ranks, whose samples and rows meet: a step of one micro-batch is what it is, odd or not.
-// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes" | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes accumulate=3" | FileCheck-19 %s --check-prefix=STEPS
+// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes" | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=2 reproducible=yes accumulate=3" | FileCheck %s --check-prefix=STEPS
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Each optimizer as elementwise ops; what all variables share is read and changed once.
-// RUN: splitcast-opt %s -nn-expand-optimizers -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-expand-optimizers -split-input-file | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // The powers of betas say how many updates a variable has had: those that are always updated together share them, others not.
-// RUN: splitcast-opt %s -nn-expand-optimizers -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-expand-optimizers -split-input-file | FileCheck %s
 
 // A function each, with betas of its own.
 // CHECK-DAG: sbp.variable @optimizer.d.beta1_power :

@@ -1,5 +1,5 @@
 // The example of 'nn-expand-optimizers': the learning rate is a variable, and what the update reads stands in its scope.
-// RUN: splitcast-opt %s -nn-expand-optimizers | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-expand-optimizers | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Groups of variables have a learning rate and counts of updates of their own; a schedule counts for all.
-// RUN: splitcast-opt %s -nn-expand-optimizers | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-expand-optimizers | FileCheck %s
 
 // CHECK-DAG: sbp.variable @optimizer.learning_rate : tensor<f32> init #sbp.constant<5.000000e-01 : f64>
 // CHECK-DAG: sbp.variable @optimizer.rest.learning_rate : tensor<f32> init #sbp.constant<2.500000e-01 : f64>

@@ -1,5 +1,5 @@
 // The example of 'sbp-hoist-gathers': micro-batches that gather what a prologue can.
-// RUN: splitcast-opt %s -split-input-file -sbp-hoist-gathers -sbp-verify-global | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file -sbp-hoist-gathers -sbp-verify-global | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

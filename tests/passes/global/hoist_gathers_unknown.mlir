@@ -1,5 +1,5 @@
 // Functions of whose effects nothing is known stay as they are, with all of their schedule.
-// RUN: splitcast-opt %s -sbp-hoist-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-hoist-gathers | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 #S0_ = #sbp.nd<#p, [S(0)]>

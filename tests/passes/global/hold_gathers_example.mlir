@@ -1,7 +1,7 @@
 // The example of 'sbp-hold-gathers': a function that assigns nothing and gathers little keeps what it gathers.
-// RUN: splitcast-opt %s -sbp-hold-gathers -sbp-verify-global | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-hold-gathers=limit-bytes=159 | FileCheck-19 %s --check-prefix=LIMIT
-// RUN: not splitcast-opt %s -sbp-hold-gathers=limit-bytes=-1 2>&1 | FileCheck-19 %s --check-prefix=BAD
+// RUN: splitcast-opt %s -sbp-hold-gathers -sbp-verify-global | FileCheck %s
+// RUN: splitcast-opt %s -sbp-hold-gathers=limit-bytes=159 | FileCheck %s --check-prefix=LIMIT
+// RUN: not splitcast-opt %s -sbp-hold-gathers=limit-bytes=-1 2>&1 | FileCheck %s --check-prefix=BAD
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // A function that gathers more than 2^63 - 1 bytes in all holds nothing, whatever the limit.
-// RUN: splitcast-opt %s -sbp-hold-gathers=limit-bytes=9223372036854775807 | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-hold-gathers=limit-bytes=9223372036854775807 | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

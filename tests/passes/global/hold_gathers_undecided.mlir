@@ -1,5 +1,5 @@
 // A variable without a signature is gathered by nobody.
-// RUN: splitcast-opt %s -sbp-hold-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-hold-gathers | FileCheck %s
 
 // CHECK: sbp.variable @w : tensor<4xf32>
 // CHECK-NOT: sbp.schedule

@@ -1,5 +1,5 @@
 // What is run before updates are written out is not kept: nothing says what such an op changes.
-// RUN: splitcast-opt %s -sbp-hold-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-hold-gathers | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,21 +1,21 @@
 // Where 'sbp-insert-boxing' gathers at stage 3: once for forward and once more for backward, but for the group that forward
 // uses last, and not for layers that backward does not need.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
-// RUN:   -sbp-insert-boxing | FileCheck-19 %s --check-prefixes=ALL,KEEP
+// RUN:   -sbp-insert-boxing | FileCheck %s --check-prefixes=ALL,KEEP
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor keep=never" -sbp-propagate \
-// RUN:   -sbp-insert-boxing | FileCheck-19 %s --check-prefix=FREE
+// RUN:   -sbp-insert-boxing | FileCheck %s --check-prefix=FREE
 // Always: no layer is gathered again.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3,strategy=tensor,keep=always" \
-// RUN:   -sbp-propagate -sbp-insert-boxing | FileCheck-19 %s --check-prefix=ALWAYS
+// RUN:   -sbp-propagate -sbp-insert-boxing | FileCheck %s --check-prefix=ALWAYS
 // Scopes keep equal gathers apart, whatever runs next.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 strategy=tensor" -sbp-propagate \
-// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefixes=ALL,KEEP
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck %s --check-prefixes=ALL,KEEP
 // Buckets are groups.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage="stage=3 bucket-bytes=128" -sbp-propagate \
-// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefix=BUCKETS
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck %s --check-prefix=BUCKETS
 // Stage 1 and 2 gather nothing before use: updated shards, when they are assigned.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=2 -sbp-propagate \
-// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --check-prefix=TWO
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck %s --check-prefix=TWO
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

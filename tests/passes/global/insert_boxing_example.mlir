@@ -1,5 +1,5 @@
 // The example of 'sbp-insert-boxing': a variable that is stored split is gathered before the graph reads it.
-// RUN: splitcast-opt %s -sbp-insert-boxing | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-insert-boxing | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

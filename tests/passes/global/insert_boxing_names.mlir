@@ -1,7 +1,7 @@
 // A bucket and a group of one name are two: the second bucket of group "a" is called @a_1, too, and what it keeps does not keep
 // the group "a_1", which backward gathers again.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=3 -sbp-propagate -sbp-insert-boxing \
-// RUN:   | FileCheck-19 %s
+// RUN:   | FileCheck %s
 // CHECK: sbp.bucket @a_1 {{.*}} holds [@a.v]
 // CHECK-LABEL: func.func @train
 // CHECK-DAG: sbp.scope "forward" group "a"

@@ -1,8 +1,8 @@
 // Why a variable that is stored split is boxed, in the locations of the boxings: who reads it, and who assigns it. The
 // collectives of a rank have the reasons of their boxings.
-// RUN: splitcast-opt %s -sbp-insert-boxing --mlir-print-debuginfo --mlir-print-local-scope | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-insert-boxing --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 // RUN: splitcast-opt %s -sbp-insert-boxing -sbp-localize=rank=0 -local-pipeline=prefetch=0 -exec-lower \
-// RUN:   --mlir-print-debuginfo --mlir-print-local-scope | FileCheck-19 %s --check-prefix=PLAN
+// RUN:   --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=PLAN
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

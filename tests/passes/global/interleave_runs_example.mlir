@@ -1,8 +1,8 @@
 // The example of 'sbp-interleave-runs': two stages, two micro-batches. Stage 0 begins the second while stage 1 has the
 // first; what is assigned is assigned in its order.
-// RUN: splitcast-opt %s -sbp-interleave-runs -sbp-verify-global | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-interleave-runs=schedule=sequential | FileCheck-19 %s --check-prefix=SEQUENTIAL
-// RUN: not splitcast-opt %s -sbp-interleave-runs=schedule=2f2b 2>&1 | FileCheck-19 %s --check-prefix=BAD
+// RUN: splitcast-opt %s -sbp-interleave-runs -sbp-verify-global | FileCheck %s
+// RUN: splitcast-opt %s -sbp-interleave-runs=schedule=sequential | FileCheck %s --check-prefix=SEQUENTIAL
+// RUN: not splitcast-opt %s -sbp-interleave-runs=schedule=2f2b 2>&1 | FileCheck %s --check-prefix=BAD
 
 #p = #sbp.placement<"cpu", [pp = 2]>
 #B = #sbp.nd<#p, [B]>

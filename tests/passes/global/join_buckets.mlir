@@ -1,5 +1,5 @@
 // What belongs together, and what does not.
-// RUN: splitcast-opt %s -sbp-join-buckets -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -split-input-file | FileCheck %s
 
 // @join_buckets_c1_legal, @join_buckets_c2_legal
 #p = #sbp.placement<"cpu", [dp = 2]>

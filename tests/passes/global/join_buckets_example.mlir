@@ -1,5 +1,5 @@
 // The example of 'sbp-join-buckets': gradients are laid into the range when the last is there, and reduced once.
-// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

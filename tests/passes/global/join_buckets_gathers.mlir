@@ -1,6 +1,6 @@
 // Members that are updated in several ways are laid side by side, each rank's parts, and gathered once: stages 1 and 2.
-// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 | FileCheck-19 %s --check-prefix=LOCAL
+// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 | FileCheck %s --check-prefix=LOCAL
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // What only some members need is made of their parts: of three members, %a scales two, %b one. What all need stays one op.
-// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Along an axis of one rank a member is split or whole in the same bytes: on the way between the two it stays in its range.
-// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 1]>
 #BS1 = #sbp.nd<#p, [B, S(1)]>

@@ -1,5 +1,5 @@
 // Of two members one has a state: in the state's storage the other's place is padding, in the parameters' range it is not.
-// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,6 +1,6 @@
 // The example of 'sbp-merge-equal': equal ops are one, and so are reads unless something is assigned between them.
-// RUN: splitcast-opt %s -pass-pipeline='builtin.module(func.func(sbp-merge-equal))' | FileCheck-19 %s
-// RUN: splitcast-opt %s -cse | FileCheck-19 %s
+// RUN: splitcast-opt %s -pass-pipeline='builtin.module(func.func(sbp-merge-equal))' | FileCheck %s
+// RUN: splitcast-opt %s -cse | FileCheck %s
 
 sbp.variable @w : tensor<4xf32>
 sbp.variable @v : tensor<4xf32>

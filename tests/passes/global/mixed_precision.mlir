@@ -1,6 +1,6 @@
 // Which values are small, and which variables are read so.
-// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -nn-mixed-precision=compute-type=f8 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
+// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 | FileCheck %s
+// RUN: not splitcast-opt %s -nn-mixed-precision=compute-type=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: 'nn-mixed-precision': compute-type is 'f8', which must be own, bf16 or f16{{$}}
 
 // CHECK: sbp.group "own"

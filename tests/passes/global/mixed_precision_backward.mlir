@@ -1,7 +1,7 @@
 // What extends the narrow copy of a variable has a gradient of all digits, which goes to the variable without being
 // rounded on its way: ranks add it up in the bucket, in the type that it is computed in.
-// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 -nn-differentiate | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16 | FileCheck-19 %s --check-prefix=ZERO
+// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 -nn-differentiate | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16 | FileCheck %s --check-prefix=ZERO
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,7 +1,7 @@
 // The example of 'nn-mixed-precision': the product is of bf16, what is minimized of f32.
-// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 -nn-mixed-precision=compute-type=bf16 | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-mixed-precision | FileCheck-19 %s --check-prefix=OWN
+// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 | FileCheck %s
+// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=bf16 -nn-mixed-precision=compute-type=bf16 | FileCheck %s
+// RUN: splitcast-opt %s -nn-mixed-precision | FileCheck %s --check-prefix=OWN
 
 // CHECK: sbp.variable @w : tensor<4x2xf32> policy #sbp.policy<compute_type = bf16>
 sbp.variable @w : tensor<4x2xf32>

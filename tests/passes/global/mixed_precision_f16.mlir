@@ -1,5 +1,5 @@
 // What f16 needs besides what bf16 does.
-// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=f16 -split-input-file -verify-diagnostics | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-mixed-precision=compute-type=f16 -split-input-file -verify-diagnostics | FileCheck %s
 
 // Whether a condition is 0 is asked before it is rounded, and it makes nothing wide.
 sbp.variable @w : tensor<4x4xf32>

@@ -1,9 +1,9 @@
 // Master weights are split as optimizer state is, and what is read of them moves in the small type: cast, then gathered.
-// RUN: splitcast-opt %s -enable-zero=stage=0,compute-type=bf16 | FileCheck-19 %s --check-prefix=ZERO
-// RUN: splitcast-opt %s -enable-zero=stage=1,compute-type=bf16 | FileCheck-19 %s --check-prefixes=SPLIT,ONCE
-// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16,keep=never | FileCheck-19 %s --check-prefixes=SPLIT,ONCE
-// RUN: splitcast-opt %s -enable-zero=stage=3,compute-type=bf16,keep=never | FileCheck-19 %s --check-prefixes=SPLIT,TWICE
-// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16,accumulate=4 | FileCheck-19 %s --check-prefix=STEP
+// RUN: splitcast-opt %s -enable-zero=stage=0,compute-type=bf16 | FileCheck %s --check-prefix=ZERO
+// RUN: splitcast-opt %s -enable-zero=stage=1,compute-type=bf16 | FileCheck %s --check-prefixes=SPLIT,ONCE
+// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16,keep=never | FileCheck %s --check-prefixes=SPLIT,ONCE
+// RUN: splitcast-opt %s -enable-zero=stage=3,compute-type=bf16,keep=never | FileCheck %s --check-prefixes=SPLIT,TWICE
+// RUN: splitcast-opt %s -enable-zero=stage=2,compute-type=bf16,accumulate=4 | FileCheck %s --check-prefix=STEP
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,5 @@
 // Which row 'sbp-propagate' takes: the one for which the fewest bytes move.
-// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

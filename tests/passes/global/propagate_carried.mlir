@@ -1,5 +1,5 @@
 // What lies as it is made has the signature of what is first assigned to it; all else of which nobody says how is B.
-// RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #S0_ = #sbp.nd<#p, [S(0)]>

@@ -1,9 +1,9 @@
 // A gradient is moved to the stage of its value, once, and what is made of it is made there.
-// RUN: splitcast-opt %s -nn-differentiate | FileCheck-19 %s --check-prefix=BESIDE
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate=look-ahead | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate | FileCheck-19 %s --check-prefix=LAST
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate -mlir-print-debuginfo | FileCheck-19 %s --check-prefix=REASON
+// RUN: splitcast-opt %s -nn-differentiate | FileCheck %s --check-prefix=BESIDE
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate | FileCheck %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate=look-ahead | FileCheck %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate | FileCheck %s --check-prefix=LAST
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-propagate -mlir-print-debuginfo | FileCheck %s --check-prefix=REASON
 
 #p = #sbp.placement<"cpu", [dp = 2, pp = 2]>
 #S = #sbp.nd<#p, [S(0), B]>

@@ -1,5 +1,5 @@
 // The example of 'sbp-propagate': rows are split, so the product's are; nothing moves.
-// RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,6 +1,6 @@
 // A matrix that its user has split is multiplied as it lies, though it has fewer bytes than the rows that are gathered
 // for it; so is a table that is looked up in. A vector that is added to rows is gathered.
-// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #S0 = #sbp.nd<#p, [S(0)]>
 #S1 = #sbp.nd<#p, [S(1)]>

@@ -1,7 +1,7 @@
 // The example at the head of dialects/sbp/algebra/Solver.h: the rows of a softmax over all samples. Op by op, the product is
 // made where the samples are, and all of it is moved; with a look ahead, the few columns of the samples are gathered.
-// RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s --check-prefix=WALK
-// RUN: splitcast-opt %s -sbp-propagate=look-ahead | FileCheck-19 %s --check-prefix=AHEAD
+// RUN: splitcast-opt %s -sbp-propagate | FileCheck %s --check-prefix=WALK
+// RUN: splitcast-opt %s -sbp-propagate=look-ahead | FileCheck %s --check-prefix=AHEAD
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 #S0_ = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,5 @@
 // A batch that the ranks do not divide moves no activations: 8 samples of 5 positions on 3 ranks, as 40 rows and back.
-// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate -split-input-file | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #B = #sbp.nd<#p, [B]>

@@ -1,11 +1,11 @@
 // Why each op has its row, and each boxing is there, in their locations; the locations that were there are in them.
-// RUN: splitcast-opt %s -sbp-propagate --mlir-print-debuginfo --mlir-print-local-scope | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 // A second run says it anew: a reason never stands in another.
 // RUN: splitcast-opt %s -sbp-propagate -sbp-propagate --mlir-print-debuginfo --mlir-print-local-scope \
-// RUN:   | FileCheck-19 %s --implicit-check-not=[fused
+// RUN:   | FileCheck %s --implicit-check-not=[fused
 // Nor does a reason tell two ops apart that are equal.
 // RUN: splitcast-opt %s -sbp-propagate -cse --mlir-print-debuginfo --mlir-print-local-scope \
-// RUN:   | FileCheck-19 %s --check-prefix=EQUAL
+// RUN:   | FileCheck %s --check-prefix=EQUAL
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

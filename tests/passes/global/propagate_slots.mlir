@@ -1,7 +1,7 @@
 // A slot is the piece that the other axes leave of its variable: an op that runs on slots leaves these axes as they are, though
 // splitting along them would be free.
-// RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-verify-global | FileCheck-19 %s --check-prefix=JOINED
+// RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
+// RUN: splitcast-opt %s -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-verify-global | FileCheck %s --check-prefix=JOINED
 // JOINED: sbp.bucket_assign @l
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 3]>

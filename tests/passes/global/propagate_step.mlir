@@ -1,12 +1,12 @@
 // Communication of a data-parallel step, counted: one boxing per gradient and one for the loss, and nothing else.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=0 -sbp-propagate \
-// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck-19 %s --implicit-check-not=sbp.boxing --check-prefix=STEP
+// RUN:   -sbp-insert-boxing -canonicalize -cse | FileCheck %s --implicit-check-not=sbp.boxing --check-prefix=STEP
 // Reduced where it is made, right behind the last op of its gradient.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=2 -sbp-propagate \
-// RUN:   | FileCheck-19 %s --check-prefix=EARLY
+// RUN:   | FileCheck %s --check-prefix=EARLY
 // Reduced behind the fence of the update, when backward has ended.
 // RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-zero-storage=stage=1 -sbp-propagate \
-// RUN:   | FileCheck-19 %s --check-prefix=LATE
+// RUN:   | FileCheck %s --check-prefix=LATE
 
 // STEP: sbp.boxing %{{.*}} : tensor<3xf32, #P> -> tensor<3xf32, #B> bucket #sbp.slot<@fc2, 32 of 64>
 // STEP: sbp.boxing %{{.*}} : tensor<6x3xf32, #P> -> tensor<6x3xf32, #B> bucket #sbp.slot<@fc2, 0 of 64>

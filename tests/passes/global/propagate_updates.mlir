@@ -1,6 +1,6 @@
 // What comes out of an update: elementwise ops stay in its signature, others get the one of stage 0. And what is made from
 // nothing: each user gets one of its own.
-// RUN: splitcast-opt %s -sbp-propagate | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-propagate | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,6 +1,6 @@
 // Only what elementwise ops make of what backward uses anyway is made again: the gelu's result, whose operand the gelu's gradient needs;
 // not the sum, of a product that nobody needs any more, and no product.
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=elementwise | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=elementwise | FileCheck %s
 
 sbp.variable @up.w : tensor<4x4xf32>
 sbp.variable @up.b : tensor<4xf32>

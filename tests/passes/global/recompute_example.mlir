@@ -1,8 +1,8 @@
 // The example of 'nn-recompute': the second block makes its product again for the gradient of relu; what the first hands on is kept.
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=yes | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=b | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute | FileCheck-19 %s --check-prefix=NONE
-// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=a | FileCheck-19 %s --check-prefix=FIRST
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=recompute=yes | FileCheck %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=b | FileCheck %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute | FileCheck %s --check-prefix=NONE
+// RUN: splitcast-opt %s -nn-differentiate -nn-recompute=groups=a | FileCheck %s --check-prefix=FIRST
 
 sbp.variable @a.w : tensor<4x4xf32>
 sbp.variable @b.w : tensor<4x4xf32>

@@ -1,7 +1,7 @@
 // What elementwise ops make of a parameter is kept, since to read it again whole would be a gather: of @norm.gamma, backward reads a piece. And
 // what is a result is held anyway.
-// RUN: splitcast-opt %s -split-input-file "-enable-zero=stage=3 strategy=tensor prefetch=0" | FileCheck-19 %s
-// RUN: splitcast-opt %s -split-input-file "-enable-zero=stage=3 strategy=tensor prefetch=0 recompute=elementwise" | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file "-enable-zero=stage=3 strategy=tensor prefetch=0" | FileCheck %s
+// RUN: splitcast-opt %s -split-input-file "-enable-zero=stage=3 strategy=tensor prefetch=0 recompute=elementwise" | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // The example of 'sbp-resize-axis': what a model costs on 1,024 ranks can be asked on one.
-// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=1024" | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=1024" | FileCheck %s
 
 #cpu_dp4_ = #sbp.placement<"cpu", [dp = 4]>
 // CHECK: #cpu_dp1024_ = #sbp.placement<"cpu", [dp = 1024]>

@@ -1,6 +1,6 @@
 // Units belong to a number of ranks: one that makes no difference on the new number is left out.
-// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=4" | FileCheck-19 %s --check-prefix=FOUR
-// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=5" | FileCheck-19 %s --check-prefix=FIVE
+// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=4" | FileCheck %s --check-prefix=FOUR
+// RUN: splitcast-opt %s -sbp-resize-axis="axis=dp size=5" | FileCheck %s --check-prefix=FIVE
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #U = #sbp.nd<#p, [S(0 by 5)]>

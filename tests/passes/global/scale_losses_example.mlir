@@ -1,5 +1,5 @@
 // The example of 'nn-scale-losses': two variables that one loss updates.
-// RUN: splitcast-opt %s -nn-scale-losses -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-scale-losses -split-input-file | FileCheck %s
 
 sbp.variable @optimizer.loss_scale : tensor<f32> frozen
 sbp.variable @w : tensor<4xf32> group "a"

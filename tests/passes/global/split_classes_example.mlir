@@ -1,5 +1,5 @@
 // The example of 'nn-split-classes', and what stays as it is.
-// RUN: splitcast-opt %s -nn-split-classes -split-input-file -verify-diagnostics | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-split-classes -split-input-file -verify-diagnostics | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 4]>
 #SB = #sbp.nd<#p, [S(0), B]>

@@ -1,5 +1,5 @@
 // What micro-batches do to inputs that nothing needs, and to units that are longer than a micro-batch.
-// RUN: splitcast-opt %s -split-input-file -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=2" | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=2" | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #S0_ = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,5 @@
 // The example of 'sbp-split-steps': 12 rows on 2 ranks, in 3 micro-batches.
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=3" | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=3" | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0_ = #sbp.nd<#p, [S(0)]>

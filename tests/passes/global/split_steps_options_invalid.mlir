@@ -6,5 +6,5 @@
 // expected-error @below {{'sbp-split-steps' got micro-batches=}}
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
 }
-// RUN: not splitcast-opt %s -sbp-split-steps="order=per-epoch" 2>&1 | FileCheck-19 %s
+// RUN: not splitcast-opt %s -sbp-split-steps="order=per-epoch" 2>&1 | FileCheck %s
 // CHECK: error: 'sbp-split-steps' got order=per-epoch; it is per-micro-batch or per-step

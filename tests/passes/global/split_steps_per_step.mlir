@@ -1,6 +1,6 @@
 // Gradients that each rank adds up itself, and all ranks once: only the last run reduces, and what is carried is P.
-// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 accumulate-order=per-step" | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=3 order=per-step" | FileCheck-19 %s --check-prefix=PASS
+// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 accumulate-order=per-step" | FileCheck %s
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-split-steps="micro-batches=3 order=per-step" | FileCheck %s --check-prefix=PASS
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 #S0_B_ = #sbp.nd<#p, [S(0), B]>

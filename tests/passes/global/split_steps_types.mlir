@@ -1,7 +1,7 @@
 // Steps that update one variable have one accumulator, if they add up elements of one type: a reproducible step adds up f64.
-// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums -sbp-split-steps | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=0 | FileCheck-19 %s --check-prefix=RUNS
-// RUN: splitcast-opt %s -enable-zero=stage=2 | FileCheck-19 %s --check-prefix=RUNS
+// RUN: splitcast-opt %s -nn-differentiate -nn-expand-optimizers -sbp-exact-sums -sbp-split-steps | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 | FileCheck %s --check-prefix=RUNS
+// RUN: splitcast-opt %s -enable-zero=stage=2 | FileCheck %s --check-prefix=RUNS
 
 // RUNS: module
 #p = #sbp.placement<"cpu", [dp = 2]>

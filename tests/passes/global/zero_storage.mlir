@@ -1,11 +1,11 @@
 // What each stage and strategy of 'sbp-zero-storage' splits; a slot begins at a multiple of 64 bytes, 16 f32 or 32 bf16.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=0 | FileCheck-19 %s --check-prefixes=ALL,ZERO
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck-19 %s --check-prefixes=ALL,ONE
-// RUN: splitcast-opt %s -sbp-zero-storage | FileCheck-19 %s --check-prefixes=ALL,ONE
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck-19 %s --check-prefixes=ALL,THREE
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 bucket-bytes=320" | FileCheck-19 %s --check-prefix=APART
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 bucket-bytes=321" | FileCheck-19 %s --check-prefix=JOINED
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=tensor" | FileCheck-19 %s --check-prefix=ROWS
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=0 | FileCheck %s --check-prefixes=ALL,ZERO
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck %s --check-prefixes=ALL,ONE
+// RUN: splitcast-opt %s -sbp-zero-storage | FileCheck %s --check-prefixes=ALL,ONE
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck %s --check-prefixes=ALL,THREE
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 bucket-bytes=320" | FileCheck %s --check-prefix=APART
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 bucket-bytes=321" | FileCheck %s --check-prefix=JOINED
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=tensor" | FileCheck %s --check-prefix=ROWS
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

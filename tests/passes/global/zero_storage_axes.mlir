@@ -1,7 +1,7 @@
 // On a mesh, 'sbp-zero-storage' splits along one axis the piece that the others leave on a rank.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck-19 %s --check-prefix=BUCKET
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck-19 %s --check-prefix=TENSOR
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 axis=tp" | FileCheck-19 %s --check-prefix=TP
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck %s --check-prefix=BUCKET
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck %s --check-prefix=TENSOR
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 axis=tp" | FileCheck %s --check-prefix=TP
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 #BB = #sbp.nd<#p, [B, B]>

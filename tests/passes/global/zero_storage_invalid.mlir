@@ -1,14 +1,14 @@
 // Options that 'sbp-zero-storage' refuses.
-// RUN: not splitcast-opt %s -sbp-zero-storage=stage=4 2>&1 | FileCheck-19 %s --check-prefix=STAGE
-// RUN: not splitcast-opt %s -sbp-zero-storage=stage=-1 2>&1 | FileCheck-19 %s --check-prefix=NEGATIVE
-// RUN: not splitcast-opt %s -sbp-zero-storage=strategy=rows 2>&1 | FileCheck-19 %s --check-prefix=STRATEGY
-// RUN: not splitcast-opt %s -sbp-zero-storage=bucket-bytes=-1 2>&1 | FileCheck-19 %s --check-prefix=BYTES
-// RUN: not splitcast-opt %s -sbp-zero-storage=axis=pp 2>&1 | FileCheck-19 %s --check-prefix=AXIS
-// RUN: not splitcast-opt %s -sbp-zero-storage=one-copy=2 2>&1 | FileCheck-19 %s --check-prefix=COPY
-// RUN: not splitcast-opt %s -sbp-zero-storage=hold-gathers-bytes=5 2>&1 | FileCheck-19 %s --check-prefix=HOLD
-// RUN: not splitcast-opt %s -enable-zero=stag=1 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
-// RUN: not splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stag=1})" 2>&1 | FileCheck-19 %s --check-prefix=UNKNOWN
-// RUN: not splitcast-opt %s -enable-zero=stage=4 2>&1 | FileCheck-19 %s --check-prefix=STAGE
+// RUN: not splitcast-opt %s -sbp-zero-storage=stage=4 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not splitcast-opt %s -sbp-zero-storage=stage=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not splitcast-opt %s -sbp-zero-storage=strategy=rows 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// RUN: not splitcast-opt %s -sbp-zero-storage=bucket-bytes=-1 2>&1 | FileCheck %s --check-prefix=BYTES
+// RUN: not splitcast-opt %s -sbp-zero-storage=axis=pp 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not splitcast-opt %s -sbp-zero-storage=one-copy=2 2>&1 | FileCheck %s --check-prefix=COPY
+// RUN: not splitcast-opt %s -sbp-zero-storage=hold-gathers-bytes=5 2>&1 | FileCheck %s --check-prefix=HOLD
+// RUN: not splitcast-opt %s -enable-zero=stag=1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stag=1})" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not splitcast-opt %s -enable-zero=stage=4 2>&1 | FileCheck %s --check-prefix=STAGE
 
 // STAGE: is given 'stage=4': stage is '4', which must be 0, 1, 2 or 3
 // NEGATIVE: is given 'stage=-1': stage is '-1', which must be 0, 1, 2 or 3

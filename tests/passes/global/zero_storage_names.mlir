@@ -1,5 +1,5 @@
 // A bucket of one is named after its variable, with a number that no symbol has yet: not another bucket either.
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 sbp.bucket @w_1 : tensor<64xf32, #sbp.nd<#p, [B, B]>> along "dp" holds [@u] at [0]

@@ -1,9 +1,9 @@
 // Parameters that stage 3 splits lie whole where ranks are to have one copy of them; not what is frozen, nor what is the
 // master of something smaller. A compiler knows no ranks, so `auto` is `no`.
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=yes" | FileCheck-19 %s --check-prefixes=ALL,ONE
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=auto" | FileCheck-19 %s --check-prefixes=ALL,EACH
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=no" | FileCheck-19 %s --check-prefixes=ALL,EACH
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck-19 %s --check-prefixes=ALL,EACH
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=yes" | FileCheck %s --check-prefixes=ALL,ONE
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=auto" | FileCheck %s --check-prefixes=ALL,EACH
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 one-copy=no" | FileCheck %s --check-prefixes=ALL,EACH
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck %s --check-prefixes=ALL,EACH
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 // ONE: sbp.variable @a.w : tensor<10x4xf32, #B> update #[[A:S_a_[a-z0-9_]*]] slot

@@ -1,5 +1,5 @@
 // Which rank owns a variable of strategy `whole`: the largest first, to the one with the least load.
-// RUN: splitcast-opt %s -split-input-file -sbp-zero-storage="stage=2 strategy=whole" | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file -sbp-zero-storage="stage=2 strategy=whole" | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

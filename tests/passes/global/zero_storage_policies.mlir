@@ -1,10 +1,10 @@
 // What variables and groups say counts before what the options say: an embedding that stays at stage 1, and blocks at
 // stage 3, of which one lies by rows. Commas and spaces separate options, in every way to give them.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=1,prefetch=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=1 prefetch=0" | FileCheck-19 %s
-// RUN: splitcast-opt %s -pass-pipeline="builtin.module(sbp-zero-storage{stage=1, prefetch=0})" | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero="stage=1, prefetch=0" | FileCheck-19 %s
-// RUN: splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stage=1 prefetch=0})" | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=1,prefetch=0 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=1 prefetch=0" | FileCheck %s
+// RUN: splitcast-opt %s -pass-pipeline="builtin.module(sbp-zero-storage{stage=1, prefetch=0})" | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero="stage=1, prefetch=0" | FileCheck %s
+// RUN: splitcast-opt %s -pass-pipeline="builtin.module(enable-zero{stage=1 prefetch=0})" | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 // CHECK-DAG: #[[ONE:stage_1_.*]] = #sbp.policy<stage = 1, strategy = bucket, keep = last, prefetch = 0, prefetch_bytes = 0, bucket_bytes = 0, recompute = no, update = reduced, compute_type = own, whole_bytes = 0>

@@ -1,12 +1,12 @@
 // What a user stores stays as it is, whatever the stage; it is in no bucket.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
-// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck-19 %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=0 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
+// RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower | FileCheck %s --check-prefix=PLAN
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,7 +1,7 @@
 // State that a user declares: it lies as its parameter when it is cut into the same pieces, else as it is declared.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck-19 %s --check-prefixes=ALL,BUCKET
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=1 strategy=tensor" | FileCheck-19 %s --check-prefixes=ALL,ROWS
-// RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck-19 %s --check-prefix=RUNS
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck %s --check-prefixes=ALL,BUCKET
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=1 strategy=tensor" | FileCheck %s --check-prefixes=ALL,ROWS
+// RUN: splitcast-opt %s -enable-zero=stage=3 | FileCheck %s --check-prefix=RUNS
 
 // RUNS: module
 #p = #sbp.placement<"cpu", [dp = 2]>

@@ -1,6 +1,6 @@
 // A bucket's storages are named after it on ranks: where a variable has such a name, the bucket gets another.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=0 | FileCheck-19 %s --check-prefix=LOCAL
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=1 | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=0 | FileCheck %s --check-prefix=LOCAL
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,8 +1,8 @@
 // A member that another axis splits by a unit: the slot has room for the longer of its two pieces, and the bucket's range a
 // dimension for that axis, as for any split.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck-19 %s --check-prefix=BUCKET
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck-19 %s --check-prefix=TENSOR
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 -sbp-propagate -sbp-insert-boxing -sbp-join-buckets | FileCheck-19 %s --check-prefix=JOINED
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 | FileCheck %s --check-prefix=BUCKET
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=3 strategy=tensor" | FileCheck %s --check-prefix=TENSOR
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3 -sbp-propagate -sbp-insert-boxing -sbp-join-buckets | FileCheck %s --check-prefix=JOINED
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
 #rows = #sbp.nd<#p, [B, S(0 by 6)]>

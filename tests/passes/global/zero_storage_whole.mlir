@@ -1,7 +1,7 @@
 // Strategy `whole`: each variable belongs to one rank, the largest first to the one with the fewest bytes; and what its range becomes.
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-verify-global | FileCheck-19 %s --check-prefix=JOINED
-// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-localize=rank=1 | FileCheck-19 %s --check-prefix=LOCAL
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" | FileCheck %s
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-verify-global | FileCheck %s --check-prefix=JOINED
+// RUN: splitcast-opt %s -sbp-zero-storage="stage=2 strategy=whole" -sbp-propagate -sbp-insert-boxing -sbp-join-buckets -sbp-localize=rank=1 | FileCheck %s --check-prefix=LOCAL
 
 #p = #sbp.placement<"cpu", [dp = 3]>
 #B = #sbp.nd<#p, [B]>

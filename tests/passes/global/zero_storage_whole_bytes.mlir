@@ -1,5 +1,5 @@
 // Variables of at most so many bytes stay whole, as at stage 0, but for one that says a stage itself.
-// RUN: splitcast-opt %s -sbp-zero-storage=stage=3,whole-bytes=40 | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-zero-storage=stage=3,whole-bytes=40 | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>
 // CHECK-DAG: #[[SPLIT:stage_3_.*]] = #sbp.policy<stage = 3, {{.*}}, whole_bytes = 40>

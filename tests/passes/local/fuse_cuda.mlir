@@ -1,5 +1,5 @@
 // On a GPU sums over the rows are kernels of their own, and what no library does is a kernel too.
-// RUN: splitcast-opt %s -pass-pipeline="builtin.module(func.func(nn-fuse-kernels))" | FileCheck-19 %s
+// RUN: splitcast-opt %s -pass-pipeline="builtin.module(func.func(nn-fuse-kernels))" | FileCheck %s
 
 module attributes {ccl.device = "cuda"} {
   // CHECK-LABEL: func.func @rows_and_columns

@@ -1,6 +1,6 @@
 // A fence is another name: kernels reach across it, and what only members use through it stays inside.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
-// RUN: splitcast-opt %s -nn-fuse-kernels -cse | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
+// RUN: splitcast-opt %s -nn-fuse-kernels -cse | FileCheck %s
 
 // CHECK-LABEL: func.func @across
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>

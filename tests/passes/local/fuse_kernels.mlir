@@ -1,5 +1,5 @@
 // What 'nn-fuse-kernels' joins, and what it keeps apart.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
 
 ccl.storage @s : tensor<8xf32> holds [] at []
 

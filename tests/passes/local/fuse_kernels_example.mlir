@@ -1,5 +1,5 @@
 // The example of 'nn-fuse-kernels': two elementwise ops and the sum of what they make, in one kernel.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
 
 // CHECK-LABEL: func.func @example
 // CHECK-SAME: %[[x:.*]]: tensor<8x4xf32>

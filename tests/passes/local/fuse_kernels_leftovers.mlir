@@ -1,6 +1,6 @@
 // Ops whose results nobody uses: 'nn-fuse-kernels' drops them, however long their chain, so that nothing is left that no
 // kernel computes; and it does not move what reads a storage through a view behind its assignment.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
 
 ccl.storage @s : tensor<8xf32> holds [] at []
 

@@ -1,5 +1,5 @@
 // Reshapes move out from between what one kernel can compute.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
 
 // A product's small floats are extended where they are used, and what goes to the next product is made small first.
 // CHECK-LABEL: func.func @casts

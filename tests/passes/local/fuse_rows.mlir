@@ -1,5 +1,5 @@
 // What one walk over the rows can make is one kernel, with the sums over the rows.
-// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-fuse-kernels | FileCheck %s
 
 // Layer norm's backward: the input's gradient, the weight's and the bias's.
 // CHECK-LABEL: func.func @layer_norm_backward

@@ -1,5 +1,5 @@
 // What reads a tensor along its rows for the last time stands behind what read it so before, if it can.
-// RUN: splitcast-opt %s -pass-pipeline="builtin.module(func.func(nn-fuse-kernels))" | FileCheck-19 %s
+// RUN: splitcast-opt %s -pass-pipeline="builtin.module(func.func(nn-fuse-kernels))" | FileCheck %s
 
 // A loss and its gradient are one kernel, although the loss is used between: the slope was there before, and the logits
 // are read by nobody else.

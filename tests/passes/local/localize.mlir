@@ -1,8 +1,8 @@
 // Each step of boxing on ragged pieces, at the first and the last rank: 10 rows over 4 ranks are 3, 3, 2 and 2; 6 columns
 // 2, 2, 1 and 1.
-// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck-19 %s --check-prefixes=ALL,FIRST
-// RUN: splitcast-opt %s -sbp-localize=rank=3 | FileCheck-19 %s --check-prefixes=ALL,LAST
-// RUN: splitcast-opt %s -sbp-localize=rank=3 -ccl-verify-local | FileCheck-19 %s --check-prefix=LAST
+// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck %s --check-prefixes=ALL,FIRST
+// RUN: splitcast-opt %s -sbp-localize=rank=3 | FileCheck %s --check-prefixes=ALL,LAST
+// RUN: splitcast-opt %s -sbp-localize=rank=3 -ccl-verify-local | FileCheck %s --check-prefix=LAST
 
 #p = #sbp.placement<"cpu", [dp = 4]>
 #B = #sbp.nd<#p, [B]>

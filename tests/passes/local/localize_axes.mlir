@@ -1,5 +1,5 @@
 // Two axes: groups, boxings of several steps, axes of size 1, and ranks that are not 0 and up.
-// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=11 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=11 -split-input-file | FileCheck %s
 
 // CHECK: #dp = #ccl.group<"dp", [11, 13], index 0>
 // CHECK: #tp = #ccl.group<"tp", [10, 11], index 1>

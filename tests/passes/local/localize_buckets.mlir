@@ -1,5 +1,5 @@
 // Members of a bucket share one collective and one update over the bucket's range.
-// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=1 -split-input-file | FileCheck %s
 // CHECK: #dp = #ccl.group<"dp", [0, 1], index 1>
 
 #p = #sbp.placement<"cpu", [dp = 2]>

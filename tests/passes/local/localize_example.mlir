@@ -1,5 +1,5 @@
 // The example of 'sbp-localize': 10 rows of 4 over 4 ranks are 12, 12, 8 and 8 elements.
-// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck %s
 // CHECK: #dp = #ccl.group<"dp", [0, 1, 2, 3], index 0>
 
 #p = #sbp.placement<"cpu", [dp = 4]>

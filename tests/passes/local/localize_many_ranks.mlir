@@ -1,6 +1,6 @@
 // Pieces of many ranks are cut and joined by a transposition per extent: no op per rank.
-// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-localize=rank=7 | FileCheck-19 %s --check-prefix=LAST
+// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-localize=rank=7 | FileCheck %s --check-prefix=LAST
 
 // 23 columns are 3 of each of the first 3 ranks and 2 of each of the other 7.
 #p = #sbp.placement<"cpu", [tp = 10]>

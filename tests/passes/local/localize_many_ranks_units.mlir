@@ -1,7 +1,7 @@
 // Pieces of many ranks that keep units together are cut and joined by a transposition per extent, too.
-// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -sbp-localize=rank=1 | FileCheck-19 %s --check-prefix=SECOND
-// RUN: splitcast-opt %s -sbp-localize=rank=7 | FileCheck-19 %s --check-prefix=LATE
+// RUN: splitcast-opt %s -sbp-localize=rank=0 | FileCheck %s
+// RUN: splitcast-opt %s -sbp-localize=rank=1 | FileCheck %s --check-prefix=SECOND
+// RUN: splitcast-opt %s -sbp-localize=rank=7 | FileCheck %s --check-prefix=LATE
 
 // 24 columns are 3 of each of the first 4 ranks and 2 of the others; in pairs, 4 of each of the first 2 and 2 of the others.
 #p = #sbp.placement<"cpu", [tp = 10]>

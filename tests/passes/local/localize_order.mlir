@@ -1,5 +1,5 @@
 // Assignments of a bucket wait for its last member, but not past a read: what a function reads after it assigned is new.
-// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=0 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-join-buckets -sbp-localize=rank=0 -split-input-file | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // What indices name, divided among ranks: where a rank's part begins, ragged, empty, and on two axes.
-// RUN: splitcast-opt %s -sbp-localize=rank=2 -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -sbp-localize=rank=2 -split-input-file | FileCheck %s
 
 // Rows of 7 are 3, 2 and 2: this rank has rows 5 and 6.
 #p = #sbp.placement<"cpu", [tp = 3]>

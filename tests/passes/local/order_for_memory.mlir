@@ -1,5 +1,5 @@
 // What 'ccl-order-for-memory' moves, and what stays.
-// RUN: splitcast-opt %s -ccl-order-for-memory | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-order-for-memory | FileCheck %s
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @w : tensor<8x64xf32, #B>

@@ -1,5 +1,5 @@
 // The example of 'ccl-order-for-memory': %a is needed no more when %b is made.
-// RUN: splitcast-opt %s -ccl-order-for-memory | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-order-for-memory | FileCheck %s
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @one : tensor<8x64xf32, #B>

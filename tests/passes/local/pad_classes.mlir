@@ -1,6 +1,6 @@
 // What 'nn-pad-classes' pads, and how what reads it goes on.
-// RUN: splitcast-opt %s -split-input-file -nn-pad-classes=least=0 | FileCheck-19 %s
-// RUN: splitcast-opt %s -split-input-file -nn-pad-classes | FileCheck-19 %s --check-prefix=SMALL
+// RUN: splitcast-opt %s -split-input-file -nn-pad-classes=least=0 | FileCheck %s
+// RUN: splitcast-opt %s -split-input-file -nn-pad-classes | FileCheck %s --check-prefix=SMALL
 
 // Of bf16 in a training step, with the cast that mixed precision puts between: the gradient is padded, too; the other
 // operand of a product that contracts the classes gets zeros; of one that keeps them, the first rows count.

@@ -1,5 +1,5 @@
 // The example of 'nn-pad-classes': seven classes of f32 are padded to two vectors of 16 bytes.
-// RUN: splitcast-opt %s -nn-pad-classes=least=0 | FileCheck-19 %s
+// RUN: splitcast-opt %s -nn-pad-classes=least=0 | FileCheck %s
 
 module attributes {ccl.device = "cuda"} {
   // CHECK-LABEL: func.func @example

@@ -1,9 +1,9 @@
 // What 'ccl-prefetch' moves, and (ORDER) what is the same at every depth and without it.
-// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s --check-prefixes=ORDER,CHECK
-// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefixes=ORDER,ZERO
-// RUN: splitcast-opt %s -ccl-prefetch=depth=2 | FileCheck-19 %s --check-prefixes=ORDER,TWO
-// RUN: splitcast-opt %s -ccl-prefetch=depth=9223372036854775807 | FileCheck-19 %s --check-prefixes=ORDER
-// RUN: splitcast-opt %s | FileCheck-19 %s --check-prefixes=ORDER,ZERO
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck %s --check-prefixes=ORDER,CHECK
+// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck %s --check-prefixes=ORDER,ZERO
+// RUN: splitcast-opt %s -ccl-prefetch=depth=2 | FileCheck %s --check-prefixes=ORDER,TWO
+// RUN: splitcast-opt %s -ccl-prefetch=depth=9223372036854775807 | FileCheck %s --check-prefixes=ORDER
+// RUN: splitcast-opt %s | FileCheck %s --check-prefixes=ORDER,ZERO
 
 ccl.storage @s1 : tensor<4xf32> holds [] at []
 ccl.storage @s2 : tensor<4xf32> holds [] at []

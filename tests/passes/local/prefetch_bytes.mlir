@@ -1,5 +1,5 @@
 // Gathers that are ahead of their use take no more bytes than the policy says, whatever the number of groups.
-// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,5 +1,5 @@
 // The example of 'ccl-prefetch': the second group's gather is under way while the first group is computed.
-// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck %s
 
 ccl.storage @s1 : tensor<4xf32> holds [] at []
 ccl.storage @s2 : tensor<4xf32> holds [] at []

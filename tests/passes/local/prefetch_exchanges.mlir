@@ -1,7 +1,7 @@
 // What a stage gets of the one before is waited for where it is used, and what it sends, before it sends again or what is
 // sent is used. A gather among ranks that have programs of their own stays where it is.
-// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s
-// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s --check-prefix=AT-ONCE
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck %s
+// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck %s --check-prefix=AT-ONCE
 
 module attributes {ccl.apart = ["pp"]} {
 ccl.storage @s1 : tensor<4xf32> holds [] at []

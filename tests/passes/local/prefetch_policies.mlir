@@ -1,6 +1,6 @@
 // A gather starts as far ahead, and a reduction is waited for as late, as the policy of its variables says, whatever the option is.
-// RUN: splitcast-opt %s -ccl-prefetch | FileCheck-19 %s
-// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-prefetch | FileCheck %s
+// RUN: splitcast-opt %s -ccl-prefetch=depth=0 | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
 #S0 = #sbp.nd<#p, [S(0)]>

@@ -1,7 +1,7 @@
 // A collective that nobody waits for is an error of each pass of the level, and no crash.
-// RUN: not splitcast-opt %s -ccl-prefetch -ccl-verify-local 2>&1 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -local-pipeline 2>&1 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -exec-lower 2>&1 | FileCheck-19 %s
+// RUN: not splitcast-opt %s -ccl-prefetch -ccl-verify-local 2>&1 | FileCheck %s
+// RUN: not splitcast-opt %s -local-pipeline 2>&1 | FileCheck %s
+// RUN: not splitcast-opt %s -exec-lower 2>&1 | FileCheck %s
 
 // CHECK: error: 'ccl.reduce_scatter' op starts a collective that is waited for 0 times; once is right
 func.func @f(%x: tensor<8xf32>) {

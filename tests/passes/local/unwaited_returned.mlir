@@ -1,8 +1,8 @@
 // What a collective has not made yet is for ccl.wait alone; a function that returns it is an error, and no crash.
-// RUN: not splitcast-opt %s -ccl-prefetch -ccl-verify-local 2>&1 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -ccl-order-for-memory 2>&1 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -local-pipeline 2>&1 | FileCheck-19 %s
-// RUN: not splitcast-opt %s -exec-lower 2>&1 | FileCheck-19 %s
+// RUN: not splitcast-opt %s -ccl-prefetch -ccl-verify-local 2>&1 | FileCheck %s
+// RUN: not splitcast-opt %s -ccl-order-for-memory 2>&1 | FileCheck %s
+// RUN: not splitcast-opt %s -local-pipeline 2>&1 | FileCheck %s
+// RUN: not splitcast-opt %s -exec-lower 2>&1 | FileCheck %s
 
 // CHECK: error: 'ccl.reduce_scatter' op starts a collective that 'func.return' takes while it is under way; give that what ccl.wait gives of it
 func.func @f(%x: tensor<8xf32>) -> !ccl.pending<tensor<4xf32>> {

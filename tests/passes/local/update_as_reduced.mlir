@@ -1,5 +1,5 @@
 // What moves up, how far, and what stays.
-// RUN: splitcast-opt %s -split-input-file -ccl-update-as-reduced | FileCheck-19 %s
+// RUN: splitcast-opt %s -split-input-file -ccl-update-as-reduced | FileCheck %s
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @w : tensor<4xf32, #B> policy #sbp.policy<stage = 3>

@@ -1,5 +1,5 @@
 // The example of 'ccl-update-as-reduced': while %y is computed, the gradient is needed no more.
-// RUN: splitcast-opt %s -ccl-update-as-reduced | FileCheck-19 %s
+// RUN: splitcast-opt %s -ccl-update-as-reduced | FileCheck %s
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @w : tensor<4xf32, #B> policy #sbp.policy<stage = 2>

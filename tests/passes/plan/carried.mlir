@@ -1,5 +1,5 @@
 // Where what is carried lies: at the beginning of the arena of its step, before the buffers of all its runs.
-// RUN: splitcast-opt %s -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-lower | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 1]>
 #B = #sbp.nd<#p, [B]>

@@ -1,5 +1,5 @@
 // Which loops of kernels may be divided among threads: those whose iterations do not need each other.
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 1]>
 sbp.variable @w : tensor<48xf32, #sbp.nd<#p, [B]>>

@@ -1,5 +1,5 @@
 // Where a new parameter is made that is gathered into its storage, at stage 2.
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower | FileCheck %s
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0 = #sbp.nd<#p, [S(0)]>
 sbp.variable @w : tensor<4x4xf32>

@@ -1,5 +1,5 @@
 // A rank's own block is made where it is gathered, unless a kernel reads it while the gather is under way.
-// RUN: splitcast-opt %s -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-lower | FileCheck %s
 #g = #ccl.group<"dp", [0, 1], index 0>
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 module attributes {ccl.device = "cpu", ccl.rank = 0 : i64, ccl.ranks = 2 : i64} {

@@ -1,5 +1,5 @@
 // Where 'exec-lower' puts things: in place where nothing needs what lies there, copied where something does.
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck %s
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4x4xf32, #sbp.nd<#p, [B]>>

@@ -1,5 +1,5 @@
 // Where 'exec-lower' puts things when kernels are launched as threads.
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck %s
 
 #p = #sbp.placement<"cuda", [dp = 2]>
 module attributes {ccl.device = "cuda", sbp.placement = #p, ccl.rank = 0 : i64, ccl.ranks = 2 : i64} {

@@ -1,5 +1,5 @@
 // The example of 'exec-lower': a matrix product becomes a call on byte ranges, 64 bytes apart.
-// RUN: splitcast-opt %s -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-lower | FileCheck %s
 
 // CHECK: exec.space @arena 448 bytes
 // CHECK: exec.plan @example

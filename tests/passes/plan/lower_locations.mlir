@@ -1,6 +1,6 @@
 // Where an op comes from is no part of its kernel: equal kernels are one, whether or not locations are printed.
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck-19 %s
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower --mlir-print-debuginfo | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower | FileCheck %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower --mlir-print-debuginfo | FileCheck %s
 
 // CHECK: exec.plan @f
 // CHECK: exec.launch @kernels::@k0

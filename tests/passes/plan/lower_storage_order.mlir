@@ -1,5 +1,5 @@
 // Storages and values that outlive an assignment: what a value was, it stays.
-// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower -split-input-file | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline=prefetch=0 -exec-lower -split-input-file | FileCheck %s
 
 ccl.storage @s : tensor<4x4xf32> holds [] at []
 

@@ -1,5 +1,5 @@
 // A value that was assigned, and is needed after another assignment of the same storage, is not made in it.
-// RUN: splitcast-opt %s -local-pipeline -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -local-pipeline -exec-lower | FileCheck %s
 sbp.variable @w : tensor<8xf32>
 ccl.storage @s : tensor<8xf32> holds [@w] at [0]
 

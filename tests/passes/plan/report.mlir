@@ -1,6 +1,6 @@
 // What 'exec-report' prints: the terms of the peak, and calls, bytes and messages per collective.
 // RUN: splitcast-opt %s -enable-zero=stage=3 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null \
-// RUN:   | FileCheck-19 %s --match-full-lines
+// RUN:   | FileCheck %s --match-full-lines
 
 // Rank 1 of 4 holds a quarter of 128,000 elements, 128,000 bytes. It is fullest at the reduce-scatter: the whole gradient of
 // 512,000 bytes, in which its shard of the sum stays, as much as a shard from each other rank, and the loss.

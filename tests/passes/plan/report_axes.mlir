@@ -1,9 +1,9 @@
 // Gradients that are summed over two axes, one after the other, are gradients on the way, too: at every stage.
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=0,strategy=tensor -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck-19 %s
-// RUN: splitcast-opt %s -enable-zero=stage=2,strategy=tensor -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=1 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=0,strategy=tensor -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck %s
+// RUN: splitcast-opt %s -enable-zero=stage=2,strategy=tensor -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null | FileCheck %s
 
 // The gradient has 512,000 bytes.
 // CHECK: @train, rank 1 of 4

@@ -1,6 +1,6 @@
 // On a GPU the peak is that of its own memory; the session's pieces of inputs and outputs are the host's.
 // RUN: splitcast-opt %s -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report 2>&1 >/dev/null \
-// RUN:   | FileCheck-19 %s --match-full-lines
+// RUN:   | FileCheck %s --match-full-lines
 
 // CHECK: arena in all 4.000 MB
 // CHECK-NEXT: live at once 4.000 MB

@@ -1,8 +1,8 @@
 // What three micro-batches send, and what they do not since only the last one sums: the loss (4 bytes for each of two), and per step the
 // gradient (64), too.
-// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 accumulate-order=per-step" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck-19 %s --check-prefix=STEP
-// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck-19 %s --check-prefix=EACH
-// RUN: splitcast-opt %s -enable-zero="stage=2" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck-19 %s --check-prefix=ONE
+// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3 accumulate-order=per-step" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: splitcast-opt %s -enable-zero="stage=2 accumulate=3" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck %s --check-prefix=EACH
+// RUN: splitcast-opt %s -enable-zero="stage=2" -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-report -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 
 #p = #sbp.placement<"cpu", [dp = 2]>
 #S0_ = #sbp.nd<#p, [S(0)]>

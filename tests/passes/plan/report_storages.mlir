@@ -1,6 +1,6 @@
 // Plans that nobody made from a program: storages without members, or of variables that the module lacks, are counted as other state;
 // inputs and workspaces as activations; and a plan need not say what its buffers are. No crash.
-// RUN: splitcast-opt %s -exec-report 2>&1 >/dev/null | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-report 2>&1 >/dev/null | FileCheck %s
 
 // CHECK: other state {{ *}}0.002 MB
 // CHECK: activations {{ *}}0.003 MB

@@ -1,14 +1,14 @@
 // Which storages go into a space that ranks share: those that are gathered in place, when ranks have met behind the last
 // read of them. At stage 2 the reduction of the gradient is where they meet.
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck %s
 // Rank 0 alone would share @u, too; what a session names, all ranks have found.
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-share-gathers | FileCheck-19 %s --check-prefix=FIRST
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-share-gathers=storages=bucket.w_1.parameter | FileCheck-19 %s --check-prefix=NAMED
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-share-gathers | FileCheck %s --check-prefix=FIRST
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=0 -local-pipeline -exec-lower -exec-share-gathers=storages=bucket.w_1.parameter | FileCheck %s --check-prefix=NAMED
 // On a GPU, and where nothing is gathered, all stays as it is.
-// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck-19 %s --check-prefix=NONE
-// RUN: sed 's/"cpu"/"cuda"/' %s | splitcast-opt -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck-19 %s --check-prefix=NONE
+// RUN: splitcast-opt %s -enable-zero=stage=0 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/"cpu"/"cuda"/' %s | splitcast-opt -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers | FileCheck %s --check-prefix=NONE
 // Twice is once.
-// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers -exec-share-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -enable-zero=stage=2 -sbp-localize=rank=1 -local-pipeline -exec-lower -exec-share-gathers -exec-share-gathers | FileCheck %s
 // FIRST: exec.space @shared_dp 256 bytes kept shared by @dp
 // FIRST-DAG: exec.storage @bucket.u_1.parameter : tensor<32xf32> in <shared_dp,
 // NAMED: exec.space @shared_dp 128 bytes kept shared by @dp

@@ -1,5 +1,5 @@
 // One storage is gathered in place, and moves; another closes up.
-// RUN: splitcast-opt %s -exec-share-gathers | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-share-gathers | FileCheck %s
 module attributes {ccl.device = "cpu"} {
   // CHECK: exec.space @persistent 64 bytes kept
   // CHECK-NEXT: exec.space @shared_dp 64 bytes kept shared by @dp

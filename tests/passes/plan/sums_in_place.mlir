@@ -1,5 +1,5 @@
 // Where a rank's block of a sum lies: in the bucket, if nothing but updates and scalars is computed until it has been read.
-// RUN: splitcast-opt %s -exec-lower | FileCheck-19 %s
+// RUN: splitcast-opt %s -exec-lower | FileCheck %s
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 sbp.variable @w : tensor<32xf32, #B>
