@@ -37,8 +37,9 @@ class Nn_Binary<string mnemonic, string linearSets> : Nn_Elementwise<mnemonic, l
   }]>];
 }
 
+/// MLIR's trait Elementwise says so to the tests, which take such an op from the registry where it has no attribute.
 class Nn_Unary<string mnemonic, string linearSets, list<Trait> traits = []>
-    : Nn_Elementwise<mnemonic, linearSets, !listconcat([Differentiable], traits)> {
+    : Nn_Elementwise<mnemonic, linearSets, !listconcat([Differentiable, Elementwise], traits)> {
   let arguments = (ins Nn_FloatTensor:$input);
   let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
     build($_builder, $_state, elementwiseResultType({input}), input);

@@ -1,12 +1,12 @@
-// op_table docs/ops.mlir: the table of ops in docs/ops.md, from what the ops say of themselves. Exits with 1 when an op
-// that computes has no instance there.
+// op_table FILE.mlir: the table of ops in docs/ops.md, from what the ops of the file say of themselves: of each the first
+// that has a gradient, or the first. Exits with 1 when an op that computes has no instance there.
 #include "compiler/Pipelines.h"
 #include "dialects/nn/Nn.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace splitcast;
@@ -44,6 +44,11 @@ std::string signaturesText(sbp::ShardingOpInterface op) {
   if (!sbp::flatSignature(spec, {"b", 0, 64}).results.empty())
     text += "<br>slots of a bucket";
   return text;
+}
+
+bool hasGradient(Operation *op) {
+  return isa<nn::GradientOpInterface>(op) &&
+         llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); });
 }
 
 /// The ops that the gradients are made of.
@@ -84,15 +89,16 @@ int main(int argc, char **argv) {
   auto module = argc == 2 ? parseSourceFile<ModuleOp>(argv[1], &context) : OwningOpRef<ModuleOp>();
   if (!module)
     return 1;
-  llvm::StringSet<> shown;
-  SmallVector<Operation *> ops;
-  module->walk([&](nn::ComputeOpInterface op) { ops.push_back(op); });
+  llvm::MapVector<StringRef, Operation *> shown;
+  module->walk([&](nn::ComputeOpInterface op) {
+    Operation *&instance = shown[op->getName().getStringRef()];
+    if (!instance || (!hasGradient(instance) && hasGradient(op)))
+      instance = op;
+  });
   llvm::outs() << "| op | example | signatures along an axis | gradient is made of | runs as | FLOPs "
                   "|\n|---|---|---|---|---|---|\n";
-  for (Operation *op : ops) {
-    shown.insert(op->getName().getStringRef());
+  for (auto [name, op] : shown)
     printRow(op);
-  }
   int missing = 0;
   for (RegisteredOperationName name : context.getRegisteredOperations())
     if (name.hasInterface<nn::ComputeOpInterface>() && !shown.contains(name.getStringRef())) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Is docs/ops.md what the code says? With --write as third argument it is written anew.
+# ops_test.sh OP_TABLE FILE.mlir [--write]: is docs/ops.md what the code says of the ops in the file? Or writes it anew.
 set -euo pipefail
-table=$1 docs=$2
+table=$1 ops=$2
 made=$(
   cat <<'HEAD'
 # The ops that compute
@@ -12,11 +12,11 @@ sums). On several axes each axis has a row of its own. `slots of a bucket`: the 
 bytes. Integers are divided towards zero; divided by 0 they give 0, and the least one by -1 gives itself.
 
 HEAD
-  "$table" "$docs/ops.mlir"
+  "$table" "$ops"
 )
 if [ "${3:-}" = --write ]; then
   printf '%s\n' "$made" >"$BUILD_WORKSPACE_DIRECTORY/docs/ops.md"
-elif ! diff <(printf '%s\n' "$made") "$docs/ops.md"; then
+elif ! diff <(printf '%s\n' "$made") docs/ops.md; then
   echo "docs/ops.md is not what the code says; run: bazel run //tests/docs:write_ops" >&2
   exit 1
 fi

@@ -1,6 +1,8 @@
 #include "tests/property/FunctionBuilder.h"
+#include "tests/dialects/nn/UnaryFunctions.h"
 
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 
@@ -346,7 +348,17 @@ void FunctionBuilder::constant() {
   know(make<nn::MulOp>(value, readVariable(shape, element).value), 4);
 }
 
-/// exp, log, sqrt, tanh, sin, cos, erf, sigmoid and gelu, of arguments in their domains.
+/// Functions of one number that `unary` and `smooth` do not draw by name.
+static std::vector<std::string> otherFunctions(MLIRContext &context) {
+  const std::set<std::string> named = {"nn.neg",  "nn.relu", "nn.exp", "nn.log", "nn.sqrt",
+                                       "nn.tanh", "nn.sin",  "nn.cos", "nn.erf", "nn.sigmoid"};
+  std::vector<std::string> others = nn::unaryFunctions(context);
+  llvm::erase_if(others, [&](const std::string &name) { return named.count(name) == 1; });
+  return others;
+}
+
+/// exp, log, sqrt, tanh, sin, cos, erf, sigmoid and gelu, of arguments in their domains; any other function of one
+/// number, of arguments between 1 and 2.
 void FunctionBuilder::smooth() {
   std::optional<Known> x = any([](const Known &k) { return k.bound <= kLargestBound; });
   if (!x)
@@ -356,7 +368,9 @@ void FunctionBuilder::smooth() {
   auto positive = [&] { return make<nn::ShiftOp>(make<nn::MulOp>(x->value, x->value), 1.0); };
   // Whole turns away from 0, but not so many that its last digits are all that counts of the argument.
   auto angle = [&] { return make<nn::ScaleOp>(x->value, 0.5); };
-  switch (random.below(10)) {
+  const std::vector<std::string> others = otherFunctions(*model.module->getContext());
+  const int64_t drawn = random.below(10 + static_cast<int64_t>(others.size()));
+  switch (drawn) {
   case 0:
     return know(make<nn::ExpOp>(flattened()), 3);
   case 1:
@@ -373,8 +387,15 @@ void FunctionBuilder::smooth() {
     return know(make<nn::ErfOp>(angle()), 1);
   case 7:
     return know(make<nn::SigmoidOp>(angle()), 1);
-  default:
+  case 8:
+  case 9:
     return know(make<nn::GeluOp>(x->value, /*tanh=*/random.chance(50)), x->bound);
+  default:
+    x->value = flattened();
+    OperationState op(b.getUnknownLoc(), others[drawn - 10]);
+    op.addOperands(positive());
+    op.addTypes(nn::elementwiseResultType(op.operands));
+    return know(signedAtRandom(b.create(op)), 8);
   }
 }
 

@@ -15,6 +15,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %add = nn.add %x, %row : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.sub %[[R]], %[[X]] : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   %sub = nn.sub %row, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.mul %[[X]], %[[G]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %product = nn.mul %x, %g : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.mul %[[I]], %[[I]] : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
   %mul = nn.mul %i, %i : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
   // CHECK-NEXT: nn.div %[[X]], %[[G]] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
@@ -43,6 +45,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %relu_grad = nn.relu_grad %g, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.gelu_grad %[[G]], %[[X]] {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   %gelu_grad = nn.gelu_grad %g, %x {tanh} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.cast %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf16>
+  %narrow = nn.cast %x : (tensor<4x3xf32>) -> tensor<4x3xf16>
   // CHECK-NEXT: nn.cast %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xbf16>
   %cast = nn.cast %i : (tensor<4x3xi64>) -> tensor<4x3xbf16>
   // CHECK-NEXT: nn.sin %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
@@ -75,6 +79,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
   %erf = nn.erf %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.compare %[[X]], %[[R]] {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
   %compare = nn.compare %x, %row {predicate = "lt"} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi32>
+  // CHECK-NEXT: nn.stop_gradient %[[X]] : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %stopped = nn.stop_gradient %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.stop_gradient %[[I]] : (tensor<4x3xi64>) -> tensor<4x3xi64>
   %stop_gradient = nn.stop_gradient %i : (tensor<4x3xi64>) -> tensor<4x3xi64>
   // CHECK-NEXT: nn.select %[[G]], %[[X]], %[[R]] : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
@@ -89,6 +95,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %row: tensor<3xf32>, %i: tensor<4x3x
 func.func @shape(%x: tensor<4x3xf32>) {
   // CHECK-NEXT: nn.constant 1.000000e+00 : tensor<4x3xf32, #S0_>
   %constant = nn.constant 1.0 : tensor<4x3xf32, #S0>
+  // CHECK-NEXT: nn.reshape %[[X]] : (tensor<4x3xf32>) -> tensor<2x2x1x3xf32>
+  %taken_apart = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x2x1x3xf32>
   // CHECK-NEXT: nn.reshape %[[X]] : (tensor<4x3xf32>) -> tensor<2x6xf32>
   %reshape = nn.reshape %x : (tensor<4x3xf32>) -> tensor<2x6xf32>
   // CHECK-NEXT: nn.broadcast %[[X]] {dims = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<5x4x6x3xf32>
@@ -181,10 +189,10 @@ func.func @attention(%q: tensor<4x32x2x64xf32>, %k: tensor<4x16x2x64xf32>, %mask
 
 // CHECK-LABEL: func.func @dropout
 func.func @dropout(%x: tensor<4x3xf32>, %key: tensor<i64>) {
-  // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
-  %of_part = nn.dropout %x, %key, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   %dropout = nn.dropout %x, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
+  // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}}, %{{.*}} {rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  %of_part = nn.dropout %x, %key, %key {rate = 0.125 : f64} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
   // CHECK-NEXT: nn.dropout %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, offsets = array<i64: 4, 0>, rate = 1.250000e-01 : f64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   %of_piece = nn.dropout %x, %key {rate = 0.125 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 8, 3>} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return

@@ -1,0 +1,29 @@
+//===- UnaryFunctions.h - The ops that are functions of one number --------------===//
+//
+// Tests that ask MLIR for these ops need no line for a new one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
+#define SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
+
+#include "dialects/nn/Nn.h"
+
+#include <string>
+#include <vector>
+
+namespace splitcast::nn {
+
+/// Names of the ops of nn that apply a differentiable function of one number to each element and have no attribute, such
+/// as nn.exp, in alphabetical order. The dialect must be loaded.
+inline std::vector<std::string> unaryFunctions(mlir::MLIRContext &context) {
+  std::vector<std::string> names;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
+    if (name.getDialectNamespace() == "nn" && name.hasTrait<mlir::OpTrait::Elementwise>() &&
+        name.getAttributeNames().empty())
+      names.push_back(name.getStringRef().str());
+  return names;
+}
+
+} // namespace splitcast::nn
+
+#endif // SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
