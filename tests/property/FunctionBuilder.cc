@@ -1,5 +1,5 @@
 #include "tests/property/FunctionBuilder.h"
-#include "tests/dialects/nn/UnaryFunctions.h"
+#include "tests/reference/tests/UnaryFunctions.h"
 
 #include <numeric>
 #include <set>

@@ -1,7 +1,7 @@
 // The gradient of every differentiable op against central differences of its own meaning, both in f64.
-#include "tests/dialects/nn/UnaryFunctions.h"
 #include "tests/reference/GlobalInterpreter.h"
 #include "tests/reference/tests/Fixture.h"
+#include "tests/reference/tests/UnaryFunctions.h"
 
 #include <cmath>
 #include <set>

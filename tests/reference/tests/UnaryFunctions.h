@@ -3,8 +3,8 @@
 // Tests that ask MLIR for these ops need no line for a new one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
-#define SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
+#ifndef SPLITCAST_TESTS_REFERENCE_TESTS_UNARYFUNCTIONS_H
+#define SPLITCAST_TESTS_REFERENCE_TESTS_UNARYFUNCTIONS_H
 
 #include "dialects/nn/Nn.h"
 
@@ -13,8 +13,8 @@
 
 namespace splitcast::nn {
 
-/// Names of the ops of nn that apply a differentiable function of one number to each element and have no attribute, such
-/// as nn.exp, in alphabetical order. The dialect must be loaded.
+/// Names of the ops of nn that apply a differentiable function of one number to each element and have no attribute,
+/// such as nn.exp, in alphabetical order. The dialect must be loaded.
 inline std::vector<std::string> unaryFunctions(mlir::MLIRContext &context) {
   std::vector<std::string> names;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
@@ -26,4 +26,4 @@ inline std::vector<std::string> unaryFunctions(mlir::MLIRContext &context) {
 
 } // namespace splitcast::nn
 
-#endif // SPLITCAST_TESTS_DIALECTS_NN_UNARYFUNCTIONS_H
+#endif // SPLITCAST_TESTS_REFERENCE_TESTS_UNARYFUNCTIONS_H
