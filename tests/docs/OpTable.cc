@@ -1,5 +1,5 @@
-// op_table FILE.mlir: the table of ops in docs/ops.md, from what the ops of the file say of themselves: of each the first
-// that has a gradient, or the first. Exits with 1 when an op that computes has no instance there.
+// op_table FILE.mlir: the table of ops in docs/ops.md, from what the ops of the file say of themselves: of each the
+// first that has a gradient, or the first. Exits with 1 when an op that computes has no instance there.
 #include "compiler/Pipelines.h"
 #include "dialects/nn/Nn.h"
 
