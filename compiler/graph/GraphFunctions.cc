@@ -177,12 +177,19 @@ Tensor logSoftmax(const Tensor &x, Caller at) {
 // Norms
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// Whether a norm can add the number to a variance.
+bool isEpsilon(double number) { return number >= 0.0 && std::isfinite(number); }
+
+} // namespace
+
 Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("rmsNorm", {x, weight}, at);
   if (!builder)
     return invalidOf({x, weight});
   const WithinFunction within(x, "rmsNorm");
-  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+  if (!isEpsilon(epsilon))
     return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
   if (x.shape().empty() || weight.shape() != sbp::Shape{x.shape().back()})
     return builder->fail("works along the last dimension of its first operand, which is the weight's only one");
@@ -198,7 +205,7 @@ Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int6
   if (!builder)
     return invalidOf({x, weight, bias});
   const WithinFunction within(x, "groupNorm");
-  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+  if (!isEpsilon(epsilon))
     return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
   const sbp::Shape shape = x.shape();
   if (!arePerChannel(x, {weight, bias}) || groups < 1 || shape[1] % groups != 0 || sbp::numElements(shape) == 0)
@@ -222,7 +229,7 @@ Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, cons
   if (!builder)
     return invalidOf({x, weight, bias, mean, variance});
   const WithinFunction within(x, "batchNorm");
-  if (!(epsilon >= 0.0) || std::isinf(epsilon))
+  if (!isEpsilon(epsilon))
     return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
   if (!arePerChannel(x, {weight, bias, mean, variance}))
     return builder->fail("takes x [samples, channels, ...], and weight, bias, mean and variance [channels]");

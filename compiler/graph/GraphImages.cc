@@ -52,9 +52,16 @@ mlir::RankedTensorType typeLike(const Tensor &x, const sbp::Shape &shape) {
   return mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(GraphBuilder::valueOf(x).getType()));
 }
 
-constexpr char kShapes[] =
-    "takes x [samples, channels, height, width] and a weight of four dimensions, the last two of "
-    "which are the kernel's";
+/// Why these are no operands of a convolution, in either direction; empty: they are. `windows` are those of the kernel.
+template <typename OptionsT>
+std::string problemOf(const Tensor &x, const Tensor &weight, const OptionsT &options,
+                      std::optional<WindowNumbers> &windows) {
+  if (x.shape().size() != 4 || weight.shape().size() != 4)
+    return "takes x [samples, channels, height, width] and a weight of four dimensions, the last two of which are the "
+           "kernel's";
+  windows = {{weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
+  return windows->problem();
+}
 
 } // namespace
 
@@ -62,13 +69,10 @@ Tensor convolution(const Tensor &x, const Tensor &weight, const ConvolutionOptio
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("convolution", {x, weight}, at);
   if (!builder)
     return invalidOf(x, weight);
-  if (x.shape().size() != 4 || weight.shape().size() != 4)
-    return builder->fail(kShapes);
-  const WindowNumbers windows{
-      {weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
-  if (std::string problem = windows.problem(); !problem.empty())
+  std::optional<WindowNumbers> windows;
+  if (std::string problem = problemOf(x, weight, options, windows); !problem.empty())
     return builder->fail(problem);
-  sbp::Shape shape = windows.windowsOf(x.shape());
+  sbp::Shape shape = windows->windowsOf(x.shape());
   shape[1] = weight.shape()[0];
   return builder->make<nn::ConvolutionOp>(typeLike(x, shape), GraphBuilder::valueOf(x), GraphBuilder::valueOf(weight),
                                           options.strides, options.padding, options.dilation);
@@ -79,11 +83,8 @@ Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const Transp
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("transposedConvolution", {x, weight}, at);
   if (!builder)
     return invalidOf(x, weight);
-  if (x.shape().size() != 4 || weight.shape().size() != 4)
-    return builder->fail(kShapes);
-  const WindowNumbers windows{
-      {weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
-  if (std::string problem = windows.problem(); !problem.empty())
+  std::optional<WindowNumbers> windows;
+  if (std::string problem = problemOf(x, weight, options, windows); !problem.empty())
     return builder->fail(problem);
   if (weight.shape()[0] != x.shape()[1] || x.shape()[1] < 1 || options.groups < 1 || options.groups > x.shape()[1] ||
       options.outputPadding.size() != 2)
@@ -93,7 +94,7 @@ Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const Transp
   sbp::Shape shape = x.shape();
   shape[1] = weight.shape()[1] * options.groups;
   for (size_t i : {0, 1}) {
-    const nn::Window along = windows.along(i);
+    const nn::Window along = windows->along(i);
     const int64_t added = options.outputPadding[i], extent = shape[2 + i];
     if (added < 0 || added >= along.stride)
       return builder->fail(
@@ -134,7 +135,7 @@ Tensor averagePool(const Tensor &x, const Numbers &kernel, const PoolOptions &op
   if (std::string problem = windows.problem(); !problem.empty())
     return builder->fail(problem);
   if (x.shape().size() != 4)
-    return builder->fail(kShapes);
+    return builder->fail("takes x [samples, channels, height, width]");
   const WithinFunction within(x, "averagePool");
   const double taps = static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]);
   Tensor weight =

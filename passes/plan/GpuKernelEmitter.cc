@@ -1,7 +1,6 @@
 #include "passes/plan/GpuKernelEmitter.h"
 
-#include "passes/plan/ElementEvaluator.h"
-#include "passes/plan/KernelArguments.h"
+#include "passes/plan/FusionEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -43,36 +42,18 @@ int64_t lanesOf(const LinalgBody &body, const KernelForm &form) {
   return isSmallAlone && llvm::all_of(body.results, fits) ? kSmallLanes : kLanes;
 }
 
-class GpuKernelEmitter : ElementEvaluator {
+class GpuKernelEmitter : public FusionEmitter {
 public:
   GpuKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
-                   ArrayRef<int64_t> tied, ArrayRef<int64_t> alignments)
-      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, lanesOf(body, form)), fusion(fusion), body(body),
-        form(form), tied(tied), alignments(alignments) {}
-
-  FailureOr<func::FuncOp> emit(StringRef name) {
-    SmallVector<Type> types = kernelArgumentTypes(body, form, tied);
-    auto function = builder.create<func::FuncOp>(loc, name, builder.getFunctionType(types, {}));
-    for (auto [index, alignment] : llvm::enumerate(alignments))
-      if (alignment >= kVectorBytes && index < types.size())
-        function.setArgAttr(index, "llvm.align", builder.getI64IntegerAttr(kVectorBytes));
-    OpBuilder::InsertionGuard guard(builder);
-    Block *block = function.addEntryBlock();
-    builder.setInsertionPointToEnd(block);
-    targets = bindKernelArguments(body, tied, block, memory);
-    emitNests();
-    builder.create<func::ReturnOp>(loc);
-    if (error.empty())
-      return function;
-    return fusion.emitOpError() << error;
-  }
+                   ArrayRef<int64_t> tied)
+      : FusionEmitter(builder, fusion, body, form, tied, lanesOf(body, form)) {}
 
 private:
   //===--------------------------------------------------------------------===//
   // Nests
   //===--------------------------------------------------------------------===//
 
-  void emitNests() {
+  void emitNests() override {
     SmallVector<size_t> all = llvm::to_vector(llvm::seq<size_t>(0, body.results.size()));
     if (form.isFlat)
       return emitElementwise(all);
@@ -522,11 +503,6 @@ private:
     return total;
   }
 
-  nn::FusionOp fusion;
-  const LinalgBody &body;
-  const KernelForm &form;
-  ArrayRef<int64_t> tied, alignments;
-  SmallVector<Value> targets;
   gpu::LaunchOp launched;             ///< which is being emitted
   DenseMap<Type, Value> sharedByTeam; ///< an element per warp, by type
   int64_t teamWarps = 1;              ///< of a launch whose threads make rows together: warps per row
@@ -541,7 +517,14 @@ FailureOr<func::FuncOp> emitGpuKernel(OpBuilder &builder, StringRef name, nn::Fu
                                       ArrayRef<int64_t> alignments) {
   LinalgBody body(fusion);
   KernelForm form(body);
-  return GpuKernelEmitter(builder, fusion, body, form, tied, alignments).emit(name);
+  FailureOr<func::FuncOp> function = GpuKernelEmitter(builder, fusion, body, form, tied).emit(name);
+  if (failed(function))
+    return failure();
+  const size_t arguments = function->getNumArguments();
+  for (auto [index, alignment] : llvm::enumerate(alignments))
+    if (alignment >= kVectorBytes && index < arguments)
+      function->setArgAttr(index, "llvm.align", builder.getI64IntegerAttr(kVectorBytes));
+  return function;
 }
 
 } // namespace splitcast

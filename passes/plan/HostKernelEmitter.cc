@@ -9,8 +9,7 @@
 #include "passes/plan/HostKernelEmitter.h"
 
 #include "dialects/exec/Divisible.h"
-#include "passes/plan/ElementEvaluator.h"
-#include "passes/plan/KernelArguments.h"
+#include "passes/plan/FusionEmitter.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,29 +23,14 @@ namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
-class HostKernelEmitter : ElementEvaluator {
+class HostKernelEmitter : public FusionEmitter {
 public:
   HostKernelEmitter(OpBuilder &builder, nn::FusionOp fusion, const LinalgBody &body, const KernelForm &form,
                     ArrayRef<int64_t> tied)
-      : ElementEvaluator(builder, fusion.getLoc(), form.isFlat, kLanes), fusion(fusion), body(body), form(form),
-        tied(tied) {
+      : FusionEmitter(builder, fusion, body, form, tied, kLanes) {
     // In place, elements may count on those before them, and not on those of other threads.
     for (auto [result, operand] : llvm::enumerate(tied))
       mayDivide &= operand < 0 || form.mayTie(body, result, static_cast<size_t>(operand), /*launchesThreads=*/true);
-  }
-
-  FailureOr<func::FuncOp> emit(StringRef name) {
-    auto function =
-        builder.create<func::FuncOp>(loc, name, builder.getFunctionType(kernelArgumentTypes(body, form, tied), {}));
-    OpBuilder::InsertionGuard guard(builder);
-    Block *block = function.addEntryBlock();
-    builder.setInsertionPointToEnd(block);
-    targets = bindKernelArguments(body, tied, block, memory);
-    emitNests();
-    builder.create<func::ReturnOp>(loc);
-    if (error.empty())
-      return function;
-    return fusion.emitOpError() << error;
   }
 
 private:
@@ -54,7 +38,7 @@ private:
   // Nests
   //===--------------------------------------------------------------------===//
 
-  void emitNests() {
+  void emitNests() override {
     SmallVector<size_t> all = llvm::to_vector(llvm::seq<size_t>(0, body.results.size()));
     if (form.isFlat)
       return emitElementwise(all);
@@ -248,12 +232,7 @@ private:
   /// 16 lanes to 8, 8 to 4, 4 to 2, 2 to 1.
   Value addLanes(linalg::GenericOp generic, Value sum) override { return foldLanes(generic, sum); }
 
-  nn::FusionOp fusion;
-  const LinalgBody &body;
-  const KernelForm &form;
-  ArrayRef<int64_t> tied;
   bool mayDivide = true; ///< loops over elements
-  SmallVector<Value> targets;
 };
 
 } // namespace

@@ -1,12 +1,12 @@
 #include "tests/examples/Job.h"
 
+#include "tests/runtime/mpi/Processes.h"
 #include "tests/runtime/mpi/SessionDirectory.h"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -48,22 +48,6 @@ exit $status
 /// Of 20000 ports one that tests at the same time hardly have, too.
 int portOfThisProcess() { return 10000 + getpid() % 20000; }
 
-[[noreturn]] void execute(std::vector<std::string> command, const std::string &outputPath) {
-  // A group of its own, so that all of it can be killed.
-  setpgid(0, 0);
-  int input = open("/dev/null", O_RDONLY);
-  int output = open(outputPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  std::vector<char *> arguments;
-  for (std::string &word : command)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  _exit(127);
-}
-
 std::vector<std::string> rankCommand(const Job &job, const std::string &notes, size_t index) {
   std::vector<std::string> words = {"sh", "-c", kRankScript, "rank", notes, job.directory};
   words.insert(words.end(), job.commands[index].begin(), job.commands[index].end());
@@ -80,14 +64,7 @@ std::vector<std::string> launcherCommand(const Job &job, const std::string &note
     words.insert(words.end(), rank.begin(), rank.end());
     return words;
   }
-  // Ranks may outnumber the processors, and then have to give way to each other.
-  std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
-  auto addOption = [&](const char *name, const std::string &value) {
-    words.insert(words.end(), {"--mca", name, value});
-  };
-  addOption("mpi_yield_when_idle", "1");
-  addOption("orte_tmpdir_base", session);
-  addOption("btl_base_warn_component_unused", "0");
+  std::vector<std::string> words = mpirunWords(session);
   const int64_t ranksPerCommand = job.commands.size() == 1 ? job.ranks : 1;
   for (size_t i = 0; i < job.commands.size(); ++i) {
     if (i > 0)
@@ -154,9 +131,7 @@ JobResult runJob(const Job &job) {
   SessionDirectory session;
   JobResult result;
   auto begin = std::chrono::steady_clock::now();
-  pid_t child = fork();
-  if (child == 0)
-    execute(launcherCommand(job, notes, session.path()), notes + "/launcher");
+  pid_t child = startProcess(launcherCommand(job, notes, session.path()), notes + "/launcher");
   if (child > 0)
     result.exitStatus = waitOrKill(child, job, notes);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

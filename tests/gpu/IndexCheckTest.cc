@@ -1,7 +1,6 @@
 // The kernel that looks for indices outside finds what the check on the CPU finds, and becomes PTX.
 #include "runtime/gpu/DeviceIndexCheck.h"
 #include "runtime/gpu/PtxCompiler.h"
-#include "runtime/host/HostDevice.h"
 #include "runtime/host/calls/LibraryCall.h"
 #include "tests/gpu/ThreadFunctions.h"
 
@@ -27,27 +26,12 @@ template <typename Index> absl::Status onDevice(const IndexCheck &check, std::ve
   auto program = runtime::deviceIndexCheck(check, context);
   if (!program.ok())
     return program.status();
-  std::map<std::string, ThreadFunction> descriptions;
-  mlir::OwningOpRef<mlir::ModuleOp> functions = threadFunctions(*program, descriptions);
-  std::unique_ptr<runtime::Device> device = runtime::createHostDevice({});
-  auto library = device->loadKernels(*functions);
-  auto stream = device->createStream("compute");
-  if (!library.ok())
-    return library.status();
-  auto kernel = (*library)->kernel("check_indices");
-  if (!kernel.ok())
-    return kernel.status();
   uint64_t found = runtime::kNothingFound;
-  int64_t coordinates[kCoordinates] = {};
   const auto count = static_cast<int64_t>(indices.size());
-  for (int64_t i = count + 300; i-- > 0;) {
-    coordinates[0] = i / runtime::kIndexCheckThreads;
-    coordinates[3] = i % runtime::kIndexCheckThreads;
-    absl::Status status = (*kernel)->launch(
-        {bufferOf(indices.data(), count), bufferOf(&found, 1), bufferOf(coordinates, kCoordinates)}, **stream);
-    if (!status.ok())
-      return status;
-  }
+  absl::Status status = runThreads(*program, "check_indices", count + 300, runtime::kIndexCheckThreads,
+                                   {bufferOf(indices.data(), count), bufferOf(&found, 1)});
+  if (!status.ok())
+    return status;
   return runtime::statusOfFound(check, found);
 }
 

@@ -1,5 +1,8 @@
 #include "tests/gpu/ThreadFunctions.h"
 
+#include "runtime/api/StatusMacros.h"
+#include "runtime/host/HostDevice.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -121,6 +124,24 @@ OwningOpRef<ModuleOp> threadFunctions(runtime::GpuProgram &program,
   for (auto function : program.functions().getOps<gpu::GPUFuncOp>())
     Converter(*target, function, descriptions[function.getName().str()]).run();
   return target;
+}
+
+absl::Status runThreads(runtime::GpuProgram &program, const std::string &name, int64_t threads, int64_t threadsPerBlock,
+                        std::vector<runtime::Buffer> buffers) {
+  std::map<std::string, ThreadFunction> descriptions;
+  mlir::OwningOpRef<mlir::ModuleOp> functions = threadFunctions(program, descriptions);
+  const std::unique_ptr<runtime::Device> device = runtime::createHostDevice({});
+  SPLITCAST_ASSIGN_OR_RETURN(auto library, device->loadKernels(*functions));
+  SPLITCAST_ASSIGN_OR_RETURN(auto stream, device->createStream("compute"));
+  SPLITCAST_ASSIGN_OR_RETURN(auto kernel, library->kernel(name));
+  int64_t coordinates[kCoordinates] = {};
+  buffers.push_back({reinterpret_cast<std::byte *>(coordinates), sizeof(coordinates)});
+  for (int64_t i = threads; i-- > 0;) {
+    coordinates[0] = i / threadsPerBlock;
+    coordinates[3] = i % threadsPerBlock;
+    SPLITCAST_RETURN_IF_ERROR(kernel->launch(buffers, *stream));
+  }
+  return absl::OkStatus();
 }
 
 } // namespace splitcast::gpu_tests

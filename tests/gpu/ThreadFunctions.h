@@ -2,6 +2,7 @@
 #ifndef SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 #define SPLITCAST_TESTS_GPU_THREADFUNCTIONS_H
 
+#include "runtime/api/Device.h"
 #include "runtime/gpu/GpuProgram.h"
 
 #include <map>
@@ -17,6 +18,11 @@ struct ThreadFunction {
   std::vector<int64_t> sharedBytes; ///< of each memref of workgroup memory
   bool synchronizes = false;        ///< has shuffles or barriers
 };
+
+/// Runs kernel `name` of the program, which neither shuffles nor has barriers, as `threads` threads in blocks of
+/// `threadsPerBlock`, from the last to the first. Scalars among `buffers` lie in memory.
+absl::Status runThreads(runtime::GpuProgram &program, const std::string &name, int64_t threads, int64_t threadsPerBlock,
+                        std::vector<runtime::Buffer> buffers);
 
 /// A module of functions of one thread, one per gpu.func of the program: the same arguments (a scalar as a memref
 /// of one), then the workgroup's

@@ -2,7 +2,6 @@
 #include "runtime/host/communicator/TreeSum.h"
 #include "runtime/gpu/DeviceTreeSum.h"
 #include "runtime/gpu/PtxCompiler.h"
-#include "runtime/host/HostDevice.h"
 #include "tests/gpu/ThreadFunctions.h"
 
 #include <gtest/gtest.h>
@@ -25,30 +24,16 @@ absl::StatusOr<std::vector<float>> sumOnDevice(std::vector<std::vector<float>> a
   auto program = runtime::deviceTreeSum(static_cast<int64_t>(addends.size()), ElementType::F32, context, elements);
   if (!program.ok())
     return program.status();
-  std::map<std::string, ThreadFunction> descriptions;
-  mlir::OwningOpRef<mlir::ModuleOp> functions = threadFunctions(*program, descriptions);
-  std::unique_ptr<runtime::Device> device = runtime::createHostDevice({});
-  auto library = device->loadKernels(*functions);
-  auto stream = device->createStream("compute");
-  if (!library.ok())
-    return library.status();
-  auto kernel = (*library)->kernel("tree_sum");
-  if (!kernel.ok())
-    return kernel.status();
   std::vector<float> sum(elements);
-  int64_t coordinates[kCoordinates] = {};
   std::vector<Buffer> buffers;
   for (std::vector<float> &addend : addends)
     buffers.push_back(bufferOf(addend));
   buffers.push_back(bufferOf(inPlace ? addends.front() : sum));
   buffers.push_back({reinterpret_cast<std::byte *>(&elements), sizeof(elements)});
-  buffers.push_back({reinterpret_cast<std::byte *>(coordinates), sizeof(coordinates)});
-  for (int64_t i = 0; i < elements + 300; ++i) { // the last block's threads look beyond the end
-    coordinates[0] = i / runtime::kTreeSumThreads;
-    coordinates[3] = i % runtime::kTreeSumThreads;
-    if (absl::Status status = (*kernel)->launch(buffers, **stream); !status.ok())
-      return status;
-  }
+  // The last block's threads look beyond the end.
+  absl::Status status = runThreads(*program, "tree_sum", elements + 300, runtime::kTreeSumThreads, buffers);
+  if (!status.ok())
+    return status;
   return inPlace ? addends.front() : sum;
 }
 

@@ -1,10 +1,7 @@
 // Indices along a dimension that ranks and micro-batches cut: those of the whole tensor.
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Session.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
-
-#include "mlir/Parser/Parser.h"
+#include "tests/differential/Sessions.h"
 
 #include <gtest/gtest.h>
 
@@ -25,21 +22,16 @@ std::vector<float> rowsOf(int64_t ranks, int64_t accumulate, const char *zero) {
   graph.output("counted", counted);
   const std::string text = *graph.text();
   std::vector<float> result(rows * 2, -1.0F);
-  absl::Status status = differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &job) {
-    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    SessionOptions options;
-    const std::string all = std::string(zero) + ",accumulate=" + std::to_string(accumulate);
-    EXPECT_FALSE(sbp::parseEnableZero(all, &options.compile.zero).has_value()) << all;
-    auto session = Session::create(*source, options, device, job);
-    if (!session.ok())
-      return session.status();
-    const std::vector<TensorInfo> inputs = *(*session)->inputs("train"), outputs = *(*session)->outputs("train");
+  SessionOptions options;
+  const std::string all = std::string(zero) + ",accumulate=" + std::to_string(accumulate);
+  EXPECT_FALSE(sbp::parseEnableZero(all, &options.compile.zero).has_value()) << all;
+  absl::Status status = differential::onSessions(ranks, text, options, [&](Session &session, runtime::Communicator &) {
+    const std::vector<TensorInfo> inputs = *session.inputs("train"), outputs = *session.outputs("train");
     const std::vector<float> ones(inputs[0].localElements(), 1.0F);
     std::vector<float> piece(outputs[0].localElements());
-    absl::Status status = (*session)->setInput("train", 0, ones.data());
-    status.Update((*session)->run("train"));
-    status.Update((*session)->getOutput("train", 0, piece.data()));
+    absl::Status status = session.setInput("train", 0, ones.data());
+    status.Update(session.run("train"));
+    status.Update(session.getOutput("train", 0, piece.data()));
     auto from = piece.begin();
     for (const sbp::Box &box : outputs[0].boxes) {
       std::copy_n(from, box[0].count * 2, result.begin() + box[0].begin * 2);

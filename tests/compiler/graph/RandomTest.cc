@@ -1,10 +1,7 @@
 // What dropout draws: other elements in each step, for each op and each seed, and the same for any number of ranks.
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Session.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
-
-#include "mlir/Parser/Parser.h"
+#include "tests/differential/Sessions.h"
 
 #include <gtest/gtest.h>
 
@@ -24,27 +21,21 @@ std::vector<std::vector<float>> draw(int64_t ranks, uint64_t seed) {
   graph.output("second", dropout(x, 0.5));
   std::string text = *graph.text();
   std::vector<std::vector<float>> results(2 * kSteps, std::vector<float>(kRows * kColumns));
-  absl::Status status =
-      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        SessionOptions options;
-        options.seed = seed;
-        auto session = Session::create(*source, options, device, communicator);
-        if (!session.ok())
-          return session.status();
-        std::vector<float> ones(kRows * kColumns, 1.0F);
-        absl::Status status;
-        for (int64_t step = 0; step < kSteps; ++step) {
-          status.Update((*session)->setInput("draw", 0, ones.data()));
-          status.Update((*session)->run("draw"));
-          for (size_t output : {0, 1}) {
-            sbp::Interval rows = (*(*session)->outputs("draw"))[output].boxes[0][0];
-            status.Update((*session)->getOutput("draw", output, &results[2 * step + output][rows.begin * kColumns]));
-          }
-        }
-        return status;
-      });
+  SessionOptions options;
+  options.seed = seed;
+  absl::Status status = differential::onSessions(ranks, text, options, [&](Session &session, runtime::Communicator &) {
+    std::vector<float> ones(kRows * kColumns, 1.0F);
+    absl::Status status;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      status.Update(session.setInput("draw", 0, ones.data()));
+      status.Update(session.run("draw"));
+      for (size_t output : {0, 1}) {
+        sbp::Interval rows = (*session.outputs("draw"))[output].boxes[0][0];
+        status.Update(session.getOutput("draw", output, &results[2 * step + output][rows.begin * kColumns]));
+      }
+    }
+    return status;
+  });
   EXPECT_TRUE(status.ok()) << status;
   return results;
 }

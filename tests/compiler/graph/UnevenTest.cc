@@ -3,6 +3,7 @@
 #include "compiler/launch/Session.h"
 #include "tests/differential/PassList.h"
 #include "tests/differential/Ranks.h"
+#include "tests/differential/Sessions.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/Parser/Parser.h"
@@ -46,39 +47,35 @@ struct Result {
 Result train(int64_t ranks, const std::string &zero, int64_t accumulate, float absent) {
   const std::string text = model(ranks, 12, true, accumulate);
   Result result;
-  absl::Status status = differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &job) {
-    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    SessionOptions options;
-    EXPECT_FALSE(sbp::parseEnableZero(zero, &options.compile.zero).has_value()) << zero;
-    auto session = Session::create(*source, options, device, job);
-    if (!session.ok())
-      return session.status();
-    absl::Status status;
-    std::vector<float> losses;
-    for (int64_t step = 0; step < 3; ++step) {
-      const int64_t samples = step == 1 ? 7 : 12;
-      std::vector<float> x;
-      std::vector<int32_t> present;
-      const std::vector<TensorInfo> inputs = *(*session)->inputs("train");
-      for (const sbp::Box &box : inputs[0].boxes)
-        for (int64_t row = box[0].begin; row < box[0].begin + box[0].count; ++row) {
-          present.push_back(row < samples);
-          for (int64_t column = 0; column < kWidth; ++column)
-            x.push_back(row < samples ? std::sin(static_cast<float>(100 * step + 7 * row + column)) : absent);
+  SessionOptions options;
+  EXPECT_FALSE(sbp::parseEnableZero(zero, &options.compile.zero).has_value()) << zero;
+  absl::Status status =
+      differential::onSessions(ranks, text, options, [&](Session &session, runtime::Communicator &job) {
+        absl::Status status;
+        std::vector<float> losses;
+        for (int64_t step = 0; step < 3; ++step) {
+          const int64_t samples = step == 1 ? 7 : 12;
+          std::vector<float> x;
+          std::vector<int32_t> present;
+          const std::vector<TensorInfo> inputs = *session.inputs("train");
+          for (const sbp::Box &box : inputs[0].boxes)
+            for (int64_t row = box[0].begin; row < box[0].begin + box[0].count; ++row) {
+              present.push_back(row < samples);
+              for (int64_t column = 0; column < kWidth; ++column)
+                x.push_back(row < samples ? std::sin(static_cast<float>(100 * step + 7 * row + column)) : absent);
+            }
+          status.Update(session.setInput("train", 0, x.data()));
+          status.Update(session.setInput("train", 1, present.data()));
+          status.Update(session.run("train"));
+          losses.emplace_back();
+          status.Update(session.getOutput("train", 0, &losses.back()));
         }
-      status.Update((*session)->setInput("train", 0, x.data()));
-      status.Update((*session)->setInput("train", 1, present.data()));
-      status.Update((*session)->run("train"));
-      losses.emplace_back();
-      status.Update((*session)->getOutput("train", 0, &losses.back()));
-    }
-    std::vector<float> weight(kWidth * 7);
-    status.Update((*session)->readVariable("first.weight", weight.data()));
-    if (job.rank() == 0)
-      result = {losses, weight};
-    return status;
-  });
+        std::vector<float> weight(kWidth * 7);
+        status.Update(session.readVariable("first.weight", weight.data()));
+        if (job.rank() == 0)
+          result = {losses, weight};
+        return status;
+      });
   EXPECT_TRUE(status.ok()) << status;
   return result;
 }
@@ -140,22 +137,18 @@ TEST(Uneven, MeansOfManySmallFloatsAreNoNumberOfThem) {
   Tensor x = cast(graph.input("x", ElementType::F32, {2, 40000}), ElementType::F16);
   graph.output("mean", cast(meanOfPresent(x, graph.input("present", ElementType::I64, {2})), ElementType::F32));
   const std::string text = *graph.text();
-  absl::Status status = differential::onRanks(1, "", [&](runtime::Device &device, runtime::Communicator &job) {
-    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    auto session = Session::create(*source, {}, device, job);
-    if (!session.ok())
-      return session.status();
-    const std::vector<float> x(80000, 0.0625F);
-    const std::vector<int64_t> present(2, 1);
-    absl::Status status = (*session)->setInput("mean", 0, x.data());
-    status.Update((*session)->setInput("mean", 1, present.data()));
-    status.Update((*session)->run("mean"));
-    float mean = 0;
-    status.Update((*session)->getOutput("mean", 0, &mean));
-    EXPECT_EQ(mean, 0.0625F);
-    return status;
-  });
+  absl::Status status =
+      differential::onSessions(1, text, SessionOptions(), [&](Session &session, runtime::Communicator &) {
+        const std::vector<float> x(80000, 0.0625F);
+        const std::vector<int64_t> present(2, 1);
+        absl::Status status = session.setInput("mean", 0, x.data());
+        status.Update(session.setInput("mean", 1, present.data()));
+        status.Update(session.run("mean"));
+        float mean = 0;
+        status.Update(session.getOutput("mean", 0, &mean));
+        EXPECT_EQ(mean, 0.0625F);
+        return status;
+      });
   EXPECT_TRUE(status.ok()) << status;
 }
 

@@ -7,7 +7,7 @@
 #include "tests/differential/Bytes.h"
 #include "tests/differential/Oracle.h"
 #include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
+#include "tests/differential/Sessions.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -51,21 +51,20 @@ TEST_P(HeldGathers, AreLeftOutUntilSomethingElseRuns) {
   const sbp::Strategy strategy = std::get<1>(GetParam());
   std::string text = modelText(ranks);
   const std::string file = testing::TempDir() + "/held_" + std::to_string(ranks) + std::to_string(int(strategy));
+  std::vector<Counter> counters(ranks);
+  const auto sessionOptions = [&](int64_t rank) {
+    SessionOptions options;
+    options.compile = optionsOf(1 << 20, strategy);
+    options.observer = &counters[rank];
+    return options;
+  };
   absl::Status status =
-      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        Counter counter;
-        SessionOptions options;
-        options.compile = optionsOf(1 << 20, strategy);
-        options.observer = &counter;
-        auto session = Session::create(*source, options, device, communicator);
-        if (!session.ok())
-          return session.status();
+      differential::onSessions(ranks, text, sessionOptions, [&](Session &session, runtime::Communicator &communicator) {
+        Counter &counter = counters[communicator.rank()];
         absl::Status status;
         auto collectivesOf = [&](const std::string &function) {
           counter.collectives = 0;
-          status.Update((*session)->run(function));
+          status.Update(session.run(function));
           return counter.collectives;
         };
         int64_t first = collectivesOf("predict");
@@ -77,16 +76,16 @@ TEST_P(HeldGathers, AreLeftOutUntilSomethingElseRuns) {
         EXPECT_EQ(collectivesOf("predict"), first);
         const std::vector<float> bias = {1, 2, 3};
         std::vector<float> pieces(3);
-        status.Update((*session)->writeVariable("b.bias", bias.data()));
+        status.Update(session.writeVariable("b.bias", bias.data()));
         EXPECT_EQ(collectivesOf("predict"), first);
         EXPECT_EQ(collectivesOf("predict"), 0);
-        status.Update((*session)->readPieces("b.bias", pieces.data()));
+        status.Update(session.readPieces("b.bias", pieces.data()));
         EXPECT_EQ(collectivesOf("predict"), 0);
-        status.Update((*session)->writePieces("b.bias", pieces.data()));
+        status.Update(session.writePieces("b.bias", pieces.data()));
         EXPECT_EQ(collectivesOf("predict"), first);
-        status.Update((*session)->saveVariables(file));
+        status.Update(session.saveVariables(file));
         EXPECT_EQ(collectivesOf("predict"), 0);
-        status.Update((*session)->loadVariables(file));
+        status.Update(session.loadVariables(file));
         EXPECT_EQ(collectivesOf("predict"), first);
         EXPECT_EQ(collectivesOf("predict"), 0);
         return status;
@@ -97,25 +96,20 @@ TEST_P(HeldGathers, AreLeftOutUntilSomethingElseRuns) {
 /// What predict gives in a sequence of steps that change variables in every way.
 std::vector<float> resultsOf(const std::string &text, int64_t ranks, const CompileOptions &options) {
   std::vector<float> results;
+  SessionOptions sessionOptions;
+  sessionOptions.compile = options;
   absl::Status status =
-      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        SessionOptions session;
-        session.compile = options;
-        auto made = Session::create(*source, session, device, communicator);
-        if (!made.ok())
-          return made.status();
+      differential::onSessions(ranks, text, sessionOptions, [&](Session &session, runtime::Communicator &communicator) {
         std::vector<float> input(kRows * kInputs, 0.5F);
         absl::Status status;
         auto run = [&](const std::string &function) {
-          status.Update((*made)->setInput(function, 0, input.data()));
-          status.Update((*made)->run(function));
+          status.Update(session.setInput(function, 0, input.data()));
+          status.Update(session.run(function));
         };
         auto predict = [&] {
           run("predict");
           std::vector<float> y(3);
-          status.Update((*made)->getOutput("predict", 0, y.data()));
+          status.Update(session.getOutput("predict", 0, y.data()));
           if (communicator.rank() == 0)
             results.insert(results.end(), y.begin(), y.end());
         };
@@ -125,7 +119,7 @@ std::vector<float> resultsOf(const std::string &text, int64_t ranks, const Compi
         run("train");
         predict();
         std::vector<float> bias = {1, 2, 3};
-        status.Update((*made)->writeVariable("b.bias", bias.data()));
+        status.Update(session.writeVariable("b.bias", bias.data()));
         predict();
         predict();
         return status;
@@ -168,24 +162,19 @@ TEST_P(HeldGathers, OutliveUnusedInputs) {
   const int64_t ranks = std::get<0>(GetParam());
   const sbp::Strategy strategy = std::get<1>(GetParam());
   const std::string text = unusedInputText(ranks);
+  SessionOptions options;
+  options.compile = optionsOf(1 << 20, strategy);
   absl::Status status =
-      differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        SessionOptions options;
-        options.compile = optionsOf(1 << 20, strategy);
-        auto session = Session::create(*source, options, device, communicator);
-        if (!session.ok())
-          return session.status();
-        EXPECT_TRUE((*session)->plan().lookupSymbol<exec::PlanOp>("predict.prologue"));
+      differential::onSessions(ranks, text, options, [&](Session &session, runtime::Communicator &communicator) {
+        EXPECT_TRUE(session.plan().lookupSymbol<exec::PlanOp>("predict.prologue"));
         const std::vector<float> x(kRows * 8, kX), labels(kRows * 300, kLabel);
         absl::Status status;
         for (int step = 0; step < 3; ++step) {
-          status.Update((*session)->setInput("predict", 0, x.data()));
-          status.Update((*session)->setInput("predict", 1, labels.data()));
-          status.Update((*session)->run("predict"));
+          status.Update(session.setInput("predict", 0, x.data()));
+          status.Update(session.setInput("predict", 1, labels.data()));
+          status.Update(session.run("predict"));
           std::vector<float> y(kRows * 8);
-          status.Update((*session)->getOutput("predict", 0, y.data()));
+          status.Update(session.getOutput("predict", 0, y.data()));
           EXPECT_EQ(y, std::vector<float>(y.size(), kY)) << "step " << step + 1;
         }
         return status;

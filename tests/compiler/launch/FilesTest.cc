@@ -2,10 +2,7 @@
 
 #include "compiler/graph/Graph.h"
 #include "runtime/api/StatusMacros.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
-
-#include "mlir/Parser/Parser.h"
+#include "tests/differential/Sessions.h"
 
 #include <csignal>
 #include <gmock/gmock.h>
@@ -144,17 +141,11 @@ std::vector<float> countedInputs() {
 }
 
 /// With a session of doublingText on each rank, and a file of its inputs in `directory`.
-absl::Status onSessions(int64_t ranks, const std::string &directory,
-                        const std::function<absl::Status(Session &, runtime::Communicator &)> &body) {
+absl::Status onSessions(int64_t ranks, const std::string &directory, const differential::SessionBody &body) {
   const std::string text = doublingText(ranks);
   auto file = runtime::NpyWriter::create(directory + "/x", ElementType::F32, {kRows, kColumns});
   EXPECT_TRUE(file.ok() && file->append(kSteps, countedInputs().data()).ok() && file->commit().ok());
-  return differential::onRanks(ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    auto session = Session::create(*source, SessionOptions(), device, communicator);
-    return session.ok() ? body(**session, communicator) : session.status();
-  });
+  return differential::onSessions(ranks, text, SessionOptions(), body);
 }
 
 /// ranks, partBytes

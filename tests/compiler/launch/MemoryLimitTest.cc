@@ -2,10 +2,7 @@
 #include "compiler/launch/MemoryLimit.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Session.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
-
-#include "mlir/Parser/Parser.h"
+#include "tests/differential/Sessions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,32 +39,30 @@ struct Outcome {
 absl::StatusOr<Outcome> outcomeOf(const std::string &zero, const std::vector<std::string> &limits = {}) {
   Outcome outcome;
   std::mutex mutex;
-  const absl::Status status =
-      differential::onRanks(kRanks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(modelText(), context.get());
-        SessionOptions options;
-        EXPECT_EQ(sbp::parseEnableZero(zero, &options.compile.zero), std::nullopt);
-        if (!limits.empty())
-          EXPECT_EQ(sbp::parseZeroOptions(limits[communicator.rank()], &options.compile.zero), std::nullopt);
-        auto session = Session::create(*source, options, device, communicator);
-        if (!session.ok())
-          return session.status();
-        auto x = (*session)->inputPiece("train", 0);
+  const auto optionsOf = [&](int64_t rank) {
+    SessionOptions options;
+    EXPECT_EQ(sbp::parseEnableZero(zero, &options.compile.zero), std::nullopt);
+    if (!limits.empty())
+      EXPECT_EQ(sbp::parseZeroOptions(limits[rank], &options.compile.zero), std::nullopt);
+    return options;
+  };
+  const absl::Status status = differential::onSessions(
+      kRanks, modelText(), optionsOf, [&](Session &session, runtime::Communicator &communicator) {
+        auto x = session.inputPiece("train", 0);
         if (!x.ok())
           return x.status();
         auto *elements = reinterpret_cast<float *>(x->data());
         for (size_t i = 0; i < x->size() / sizeof(float); ++i)
           elements[i] = static_cast<float>((i * 7 + 3 * static_cast<size_t>(communicator.rank())) % 11) - 5;
         for (int step = 0; step < 2; ++step)
-          if (absl::Status ran = (*session)->run("train"); !ran.ok())
+          if (absl::Status ran = session.run("train"); !ran.ok())
             return ran;
         std::vector<float> weights(40 * 40);
-        if (absl::Status read = (*session)->readVariable("a.weight", weights.data()); !read.ok())
+        if (absl::Status read = session.readVariable("a.weight", weights.data()); !read.ok())
           return read;
         const std::lock_guard<std::mutex> lock(mutex);
-        outcome.peakBytes = std::max(outcome.peakBytes, (*session)->memoryReport("train").peakBytes());
-        outcome.chosen = (*session)->chosenPolicy();
+        outcome.peakBytes = std::max(outcome.peakBytes, session.memoryReport("train").peakBytes());
+        outcome.chosen = session.chosenPolicy();
         outcome.weights = weights;
         return absl::OkStatus();
       });

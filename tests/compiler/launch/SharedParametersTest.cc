@@ -1,11 +1,9 @@
 // Parameters of which ranks have one copy, as a session compiles and sets them.
 #include "compiler/graph/Graph.h"
 #include "compiler/launch/Session.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
+#include "tests/differential/Sessions.h"
 
 #include "absl/time/clock.h"
-#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,14 +30,11 @@ using Body = std::function<absl::Status(Session &session, int64_t rank)>;
 
 absl::Status onSessions(const std::string &text, int64_t stage, sbp::Strategy strategy, const Body &body,
                         sbp::OneCopy oneCopy = sbp::OneCopy::Auto) {
-  return differential::onRanks(kRanks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-    std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-    auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    SessionOptions options;
-    options.compile.zero.policy.setStage(stage).setStrategy(strategy);
-    options.compile.zero.oneCopy = oneCopy;
-    auto session = Session::create(*source, options, device, communicator);
-    return session.ok() ? body(**session, communicator.rank()) : session.status();
+  SessionOptions options;
+  options.compile.zero.policy.setStage(stage).setStrategy(strategy);
+  options.compile.zero.oneCopy = oneCopy;
+  return differential::onSessions(kRanks, text, options, [&](Session &session, runtime::Communicator &communicator) {
+    return body(session, communicator.rank());
   });
 }
 
@@ -129,15 +124,14 @@ TEST(SharedParameters, OfStage3AreAsTheUserSays) {
 
 // What a rank says alone, the others notice before the first step.
 TEST(SharedParameters, RanksHaveToSayTheSame) {
-  const absl::Status status =
-      differential::onRanks(kRanks, "", [](runtime::Device &device, runtime::Communicator &communicator) {
-        std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(modelText(), context.get());
-        SessionOptions options;
-        options.compile.zero.policy.setStage(2);
-        options.compile.zero.oneCopy = communicator.rank() == 1 ? sbp::OneCopy::Yes : sbp::OneCopy::Auto;
-        return Session::create(*source, options, device, communicator).status();
-      });
+  const auto optionsOf = [](int64_t rank) {
+    SessionOptions options;
+    options.compile.zero.policy.setStage(2);
+    options.compile.zero.oneCopy = rank == 1 ? sbp::OneCopy::Yes : sbp::OneCopy::Auto;
+    return options;
+  };
+  const absl::Status status = differential::onSessions(
+      kRanks, modelText(), optionsOf, [](Session &, runtime::Communicator &) { return absl::OkStatus(); });
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("different programs or options"));
 }
 

@@ -9,11 +9,9 @@
 #include "compiler/launch/Session.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/executor/Executor.h"
-#include "tests/differential/PassList.h"
-#include "tests/differential/Ranks.h"
+#include "tests/differential/Sessions.h"
 
 #include "absl/strings/str_cat.h"
-#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -139,17 +137,15 @@ std::string modelOf(const Pipeline &pipeline) {
 int64_t timeOf(const Pipeline &pipeline) {
   const std::string text = modelOf(pipeline);
   std::vector<Recorder> recorders(pipeline.ranks);
-  const absl::Status status =
-      differential::onRanks(pipeline.ranks, "", [&](runtime::Device &device, runtime::Communicator &communicator) {
-        const std::unique_ptr<mlir::MLIRContext> context = differential::createContext();
-        auto source = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-        SessionOptions options;
-        options.compile.zero.accumulate = pipeline.microBatches;
-        options.compile.zero.pipeline = pipeline.schedule;
-        options.observer = &recorders[communicator.rank()];
-        auto session = Session::create(*source, options, device, communicator);
-        return session.ok() ? (*session)->run("train") : session.status();
-      });
+  const auto optionsOf = [&](int64_t rank) {
+    SessionOptions options;
+    options.compile.zero.accumulate = pipeline.microBatches;
+    options.compile.zero.pipeline = pipeline.schedule;
+    options.observer = &recorders[rank];
+    return options;
+  };
+  const absl::Status status = differential::onSessions(
+      pipeline.ranks, text, optionsOf, [](Session &session, runtime::Communicator &) { return session.run("train"); });
   EXPECT_TRUE(status.ok()) << status;
   return timeOf(recorders);
 }

@@ -3,6 +3,7 @@
 #define SPLITCAST_TESTS_CUDA_ON_CPU_PTX_PTXOPS_H
 
 #include "tests/cuda_on_cpu/ptx/PtxBuilder.h"
+#include "tests/cuda_on_cpu/ptx/PtxFloat.h"
 #include "tests/cuda_on_cpu/ptx/PtxWarp.h"
 
 namespace splitcast::cuda_on_cpu {
@@ -36,6 +37,21 @@ template <class Op, class D, class A, class B, class C> Next ternary(Warp &warp,
   return Next::Step;
 }
 
+/// make(value of the type), or null: it is no float.
+template <class F> Handler ofFloat(Type type, F make) {
+  switch (type) {
+  case Type::F16:
+    return make(Half());
+  case Type::BF16:
+    return make(Bfloat());
+  case Type::F32:
+    return make(float());
+  case Type::F64:
+    return make(double());
+  default:
+    return nullptr;
+  }
+}
 /// make(T()) for the C++ type of a type; null: it is none of these.
 template <class F> Handler ofInteger(Type type, F make) {
   switch (type) {

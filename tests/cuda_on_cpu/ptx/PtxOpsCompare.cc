@@ -47,18 +47,9 @@ template <class Op, class T> struct Compare {
 
 template <class Op> Handler comparison(Type type) {
   auto make = [](auto v) { return Handler(binary<Compare<Op, decltype(v)>, uint8_t, decltype(v), decltype(v)>); };
-  switch (type) {
-  case Type::F16:
-    return make(Half());
-  case Type::BF16:
-    return make(Bfloat());
-  case Type::F32:
-    return make(float());
-  case Type::F64:
-    return make(double());
-  default:
-    return isBits(type) ? ofBits(type, make) : ofInteger(type, make);
-  }
+  if (Handler ofFloats = ofFloat(type, make))
+    return ofFloats;
+  return isBits(type) ? ofBits(type, make) : ofInteger(type, make);
 }
 
 enum Domain : uint8_t { All = 0, Floats = 1, Unsigned = 2, Bits = 4 };

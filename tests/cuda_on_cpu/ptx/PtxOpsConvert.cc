@@ -102,20 +102,6 @@ template <class T> struct SaturateFloat {
   }
 };
 
-template <class F> Handler ofFloat(Type type, F make) {
-  switch (type) {
-  case Type::F16:
-    return make(Half());
-  case Type::BF16:
-    return make(Bfloat());
-  case Type::F32:
-    return make(float());
-  case Type::F64:
-    return make(double());
-  default:
-    return nullptr;
-  }
-}
 template <class F> Handler ofAnyInteger(Type type, F make) {
   return type == Type::U8 ? make(uint8_t()) : type == Type::S8 ? make(int8_t()) : ofInteger(type, make);
 }

@@ -1,11 +1,11 @@
 #include "tests/runtime/mpi/Mpirun.h"
 
+#include "tests/runtime/mpi/Processes.h"
 #include "tests/runtime/mpi/SessionDirectory.h"
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <sys/wait.h>
@@ -19,20 +19,6 @@ std::string ownPath() {
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   return length > 0 ? std::string(path, length) : "";
-}
-
-[[noreturn]] void execute(std::vector<std::string> command, const std::string &outputPath) {
-  // A group of its own, so that all of it can be killed.
-  setpgid(0, 0);
-  int output = open(outputPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  std::vector<char *> arguments;
-  for (std::string &word : command)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  _exit(127);
 }
 
 /// The exit code of `child`, or -1 when it did not end in time.
@@ -56,28 +42,12 @@ int waitOrKill(pid_t child, double limitSeconds) {
 MpirunResult runUnderMpirun(int64_t ranks, const std::vector<std::string> &arguments, double limitSeconds) {
   std::string outputPath = makeTestDirectory() + "/output";
   SessionDirectory session;
-  // Ranks may outnumber the processors, and then have to give way to each other.
-  std::vector<std::string> command = {"mpirun",
-                                      "--allow-run-as-root",
-                                      "--oversubscribe",
-                                      "--mca",
-                                      "mpi_yield_when_idle",
-                                      "1",
-                                      "--mca",
-                                      "orte_tmpdir_base",
-                                      session.path(),
-                                      "--mca",
-                                      "btl_base_warn_component_unused",
-                                      "0",
-                                      "-n",
-                                      std::to_string(ranks),
-                                      ownPath()};
+  std::vector<std::string> command = mpirunWords(session.path());
+  command.insert(command.end(), {"-n", std::to_string(ranks), ownPath()});
   command.insert(command.end(), arguments.begin(), arguments.end());
   MpirunResult result;
   auto begin = std::chrono::steady_clock::now();
-  pid_t child = fork();
-  if (child == 0)
-    execute(std::move(command), outputPath);
+  pid_t child = startProcess(std::move(command), outputPath);
   if (child > 0)
     result.exitCode = waitOrKill(child, limitSeconds);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
