@@ -12,12 +12,12 @@ namespace {
 
 bool isAligned(Buffer data, int64_t alignment) { return reinterpret_cast<uintptr_t>(data.data) % alignment == 0; }
 
-/// That `data` holds a block of each rank, in order.
+/// Checks that `data` has room for the blocks of all ranks, in order.
 absl::Status checkBlocks(const Communicator &ranks, const CallSite &site, const char *name, Buffer data,
                          absl::Span<const int64_t> elements, int64_t elementBytes) {
   if (static_cast<int64_t>(elements.size()) != ranks.size())
-    return invalidCall(site,
-                       absl::StrCat(name, " has ", elements.size(), " blocks; give one per rank, ", ranks.size()));
+    return invalidCall(site, absl::StrCat(name, " has ", elements.size(),
+                                          " blocks; give one per rank, of which there are ", ranks.size()));
   int64_t left = data.bytes / elementBytes;
   for (int64_t block : elements) {
     if (block < 0)
@@ -28,7 +28,7 @@ absl::Status checkBlocks(const Communicator &ranks, const CallSite &site, const 
     left -= block;
   }
   if (!data.data && data.bytes / elementBytes > left)
-    return invalidCall(site, absl::StrCat(name, " has no address but blocks that are not empty"));
+    return invalidCall(site, absl::StrCat(name, " has no address, but some of its blocks are not empty"));
   if (!isAligned(data, elementBytes))
     return invalidCall(site, absl::StrCat(name, " is not aligned to its elements of ", elementBytes, " bytes"));
   return absl::OkStatus();
@@ -37,15 +37,15 @@ absl::Status checkBlocks(const Communicator &ranks, const CallSite &site, const 
 absl::Status checkAddends(const Communicator &ranks, const CallSite &site, Buffer data,
                           absl::Span<const int64_t> blocks, ElementType type) {
   if (!isFloat(type))
-    return invalidCall(site, absl::StrCat("sums are of floats, not of ", nameOf(type), "; cast before and after"));
+    return invalidCall(site, absl::StrCat("only floats can be summed, not ", nameOf(type), "; cast before and after"));
   return checkBlocks(ranks, site, "data", data, blocks, bytesOf(type));
 }
 
 absl::Status checkWorkspace(const Communicator &ranks, const CallSite &site, Buffer workspace, int64_t needed,
                             int64_t elementBytes) {
   if (workspace.bytes < needed)
-    return invalidCall(site, absl::StrCat("the workspace has ", workspace.bytes, " bytes; at rank ", ranks.rank(),
-                                          " of ", ranks.size(), " this takes ", needed));
+    return invalidCall(site, absl::StrCat("the workspace has ", workspace.bytes, " bytes, but rank ", ranks.rank(),
+                                          " of ", ranks.size(), " needs ", needed));
   if (needed > 0 && (!workspace.data || !isAligned(workspace, elementBytes)))
     return invalidCall(site, absl::StrCat("the workspace is not aligned to elements of ", elementBytes, " bytes"));
   return absl::OkStatus();
@@ -96,7 +96,8 @@ absl::Status checkAllToAll(const Communicator &ranks, Buffer input, absl::Span<c
   SPLITCAST_RETURN_IF_ERROR(checkBlocks(ranks, site, "output", output, outputBytesPerRank, 1));
   const int64_t own = ranks.rank(), from = inputBytesPerRank[own], to = outputBytesPerRank[own];
   if (from != to)
-    return invalidCall(site, absl::StrCat("rank ", own, " has ", from, " bytes for itself and expects ", to));
+    return invalidCall(
+        site, absl::StrCat("rank ", own, " has ", from, " bytes for itself, but expects ", to, " bytes from itself"));
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<Event> Communicator::start(const PreparedCollective &c, Stream &s
   case ccl::CollectiveKind::AllToAll:
     return allToAll(c.data, c.blockBytes, c.output, c.receivedBytes, stream, site);
   }
-  return absl::InternalError("a collective of no kind");
+  return absl::InternalError("unknown kind of collective");
 }
 
 } // namespace splitcast::runtime

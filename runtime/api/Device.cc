@@ -9,11 +9,12 @@ namespace splitcast::runtime {
 
 absl::StatusOr<Buffer> Device::allocateHost(int64_t bytes) {
   if (bytes < 0)
-    return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes of host memory are asked for; the least is 0"));
-  // Of many bytes the C library asks the system, whose pages are zero, and leaves them alone.
+    return absl::InvalidArgumentError(absl::StrCat("cannot allocate ", bytes, " bytes of host memory; the least is 0"));
+  // For large sizes, calloc() maps fresh pages, which the system zeroes when
+  // they are first touched.
   void *memory = std::calloc(std::max<int64_t>(bytes, 1), 1);
   if (!memory)
-    return absl::ResourceExhaustedError(absl::StrCat("the system gave no ", bytes, " bytes of host memory"));
+    return absl::ResourceExhaustedError(absl::StrCat("the system could not allocate ", bytes, " bytes of host memory"));
   return Buffer{static_cast<std::byte *>(memory), bytes};
 }
 

@@ -5,6 +5,8 @@
 namespace splitcast::runtime {
 namespace {
 
+/// A reading by ordinary receive: the data lies in `room`, so there is nothing
+/// to release.
 class ReceivedReading final : public Reading {
 public:
   ReceivedReading(std::unique_ptr<Message> received, const std::byte *room)
@@ -23,7 +25,7 @@ public:
   void release() override {}
 
 private:
-  std::unique_ptr<Message> received; ///< null: it is here
+  std::unique_ptr<Message> received; ///< null once it has arrived
   const std::byte *room;
 };
 

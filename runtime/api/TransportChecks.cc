@@ -8,7 +8,7 @@ namespace splitcast::runtime {
 namespace {
 
 constexpr int64_t kMaxMessageBytes = int64_t{1} << 30;
-constexpr int kMaxTag = 32767; // the least that MPI promises
+constexpr int kMaxTag = 32767; // the largest tag that every MPI allows
 
 } // namespace
 
@@ -26,9 +26,11 @@ absl::Status checkMessage(const Transport &transport, int64_t peer, int tag, int
 absl::Status checkGroup(const Transport &transport, const std::vector<int64_t> &ranks) {
   for (int64_t rank : ranks)
     if (rank < 0 || rank >= transport.size())
-      return absl::InvalidArgumentError(absl::StrCat("there is no rank ", rank, "; there are ", transport.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no rank ", rank, "; the ranks are 0 to ", transport.size() - 1));
   if (std::find(ranks.begin(), ranks.end(), transport.rank()) == ranks.end())
-    return absl::InvalidArgumentError(absl::StrCat("rank ", transport.rank(), " is not in the group that it asks for"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", transport.rank(), " is not in the group that it wants to make"));
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 namespace splitcast::runtime {
 namespace {
 
+/// Forwards everything but start(), which starts nothing.
 class WithoutCollectives final : public Communicator {
 public:
   explicit WithoutCollectives(std::unique_ptr<Communicator> ranks) : ranks(std::move(ranks)) {}

@@ -89,7 +89,7 @@ CONFORMANCE(WrongCallsChangeNothing) {
   invalid(reduceScatter(good, tooFew, ElementType::F32, roomy), "one per rank");
   invalid(reduceScatter(good, negative, ElementType::F32, roomy), "block of -1");
   invalid(reduceScatter(good.slice(0, size * 400 - 1), even, ElementType::F32, roomy), "less than its blocks");
-  invalid(reduceScatter(good, even, ElementType::I32, roomy), "not of i32");
+  invalid(reduceScatter(good, even, ElementType::I32, roomy), "only floats can be summed, not i32");
   output.bytes = 399;
   invalid(reduceScatter(good, even, ElementType::F32, roomy), "the output has 399 bytes");
   output.bytes = 400;
