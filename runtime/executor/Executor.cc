@@ -19,7 +19,8 @@ using Run = std::function<absl::Status()>;
 
 absl::StatusOr<Run> asRun(Run run) { return run; }
 
-/// Only in a module that says its rank are the pieces of variables known to have room where they lie.
+/// The variable pieces are known to fit into their storages only if the module
+/// names its rank: the verifier checks them for that rank.
 absl::Status checkStorages(mlir::ModuleOp plans) {
   for (auto storage : plans.getOps<exec::StorageOp>())
     if (!storage.getMembers().empty() && !plans->hasAttr("ccl.rank"))
@@ -41,13 +42,14 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
                                                    " are running; start as many as the placement has"));
   SPLITCAST_RETURN_IF_ERROR(checkStorages(plans));
   std::unique_ptr<Executor> executor(new Executor(device, observer));
-  // Kernels first: what compiling them takes is free again when the spaces are touched.
+  // Kernels are loaded first, so that the memory that compiling took is free
+  // again when the spaces get their pages.
   SPLITCAST_RETURN_IF_ERROR(executor->loadKernels(plans));
   SPLITCAST_ASSIGN_OR_RETURN(executor->groups, Groups::create(plans, communicator));
   SPLITCAST_RETURN_IF_ERROR(executor->share(plans, communicator));
   if (needsOneCopy) {
     SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> failures,
-                               communicator.exchange(executor->notShared, {"whether all ranks have one copy"}));
+                               communicator.exchange(executor->notShared, {"agreeing on shared memory"}));
     if (std::any_of(failures.begin(), failures.end(), [](const std::string &each) { return !each.empty(); }))
       return nullptr;
   }
@@ -60,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::bind(mlir::ModuleOp plans, D
 
 Executor::~Executor() {
   underWay.clear();
-  streams.clear(); // what is left of their work after an error uses all that follows
+  streams.clear(); // unfinished work (after an error) still uses what is destroyed below
   bound.clear();
   launchables.clear();
   registrations.clear();
@@ -75,13 +77,14 @@ namespace {
 /// A space that ranks may share.
 struct Sharing {
   exec::SpaceOp space;
-  exec::CollectiveOp gather; ///< one that fills a part of it
-  std::string text;          ///< what must be the same on all that have one copy: what lies where, and where they meet
+  exec::CollectiveOp gather; ///< an all-gather into this space
+  std::string text;          ///< what lies where, and where the ranks meet: the same on all ranks that share a copy
   bool hasFault = false;
-  int64_t ownBytes = 0; ///< this rank's blocks
+  int64_t ownBytes = 0; ///< the size of this rank's blocks
 };
 
-/// In an order that is the same on all ranks.
+/// Ordered by key, so that all ranks go through their common entries in the
+/// same order.
 using Sharings = std::map<std::pair<GroupOnStream, std::string>, Sharing>;
 
 Sharings sharingsOf(mlir::ModuleOp plans, Groups &groups) {
@@ -102,7 +105,8 @@ Sharings sharingsOf(mlir::ModuleOp plans, Groups &groups) {
   return sharings;
 }
 
-/// A number of all that ranks must have alike.
+/// Returns a hash of everything that must be equal on all ranks before they may
+/// share the space, or "" if this rank cannot share it.
 std::string tokenOf(const Sharings::value_type &sharing) {
   const auto &[stream, ranks] = sharing.first.first;
   exec::SpaceOp space = sharing.second.space;
@@ -113,14 +117,15 @@ std::string tokenOf(const Sharings::value_type &sharing) {
 
 } // namespace
 
-// Whether all members of a group want it alike is known to all before any asks its group: none waits in vain.
+// All ranks first learn which spaces every member of a group is ready to share.
+// Only then is the group asked, so no rank waits for one that never asks.
 absl::Status Executor::share(mlir::ModuleOp plans, Communicator &root) {
   const Sharings sharings = sharingsOf(plans, *groups);
   std::vector<std::string> tokens;
   for (const auto &sharing : sharings)
     tokens.push_back(tokenOf(sharing));
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                             root.exchange(absl::StrJoin(tokens, " "), {"spaces that ranks share"}));
+                             root.exchange(absl::StrJoin(tokens, " "), {"comparing shared spaces"}));
   std::vector<std::set<std::string>> byRank;
   for (const std::string &text : texts)
     byRank.push_back(absl::StrSplit(text, ' ', absl::SkipEmpty()));
@@ -164,7 +169,7 @@ absl::Status Executor::allocate(mlir::ModuleOp plans) {
   for (auto space : plans.getOps<exec::SpaceOp>())
     if (spaces.count(space.getSymName()) == 0)
       SPLITCAST_RETURN_IF_ERROR(allocate(space));
-  return stream->synchronize(); // before the host writes there
+  return stream->synchronize(); // the host may write to the spaces from here on
 }
 
 absl::Status Executor::allocate(exec::SpaceOp space) {
@@ -198,8 +203,9 @@ absl::Status Executor::bindPlan(exec::PlanOp plan) {
   return absl::OkStatus();
 }
 
-/// What tells whether a collective's buffers begin at the same offset on all ranks: the spaces and all that is used of
-/// them.
+/// Returns a text that is equal on two ranks only if the buffers of each
+/// collective begin at the same offset on both. It lists the spaces and the
+/// ranges that collectives use.
 static std::string layoutOf(mlir::ModuleOp plans) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -209,7 +215,7 @@ static std::string layoutOf(mlir::ModuleOp plans) {
     for (auto op : plan.getBody().front().getOps<exec::CollectiveOp>()) {
       os << op.getData();
       if (op.isInPlace())
-        os << " in place"; // each rank's block is another part of it
+        os << " in place"; // the output is a rank's own block, so its offset differs between ranks
       else if (op.getOutput())
         os << " " << *op.getOutput();
       if (op.getWorkspace())
@@ -222,7 +228,7 @@ static std::string layoutOf(mlir::ModuleOp plans) {
 absl::Status Executor::registerMemory(mlir::ModuleOp plans) {
   const std::string layout = layoutOf(plans);
   for (Communicator *communicator : groups->all())
-    for (auto space : plans.getOps<exec::SpaceOp>()) { // in one order on all ranks
+    for (auto space : plans.getOps<exec::SpaceOp>()) { // in the same order on all ranks
       SPLITCAST_ASSIGN_OR_RETURN(
           std::unique_ptr<Registration> made,
           communicator->registerMemory(spaces[space.getSymName()], layout, {"registering memory"}));
@@ -279,13 +285,15 @@ absl::StatusOr<Run> Executor::bindOp(mlir::Operation *op) {
     });
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("the plan holds '", op->getName().getStringRef().str(), "', which no executor knows"));
+      absl::StrCat("the plan holds '", op->getName().getStringRef().str(),
+                   "', which the executor cannot run; lower the module with 'exec-lower'"));
 }
 
 absl::StatusOr<Run> Executor::bindLaunch(std::unique_ptr<Launchable> launchable, mlir::ArrayAttr reads,
                                          mlir::ArrayAttr writes) {
   if (launchable->workspaceBytes() > 0)
-    return absl::InternalError("a kernel wants workspace that the plan does not give");
+    return absl::InternalError(absl::StrCat("a kernel or library call needs a workspace of ",
+                                            launchable->workspaceBytes(), " bytes, but launches of a plan pass none"));
   SPLITCAST_ASSIGN_OR_RETURN(Stream * stream, streamOf("compute"));
   std::vector<Buffer> buffers;
   for (mlir::ArrayAttr ranges : {reads, writes})
@@ -302,7 +310,8 @@ absl::StatusOr<Run> Executor::bindCollective(exec::CollectiveOp op) {
     SPLITCAST_RETURN_IF_ERROR(status);
   Event *event = &underWay[op.getTicket()];
   return asRun([event, start = *start, from = *compute, on = *stream]() -> absl::Status {
-    // Kernels have made what it reads, and may still use what it overwrites.
+    // The collective starts behind the enqueued kernels: they compute what it
+    // reads, and may still read what it overwrites.
     SPLITCAST_ASSIGN_OR_RETURN(Event enqueued, from->record());
     SPLITCAST_RETURN_IF_ERROR(on->waitFor(enqueued));
     absl::StatusOr<Event> started = start();
@@ -352,7 +361,7 @@ absl::Status Executor::enqueue(const std::string &plan) {
   SPLITCAST_RETURN_IF_ERROR(populate());
   Bound &of = found->second;
   if (of.runs++ == 1 && !observer) {
-    // What the first run warmed up is there when it has run.
+    // Wait for the first run, so that everything it prepares is complete.
     SPLITCAST_RETURN_IF_ERROR(stream->synchronize());
     SPLITCAST_ASSIGN_OR_RETURN(of.captured, device.capture(*stream, [&] { return enqueueOps(of); }));
   }

@@ -16,7 +16,7 @@ namespace {
 
 using GroupSet = std::set<GroupOnStream>;
 
-/// "communication:0,2;communication:0,1"
+/// Returns "communication:0,2;communication:0,1". groupsIn() reads it.
 std::string textOf(const GroupSet &groups) {
   return absl::StrJoin(groups, ";", [](std::string *out, const GroupOnStream &group) {
     absl::StrAppend(out, group.first, ":", absl::StrJoin(group.second, ","));
@@ -41,7 +41,8 @@ std::string describe(const GroupOnStream &group) {
   return absl::StrCat("[", absl::StrJoin(group.second, ", "), "] on stream '", group.first, "'");
 }
 
-/// The groups of all ranks together, if each rank of a group has it too.
+/// Returns the union of all ranks' groups, or an error if a rank has a group
+/// that another member of the group lacks.
 absl::StatusOr<GroupSet> unite(const std::vector<GroupSet> &byRank) {
   GroupSet all;
   for (size_t rank = 0; rank < byRank.size(); ++rank)
@@ -50,14 +51,15 @@ absl::StatusOr<GroupSet> unite(const std::vector<GroupSet> &byRank) {
         continue;
       for (int64_t member : group.second)
         if (member < 0 || member >= static_cast<int64_t>(byRank.size()) || byRank[member].count(group) == 0)
-          return absl::FailedPreconditionError(
-              absl::StrCat("the plan of rank ", rank, " calls collectives in the group ", describe(group),
-                           ", that of its member ", member, " does not; run the same program on all ranks"));
+          return absl::FailedPreconditionError(absl::StrCat(
+              "the plan of rank ", rank, " calls collectives in the group ", describe(group),
+              ", but the plan of its member rank ", member, " does not; run the same program on all ranks"));
     }
   return all;
 }
 
-/// That this rank is where its plans have it.
+/// Checks that each group of the plans has this rank at the index that the
+/// plans give it.
 absl::Status checkPlaces(mlir::ModuleOp plans, const Communicator &root) {
   for (auto group : plans.getOps<exec::GroupOp>()) {
     const int64_t place = group.getIndex();
@@ -73,7 +75,7 @@ absl::Status checkPlaces(mlir::ModuleOp plans, const Communicator &root) {
 
 std::vector<std::vector<GroupOnStream>> roundsOf(const std::set<GroupOnStream> &groups) {
   std::vector<std::vector<GroupOnStream>> rounds;
-  std::vector<std::set<int64_t>> taken; // by round
+  std::vector<std::set<int64_t>> taken; // the ranks that are taken, by round
   for (const GroupOnStream &group : groups) {
     auto isTaken = [&](size_t round) {
       return std::any_of(group.second.begin(), group.second.end(),
@@ -94,8 +96,9 @@ absl::StatusOr<std::unique_ptr<Groups>> Groups::create(mlir::ModuleOp plans, Com
   std::unique_ptr<Groups> groups(new Groups(root));
   GroupSet own;
   plans.walk([&](exec::CollectiveOp op) { own.insert(groups->keyOf(op)); });
-  // What is wrong here alone is said after the exchange, which the others wait for.
-  absl::StatusOr<std::vector<std::string>> texts = root.exchange(textOf(own), {"groups of the plans"});
+  // A fault of this rank alone is reported after the exchange, in which the
+  // other ranks wait for it.
+  absl::StatusOr<std::vector<std::string>> texts = root.exchange(textOf(own), {"exchanging the groups of the plans"});
   SPLITCAST_RETURN_IF_ERROR(checkPlaces(plans, root));
   if (!texts.ok())
     return texts.status();
@@ -107,7 +110,7 @@ absl::StatusOr<std::unique_ptr<Groups>> Groups::create(mlir::ModuleOp plans, Com
   return groups;
 }
 
-/// The first group of all ranks is the root itself.
+/// The first group that has all ranks uses `root` itself.
 absl::Status Groups::makeAll(const GroupSet &groups) {
   Communicator &root = *order.front();
   std::vector<int64_t> everyone(root.size());
@@ -124,7 +127,8 @@ absl::Status Groups::makeAll(const GroupSet &groups) {
     };
     auto mine = std::find_if(round.begin(), round.end(), isMine);
     const std::vector<int64_t> members = mine == round.end() ? std::vector<int64_t>{root.rank()} : mine->second;
-    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> group, root.split(members, {"group of the placement"}));
+    SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> group,
+                               root.split(members, {"making a group of the placement"}));
     if (mine == round.end())
       continue;
     communicators[*mine] = group.get();

@@ -16,7 +16,8 @@ int64_t bytesOf(mlir::ArrayAttr ranges) {
   return bytes;
 }
 
-/// "m = 2, n = 6": what a call's attribute says between its brackets.
+/// Returns the parameters of a call's attribute, the text between its brackets,
+/// such as "m = 2, n = 6".
 std::string sizesOf(exec::LibraryCallAttrInterface call) {
   std::string text;
   llvm::raw_string_ostream(text) << mlir::Attribute(call);
@@ -104,13 +105,14 @@ void Profiler::bound(mlir::Operation *op, int64_t index) {
 
 void Profiler::addLiveBytes(exec::PlanOp plan) {
   const std::string name = plan.getSymName().str();
-  // A session may have bound one of that name before, and given it up.
+  // The session may have bound an earlier plan of this name, which this one
+  // replaces.
   live.erase(std::remove_if(live.begin(), live.end(), [&](const LiveBytes &known) { return known.plan == name; }),
              live.end());
   const mlir::ArrayAttr buffers = plan.getBuffersAttr();
   if (!buffers)
     return;
-  std::map<int64_t, std::map<std::string, int64_t>> changes; ///< by the op at which they come
+  std::map<int64_t, std::map<std::string, int64_t>> changes; ///< by the op from which they count
   for (auto buffer : buffers.getAsRange<exec::BufferAttr>()) {
     const std::string role = exec::nameOf(buffer.getRole()).str();
     const int64_t bytes = buffer.getRange().getBytes();

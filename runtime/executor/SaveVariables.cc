@@ -1,4 +1,5 @@
-// Variables to one file that all ranks write: at once, or beside what goes on, from a copy.
+// All ranks write their variables to one file: now, or in the background from a
+// copy.
 #include "runtime/executor/SaveVariables.h"
 
 #include "runtime/api/StatusMacros.h"
@@ -88,7 +89,7 @@ absl::Status Variables::save(const std::string &path) {
 }
 
 //===----------------------------------------------------------------------===//
-// Beside what goes on
+// In the background
 //===----------------------------------------------------------------------===//
 
 int64_t Variables::snapshotBytes() const {
@@ -101,12 +102,14 @@ int64_t Variables::snapshotBytes() const {
 absl::StatusOr<std::unique_ptr<PendingSave>> Variables::beginSave(const std::string &path) {
   absl::Status status;
   if (isSaving)
-    status = absl::FailedPreconditionError("variables are being saved; finish that first");
+    status = absl::FailedPreconditionError(
+        "an earlier save of the variables is pending; finish it before you begin another");
   else if (!snapshot)
     snapshot.reset(new (std::nothrow) char[snapshotBytes()]);
   if (status.ok() && !snapshot)
-    status = absl::ResourceExhaustedError(absl::StrCat("has no memory for copies of its variables, ", snapshotBytes(),
-                                                       " bytes; save them without, or give more ranks"));
+    status = absl::ResourceExhaustedError(absl::StrCat("there is no memory for a copy of this rank's variables, ",
+                                                       snapshotBytes(),
+                                                       " bytes; save them without a copy, or run on more ranks"));
   SPLITCAST_RETURN_IF_ERROR(agree(status, kWhat));
   SPLITCAST_ASSIGN_OR_RETURN(SafetensorsWriter writer, openWriter(path));
   std::vector<PendingSave::Piece> pieces;

@@ -28,7 +28,7 @@ int64_t positionOf(const sbp::Placement &placement, int64_t rank) {
   return 0;
 }
 
-/// Which pieces a rank has.
+/// Sets the position and the pieces of a rank.
 void place(VariableInfo &info, int64_t rank) {
   info.position = positionOf(info.placement, rank);
   std::vector<int64_t> at = info.placement.coordinates(info.position);
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Variables>> Variables::create(mlir::ModuleOp plan
   std::unique_ptr<Variables> result(new Variables(device, communicator));
   const exec::Spaces spaces(plans);
   for (auto storage : plans.getOps<exec::StorageOp>()) {
-    if (!spaces.keeps(storage.getRange())) // carried: no longer than a step
+    if (!spaces.keeps(storage.getRange())) // carried variables, which live for one step
       continue;
     const Buffer room = executor.resolve(storage.getRange());
     for (auto [member, offset] : llvm::zip(storage.getMembers(), storage.getOffsets())) {
@@ -121,8 +121,8 @@ absl::Status Variables::readPieces(const VariableInfo &variable, void *data) {
 absl::Status Variables::readPart(const VariableInfo &variable, const sbp::Interval &elements, void *data) {
   if (elements.begin < 0 || elements.count < 0 || elements.begin > variable.pieceElements() - elements.count)
     return absl::OutOfRangeError(absl::StrCat("variable @", variable.name, ": elements ", elements.begin, " to ",
-                                              elements.begin + elements.count, " are wanted, but this rank has ",
-                                              variable.pieceElements(), "; read what lies in its pieces"));
+                                              elements.begin + elements.count, " were asked for, but this rank has ",
+                                              variable.pieceElements(), "; read only elements of its pieces"));
   const int64_t bytes = bytesOf(variable.type);
   return elements.count > 0
              ? device.download(data, pieceOf(variable).slice(elements.begin * bytes, elements.count * bytes))
@@ -173,7 +173,8 @@ namespace {
 
 double number(mlir::FloatAttr attr) { return attr.getValueAsDouble(); }
 
-/// Elements [begin, begin + count) of the variable's order, as its initializer says.
+/// Writes elements [begin, begin + count) of the whole variable to `out`, as
+/// its initializer defines them.
 template <typename T> absl::Status generate(mlir::Attribute init, RandomKey key, int64_t begin, int64_t count, T *out) {
   if (auto constant = mlir::dyn_cast<sbp::ConstantInitAttr>(init)) {
     fillConstant(count, number(constant.getValue()), out);
@@ -191,16 +192,17 @@ template <typename T> absl::Status generate(mlir::Attribute init, RandomKey key,
   }
   std::string text;
   llvm::raw_string_ostream(text) << init;
-  return absl::InvalidArgumentError(absl::StrCat(text, " does not make elements of this type; use #sbp.constant"));
+  return absl::InvalidArgumentError(absl::StrCat(text, " cannot initialize elements of this type; use #sbp.constant"));
 }
 
-/// Of a uniform initializer; without its end.
+/// The half-open range [low, high) of a uniform initializer.
 struct Range {
   double low, high;
 };
 
-/// What is nearest in a smaller type: with a range, not before `low` nor at the open end `high`, to which it may be
-/// rounded. Without one, what is too large becomes infinite, and what is infinite stays so.
+/// Rounds to the nearest value of a smaller type. With a range, the result
+/// stays within it: rounding may give a value below `low` or the excluded
+/// `high`. Without a range, values too large for the type become infinite.
 llvm::APFloat roundWithin(std::optional<Range> range, double value, const llvm::fltSemantics &semantics) {
   llvm::APFloat result(value);
   bool losesInformation = false;
@@ -212,7 +214,7 @@ llvm::APFloat roundWithin(std::optional<Range> range, double value, const llvm::
   return result;
 }
 
-/// Of bf16 or f16: the doubles, each rounded once.
+/// Generates bf16 or f16 elements: doubles that are rounded once.
 absl::Status generateHalves(ElementType type, mlir::Attribute init, RandomKey key, int64_t begin, int64_t count,
                             uint16_t *out) {
   std::vector<double> wide(count);
@@ -241,7 +243,8 @@ absl::Status generate(ElementType type, mlir::Attribute init, RandomKey key, int
   case ElementType::I64:
     return generate(init, key, begin, count, static_cast<int64_t *>(out));
   default:
-    return absl::InvalidArgumentError(absl::StrCat("variables of ", nameOf(type), " have no initializer yet"));
+    return absl::InvalidArgumentError(absl::StrCat("variables of type ", nameOf(type),
+                                                   " cannot have an initializer; use f32, f64, bf16, f16, i32 or i64"));
   }
 }
 
@@ -250,7 +253,8 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   std::string wanted = describe(variable.type, variable.shape);
   if (!stored)
     return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "' has no tensor '", tensor,
-                                                   "'; the module's variable of that name is ", wanted));
+                                                   "', from which variable @", variable.name, " (", wanted,
+                                                   ") should be read; use a file that has it"));
   if (stored->type != variable.type || stored->shape != variable.shape)
     return absl::InvalidArgumentError(absl::StrCat("file '", file.path(), "': tensor '", tensor, "' is ", stored->dtype,
                                                    "[", absl::StrJoin(stored->shape, ", "), "], but the variable is ",
@@ -258,7 +262,8 @@ absl::Status checkStored(const SafetensorsFile &file, const std::string &tensor,
   return absl::OkStatus();
 }
 
-/// The file that the initializer names, if it names one.
+/// Opens and checks the file of an #sbp.file initializer; returns nullopt for
+/// other initializers.
 absl::StatusOr<std::optional<SafetensorsFile>> openInitFile(const VariableInfo &variable) {
   auto init = mlir::dyn_cast<sbp::FileInitAttr>(variable.init);
   if (!init)
@@ -341,10 +346,10 @@ absl::Status Variables::load(const std::string &path) {
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>())
     if (absl::StatusOr<const VariableInfo *> known = find(tensor.name);
         status.ok() && (!known.ok() || (*known)->isCarried))
-      status =
-          absl::InvalidArgumentError(absl::StrCat("file '", path, "' has a tensor '", tensor.name,
-                                                  "', which is no variable of the module; load a file that was saved "
-                                                  "from the same model"));
+      status = absl::InvalidArgumentError(
+          absl::StrCat("file '", path, "' has a tensor '", tensor.name,
+                       "', which is not a variable of the module; load a file that was saved "
+                       "from the same model"));
   return loadAll(file, status, all);
 }
 
@@ -352,13 +357,13 @@ absl::StatusOr<std::vector<std::string>> Variables::loadWeights(const std::strin
                                                                 const std::vector<Renaming> &renamings) {
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::open(path);
   absl::Status status = file.status();
-  std::map<std::string, std::string> tensors; // by what they are renamed to
+  std::map<std::string, std::string> tensors; // by new name
   for (const StoredTensor &tensor : file.ok() ? file->tensors() : std::vector<StoredTensor>()) {
     const auto [known, isNew] = tensors.emplace(renamed(tensor.name, renamings), tensor.name);
     if (!isNew && status.ok())
       status = absl::InvalidArgumentError(absl::StrCat("file '", path, "': tensors '", known->second, "' and '",
-                                                       tensor.name, "' are both '", known->first,
-                                                       "' once they are renamed; rename one of them otherwise"));
+                                                       tensor.name, "' are both renamed to '", known->first,
+                                                       "'; give one of them another name"));
   }
   std::vector<Stored> weights;
   for (const VariableInfo *variable : stored()) {
@@ -406,7 +411,8 @@ absl::Status Variables::checkAll(const SafetensorsFile &file, const std::vector<
 
 absl::Status Variables::loadAll(const absl::StatusOr<SafetensorsFile> &file, absl::Status status,
                                 const std::vector<Stored> &all) {
-  // Nothing has been changed so far, and will be only if no rank has an error.
+  // No variable has been changed so far, and none will be if any rank has an
+  // error.
   SPLITCAST_RETURN_IF_ERROR(agree(status, "loading variables"));
   for (const Stored &stored : all)
     if (status.ok())

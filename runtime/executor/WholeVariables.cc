@@ -1,4 +1,5 @@
-// Whole variables, made of and divided into the pieces of all ranks.
+// Whole variables are assembled from the pieces of all ranks, and divided into
+// them.
 #include "runtime/api/StatusMacros.h"
 #include "runtime/executor/Variables.h"
 
@@ -11,7 +12,8 @@ namespace splitcast::runtime {
 
 namespace {
 
-/// Calls `visit` for each part of the pieces that lies in `elements`, in order, until an error.
+/// Calls `visit` for each run of the pieces, cut to `elements`, in order, until
+/// an error.
 absl::Status forEachWithin(const std::vector<sbp::Run> &pieces, const sbp::Interval &elements,
                            absl::FunctionRef<absl::Status(const sbp::Run &)> visit) {
   const int64_t end = elements.begin + elements.count;
@@ -26,12 +28,14 @@ absl::Status forEachWithin(const std::vector<sbp::Run> &pieces, const sbp::Inter
   return absl::OkStatus();
 }
 
-/// A message of pieces: before the elements of each where it begins and how many there are, 16 bytes.
+/// A message that holds runs of elements. Each run starts with a header of 16
+/// bytes: its first element and its number of elements.
 class PieceMessage {
 public:
   explicit PieceMessage(int64_t bytesEach) : bytesEach(bytesEach) {}
 
-  /// Where `count` elements from `begin` on are to be written.
+  /// Appends a run, and returns where its `count` elements, from `begin` on,
+  /// are to be written.
   char *append(int64_t begin, int64_t count) {
     const int64_t head[2] = {begin, count};
     text.append(reinterpret_cast<const char *>(head), sizeof(head));
@@ -40,7 +44,8 @@ public:
   }
   const std::string &get() const { return text; }
 
-  /// Copies the elements of a message to `part`, which begins with element `first`.
+  /// Copies the elements of a message into `part`, whose first element is
+  /// number `first` of the variable.
   static void copy(const std::string &message, int64_t bytesEach, int64_t first, char *part) {
     for (size_t at = 0; at < message.size();) {
       int64_t head[2];
@@ -61,10 +66,11 @@ private:
 absl::Status Variables::stream(const VariableInfo &variable, std::optional<int64_t> to, Visitor visit) {
   const int64_t bytes = bytesOf(variable.type), all = sbp::numElements(variable.shape);
   const bool isVisiting = !to || *to == communicator.rank();
-  absl::Status status; // a rank with an error goes on with the others, which wait for it
+  absl::Status status; // after an error a rank still takes part in the exchanges, for which the others wait
   if (to && (*to < 0 || *to >= communicator.size()))
-    return absl::InvalidArgumentError(absl::StrCat("variable @", variable.name, " is to be read on rank ", *to, " of ",
-                                                   communicator.size(), "; name one of these, from 0 on"));
+    return absl::InvalidArgumentError(absl::StrCat("variable @", variable.name, " is to be read on rank ", *to,
+                                                   ", but the ranks are 0 to ", communicator.size() - 1,
+                                                   "; name one of these"));
   std::vector<char> whole;
   for (sbp::Interval part{0, 0}; part.begin < all; part.begin += part.count) {
     part.count = std::min(all - part.begin, kPartBytes / bytes);
@@ -102,7 +108,8 @@ absl::Status Variables::writeElements(const VariableInfo &variable, const sbp::I
   if (const int64_t all = sbp::numElements(variable.shape);
       elements.begin < 0 || elements.count < 0 || elements.begin > all - elements.count)
     return absl::OutOfRangeError(absl::StrCat("variable @", variable.name, ": elements ", elements.begin, " to ",
-                                              elements.begin + elements.count, " are given, but it has ", all));
+                                              elements.begin + elements.count, " are given, but the variable has ",
+                                              all));
   if (!variable.isSet)
     return absl::OkStatus();
   return forEachWithin(variable.pieces, elements, [&](const sbp::Run &run) {

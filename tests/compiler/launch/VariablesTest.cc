@@ -112,7 +112,8 @@ TEST(Variables, StreamsEndWithTheErrorOfOne) {
                 }).ok());
     for (const absl::Status &status : statuses)
       EXPECT_THAT(std::string(status.message()),
-                  HasSubstr(to == 2 ? "the disk is full" : "is to be read on rank 3 of 3; name one of these"));
+                  HasSubstr(to == 2 ? "the disk is full"
+                                    : "is to be read on rank 3, but the ranks are 0 to 2; name one of these"));
   }
 }
 
