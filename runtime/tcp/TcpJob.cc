@@ -18,6 +18,8 @@ namespace {
 constexpr absl::Duration kFarewell = absl::Seconds(2);
 constexpr int64_t kMaxRanks = 1 << 16;
 
+/// Returns the value of the first of these environment variables that is set
+/// and not empty, or null.
 const char *firstSet(std::initializer_list<const char *> names) {
   for (const char *name : names)
     if (const char *value = std::getenv(name); value && *value)
@@ -32,7 +34,7 @@ absl::Status readNumber(const char *name, const char *text, int64_t least, int64
                                                    "start ranks with mpirun"));
   if (!absl::SimpleAtoi(text, number) || *number < least || *number > most)
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " is '", text, "'; it is a number from ", least, " to ", most));
+        absl::StrCat(name, " is '", text, "'; it must be a number from ", least, " to ", most));
   return absl::OkStatus();
 }
 
@@ -41,7 +43,8 @@ absl::Status readNumber(const char *name, const char *text, int64_t least, int64
 absl::StatusOr<std::optional<Rendezvous>> TcpJob::fromEnvironment() {
   const char *rank = firstSet({"RANK", "SLURM_PROCID"}), *size = firstSet({"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"});
   const char *host = firstSet({"MASTER_ADDR"}), *port = firstSet({"MASTER_PORT"});
-  // SLURM's own variables alone mean its MPI.
+  // SLURM sets its own variables for MPI jobs, too. So they alone do not ask
+  // for TCP.
   if (!firstSet({"RANK"}) && !(rank && size && host && port))
     return std::nullopt;
   Rendezvous rendezvous;
@@ -72,7 +75,7 @@ TcpJob::~TcpJob() {
 
 absl::StatusOr<std::unique_ptr<Transport>> TcpJob::createTransport() {
   if (transports == kMaxTransports)
-    return absl::ResourceExhaustedError(absl::StrCat("a job has ", kMaxTransports, " transports at most"));
+    return absl::ResourceExhaustedError(absl::StrCat("a job can have at most ", kMaxTransports, " transports"));
   std::vector<int64_t> all(ranks);
   std::iota(all.begin(), all.end(), 0);
   return createTcpTransport(connections, all, self, ++transports);

@@ -14,7 +14,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// How much is read from one rank before the others have their turn.
+/// How many bytes are read from one rank before the others have their turn.
 constexpr int64_t kTurnBytes = int64_t{4} << 20;
 
 absl::Status lost() { return absl::UnavailableError("the connection is closed"); }
@@ -25,8 +25,8 @@ struct TcpMesh::Outgoing {
   int64_t to;
   Header header;
   const std::byte *data;
-  int64_t written = 0;             ///< of header and data
-  std::vector<std::byte> own = {}; ///< the data, once the sender has given it up
+  int64_t written = 0;             ///< of the header and the data together
+  std::vector<std::byte> own = {}; ///< a copy of the data, if the sender gave up after the message had begun
 
   int64_t size() const { return static_cast<int64_t>(sizeof(Header)) + header.bytes; }
   bool isDone() const { return written == size(); }
@@ -36,11 +36,11 @@ struct TcpMesh::Incoming {
   int64_t from;
   std::byte *data;
   int64_t bytes;
-  std::shared_ptr<Arrival> arrival; ///< once a message is known to be for it
+  std::shared_ptr<Arrival> arrival; ///< set once the header of its message has arrived
   bool done = false, abandoned = false;
 };
 
-/// The bytes come into memory of the arrival's own, from the first on.
+/// Makes the bytes arrive in the arrival's own memory.
 void TcpMesh::Arrival::keep() {
   own.resize(bytes);
   target = own.data();
@@ -108,7 +108,8 @@ absl::StatusOr<bool> TcpMesh::test(Incoming &message) {
   return true;
 }
 
-/// Of a message that has begun the rest is sent all the same: what comes after it is meant for others.
+/// If the message has begun, the rest is sent from a copy, since the messages
+/// behind it on the connection must still be understood.
 void TcpMesh::giveUp(Outgoing &message) {
   std::lock_guard<std::mutex> lock(mutex);
   Peer &peer = peers[message.to];
@@ -124,7 +125,7 @@ void TcpMesh::giveUp(Outgoing &message) {
   message.data = message.own.data();
 }
 
-/// Its message is taken, when it comes, and thrown away.
+/// When the message arrives, it is received and discarded.
 void TcpMesh::giveUp(Incoming &message) {
   std::lock_guard<std::mutex> lock(mutex);
   message.abandoned = true;
@@ -165,7 +166,7 @@ void TcpMesh::write(Peer &peer) {
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
       return;
     if (count < 0) {
-      // What has arrived from there is still read.
+      // Only sending ends: what the peer sent before is still read.
       shutdown(peer.socket.fd(), SHUT_WR);
       peer.outgoing.clear();
       return;
@@ -198,7 +199,8 @@ void TcpMesh::read(Peer &peer) {
   }
 }
 
-/// 0: nothing is there now, or the connection is closed.
+/// Returns the number of bytes read. It is 0 if there are none now, or if the
+/// connection is closed.
 int64_t TcpMesh::readSome(Peer &peer, std::byte *data, int64_t bytes) {
   ssize_t count = recv(peer.socket.fd(), data, bytes, 0);
   if (count > 0)
@@ -208,7 +210,8 @@ int64_t TcpMesh::readSome(Peer &peer, std::byte *data, int64_t bytes) {
   return 0;
 }
 
-/// Finds the receive for the message whose header is here.
+/// Finds the posted receive for the message whose header has just arrived, or
+/// keeps the message until one is posted.
 void TcpMesh::beginArrival(Peer &peer) {
   peer.headerBytes = 0;
   auto arrival = std::make_shared<Arrival>();
@@ -247,7 +250,8 @@ void TcpMesh::finish(absl::Duration patience) {
   for (Peer &peer : peers)
     if (peer.socket.isOpen())
       shutdown(peer.socket.fd(), SHUT_WR);
-  // A socket that is closed with bytes unread takes back what it has sent.
+  // Closing a socket with unread bytes resets the connection, which would
+  // discard what the peer has not read yet. So read until the peers close.
   auto isOpen = [](const Peer &peer) { return peer.socket.isOpen(); };
   while (std::any_of(peers.begin(), peers.end(), isOpen) && absl::Now() < deadline) {
     progress();

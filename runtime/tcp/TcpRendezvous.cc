@@ -14,19 +14,21 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr char kHello[] = "splitcast-rank-1"; // with the version of this protocol
+constexpr char kHello[] = "splitcast-rank-1"; // the number is the version of this protocol
 constexpr absl::Duration kHelloTime = absl::Seconds(10);
 
-/// What a rank says of itself: to rank 0 the size and its port; to another rank the job's number.
+/// How a rank introduces itself. Rank 0 needs the size and the port, other
+/// ranks the job's number.
 struct Hello {
   int64_t rank = 0, size = 0;
   uint64_t job = 0;
-  int port = 0; ///< where it listens
+  int port = 0; ///< the port on which it listens
 
   std::string text() const { return absl::StrCat(kHello, " ", rank, " ", size, " ", job, " ", port); }
 };
 
-/// Nothing, when it was no rank of this program that connected.
+/// Reads a hello. It is an error if what connected is not a rank of this
+/// program.
 absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
   SPLITCAST_ASSIGN_OR_RETURN(std::string text, readText(socket, std::min(deadline, absl::Now() + kHelloTime)));
   std::vector<std::string> words = absl::StrSplit(text, ' ');
@@ -38,7 +40,8 @@ absl::StatusOr<Hello> readHello(const Socket &socket, absl::Time deadline) {
   return hello;
 }
 
-/// Those of a list of ranks that have no connection yet.
+/// Returns a text with the ranks, other than `self`, that have no connection
+/// yet.
 std::string missingRanks(const std::vector<Socket> &peers, int64_t self) {
   std::vector<int64_t> missing;
   for (size_t rank = 0; rank < peers.size(); ++rank)
@@ -78,24 +81,26 @@ private:
     if (!listener.ok())
       return absl::UnavailableError(absl::StrCat("rank 0 cannot listen at ", rendezvous.master.text(), ": ",
                                                  std::string(listener.status().message()),
-                                                 "; MASTER_ADDR is its machine, MASTER_PORT a free port"));
+                                                 "; MASTER_ADDR must be its machine, and MASTER_PORT a free port"));
     for (int64_t missing = rendezvous.size - 1; missing > 0;) {
       absl::StatusOr<Socket> socket = acceptFrom(*listener, deadline);
       if (absl::IsDeadlineExceeded(socket.status()))
-        return absl::UnavailableError(absl::StrCat(missingRanks(peers, 0), " of ", rendezvous.size, " did not come to ",
-                                                   rendezvous.master.text(), " within ",
+        return absl::UnavailableError(absl::StrCat(missingRanks(peers, 0), " of ", rendezvous.size,
+                                                   " did not connect to ", rendezvous.master.text(), " within ",
                                                    absl::FormatDuration(rendezvous.timeout)));
       if (!socket.ok())
         return socket.status();
       absl::StatusOr<Hello> hello = readHello(*socket, deadline);
       if (!hello.ok())
-        continue; // somebody else's connection
+        continue; // not a rank of this program
       absl::Status status = check(*hello);
       const int64_t place = status.ok() ? hello->rank : spare();
       absl::StatusOr<Endpoint> from = peerEndpoint(*socket);
       status.Update(from.status());
       peers[place] = *std::move(socket);
-      // One that came by a loopback is on the machine of rank 0, which the others have another address of.
+      // A rank that connected by loopback runs on the machine of rank 0. The
+      // other ranks reach that machine by MASTER_ADDR, which an empty host
+      // stands for.
       if (from.ok())
         endpoints[place] = {isLoopback(from->host) ? "" : from->host, hello->port};
       SPLITCAST_RETURN_IF_ERROR(status);
@@ -106,8 +111,8 @@ private:
 
   absl::Status check(const Hello &hello) const {
     if (hello.size != rendezvous.size)
-      return absl::InvalidArgumentError(absl::StrCat("rank ", hello.rank, " was told of ", hello.size,
-                                                     " ranks, and rank 0 of ", rendezvous.size,
+      return absl::InvalidArgumentError(absl::StrCat("rank ", hello.rank, " expects ", hello.size,
+                                                     " ranks, but rank 0 expects ", rendezvous.size,
                                                      "; give all the same WORLD_SIZE"));
     if (hello.rank <= 0 || hello.rank >= rendezvous.size || peers[hello.rank].isOpen())
       return absl::InvalidArgumentError(
@@ -115,13 +120,16 @@ private:
     return absl::OkStatus();
   }
 
-  /// A place for a rank that is wrong, so that it is told, too.
+  /// Adds a place beyond the ranks, for a rank that is refused, so that it gets
+  /// the reply, too.
   int64_t spare() {
     peers.emplace_back();
     endpoints.emplace_back();
     return static_cast<int64_t>(peers.size()) - 1;
   }
 
+  /// Returns the reply if all is well: the job's number, then the endpoint of
+  /// each rank.
   std::string table() {
     std::random_device random;
     std::string text = absl::StrCat("ok ", (uint64_t{random()} << 32) | random());
@@ -156,7 +164,7 @@ public:
   }
 
 private:
-  /// Learns where the others are.
+  /// Introduces this rank to rank 0, and learns where the others listen.
   absl::Status findMaster() {
     absl::StatusOr<Socket> master = connectTo(rendezvous.master, deadline);
     if (!master.ok())
@@ -167,14 +175,16 @@ private:
     SPLITCAST_ASSIGN_OR_RETURN(Endpoint at, localEndpoint(listener));
     hello = {rendezvous.rank, rendezvous.size, 0, at.port};
     absl::Status status = writeText(*master, hello.text(), deadline);
-    // Rank 0 says who is missing; it may have begun later.
+    // Rank 0 replies once all ranks are there or its own time is up, and it may
+    // have begun later. So allow its whole timeout, and it can name the missing
+    // ranks.
     absl::StatusOr<std::string> reply = readText(*master, absl::Now() + rendezvous.timeout + kHelloTime);
     peers[0] = *std::move(master);
     if (!status.ok() || !reply.ok())
       return absl::UnavailableError(absl::StrCat("rank ", rendezvous.rank, " has lost rank 0 at ",
                                                  rendezvous.master.text(), ": ",
                                                  std::string((status.ok() ? reply.status() : status).message())));
-    deadline = absl::Now() + rendezvous.timeout; // all are there; some may have come long after this one
+    deadline = absl::Now() + rendezvous.timeout; // all ranks are there; the last may have come long after this one
     return readTable(*reply);
   }
 
@@ -188,7 +198,8 @@ private:
     std::vector<std::string> lines = absl::StrSplit(reply, '\n');
     if (static_cast<int64_t>(lines.size()) != rendezvous.size + 1 || lines[0].rfind("ok ", 0) != 0 ||
         !absl::SimpleAtoi(lines[0].substr(3), &hello.job))
-      return absl::UnavailableError(absl::StrCat("what answers at ", rendezvous.master.text(), " is not rank 0"));
+      return absl::UnavailableError(absl::StrCat("the process that answers at ", rendezvous.master.text(),
+                                                 " is not rank 0; check MASTER_ADDR and MASTER_PORT"));
     for (size_t line = 1; line < lines.size(); ++line) {
       std::pair<std::string, std::string> words = absl::StrSplit(lines[line], absl::MaxSplits(' ', 1));
       Endpoint endpoint{words.second.empty() ? rendezvous.master.host : words.second, 0};
@@ -198,6 +209,7 @@ private:
     return absl::OkStatus();
   }
 
+  /// Connects to a lower rank.
   absl::Status goTo(int64_t rank) {
     absl::StatusOr<Socket> socket = connectTo(endpoints[rank], deadline);
     absl::Status status = socket.ok() ? writeText(*socket, hello.text(), deadline) : socket.status();
@@ -208,7 +220,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// Takes the next connection of a rank of this job.
+  /// Accepts the next connection that a higher rank of this job makes.
   absl::Status welcome() {
     while (true) {
       absl::StatusOr<Socket> socket = acceptFrom(listener, deadline);

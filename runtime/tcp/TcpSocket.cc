@@ -34,7 +34,7 @@ absl::StatusOr<Resolved> resolve(const Endpoint &endpoint) {
   hints.ai_socktype = SOCK_STREAM;
   int code = getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
   if (code != 0)
-    return absl::UnavailableError(absl::StrCat("'", endpoint.host, "' has no address: ", gai_strerror(code)));
+    return absl::UnavailableError(absl::StrCat("cannot resolve '", endpoint.host, "': ", gai_strerror(code)));
   Resolved resolved;
   resolved.length = found->ai_addrlen;
   std::memcpy(&resolved.address, found->ai_addr, found->ai_addrlen);
@@ -45,16 +45,18 @@ absl::StatusOr<Resolved> resolve(const Endpoint &endpoint) {
 absl::StatusOr<Socket> openSocket(int family) {
   Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.isOpen())
-    return socketError("a socket");
+    return socketError("creating a socket");
   return socket;
 }
 
+/// Turns off Nagle's algorithm, which would hold back short messages.
 void sendAtOnce(const Socket &socket) {
   int yes = 1;
   setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 }
 
-/// Waits for the events; looks at the process's health ten times a second.
+/// Waits for the events, and checks the health of the process ten times a
+/// second.
 absl::Status waitFor(const Socket &socket, short events, absl::Time deadline) {
   while (true) {
     pollfd wanted = {socket.fd(), events, 0};
@@ -66,7 +68,7 @@ absl::Status waitFor(const Socket &socket, short events, absl::Time deadline) {
       return socketError("poll");
     SPLITCAST_RETURN_IF_ERROR(processHealth());
     if (left <= absl::ZeroDuration())
-      return absl::DeadlineExceededError("nothing came in time");
+      return absl::DeadlineExceededError("timed out");
   }
 }
 
@@ -97,7 +99,7 @@ absl::Status moveAll(const Socket &socket, short events, int64_t bytes, Step ste
     } else if (errno == EAGAIN || errno == EINTR) {
       SPLITCAST_RETURN_IF_ERROR(waitFor(socket, events, deadline));
     } else {
-      return socketError("a connection");
+      return socketError("using a connection");
     }
   }
   return absl::OkStatus();
@@ -115,25 +117,27 @@ absl::Status readAll(const Socket &socket, void *data, int64_t bytes, absl::Time
   return moveAll(socket, POLLIN, bytes, step, deadline);
 }
 
-/// What getsockname or getpeername says of a socket.
+/// Returns the endpoint that `ask` (getsockname or getpeername) gives for a
+/// socket.
 absl::StatusOr<Endpoint> endpointOf(const Socket &socket, int (*ask)(int, sockaddr *, socklen_t *)) {
   sockaddr_storage address = {};
   socklen_t length = sizeof(address);
   char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
   auto *generic = reinterpret_cast<sockaddr *>(&address);
   if (ask(socket.fd(), generic, &length) != 0)
-    return socketError("the address of a socket");
+    return socketError("getting the address of a socket");
   if (int code = getnameinfo(generic, length, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
     return absl::UnavailableError(absl::StrCat("getnameinfo: ", gai_strerror(code)));
   return Endpoint{host, std::stoi(port)};
 }
 
-/// While nobody listens, a connection may be given the very port that it asks for, and meet itself. One that the peer
-/// has reset already has no peer any more.
+/// Checks that the connection has a peer. If nobody listens, the system may
+/// give a connecting socket the very port that it connects to, and so connect
+/// it to itself. And a peer may have reset the connection already.
 absl::Status checkPeer(const Socket &socket) {
   SPLITCAST_ASSIGN_OR_RETURN(const Endpoint own, endpointOf(socket, getsockname));
   SPLITCAST_ASSIGN_OR_RETURN(const Endpoint peer, endpointOf(socket, getpeername));
-  return own.text() == peer.text() ? absl::UnavailableError("nobody listens") : absl::OkStatus();
+  return own.text() == peer.text() ? absl::UnavailableError("nobody listens there") : absl::OkStatus();
 }
 
 } // namespace
@@ -166,7 +170,8 @@ absl::StatusOr<Socket> listenAt(const Endpoint &at) {
   int yes = 1;
   setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   auto *address = reinterpret_cast<sockaddr *>(&resolved.address);
-  // A machine's own name may resolve to a loopback there, which others cannot reach.
+  // A machine's own name may resolve to a loopback address on that machine,
+  // which other machines cannot reach. So listen at all addresses.
   if (!isLoopback(at.host) && address->sa_family == AF_INET)
     reinterpret_cast<sockaddr_in *>(address)->sin_addr.s_addr = htonl(INADDR_ANY);
   else if (!isLoopback(at.host))
@@ -217,7 +222,8 @@ absl::StatusOr<std::string> readText(const Socket &socket, absl::Time deadline) 
   int64_t bytes = 0;
   SPLITCAST_RETURN_IF_ERROR(readAll(socket, &bytes, sizeof(bytes), deadline));
   if (bytes < 0 || bytes > kMaxTextBytes)
-    return absl::UnavailableError(absl::StrCat("a text of ", bytes, " bytes"));
+    return absl::UnavailableError(
+        absl::StrCat("received a text of ", bytes, " bytes; at most ", kMaxTextBytes, " are allowed"));
   std::string text(bytes, '\0');
   SPLITCAST_RETURN_IF_ERROR(readAll(socket, text.data(), bytes, deadline));
   return text;

@@ -11,8 +11,11 @@
 namespace splitcast::runtime {
 namespace {
 
-/// A message is named by its transport, and that by the numbers of the splits which led to it, 16 bits each.
+/// A transport's name is 16 bits for each split that led to it, after the
+/// number of the job's transport. Messages carry the name, so that they reach
+/// the right transport.
 constexpr int kNumberBits = 16;
+/// Names from here on have no room for another split.
 constexpr uint64_t kDeepest = uint64_t{1} << (64 - kNumberBits);
 
 template <typename Part> class TcpMessage final : public Message {
@@ -64,8 +67,8 @@ public:
   absl::StatusOr<std::unique_ptr<Transport>> split(const std::vector<int64_t> &group) override {
     SPLITCAST_RETURN_IF_ERROR(checkGroup(*this, group));
     if (splits == kMaxTransports || name >= kDeepest)
-      return absl::ResourceExhaustedError(absl::StrCat("a transport is split ", kMaxTransports,
-                                                       " times at most, and what is split off three times more"));
+      return absl::ResourceExhaustedError(absl::StrCat("a transport can be split at most ", kMaxTransports,
+                                                       " times, and splits can be nested at most three deep"));
     std::vector<int64_t> members;
     members.reserve(group.size());
     for (int64_t rank : group)
@@ -77,7 +80,7 @@ public:
 
 private:
   std::shared_ptr<TcpMesh> mesh;
-  std::vector<int64_t> ranks; ///< of the mesh
+  std::vector<int64_t> ranks; ///< the ranks of the mesh, by rank of this transport
   int64_t self;
   uint64_t name;
   int64_t splits = 0;

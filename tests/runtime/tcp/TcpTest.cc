@@ -71,10 +71,10 @@ TEST(TcpJob, SaysWhatIsWrongWithTheEnvironment) {
   };
   for (const char *name : {"WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
     EXPECT_NE(messageOf(name, nullptr).find(std::string(name) + " is not set; set RANK"), std::string::npos) << name;
-  EXPECT_EQ(messageOf("RANK", "3"), "RANK is '3'; it is a number from 0 to 2");
-  EXPECT_EQ(messageOf("RANK", "-1"), "RANK is '-1'; it is a number from 0 to 2");
-  EXPECT_EQ(messageOf("WORLD_SIZE", "two"), "WORLD_SIZE is 'two'; it is a number from 1 to 65536");
-  EXPECT_EQ(messageOf("MASTER_PORT", "65535"), "MASTER_PORT is '65535'; it is a number from 1 to 65534");
+  EXPECT_EQ(messageOf("RANK", "3"), "RANK is '3'; it must be a number from 0 to 2");
+  EXPECT_EQ(messageOf("RANK", "-1"), "RANK is '-1'; it must be a number from 0 to 2");
+  EXPECT_EQ(messageOf("WORLD_SIZE", "two"), "WORLD_SIZE is 'two'; it must be a number from 1 to 65536");
+  EXPECT_EQ(messageOf("MASTER_PORT", "65535"), "MASTER_PORT is '65535'; it must be a number from 1 to 65534");
 }
 
 int freePort() { return localEndpoint(*listenAt({"127.0.0.1", 0}))->port; }
@@ -107,7 +107,8 @@ void expectAll(const std::vector<absl::Status> &statuses, absl::StatusCode code,
 TEST(TcpJob, MissingRanksAreNamedOnAllThatCame) {
   std::vector<absl::Status> statuses = meetAll({{0, 5}, {3, 5}, {1, 5}}, absl::Milliseconds(300));
   expectAll(statuses, absl::StatusCode::kUnavailable, "");
-  EXPECT_NE(std::string(statuses[0].message()).find("ranks 2, 4 of 5 did not come to 127.0.0.1:"), std::string::npos);
+  EXPECT_NE(std::string(statuses[0].message()).find("ranks 2, 4 of 5 did not connect to 127.0.0.1:"),
+            std::string::npos);
   for (int other : {1, 2})
     EXPECT_NE(std::string(statuses[other].message()).find("ranks 2, 4 of 5 did not come"), std::string::npos);
 }
@@ -124,7 +125,7 @@ TEST(TcpJob, TwoRanksOfOneNumber) {
 
 TEST(TcpJob, DifferentSizes) {
   expectAll(meetAll({{0, 2}, {1, 3}}, absl::Seconds(10)), absl::StatusCode::kInvalidArgument,
-            "rank 1 was told of 3 ranks, and rank 0 of 2; give all the same WORLD_SIZE");
+            "rank 1 expects 3 ranks, but rank 0 expects 2; give all the same WORLD_SIZE");
 }
 
 // A connection that the peer resets at once is a try that failed.
