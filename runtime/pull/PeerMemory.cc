@@ -23,11 +23,13 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr char kWhat[] = "finding ranks of one machine";
+constexpr char kWhat[] = "finding the ranks of this machine";
 constexpr int64_t kMarkBytes = sizeof(uint64_t);
 constexpr int64_t kHugePageBytes = 2 << 20, kSmallPagesBytes = 64 << 10;
 
-/// Processes with equal texts have numbers of one kind: one start of one system, one namespace.
+/// Returns a text that is equal for two processes only if each can name the
+/// other by its process number: same machine, same boot, same namespace of
+/// process numbers. It is empty if the system does not say.
 std::string machineText() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -42,7 +44,8 @@ uint64_t drawMark() {
   return uint64_t{random()} << 32 | random();
 }
 
-/// What this process has none left of is no fault of the other's.
+/// Returns the error in errno: ResourceExhausted if this process has run out of
+/// something, and otherwise Unavailable, as the fault of the other process.
 absl::Status systemError(const std::string &what) {
   const int error = errno;
   const std::string text = absl::StrCat(what, ": ", std::strerror(error));
@@ -50,31 +53,33 @@ absl::Status systemError(const std::string &what) {
   return isOwn ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
 }
 
-/// Whether this process has room to map whatever others have.
+/// Returns whether the address space is unlimited, so that this process can map
+/// whatever others have.
 bool hasAddresses() {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/// All of a file that another process has open.
+/// Maps all of a file that another process has open.
 absl::StatusOr<void *> mapFileOf(int64_t process, const SharedPlace &place, bool isWritten) {
   const std::string path = absl::StrCat("/proc/", process, "/fd/", place.file);
   const int file = open(path.c_str(), (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     return systemError(path);
-  // The number of a process that has ended, or of a file that it has closed, may be another's by now.
+  // If the process has ended or has closed the file, its number may belong to
+  // another by now.
   struct stat found{};
   const bool isSame = fstat(file, &found) == 0 && found.st_ino == place.identity && found.st_size == place.fileBytes;
   void *data = isSame ? mapFile(file, place.fileBytes, isWritten ? PROT_READ | PROT_WRITE : PROT_READ) : nullptr;
   absl::Status failed = data     ? absl::OkStatus()
                         : isSame ? systemError(absl::StrCat("mapping ", path))
-                                 : absl::UnavailableError(absl::StrCat(path, ": it is another file by now"));
+                                 : absl::UnavailableError(absl::StrCat(path, ": it is a different file by now"));
   close(file);
   SPLITCAST_RETURN_IF_ERROR(failed);
   return data;
 }
 
-/// This rank's, for others.
+/// Memory of this rank that others may map.
 class CreatedMemory final : public SharedMemory {
 public:
   CreatedMemory(std::shared_ptr<HostMemory> memory, Buffer data) : memory(std::move(memory)), data(data) {}
@@ -89,7 +94,7 @@ private:
   Buffer data;
 };
 
-/// Another rank's.
+/// Memory of another rank.
 class JoinedMemory final : public SharedMemory {
 public:
   JoinedMemory(void *address, int64_t fileBytes, int64_t bytes)
@@ -124,9 +129,10 @@ struct PeerMemory::MappedFile {
 
   static absl::StatusOr<std::shared_ptr<MappedFile>> open(int64_t process, const SharedPlace &place);
 
-  /// From when it is first read to its end a view's pages count, huge ones as a whole. The last one then stays mapped,
-  /// in which the next view often begins; the others are mapped again when they are next read: a twentieth of the time
-  /// of reading them.
+  /// A view's pages count as this process's memory from the first read to the
+  /// view's end, a huge page as a whole. leave() unmaps them, except the last
+  /// one, in which the next view often begins. (Mapping pages again takes a
+  /// twentieth of the time of reading them.)
   void enter(int64_t offset, int64_t length) {
     std::lock_guard<std::mutex> lock(mutex);
     forEachPage(offset, length, [this](int64_t page) { retain(page); });
@@ -145,7 +151,8 @@ struct PeerMemory::MappedFile {
   const int64_t bytes;
 
 private:
-  /// The page of that byte. What fills no huge page at the end of a file has small ones, which are mapped 16 at a time.
+  /// Returns the page that has this byte. The end of a file that fills no huge
+  /// page has small pages, which the system maps 16 at a time.
   int64_t pageOf(int64_t offset) const {
     const bool isHuge = offset < bytes - bytes % kHugePageBytes;
     return offset - offset % (isHuge ? kHugePageBytes : kSmallPagesBytes);
@@ -170,8 +177,8 @@ private:
   }
 
   std::mutex mutex;
-  std::map<int64_t, int64_t> users; ///< of pages that count: how many views, and whether it is left over
-  int64_t leftOver = -1;
+  std::map<int64_t, int64_t> users; ///< how many views use each mapped page, plus one for the page left over
+  int64_t leftOver = -1;            ///< the last page of the last view, or -1
 };
 
 absl::StatusOr<std::shared_ptr<PeerMemory::MappedFile>> PeerMemory::MappedFile::open(int64_t process,
@@ -195,7 +202,8 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> PeerMemory::connect(Communicator &ra
   return memory;
 }
 
-// What a rank tells of itself: machine, process, and where its mark is and which.
+// Exchanges how to reach each rank's memory: machine, process, a random mark,
+// and the file that has the mark.
 absl::Status PeerMemory::introduce(Communicator &ranks, bool isWanted) {
   HostMemoryOptions options;
   options.isShared = isWanted && ranks.size() > 1;
@@ -224,16 +232,17 @@ absl::Status PeerMemory::introduce(Communicator &ranks, bool isWanted) {
 
 absl::Status PeerMemory::recognize(int64_t rank, uint64_t expected) {
   if (peers[rank].mark.file < 0)
-    return absl::UnavailableError("its system gives no memory that processes share (memfd_create)");
+    return absl::UnavailableError("its system cannot create memory that processes share (memfd_create)");
   if (!hasAddresses())
-    return absl::UnavailableError("ulimit -v leaves no room to map it");
+    return absl::UnavailableError("ulimit -v limits the address space, which must have room to map it");
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<View> place, view(rank, peers[rank].mark, kMarkBytes));
   uint64_t found = 0;
   std::memcpy(&found, place->data(), kMarkBytes);
-  return found == expected ? absl::OkStatus() : absl::UnavailableError("another process has its number");
+  return found == expected ? absl::OkStatus() : absl::UnavailableError("its process number belongs to another process");
 }
 
-// A text for each rank: those that it reads, and what kept it from reading another.
+// Each rank tries to read the marks of the others, and tells all ranks which it
+// could read and why it could not read another.
 absl::Status PeerMemory::compareNotes(Communicator &ranks) {
   std::vector<int64_t> read;
   std::string reason;
@@ -259,7 +268,8 @@ absl::Status PeerMemory::compareNotes(Communicator &ranks) {
     if (failure.empty() && halves.size() > 1)
       failure = halves[1];
   }
-  // The marks have been seen; and what nobody reads is better private.
+  // The marks are no longer needed. From here on, memory that no rank reads is
+  // private.
   views.clear();
   HostMemoryOptions options;
   options.isShared = isRead;
@@ -292,7 +302,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::create(int64_t bytes, 
   const std::optional<SharedPlace> where = own->find(data.data, bytes);
   if (!where)
     return absl::ResourceExhaustedError(
-        absl::StrCat("the system gave ", bytes, " bytes, but none that others can map; see ulimit -f and -n"));
+        absl::StrCat("the system allocated ", bytes,
+                     " bytes, but not as memory that other processes can map; check ulimit -f and -n"));
   place = absl::StrCat(where->file, " ", where->identity, " ", where->fileBytes);
   return created;
 }
@@ -303,7 +314,9 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> PeerMemory::join(int64_t rank, con
   if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &place.file) ||
       !absl::SimpleAtoi(fields[1], &place.identity) || !absl::SimpleAtoi(fields[2], &place.fileBytes) ||
       place.fileBytes < bytes)
-    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " says '", text, "' of where its memory is"));
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " describes its memory as '", text,
+                                                   "'; expected a file number, an identity and a size of at least ",
+                                                   bytes, " bytes"));
   SPLITCAST_ASSIGN_OR_RETURN(void *data, mapFileOf(peers[rank].process, place, /*isWritten=*/true));
   return std::make_unique<JoinedMemory>(data, place.fileBytes, bytes);
 }

@@ -14,12 +14,13 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Offers whose answers, or whose contents, do not mix: an offer has one tag for either.
+/// This many offers may be pending at once. Each has two tags, one for its
+/// answer and one for its contents, which must not mix.
 constexpr int64_t kOffers = 16384;
 
-/// Where a message lies, and how its receiver answers.
+/// Tells the receiver where a message lies and how to answer.
 struct Offer {
-  SharedPlace place; ///< of no file: the message itself follows
+  SharedPlace place; ///< if it has no file, the contents follow as a message
   int64_t bytes = 0;
   int64_t number = 0;
   char end = 0;
@@ -28,14 +29,17 @@ struct Offer {
   int contentsTag() const { return static_cast<int>(2 * number + 1); }
 };
 
-/// Odd, as no tensor is long: who waits for a short tensor, where the sender has a long one, gets an error.
+/// No tensor has this odd length. So a receiver that expects a short tensor,
+/// where the sender has a long one, gets an error.
 constexpr int64_t kOfferBytes = offsetof(Offer, end) + 1;
 
 std::byte *bytesOf(Offer &offer) { return reinterpret_cast<std::byte *>(&offer); }
 
+/// The sender's side of an offer. It is done once the receiver has read the
+/// contents or, if they follow as a message, once that is sent.
 class Offered final : public Message {
 public:
-  /// `data` lies at the offer's place, if it has one.
+  /// `data` lies at the offer's place, if that has a file.
   static absl::StatusOr<std::unique_ptr<Message>> make(Transport &messages, Transport &answers, int64_t to, int tag,
                                                        const Offer &offer, const std::byte *data) {
     auto made = std::make_unique<Offered>();
@@ -60,14 +64,16 @@ public:
 private:
   Offer offer;
   std::unique_ptr<Message> sent;
-  std::unique_ptr<Message> rest; ///< the contents that are sent, or the answer that they were read
+  std::unique_ptr<Message> rest; ///< the contents, if they are sent, or else the receiver's answer
   bool isSent = false;
 };
 
-/// The receiver's side of an offer: waits for it, then for what it promises, then until it is released and answered.
+/// The receiver's side of an offer. It waits for the offer, then for the
+/// contents, and answers once it is released.
 class Pulled final : public Reading {
 public:
-  /// `rank` is the sender's number in `memory`, `from` in the transports.
+  /// `rank` is the sender's number in `memory`, and `from` its rank in the
+  /// transports.
   static absl::StatusOr<std::unique_ptr<Pulled>> make(Transport &messages, Transport &answers, PeerMemory &memory,
                                                       int64_t rank, int64_t from, int tag, Buffer room) {
     auto made = std::make_unique<Pulled>(answers, memory, rank, from, room);
@@ -102,14 +108,15 @@ public:
 
 private:
   enum class State {
-    Expected,  ///< the offer
-    Following, ///< the contents are, as a message
-    Lying,     ///< the contents are where the offer says, and not yet looked for
+    Expected,  ///< waiting for the offer
+    Following, ///< waiting for the contents, which follow as a message
+    Lying,     ///< the contents lie where the offer says, and are not mapped yet
     Here,      ///< data() has the contents
     Done
   };
 
-  /// False: it has to wait. True, in a new state or in one that lasts.
+  /// Makes one step. Returns false if it has to wait, and true if the state is
+  /// new or final.
   absl::StatusOr<bool> advance() {
     switch (state) {
     case State::Expected:
@@ -130,7 +137,7 @@ private:
     absl::StatusOr<bool> done = underWay->test();
     if (absl::IsInvalidArgument(done.status()))
       return absl::InvalidArgumentError(
-          absl::StrCat("a message of another length arrived where ", room.bytes, " bytes were expected"));
+          absl::StrCat("a message of a different length arrived where ", room.bytes, " bytes were expected"));
     if (!done.ok() || !*done)
       return done;
     underWay.reset();
@@ -138,7 +145,8 @@ private:
     if (offer.place.file >= 0)
       return true;
     state = State::Following;
-    // What has another length is received, too: its sender is done with it, as with a message that nobody wanted.
+    // Contents of a wrong length are received, too: their sender waits until
+    // they are sent.
     std::byte *to = room.data;
     if (offer.bytes != room.bytes) {
       unwanted.resize(offer.bytes);
@@ -184,8 +192,9 @@ private:
       underWay = *std::move(sent);
   }
 
-  /// A rank whose memory is gone may have ended since it missed a third, which is then to be named: the launcher, or
-  /// the other transport, knows of that within seconds.
+  /// If the sender's memory is gone, the sender may have ended because it lost
+  /// a third rank, and the error should name that one. The launcher or the
+  /// wrapped transport reports it within seconds, so wait that long.
   bool hasWaitedForOthers() {
     constexpr absl::Duration kGrace = absl::Seconds(3);
     failedAt = std::min(failedAt, absl::Now());
@@ -198,15 +207,15 @@ private:
   Buffer room;
   Offer offer;
   State state = State::Expected;
-  absl::Time failedAt = absl::InfiniteFuture(); ///< the first time
-  std::unique_ptr<Message> underWay;            ///< the offer, the contents, or the answer
+  absl::Time failedAt = absl::InfiniteFuture(); ///< when the memory was first found to be gone
+  std::unique_ptr<Message> underWay;            ///< the offer, the contents or the answer
   std::vector<std::byte> unwanted;
-  std::unique_ptr<PeerMemory::View> lying; ///< the contents, where the sender has them; null: they are in `room`
+  std::unique_ptr<PeerMemory::View> lying; ///< the contents in the sender's memory; null if they are in `room`
   absl::Status answerFailure;
-  absl::Status failure; ///< what test() has returned
+  absl::Status failure; ///< the error that test() has returned
 };
 
-/// What was pulled, where the receiver wants it.
+/// Copies what was pulled to where the receiver wants it.
 class Copied final : public Message {
 public:
   Copied(std::unique_ptr<Pulled> pulled, Buffer to) : pulled(std::move(pulled)), to(to) {}
@@ -228,7 +237,8 @@ private:
   bool isCopied = false;
 };
 
-/// A message that may turn out to be an offer, of which the other transport only knows the length.
+/// A short receive, for which a long message's offer may arrive. The wrapped
+/// transport then reports the offer's length, which would mislead.
 class Expected final : public Message {
 public:
   Expected(std::unique_ptr<Message> received, int64_t bytes) : received(std::move(received)), bytes(bytes) {}
@@ -237,7 +247,7 @@ public:
     absl::StatusOr<bool> done = received->test();
     if (absl::IsInvalidArgument(done.status()))
       return absl::InvalidArgumentError(
-          absl::StrCat("a message of another length arrived where ", bytes, " bytes were expected"));
+          absl::StrCat("a message of a different length arrived where ", bytes, " bytes were expected"));
     return done;
   }
 
@@ -248,7 +258,7 @@ private:
 
 class PullTransport final : public Transport {
 public:
-  /// `members` are the ranks' numbers in `memory`.
+  /// `members` has the number in `memory` of each rank.
   PullTransport(std::unique_ptr<Transport> messages, std::unique_ptr<Transport> answers,
                 std::shared_ptr<PeerMemory> memory, std::vector<int64_t> members)
       : messages(std::move(messages)), answers(std::move(answers)), memory(std::move(memory)),

@@ -7,7 +7,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// What is shorter is read again from the cache, more often than not.
+/// Shorter copies go through the cache, since they are often read again soon.
 constexpr int64_t kStreamedBytes = 256 << 10;
 
 using Vector = float __attribute__((vector_size(16)));
@@ -36,7 +36,8 @@ void streamingCopy(std::byte *to, const std::byte *from, int64_t bytes) {
   std::memcpy(to, from, before);
   copyLines(to + before, from + before, lines);
   std::memcpy(to + before + middle, from + before + middle, bytes - before - middle);
-  // Stores past the caches are in no order with others until here: who is told that this is done may read it.
+  // Nontemporal stores are not ordered with others until this fence. Whoever
+  // learns that the copy is done may then read it.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
