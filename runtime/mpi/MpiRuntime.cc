@@ -14,9 +14,10 @@
 namespace splitcast::runtime {
 namespace {
 
-/// How many ranks the launcher says it started, or nothing when no launcher did. 0: it does not say.
+/// Returns how many ranks the launcher started, or 0 if it does not say.
+/// Without a launcher it returns nullopt.
 std::optional<int64_t> launchedRanks() {
-  // SLURM_PROCID alone is also set in a batch script, which no srun has started.
+  // A batch script that srun did not start has SLURM_PROCID, too.
   const bool bySlurm = std::getenv("SLURM_PROCID") && std::getenv("SLURM_STEP_NUM_TASKS");
   if (!bySlurm && !MpiRuntime::isLaunched())
     return std::nullopt;
@@ -37,13 +38,13 @@ bool MpiRuntime::isLaunched() {
 absl::StatusOr<std::unique_ptr<MpiRuntime>> MpiRuntime::create() {
   static bool created = false;
   if (created)
-    return absl::FailedPreconditionError("a process has one MpiRuntime, and it was made already");
+    return absl::FailedPreconditionError("a process can create only one MpiRuntime, and it already has");
   created = true;
   std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
   std::optional<int64_t> expected = launchedRanks();
   if (expected)
     SPLITCAST_RETURN_IF_ERROR(runtime->initialize(*expected));
-  // After MPI_Init, which may install handlers of its own.
+  // Call this after MPI_Init, which may install handlers of its own.
   watchSignals();
   return runtime;
 }
@@ -53,7 +54,8 @@ absl::Status MpiRuntime::initialize(int64_t expectedRanks) {
   SPLITCAST_RETURN_IF_ERROR(mpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init"));
   state = std::make_shared<MpiState>();
   if (provided < MPI_THREAD_SERIALIZED)
-    return absl::UnavailableError("this MPI cannot be called from a thread other than the first");
+    return absl::UnavailableError(
+        "this MPI allows calls from the main thread only (no MPI_THREAD_SERIALIZED); use another build of MPI");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -62,7 +64,7 @@ absl::Status MpiRuntime::initialize(int64_t expectedRanks) {
   ranks = size;
   if (expectedRanks != 0 && expectedRanks != ranks)
     return absl::FailedPreconditionError(absl::StrCat("the launcher started ", expectedRanks,
-                                                      " ranks and MPI knows of ", ranks,
+                                                      " ranks, but MPI knows of ", ranks,
                                                       "; start them with mpirun, or with srun --mpi=pmix"));
   return findNode();
 }

@@ -56,11 +56,12 @@ private:
     MPI_Error_class(code, &errorClass);
     if (errorClass == MPI_ERR_TRUNCATE)
       return absl::InvalidArgumentError(
-          absl::StrCat("a message of more than the ", receivedBytes, " bytes expected arrived"));
+          absl::StrCat("a message of more than the expected ", receivedBytes, " bytes arrived"));
     return mpiStatus(code, "MPI_Test");
   }
 
-  /// A receive that nothing has matched can be cancelled, and then touches its buffer no more. A send cannot.
+  /// A receive that no message has matched can be cancelled, and then no longer
+  /// touches its buffer. A send cannot.
   void giveUp() {
     int done = 0;
     if (receivedBytes >= 0)
@@ -73,7 +74,7 @@ private:
   }
 
   std::shared_ptr<MpiState> state;
-  int64_t receivedBytes; ///< -1 of a send
+  int64_t receivedBytes; ///< the number of bytes to receive, or -1 for a send
   absl::Status failure;
 };
 
@@ -87,7 +88,8 @@ public:
   }
 
   ~MpiTransport() override {
-    // Freeing waits for messages under way; a job that has given some up ends without it.
+    // MPI_Comm_free waits for pending messages, so a job that has given some up
+    // ends without it.
     if (!state->finalized && !state->gaveUp)
       MPI_Comm_free(&communicator);
   }
@@ -133,6 +135,8 @@ private:
   int self = 0, ranks = 1;
 };
 
+/// The transport of a job of one rank, which has no peers: each message is an
+/// error.
 class SingleTransport final : public Transport {
 public:
   int64_t rank() const override { return 0; }
