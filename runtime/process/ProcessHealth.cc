@@ -14,10 +14,11 @@ namespace {
 
 volatile std::sig_atomic_t endSignal = 0;
 
-/// Posted by the handler: of what wakes a thread, only this may be called there.
+/// The semaphore that the signal handler posts. Of all functions that wake a
+/// thread, a handler may call only sem_post.
 sem_t *signalled() {
   static sem_t *semaphore = [] {
-    auto *made = new sem_t; // outlives every thread
+    auto *made = new sem_t; // never deleted: it outlives every thread
     sem_init(made, 0, 0);
     return made;
   }();
@@ -33,10 +34,11 @@ void noteSignal(int signal) {
 
 /// Waits for a signal, and ends the process if nothing else does.
 void waitAndEnd(absl::Duration grace, const std::function<void(const absl::Status &)> &farewell) {
-  while (sem_wait(signalled()) != 0) // another signal came
+  while (sem_wait(signalled()) != 0) // a signal interrupted the wait
     ;
   absl::SleepFor(grace);
-  // Should the farewell not come back, since nobody reads what it writes, say.
+  // Ends the process even if the farewell never returns, for instance because
+  // nobody reads what it writes.
   std::signal(SIGALRM, SIG_DFL);
   alarm(1);
   farewell(processHealth());
@@ -49,7 +51,8 @@ void watchSignals() {
   signalled();
   struct sigaction action = {};
   action.sa_handler = noteSignal;
-  // The default action comes back, so that a second signal ends a process at once.
+  // The first signal restores the default action, so that a second one ends the
+  // process at once.
   action.sa_flags = SA_RESETHAND;
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, nullptr);

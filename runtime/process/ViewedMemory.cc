@@ -5,6 +5,7 @@
 namespace splitcast::runtime {
 namespace {
 
+/// Counts bytes, and the most there were at any time. Any thread may use it.
 class Counter {
 public:
   void add(int64_t more) {

@@ -7,8 +7,8 @@
 namespace splitcast::runtime {
 namespace {
 
-/// How often a thread looks before it sleeps, or lets others run: a kernel follows the last within microseconds, and
-/// waking a thread takes tens of them.
+/// How often a thread polls before it sleeps or yields. The next kernel comes
+/// within microseconds, while waking a thread takes tens of them.
 constexpr int kLooks = 8000;
 
 void pause() {
@@ -32,14 +32,15 @@ WorkerPool::~WorkerPool() {
 
 void WorkerPool::start() {
   isStarted = true;
-  // Signals are for the thread that waits for them, or for main.
+  // Workers block all signals: these are for the thread that waits for them, or
+  // for the main thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     for (int i = 1; i < count; ++i)
       workers.emplace_back([this] { serve(); });
-  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch): fewer threads do as well
+  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch): fewer threads suffice
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -68,7 +69,7 @@ void WorkerPool::run(int64_t numParts, Part each) {
     for (int64_t i = 0; i < joining; ++i)
       wake.notify_one();
   takeParts(numParts, each);
-  // Nobody need come any more.
+  // All parts are taken, so workers that have not joined need not.
   working -= std::max<int64_t>(0, tickets.exchange(0, std::memory_order_acq_rel));
   for (int looks = 0; working.load(std::memory_order_acquire) > 0; ++looks)
     looks < kLooks ? pause() : std::this_thread::yield();
