@@ -1,7 +1,8 @@
 //===- CudaCheckIndices.cc - Refuses indices that lie outside ---------------------------------------===//
 //
-// "check_indices" (runtime/api/IndexCheck.h) by a kernel. What it finds is copied to the host behind it, and seen
-// there when a thread waits for the stream: the step itself waits for nothing.
+// A kernel implements "check_indices" (runtime/api/IndexCheck.h). Its finding
+// is copied to the host behind it, and is reported when a thread waits for the
+// stream. So the step itself does not wait for the check.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -17,7 +18,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// The word on the device, and its copy on the host.
+/// The kernel's finding, a word on the device, and its copy on the host.
 class Found : public CudaWatcher {
 public:
   explicit Found(IndexCheck indices) : indices(std::move(indices)) {}
@@ -80,7 +81,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterfac
   mlir::MLIRContext context;
   SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, deviceIndexCheck(check, context));
   PtxTarget target;
-  target.chip = "sm_70"; // the driver assembles it for any later chip
+  target.chip = "sm_70"; // the driver assembles this PTX for any later chip
   target.features = "+ptx60";
   SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
   auto found = std::make_shared<Found>(std::move(check));

@@ -8,7 +8,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Of what the assembler says; the first lines tell the reason.
+/// How much is kept of the assembler's log. Its first lines tell the reason.
 constexpr size_t kLogBytes = 4096;
 
 } // namespace
@@ -16,7 +16,7 @@ constexpr size_t kLogBytes = 4096;
 absl::StatusOr<std::shared_ptr<CudaCode>> CudaCode::load(const std::string &ptx, const std::string &what) {
   char log[kLogBytes] = {};
   cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
-  // The size is the value itself, not the address of one.
+  // The option's value is the size itself, not the address of a size.
   void *values[] = {static_cast<void *>(log), reinterpret_cast<void *>(sizeof(log) - 1)};
   cudaLibrary_t library = nullptr;
   const cudaError_t error = cudaLibraryLoadData(&library, ptx.c_str(), options, values, 2, nullptr, nullptr, 0);

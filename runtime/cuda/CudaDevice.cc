@@ -22,13 +22,13 @@ public:
 
   std::string kind() const override { return "cuda"; }
 
-  /// Memory that NCCL can register with other ranks.
+  /// Allocates memory that NCCL can register with other ranks.
   absl::StatusOr<Buffer> allocate(int64_t bytes) override {
     void *data = nullptr;
     ncclResult_t result = ncclMemAlloc(&data, static_cast<size_t>(bytes));
     if (result != ncclSuccess)
-      return absl::ResourceExhaustedError(absl::StrCat("device ", options.number, " has no ", bytes,
-                                                       " bytes left: ", ncclGetErrorString(result),
+      return absl::ResourceExhaustedError(absl::StrCat("GPU ", options.number, " cannot allocate ", bytes,
+                                                       " bytes: ", ncclGetErrorString(result),
                                                        "; use more ranks, a higher stage "
                                                        "of ZeRO, or a smaller batch"));
     return Buffer{static_cast<std::byte *>(data), bytes};
@@ -39,7 +39,7 @@ public:
     cudaStream_t stream = nullptr;
     cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (error != cudaSuccess)
-      return cudaStatus(error, absl::StrCat("making stream '", name, "'"));
+      return cudaStatus(error, absl::StrCat("creating stream '", name, "'"));
     return std::make_unique<CudaStream>(stream, name);
   }
 
@@ -53,16 +53,18 @@ public:
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
     if (to.bytes != from.bytes)
-      return absl::InvalidArgumentError(absl::StrCat("a copy of ", from.bytes, " bytes was given ", to.bytes,
-                                                     " bytes to write; sizes must be equal"));
-    // Whose memory each is, their addresses say.
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot copy ", from.bytes, " bytes into ", to.bytes, " bytes; the sizes must be equal"));
+    // cudaMemcpyDefault finds out from the addresses which memory is the
+    // host's.
     return cudaStatus(cudaMemcpyAsync(to.data, from.data, from.bytes, cudaMemcpyDefault, cudaStreamOf(stream)), "copy");
   }
   absl::Status clear(Buffer buffer, Stream &stream) override {
     return cudaStatus(cudaMemsetAsync(buffer.data, 0, buffer.bytes, cudaStreamOf(stream)), "clear");
   }
   absl::Status upload(Buffer to, const void *from) override {
-    // From memory that is not page-locked the copy returns before it is done, and no stream waits for it.
+    // A copy from memory that is not page-locked may return before it is done,
+    // and other streams do not wait for it.
     absl::Status status = cudaStatus(cudaMemcpy(to.data, from, to.bytes, cudaMemcpyHostToDevice), "upload");
     return status.ok() ? cudaStatus(cudaStreamSynchronize(cudaStreamLegacy), "upload") : status;
   }
@@ -100,7 +102,7 @@ int countCudaDevices() {
 
 absl::StatusOr<std::string> cudaDeviceId(int number) {
   cudaDeviceProp properties = {};
-  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGetDeviceProperties(&properties, number), "asking a GPU"));
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGetDeviceProperties(&properties, number), "querying a GPU"));
   return absl::BytesToHexString(absl::string_view(properties.uuid.bytes, sizeof(properties.uuid.bytes)));
 }
 
@@ -109,13 +111,14 @@ absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const CudaDeviceOptions
   SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaGetDeviceCount(&count), "looking for GPUs"));
   if (options.number < 0 || options.number >= count)
     return absl::FailedPreconditionError(
-        absl::StrCat("there is no device ", options.number, "; this process sees ", count, ", counted from 0"));
-  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(options.number), "choosing a GPU"));
+        absl::StrCat("there is no GPU ", options.number, "; this process sees ", count, " GPUs, numbered from 0"));
+  SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaSetDevice(options.number), "selecting a GPU"));
   int major = 0, minor = 0;
   for (auto [value, attribute] :
        {std::pair(&major, cudaDevAttrComputeCapabilityMajor), std::pair(&minor, cudaDevAttrComputeCapabilityMinor)})
-    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "asking a GPU"));
-  // The compiler knows no later chip; the driver assembles what is made for this one.
+    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaDeviceGetAttribute(value, attribute, options.number), "querying a GPU"));
+  // The compiler knows no later chip than this one, for whose PTX the driver
+  // makes code for later chips.
   constexpr int kLatestChip = 90;
   return std::make_unique<CudaDevice>(options, absl::StrCat("sm_", std::min(10 * major + minor, kLatestChip)));
 }

@@ -1,6 +1,7 @@
 //===- CudaDeviceCalls.cc - Library calls made of products and kernels ----------------------------------------===//
 //
-// Those of DeviceCalls.h, with cuBLASLt's products. Attention of bf16 and f16 is cuDNN's (CudaFlashAttention.h).
+// The calls of DeviceCalls.h, with products by cuBLASLt. Attention of bf16 and
+// f16 is done by cuDNN (CudaFlashAttention.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -17,7 +18,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Calls of one size share their kernels.
+/// Calls of the same size share their kernels.
 class CudaCallServices : public CallServices {
 public:
   explicit CudaCallServices(const CudaLibraryCallOptions &options) : options(options) {}

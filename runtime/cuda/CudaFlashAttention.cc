@@ -1,11 +1,14 @@
 //===- CudaFlashAttention.cc - Attention by cuDNN ------------------------------------------------------===//
 //
-// "attention" and "attention_grad", as runtime/host/calls/LibraryAttention.cc, of bf16 and f16, with no mask but the
-// causal one, and for a width that is a multiple of 8: what cuDNN's flash attention takes. `workspace` of the
-// configuration is what the compiler gave the call, by dialects/exec/AttentionWorkspace.h; what a GPU wants beyond
-// that is allocated here.
+// "attention" and "attention_grad", as in
+// runtime/host/calls/LibraryAttention.cc, for what cuDNN's flash attention
+// supports: bf16 and f16, no mask but the causal one, and a width that is a
+// multiple of 8. The compiler gives the call the workspace that
+// dialects/exec/AttentionWorkspace.h computes. If a GPU needs more, it is
+// allocated here.
 //
-// The gradient runs the forward graph again, for the statistics of the rows: an op has what its operands say.
+// The gradient runs the forward graph again, since the statistics of the rows
+// are not among the operands of the op.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cuda/CudaFlashAttention.h"
@@ -27,20 +30,21 @@
 namespace splitcast::runtime {
 namespace {
 
-/// What one stream's calls share: the largest that was asked for so far. A call keeps what it got, since graphs may
-/// hold its address.
+/// Returns scratch that the calls of the process share, all on one stream. It
+/// grows: a call that needs more gets a new, larger one. Earlier calls keep
+/// theirs, since CUDA graphs may hold its address.
 absl::StatusOr<std::shared_ptr<CudaScratch>> sharedScratch(int64_t bytes) {
   static std::weak_ptr<CudaScratch> largest;
   if (std::shared_ptr<CudaScratch> known = largest.lock(); known && known->bytes >= bytes)
     return known;
   auto made = std::make_shared<CudaScratch>(bytes);
   if (!made->data())
-    return cudaStatus(cudaErrorMemoryAllocation, absl::StrCat("cuDNN's workspace of ", bytes, " bytes"));
+    return cudaStatus(cudaErrorMemoryAllocation, absl::StrCat("allocating cuDNN's workspace of ", bytes, " bytes"));
   largest = made;
   return made;
 }
 
-/// What calls of one configuration share.
+/// The execution plans, which calls of the same sizes share.
 struct Plans {
   std::unique_ptr<CudnnPlan> forward, backward;
   AttentionForwardUids forwardUids = {};
@@ -130,7 +134,7 @@ private:
   const exec::FlashAttentionLayout layout;
   const float scale, one = 1, lowest = -std::numeric_limits<float>::infinity();
   const std::vector<int64_t> argumentBytes;
-  const std::shared_ptr<CudaScratch> more; ///< instead of a workspace that is too small
+  const std::shared_ptr<CudaScratch> more; ///< used instead of a workspace that is too small; null if it suffices
 };
 
 } // namespace
@@ -149,13 +153,14 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaFlashAttention(exec::Atten
   const ElementType type = *elementTypeOf(call.getType());
   if (type != ElementType::BF16 && type != ElementType::F16)
     return absl::UnimplementedError(
-        absl::StrCat("library call '", name, "' works on bf16 and f16, not ", nameOf(type)));
+        absl::StrCat("library call '", name, "' supports bf16 and f16, not ", nameOf(type)));
   if (call.getMaskType())
-    return absl::UnimplementedError(absl::StrCat("library call '", name, "' has no mask but the causal one"));
+    return absl::UnimplementedError(
+        absl::StrCat("library call '", name, "' supports only the causal mask for bf16 and f16 on GPUs; use f32"));
   const std::optional<exec::FlashAttentionLayout> layout = exec::flashAttentionLayout(call.getExtents());
   if (!layout || workspace < layout->total)
     return absl::InvalidArgumentError(absl::StrCat("library call '", name, "' has a workspace of ", workspace,
-                                                   " bytes; give it ",
+                                                   " bytes; it needs ",
                                                    layout ? absl::StrCat(layout->total) : "more than can be counted"));
   sizes.type = type == ElementType::BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   absl::StatusOr<std::shared_ptr<Plans>> plans = Plans::get(sizes, isGradient);

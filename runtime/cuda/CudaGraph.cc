@@ -9,16 +9,16 @@
 namespace splitcast::runtime {
 namespace {
 
-constexpr char kWhat[] = "capturing a CUDA graph (SPLITCAST_CUDA_GRAPHS=0 does without)";
+constexpr char kWhat[] = "capturing a CUDA graph (set SPLITCAST_CUDA_GRAPHS=0 to run without)";
 
 class Replays : public CudaReplays {
 public:
   bool areDone() const override { return !last || isCudaEventDone(last); }
 
-  Event last; ///< fires when the last replay has been done; null: there was none
+  Event last; ///< fires when the last replay is done; null before the first replay
 };
 
-/// Of the graph that is being captured, or null.
+/// The replays of the graph that is being captured, or null.
 std::shared_ptr<Replays> &captured() {
   static auto *replays = new std::shared_ptr<Replays>;
   return *replays;
@@ -53,14 +53,15 @@ std::shared_ptr<const CudaReplays> replaysOfCapture() { return captured(); }
 
 absl::StatusOr<std::unique_ptr<CapturedWork>> captureCudaGraph(cudaStream_t stream,
                                                                absl::FunctionRef<absl::Status()> enqueue) {
-  // Relaxed: NCCL works in threads of its own, and calls there what a capture would else forbid.
+  // The mode is relaxed because NCCL's own threads make calls that another mode
+  // would forbid during a capture.
   absl::Status status = cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), kWhat);
   SPLITCAST_RETURN_IF_ERROR(status);
   captured() = std::make_shared<Replays>();
   status = enqueue();
   std::shared_ptr<Replays> replays = std::exchange(captured(), nullptr);
   cudaGraph_t graph = nullptr;
-  status.Update(cudaStatus(cudaStreamEndCapture(stream, &graph), kWhat)); // after an error, too
+  status.Update(cudaStatus(cudaStreamEndCapture(stream, &graph), kWhat)); // also after an error
   cudaGraphExec_t instance = nullptr;
   if (status.ok())
     status = cudaStatus(cudaGraphInstantiate(&instance, graph, 0), kWhat);

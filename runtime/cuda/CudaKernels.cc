@@ -10,6 +10,7 @@
 namespace splitcast::runtime {
 namespace {
 
+/// A launch of one function; `arguments` are the indices of its buffers.
 struct BoundLaunch {
   cudaKernel_t function;
   dim3 blocks, threads;
@@ -39,14 +40,14 @@ public:
     return absl::OkStatus();
   }
 
-  /// CUDA takes 4 KiB of arguments.
+  /// CUDA allows 4 KiB of arguments, 8 bytes each.
   static constexpr size_t kMostArguments = 512;
 
 private:
   absl::Status check(absl::Span<const Buffer> buffers) const {
     if (buffers.size() != argumentBytes.size())
       return absl::InvalidArgumentError(
-          absl::StrCat(what, " takes ", argumentBytes.size(), " buffers, not ", buffers.size()));
+          absl::StrCat(what, " was launched with ", buffers.size(), " buffers; it takes ", argumentBytes.size()));
     for (size_t i = 0; i < buffers.size(); ++i)
       if (buffers[i].bytes != argumentBytes[i] || reinterpret_cast<uintptr_t>(buffers[i].data) % alignments[i] != 0)
         return absl::InvalidArgumentError(absl::StrCat(what, ": buffer ", i, " has ", buffers[i].bytes, " of ",
@@ -79,7 +80,7 @@ private:
     for (const GpuLaunch &launch : kernel.launches) {
       if (launch.arguments.size() > CudaKernel::kMostArguments)
         return absl::UnimplementedError(absl::StrCat("kernel @", kernel.name, " takes ", launch.arguments.size(),
-                                                     " arguments; CUDA takes ", CudaKernel::kMostArguments));
+                                                     " arguments; CUDA allows at most ", CudaKernel::kMostArguments));
       SPLITCAST_ASSIGN_OR_RETURN(cudaKernel_t function,
                                  code->kernel(launch.function, absl::StrCat("kernel @", kernel.name)));
       launches.push_back({function, sizeOf(launch.blocks), sizeOf(launch.threads), launch.arguments});
@@ -100,7 +101,8 @@ private:
 absl::StatusOr<std::unique_ptr<KernelLibrary>> loadCudaKernels(mlir::ModuleOp kernels, const std::string &chip) {
   SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, cutIntoLaunches(kernels));
   absl::StatusOr<std::string> libdevice = findLibdevice();
-  // A toolkit that was named and is none is an error; having none at all is one only for kernels that need it.
+  // Without a CUDA toolkit, only kernels that need its libdevice fail. But if
+  // the environment names a toolkit, it must exist.
   if (!libdevice.ok() && (std::getenv("CUDA_HOME") || std::getenv("CUDA_PATH")))
     return libdevice.status();
   PtxTarget target;

@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createCudaLibraryCall(exec::LibraryC
   const std::string name = call.getCallName().str();
   auto found = factories().find(name);
   if (found == factories().end())
-    return absl::UnimplementedError(absl::StrCat("there is no library call '", name, "' on GPUs yet"));
+    return absl::UnimplementedError(absl::StrCat("library call '", name, "' is not implemented on GPUs; run on CPUs"));
   return found->second(call, options);
 }
 

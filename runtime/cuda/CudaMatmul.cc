@@ -1,6 +1,7 @@
 //===- CudaMatmul.cc - The library call of matrix products -------------------------------------------------===//
 //
-// "matmul", as runtime/host/calls/LibraryMatmul.cc, also of bf16 and f16, which are added in f32.
+// "matmul", as in runtime/host/calls/LibraryMatmul.cc. bf16 and f16 are added
+// in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/CallAs.h"
@@ -35,7 +36,7 @@ private:
   const std::vector<int64_t> argumentBytes;
 };
 
-/// A product with nothing to add, or nothing to compute.
+/// A product without addends or without results: the output, if any, is zero.
 class EmptyProduct : public Launchable {
 public:
   explicit EmptyProduct(std::vector<int64_t> argumentBytes) : argumentBytes(std::move(argumentBytes)) {}

@@ -1,8 +1,9 @@
-// cuBLASLt counts columns first: what lies as C [m, n] in rows is C^T there, so C^T = B^T A^T is computed, with no
-// copy.
+// cuBLASLt expects matrices by columns. A row-major C [m, n] is C^T to it, so
+// it computes C^T = B^T A^T, without a copy.
 //
-// Of the algorithms that it proposes for a product, which is known by its sizes, the first is only the likeliest to be
-// fast. On request (CudaProductOptions) those that give the same bits are timed, when the product is large enough.
+// cuBLASLt proposes several algorithms for a product, by its sizes. The first
+// is only likely to be the fastest. If CudaProductOptions asks for it and the
+// product is large enough, those that give the first one's bits are timed.
 #include "runtime/cuda/CudaProduct.h"
 
 #include "runtime/api/StatusMacros.h"
@@ -25,21 +26,22 @@
 namespace splitcast::runtime {
 namespace {
 
-/// What cuBLASLt asks for on Hopper. Calls of one stream share it.
+/// The size that cuBLASLt recommends for Hopper. Calls of one stream share the
+/// workspace.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
-/// The widest load that an algorithm uses.
+/// The alignment of the widest load that an algorithm uses.
 constexpr uint32_t kAlignment = 16;
-/// Algorithms of which the fastest is chosen.
+/// How many algorithms are compared.
 constexpr size_t kMostAlgorithms = 8;
 
 absl::Status blasStatus(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS)
     return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("a matrix product: ", cublasLtGetStatusName(status), ", ", cublasLtGetStatusString(status)));
+  return absl::UnavailableError(absl::StrCat("cuBLASLt failed for a matrix product: ", cublasLtGetStatusName(status),
+                                             ", ", cublasLtGetStatusString(status)));
 }
 
-/// Handle and workspace of this process.
+/// The handle and the workspace of this process.
 struct Library {
   cublasLtHandle_t handle = nullptr;
   void *workspace = nullptr;
@@ -48,7 +50,8 @@ struct Library {
     static Library library;
     if (library.handle)
       return library;
-    SPLITCAST_RETURN_IF_ERROR(cudaStatus(cudaMalloc(&library.workspace, kWorkspaceBytes), "workspace of products"));
+    SPLITCAST_RETURN_IF_ERROR(
+        cudaStatus(cudaMalloc(&library.workspace, kWorkspaceBytes), "allocating the workspace of matrix products"));
     SPLITCAST_RETURN_IF_ERROR(blasStatus(cublasLtCreate(&library.handle)));
     return library;
   }
@@ -73,13 +76,16 @@ Types typesOf(ElementType type, bool allowsTf32) {
   }
 }
 
-/// Elements from the first of the first matrix to the last of the last one, in rows.
+/// Returns the number of elements from the first element of the first matrix to
+/// the last of the last one. The matrices are row-major.
 int64_t extentOf(int64_t rows, int64_t columns, int64_t toNextRow, int64_t count, int64_t toNextMatrix) {
   return (count - 1) * toNextMatrix + (rows - 1) * toNextRow + columns;
 }
 
-/// Numbers of both signs from 1/8 to 16, drawn: as many as memory holds. Of one magnitude they would not do: sums of
-/// small floats are then exact in any order.
+/// Fills the memory with random numbers of both signs, from 1/8 to 16, so that
+/// different orders of addition give different bits. (Sums of small floats of
+/// one magnitude would be exact in any order.) At most 2^20 numbers are drawn,
+/// and then repeated.
 absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
   const int64_t element = bytesOf(type), drawn = std::min(memory.bytes / element, int64_t{1} << 20);
   const int fraction = type == ElementType::F64   ? 52
@@ -94,7 +100,7 @@ absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
     const uint64_t bits = random();
     const uint64_t magnitude = exponent + ((bits >> 53) % 7 << fraction) - (uint64_t{3} << fraction);
     const uint64_t number = (bits & sign) | magnitude | (bits & ((uint64_t{1} << fraction) - 1));
-    std::memcpy(bytes.data() + i * element, &number, element); // the lower bytes come first
+    std::memcpy(bytes.data() + i * element, &number, element); // little-endian: the lower bytes are the element
   }
   absl::Status status =
       cudaStatus(cudaMemcpy(memory.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "a matrix");
@@ -103,7 +109,8 @@ absl::Status fillWithNumbers(const CudaScratch &memory, ElementType type) {
     status = cudaStatus(cudaMemcpy(memory.data() + done, memory.data(), more, cudaMemcpyDeviceToDevice), "a matrix");
     done += more;
   }
-  // Copies within the device are not waited for, one to the host behind them is; other streams wait for neither.
+  // Copies within the device do not block, but a copy to the host does and runs
+  // behind them. Without it, other streams would read too early.
   return status.ok() ? cudaStatus(cudaMemcpy(bytes.data(), memory.data(), 1, cudaMemcpyDeviceToHost), "a matrix")
                      : status;
 }
@@ -123,6 +130,7 @@ public:
       cublasLtMatmulDescDestroy(operation);
   }
 
+  /// Creates the descriptors, and chooses the algorithm for aligned operands.
   absl::Status prepare() {
     const StridedProduct &p = product;
     absl::Status status = blasStatus(cublasLtMatmulDescCreate(&operation, types.compute, types.scale));
@@ -161,7 +169,7 @@ private:
     return blasStatus(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)));
   }
 
-  /// Columns of `rows` elements.
+  /// Makes the layout of a matrix by columns; a column has `rows` elements.
   absl::Status makeLayout(cublasLtMatrixLayout_t &layout, int64_t rows, int64_t columns, int64_t toNextColumn,
                           int64_t toNextMatrix) const {
     absl::Status status = blasStatus(cublasLtMatrixLayoutCreate(&layout, types.data, rows, columns, toNextColumn));
@@ -175,6 +183,7 @@ private:
     return status;
   }
 
+  /// Returns the algorithm for operands of this alignment, and remembers it.
   absl::StatusOr<const cublasLtMatmulAlgo_t *> algorithmFor(uint32_t alignment) {
     if (auto known = algorithms.find(alignment); known != algorithms.end())
       return &known->second;
@@ -211,6 +220,8 @@ private:
            2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.count) >= *leastTimedFlops;
   }
 
+  /// Returns the fastest of the algorithms with the first one's bits. Products
+  /// of the same sizes are timed once per process.
   absl::StatusOr<cublasLtMatmulAlgo_t> fastestOf(const std::vector<cublasLtMatmulHeuristicResult_t> &found) const {
     if (found.size() < 2)
       return found.front().algo;
@@ -225,7 +236,7 @@ private:
                                                 : extentOf(p.m, p.k, p.lda, p.count, p.strideA)));
     const CudaScratch b(element * (p.transposeB ? extentOf(p.n, p.k, p.ldb, p.count, p.strideB)
                                                 : extentOf(p.k, p.n, p.ldb, p.count, p.strideB)));
-    const CudaScratch workspace(kWorkspaceBytes); // work of other streams may be under way
+    const CudaScratch workspace(kWorkspaceBytes); // not the shared one, which work in flight may be using
     if (!a.data() || !b.data() || !workspace.data())
       return found.front().algo;
     absl::Status status = fillWithNumbers(a, p.type);
@@ -240,7 +251,8 @@ private:
     return (*known)[key] = found[fastest].algo;
   }
 
-  /// Sizes, distances between rows and matrices, what is transposed, and types.
+  /// The sizes, the distances between rows and between matrices, whether the
+  /// operands are transposed, and the types.
   using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool,
                          bool, ElementType, cublasComputeType_t>;
 
@@ -250,7 +262,7 @@ private:
   const Library library;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  std::map<uint32_t, cublasLtMatmulAlgo_t> algorithms; ///< by the operands' alignment
+  std::map<uint32_t, cublasLtMatmulAlgo_t> algorithms; ///< by the alignment of the operands
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Streams and events.
+// CUDA's streams and events.
 #include "runtime/cuda/CudaStream.h"
 
 #include "runtime/api/StatusMacros.h"
@@ -13,7 +13,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// How long a stream's work may take to end once it was given up.
+/// How long a destructor waits for work that was given up.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 } // namespace
@@ -25,7 +25,7 @@ CudaEvent::~CudaEvent() {
 
 absl::StatusOr<Event> recordCudaEvent(cudaStream_t stream) {
   cudaEvent_t event = nullptr;
-  absl::Status status = cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  absl::Status status = cudaStatus(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
   SPLITCAST_RETURN_IF_ERROR(status);
   auto result = std::make_shared<CudaEvent>(event);
   status = cudaStatus(cudaEventRecord(event, stream), "recording an event");
@@ -55,7 +55,8 @@ absl::Status askWatchers(absl::Duration waited) {
   return status;
 }
 
-/// Until `query` no longer answers that the device is not ready.
+/// Waits until `query` no longer returns cudaErrorNotReady. Meanwhile the
+/// watchers check their collectives and index checks.
 template <typename Query> absl::Status waitAndWatch(Query query, const std::string &what) {
   const absl::Time begin = absl::Now();
   cudaError_t state = query();
@@ -83,7 +84,8 @@ void addCudaWatcher(std::weak_ptr<CudaWatcher> watcher) {
 CudaStream::~CudaStream() {
   if (!stream)
     return;
-  // After an error collectives are aborted, and what waits for them goes on; a device that hangs all the same is left.
+  // After an error the collectives are aborted, and the work that waits for
+  // them goes on. If the device hangs all the same, its work is abandoned.
   const absl::Time end = synchronize().ok() ? absl::InfinitePast() : absl::Now() + kPatience;
   while (absl::Now() < end && cudaStreamQuery(stream) == cudaErrorNotReady)
     absl::SleepFor(absl::Milliseconds(1));
@@ -93,7 +95,7 @@ CudaStream::~CudaStream() {
 absl::Status CudaStream::waitFor(const Event &event) {
   auto *fired = dynamic_cast<CudaEvent *>(event.get());
   if (!fired)
-    return absl::InvalidArgumentError("a CUDA stream was told to wait for an event that is not CUDA's");
+    return absl::InvalidArgumentError("a CUDA stream cannot wait for an event of another backend");
   return cudaStatus(cudaStreamWaitEvent(stream, fired->get(), 0), absl::StrCat("stream '", name, "'"));
 }
 

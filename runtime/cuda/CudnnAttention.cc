@@ -9,7 +9,7 @@ using Extents = CudnnGraph::Extents;
 using Tensor = CudnnGraph::Tensor;
 using Storage = CudnnGraph::Storage;
 
-/// What the graphs have in common.
+/// Makes the tensors that both graphs have.
 struct Layout {
   CudnnGraph &graph;
   const AttentionSizes &sizes;
@@ -18,13 +18,14 @@ struct Layout {
   Extents ofKeys() const { return {sizes.samples, sizes.heads, sizes.keys, sizes.width}; }
   Extents scores() const { return {sizes.samples, sizes.heads, sizes.positions, sizes.keys}; }
   Extents rows() const { return {sizes.samples, sizes.heads, sizes.positions, 1}; }
-  /// Of [samples, positions, heads, width] in memory.
+  /// Returns the strides of extents [samples, heads, positions, width] for
+  /// memory in the order [samples, positions, heads, width].
   static Extents strides(const Extents &e) { return {e[2] * e[1] * e[3], e[3], e[1] * e[3], 1}; }
 
   Tensor memory(const Extents &extents) const {
     return graph.tensor(extents, strides(extents), sizes.type, Storage::Memory);
   }
-  /// The last two dimensions exchanged.
+  /// Returns a tensor in memory with the last two dimensions exchanged.
   Tensor transposed(Extents extents) const {
     Extents at = strides(extents);
     std::swap(extents[2], extents[3]);
@@ -41,13 +42,13 @@ struct Layout {
   }
 };
 
-/// Floats that cuDNN takes from the host.
+/// Scalars that cuDNN reads from host memory.
 struct Values {
   Tensor scale, lowest;
   explicit Values(CudnnGraph &graph) : scale(graph.value()), lowest(graph.value()) {}
 };
 
-/// x with rows and columns exchanged, rounded.
+/// Returns x with rows and columns exchanged, rounded to the element type.
 Tensor transposedScores(const Layout &layout, const Tensor &x) {
   const auto [samples, heads, positions, keys] = x.extents;
   Tensor result =
@@ -71,7 +72,7 @@ AttentionForwardUids buildAttention(CudnnGraph &graph, const AttentionSizes &siz
   Tensor shifted = graph.pointwise(CUDNN_POINTWISE_SUB, scores, &highest);
   Tensor weights = graph.pointwise(CUDNN_POINTWISE_EXP, shifted);
   Tensor sum = graph.reduce(CUDNN_REDUCE_TENSOR_ADD, weights);
-  // cuDNN knows the graph only with its statistics.
+  // cuDNN recognizes the graph as attention only if it computes the statistics.
   Tensor logarithm = graph.pointwise(CUDNN_POINTWISE_LOG, sum);
   Tensor statistics = layout.perRow(keepsStatistics ? Storage::Memory : Storage::Virtual);
   graph.pointwiseInto(statistics, CUDNN_POINTWISE_ADD, highest, &logarithm);
@@ -97,7 +98,8 @@ AttentionBackwardUids buildAttentionGradient(CudnnGraph &graph, const AttentionS
   const Values values(graph);
   Tensor one = graph.value();
 
-  // Row by row, the sum of gradient times output. The product with one is what cuDNN knows the graph by.
+  // `delta` is, row by row, the sum of gradient times output. cuDNN recognizes
+  // the graph only with the multiplication by one.
   Tensor products = graph.pointwise(CUDNN_POINTWISE_MUL, gradient, &output);
   graph.pointwiseInto(delta, CUDNN_POINTWISE_MUL, graph.reduce(CUDNN_REDUCE_TENSOR_ADD, products), &one);
 

@@ -12,7 +12,7 @@ absl::Status cudnnStatusOf(cudnnStatus_t status, const char *what) {
     return absl::OkStatus();
   char text[1024] = {};
   cudnnGetLastErrorString(text, sizeof(text));
-  return absl::UnavailableError(absl::StrCat("cuDNN, ", what, ": ", cudnnGetErrorString(status), ": ", text));
+  return absl::UnavailableError(absl::StrCat("cuDNN (", what, "): ", cudnnGetErrorString(status), ": ", text));
 }
 
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ absl::Status cudnnStatusOf(cudnnStatus_t status, const char *what) {
 
 CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type, absl::Status &status) : status(&status) {
   cudnnBackendDescriptor_t made = nullptr;
-  status.Update(cudnnStatusOf(cudnnBackendCreateDescriptor(type, &made), "making a descriptor"));
+  status.Update(cudnnStatusOf(cudnnBackendCreateDescriptor(type, &made), "creating a descriptor"));
   if (made)
     descriptor = std::shared_ptr<void>(made, [](void *owned) { cudnnBackendDestroyDescriptor(owned); });
 }
@@ -45,8 +45,8 @@ void CudnnDescriptor::finish(const char *what) {
 int64_t CudnnDescriptor::number(cudnnBackendAttributeName_t name) const {
   int64_t count = 0, value = 0;
   if (status->ok())
-    status->Update(cudnnStatusOf(cudnnBackendGetAttribute(get(), name, CUDNN_TYPE_INT64, 1, &count, &value),
-                                 "asking for a number"));
+    status->Update(
+        cudnnStatusOf(cudnnBackendGetAttribute(get(), name, CUDNN_TYPE_INT64, 1, &count, &value), "reading a number"));
   return value;
 }
 
@@ -168,7 +168,7 @@ void CudnnGraph::reshape(const Tensor &x, const Tensor &result) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ways to run it
+// Engine configurations
 //===----------------------------------------------------------------------===//
 
 absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configuration) {
@@ -180,11 +180,11 @@ absl::StatusOr<bool> CudnnGraph::isDeterministic(const CudnnDescriptor &configur
     status = cudnnStatusOf(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engines,
                                                     static_cast<void *>(&handle)),
-                           "asking for an engine");
+                           "reading an engine");
   if (status.ok())
     status = cudnnStatusOf(cudnnBackendGetAttribute(handle, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                                     notes.size(), &count, notes.data()),
-                           "asking for an engine's numerical notes");
+                           "reading an engine's numerical notes");
   SPLITCAST_RETURN_IF_ERROR(status);
   return !absl::c_linear_search(absl::MakeSpan(notes).first(count), CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
 }
@@ -230,7 +230,7 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
                            "asking the heuristics");
   SPLITCAST_RETURN_IF_ERROR(status);
   if (count == 0)
-    return absl::UnimplementedError("cuDNN has nothing to run this with on this GPU");
+    return absl::UnimplementedError("cuDNN has no engine for this graph on this GPU");
   results.erase(results.begin() + count, results.end());
   std::vector<CudnnDescriptor> deterministic;
   for (const CudnnDescriptor &result : results) {
@@ -240,7 +240,7 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::configurations(cudnnHan
   }
   if (deterministic.empty())
     return absl::UnimplementedError(absl::StrCat("each of the ", count,
-                                                 " ways that cuDNN has to run this on this GPU "
+                                                 " engine configurations that cuDNN has for this graph on this GPU "
                                                  "may give other bits from run to run"));
   return deterministic;
 }

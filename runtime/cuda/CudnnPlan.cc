@@ -7,7 +7,7 @@ namespace splitcast::runtime {
 absl::StatusOr<cudnnHandle_t> cudnnHandle() {
   static cudnnHandle_t handle = nullptr;
   if (!handle)
-    SPLITCAST_RETURN_IF_ERROR(cudnnStatusOf(cudnnCreate(&handle), "starting"));
+    SPLITCAST_RETURN_IF_ERROR(cudnnStatusOf(cudnnCreate(&handle), "creating a handle"));
   return handle;
 }
 
@@ -16,7 +16,7 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<Cud
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> configurations, graph->configurations(handle));
   absl::Status status;
   for (const CudnnDescriptor &configuration : configurations) {
-    status = absl::OkStatus(); // what the heuristics propose need not work
+    status = absl::OkStatus(); // a configuration that the heuristics propose may fail
     CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, status);
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, static_cast<const void *>(&handle));
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> CudnnPlan::create(std::unique_ptr<Cud
 
 absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaStream_t stream) const {
   SPLITCAST_ASSIGN_OR_RETURN(cudnnHandle_t handle, cudnnHandle());
-  absl::Status status = cudnnStatusOf(cudnnSetStream(handle, stream), "choosing a stream");
+  absl::Status status = cudnnStatusOf(cudnnSetStream(handle, stream), "setting the stream");
   std::vector<int64_t> uids;
   std::vector<const void *> addresses;
   for (const auto &[uid, address] : pointers)
@@ -46,7 +46,7 @@ absl::Status CudnnPlan::run(const Pointers &pointers, void *workspaceData, cudaS
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, static_cast<const void *>(&workspaceData));
   pack.finish("the tensors' addresses");
   if (status.ok())
-    status = cudnnStatusOf(cudnnBackendExecute(handle, plan.get(), pack.get()), "running");
+    status = cudnnStatusOf(cudnnBackendExecute(handle, plan.get(), pack.get()), "running a plan");
   return status;
 }
 

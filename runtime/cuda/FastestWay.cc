@@ -13,11 +13,12 @@
 namespace splitcast::runtime {
 namespace {
 
-/// A way is tried so often, so many times one after the other; the shortest counts. What is faster by less than kGain
-/// is left: it may be chance.
+/// Each way is timed in this many tries, of this many runs one after the other,
+/// and the shortest try counts. A gain of less than 1 % is ignored: it may be
+/// chance.
 constexpr int kTries = 3, kInARow = 6;
 constexpr double kGain = 0.99;
-/// Results are compared in pieces.
+/// Results are compared in pieces of this size.
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 
 struct Stream {
@@ -28,7 +29,7 @@ struct Stream {
   cudaStream_t stream = nullptr;
 };
 
-/// Of one run; infinite when it fails.
+/// Returns the time of one run, or infinity if the way fails.
 double secondsOf(const Way &way, void *result, cudaStream_t stream) {
   double least = std::numeric_limits<double>::infinity();
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -43,7 +44,8 @@ double secondsOf(const Way &way, void *result, cudaStream_t stream) {
   return least / kInARow;
 }
 
-/// Page-locked memory of the host: copies to other memory take several times as long.
+/// Page-locked memory of the host. Copies to other memory take several times as
+/// long.
 struct Pages {
   Pages() {
     if (cudaHostAlloc(&memory, 2 * kPieceBytes, cudaHostAllocDefault) == cudaSuccess)
@@ -69,7 +71,7 @@ absl::StatusOr<bool> isSame(const CudaScratch &one, const CudaScratch &other, co
   return true;
 }
 
-/// What the way leaves where zeros were.
+/// Runs the way once, on a result that was zero before.
 absl::Status computeOnce(const Way &way, const CudaScratch &result, cudaStream_t stream) {
   absl::Status status = cudaStatus(cudaMemsetAsync(result.data(), 0, result.bytes, stream), "a result");
   if (status.ok())

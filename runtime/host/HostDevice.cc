@@ -87,8 +87,8 @@ public:
 
   absl::Status copy(Buffer to, Buffer from, Stream &stream) override {
     if (to.bytes != from.bytes)
-      return absl::InvalidArgumentError(absl::StrCat("a copy of ", from.bytes, " bytes was given ", to.bytes,
-                                                     " bytes to write; sizes must be equal"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot copy ", from.bytes, " bytes into ", to.bytes, " bytes; the sizes must be equal"));
     if (to.bytes > 0)
       std::memmove(to.data, from.data, to.bytes);
     return absl::OkStatus();
