@@ -36,7 +36,8 @@ std::optional<ncclDataType_t> typeOf(ElementType type) {
   }
 }
 
-/// Where blocks of these sizes begin, and where the last ends.
+/// Returns where each block of these sizes begins, and at last where the last
+/// one ends.
 std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
   std::vector<int64_t> starts = {0};
   for (int64_t size : sizes)
@@ -44,7 +45,8 @@ std::vector<int64_t> startsOf(absl::Span<const int64_t> sizes) {
   return starts;
 }
 
-/// A window of NCCL. Collectives find it by their buffers' addresses.
+/// A symmetric window of NCCL. Collectives find it by the addresses of their
+/// buffers.
 class NcclWindow : public Registration {
 public:
   NcclWindow(std::shared_ptr<NcclWatch> watch, ncclWindow_t window) : watch(std::move(watch)), window(window) {}
@@ -60,7 +62,8 @@ private:
   const ncclWindow_t window;
 };
 
-/// Since which NCCL's symmetric kernels wait for what is before them on the stream (commit 2948185d of its sources).
+/// The first version whose symmetric kernels wait for the preceding work of the
+/// stream (commit 2948185d of NCCL's sources).
 constexpr int kSymmetricVersion = NCCL_VERSION(2, 30, 7);
 
 class NcclCommunicator : public Communicator {
@@ -71,12 +74,13 @@ public:
   absl::Status init() {
     int version = 0;
     ncclUniqueId id = {};
-    absl::Status status = ncclStatus(ncclGetVersion(&version), "NCCL's version", nullptr);
+    absl::Status status = ncclStatus(ncclGetVersion(&version), "reading NCCL's version", nullptr);
     if (status.ok() && rank() == 0)
-      status = ncclStatus(ncclGetUniqueId(&id), "NCCL's unique id", nullptr);
-    // Text of rank 0 alone counts, but versions of all.
+      status = ncclStatus(ncclGetUniqueId(&id), "creating NCCL's unique id", nullptr);
+    // Only the id of rank 0 is used, but the versions of all ranks are
+    // compared.
     std::string mine(reinterpret_cast<const char *>(&id), sizeof(id));
-    auto all = control->exchange(absl::StrCat(version, " ", status.ok() ? mine : ""), {"NCCL's unique id"});
+    auto all = control->exchange(absl::StrCat(version, " ", status.ok() ? mine : ""), {"exchanging NCCL's unique id"});
     SPLITCAST_RETURN_IF_ERROR(status);
     if (!all.ok())
       return all.status();
@@ -87,11 +91,11 @@ public:
     config.blocking = 0;
     ncclComm_t comm = nullptr;
     status = ncclStatus(ncclCommInitRankConfig(&comm, static_cast<int>(size()), id, static_cast<int>(rank()), &config),
-                        "joining the ranks", nullptr);
+                        "creating an NCCL communicator", nullptr);
     SPLITCAST_RETURN_IF_ERROR(status);
     watch = std::make_shared<NcclWatch>(comm, options);
     addCudaWatcher(watch);
-    return watch->settle("joining the ranks");
+    return watch->settle("creating an NCCL communicator");
   }
 
   int64_t rank() const override { return control->rank(); }
@@ -173,7 +177,8 @@ public:
     return finish(status, stream, site);
   }
 
-  /// Only if all ranks have the same layout: NCCL relies on it.
+  /// Registers the memory only if all ranks have the same layout, on which NCCL
+  /// relies.
   absl::StatusOr<std::unique_ptr<Registration>> registerMemory(Buffer memory, const std::string &layout,
                                                                const CallSite &site) override {
     if (!usesWindows || size() == 1)
@@ -183,16 +188,16 @@ public:
         control->exchange(absl::StrCat(memory.bytes, " ", std::hash<std::string>{}(layout)), site));
     const bool isSymmetric =
         std::all_of(all.begin(), all.end(), [&](const std::string &other) { return other == all.front(); });
-    if (!isSymmetric) // NCCL maps other ranks' memory at this rank's size
+    if (!isSymmetric) // NCCL maps the other ranks' memory with this rank's size
       return nullptr;
     auto window = std::make_shared<ncclWindow_t>(nullptr);
-    watch->keep(window); // a thread of NCCL's writes it, after an error perhaps
+    watch->keep(window); // NCCL's own thread writes it, possibly even after an error
     absl::Status status = statusOf(
         ncclCommWindowRegister(watch->comm(), memory.data, memory.bytes, window.get(), NCCL_WIN_COLL_SYMMETRIC), site);
     if (status.ok())
-      status = watch->settle(site.what); // the call says that all is done while that thread is still at it
+      status = watch->settle(site.what); // the call may report success while that thread is still at work
     SPLITCAST_RETURN_IF_ERROR(status);
-    if (!*window) // this transport has none
+    if (!*window) // NCCL's transport has no windows
       return nullptr;
     return std::make_unique<NcclWindow>(watch, *window);
   }
@@ -211,16 +216,17 @@ private:
     for (size_t r = 1; r < all.size(); ++r) {
       const std::string first = all[0].substr(0, all[0].find(' ')), other = all[r].substr(0, all[r].find(' '));
       if (first != other)
-        return absl::FailedPreconditionError(
-            absl::StrCat("rank 0 has NCCL ", first, ", rank ", r, " has ", other, "; install one version everywhere"));
+        return absl::FailedPreconditionError(absl::StrCat("rank 0 has NCCL ", first, ", but rank ", r, " has ", other,
+                                                          "; install the same version everywhere"));
     }
     for (size_t r = 0; r < all.size(); ++r)
       if (all[r].size() < all[r].find(' ') + 1 + sizeof(ncclUniqueId))
-        return absl::UnavailableError(absl::StrCat("rank ", r, " could not use NCCL"));
+        return absl::UnavailableError(absl::StrCat("rank ", r, " could not initialize NCCL"));
     return absl::OkStatus();
   }
 
-  /// After an error of before, that error: without its communicator NCCL knows only that an argument is wrong.
+  /// Returns an earlier error first: once the communicator is gone, NCCL
+  /// reports only an invalid argument.
   absl::Status statusOf(ncclResult_t result, const CallSite &site) const {
     return watch->comm() ? ncclStatus(result, site.what, watch->comm()) : watch->error();
   }
@@ -241,17 +247,19 @@ private:
     return statusOf(ncclRecv(to.data, to.bytes, ncclInt8, static_cast<int>(peer), watch->comm(), on), site);
   }
 
-  /// That the kernel can add the addends of all ranks. Asked before anything is sent, with one answer on all ranks.
+  /// Checks that the kernel can add the addends of all ranks. The answer is the
+  /// same on all ranks, and is known before anything is sent.
   absl::Status checkTree(const CallSite &site) const {
     if (size() <= kMostAddends)
       return absl::OkStatus();
-    return invalidCall(site, absl::StrCat("the fixed tree adds what ", size(), " ranks have, but on GPUs at most ",
-                                          kMostAddends,
+    return invalidCall(site, absl::StrCat("the sum has addends from ", size(),
+                                          " ranks, but on GPUs the fixed tree has at most ", kMostAddends,
                                           "; sum over fewer ranks, or let NCCL add equal blocks "
-                                          "(NcclCommunicatorOptions::deterministic)"));
+                                          "(NcclCommunicatorOptions::deterministic = false)"));
   }
 
-  /// What is sent to and received from each other rank, as one.
+  /// Calls `exchange`, which sends to and receives from a peer, for each other
+  /// rank, as one group of NCCL calls.
   template <typename Exchange> absl::Status exchangeBlocks(const CallSite &site, Exchange exchange) {
     absl::Status status = statusOf(ncclGroupStart(), site);
     for (int64_t peer = 0; peer < size() && status.ok(); ++peer)
@@ -262,13 +270,15 @@ private:
     return status;
   }
 
-  /// What a peer has of the workspace, of which each other rank has `bytes`, aligned.
+  /// Returns a peer's part of the workspace, in which each other rank has
+  /// `bytes`, aligned.
   Buffer partOf(Buffer workspace, int64_t peer, int64_t bytes) const {
     const int64_t part = peer < rank() ? peer : peer - 1;
     return workspace.slice(part * sbp::alignUp(bytes, sbp::kAlignmentBytes), bytes);
   }
 
-  /// Every rank sends its addends of each block, chunk by chunk, to the block's owner, which adds them.
+  /// Sums each block at its owner: every other rank sends its addends, chunk by
+  /// chunk.
   absl::Status sumBlocks(Buffer data, absl::Span<const int64_t> elementsPerRank, ElementType type, Buffer output,
                          Buffer workspace, Stream &stream, const CallSite &site) {
     const int64_t element = bytesOf(type);
@@ -302,7 +312,8 @@ private:
     return absl::OkStatus();
   }
 
-  /// Every rank sends all of a small tensor to every other.
+  /// Sums a small tensor on every rank: each rank sends all of it to each
+  /// other.
   absl::Status sumWhole(Buffer data, ElementType type, Buffer workspace, Stream &stream, const CallSite &site) {
     if (data.bytes == 0)
       return absl::OkStatus();
@@ -320,7 +331,8 @@ private:
 
   absl::StatusOr<Event> finish(const absl::Status &status, Stream &stream, const CallSite &site) {
     SPLITCAST_RETURN_IF_ERROR(status);
-    SPLITCAST_RETURN_IF_ERROR(watch->error()); // of a collective before; this one may have sent nothing
+    SPLITCAST_RETURN_IF_ERROR(
+        watch->error()); // after an earlier collective's error NCCL is not called if there is nothing to send
     absl::StatusOr<Event> event = recordCudaEvent(cudaStreamOf(stream));
     if (event.ok() && isCapturing(cudaStreamOf(stream)))
       watch->addCaptured(site.what);

@@ -14,7 +14,7 @@ absl::StatusOr<cudaKernel_t> NcclTreeSum::kernelOf(int64_t count, ElementType ty
   mlir::MLIRContext context;
   SPLITCAST_ASSIGN_OR_RETURN(GpuProgram program, deviceTreeSum(count, type, context));
   PtxTarget target;
-  target.chip = "sm_70"; // loads and additions: the driver assembles it for any later chip
+  target.chip = "sm_70"; // the kernel only loads and adds, so the driver can assemble this PTX for any later chip
   target.features = "+ptx60";
   SPLITCAST_ASSIGN_OR_RETURN(std::string ptx, compileToPtx(program, target));
   SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<CudaCode> made, CudaCode::load(ptx, what));

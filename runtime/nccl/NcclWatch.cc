@@ -15,10 +15,10 @@ NcclWatch::~NcclWatch() {
   finishUnderWay();
   if (communicator) {
     ncclResult_t ended = ncclCommFinalize(communicator);
-    if ((ended == ncclSuccess || ended == ncclInProgress) && settle("ending").ok())
+    if ((ended == ncclSuccess || ended == ncclInProgress) && settle("closing an NCCL communicator").ok())
       ncclCommDestroy(std::exchange(communicator, nullptr));
-    else if (communicator) // which `settle` has not ended
-      (void)fail(ncclStatus(ended, "ending", communicator));
+    else if (communicator) // settle() has not aborted it
+      (void)fail(ncclStatus(ended, "closing an NCCL communicator", communicator));
   }
   if (aborting.joinable())
     aborting.join();
@@ -27,8 +27,10 @@ NcclWatch::~NcclWatch() {
     guarding.join();
 }
 
-/// The abort ends only when no CUDA graph holds a collective of the communicator any more, which is after whoever waits
-/// here has been told: so it has a thread of its own. Kernels end when it begins.
+/// Aborts the communicator in a separate thread. The abort makes the kernels
+/// end at once, but it returns only when no CUDA graph holds a collective of
+/// the communicator any more. That is after this call, whose caller is told of
+/// the error first.
 absl::Status NcclWatch::fail(const absl::Status &status) {
   failure = status;
   if (options.onStuck)
@@ -71,7 +73,7 @@ const NcclWatch::CapturedGraph *NcclWatch::replayed() const {
 }
 
 void NcclWatch::finishUnderWay() {
-  captured.clear(); // graphs were waited for where they were launched
+  captured.clear(); // their replays were waited for by those who launched them
   lastProgress = absl::Now();
   for (forgetDone(); !underWay.empty() && check(absl::ZeroDuration()).ok(); forgetDone())
     absl::SleepFor(absl::Microseconds(50));
@@ -107,7 +109,7 @@ std::string NcclWatch::suspect() const {
   const CapturedGraph *graph = replayed();
   const std::vector<std::string> &all = (graph ? *graph : captured.back()).collectives;
   return absl::StrCat("one of ", all.size(), " collectives from ", all.front(), " to ", all.back(),
-                      " (SPLITCAST_CUDA_GRAPHS=0 tells which)");
+                      " (set SPLITCAST_CUDA_GRAPHS=0 to see which)");
 }
 
 absl::Status NcclWatch::check(absl::Duration waited) {
