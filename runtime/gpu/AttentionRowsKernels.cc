@@ -14,8 +14,9 @@ using namespace mlir;
 namespace splitcast::runtime {
 namespace {
 
-/// Keys of a row that a lane keeps in registers, as long as a row has no more than kMostWarps warps, and rows of a
-/// block that has a warp for each.
+/// A lane keeps up to kMostKept keys of a row in registers, and more only if
+/// the row would otherwise need more than kMostWarps warps. If a row needs one
+/// warp, a block has kRowsPerBlock rows.
 constexpr int64_t kMostKept = 32, kMostWarps = 32, kRowsPerBlock = 4;
 
 class Emitter : ThreadKernel {
@@ -58,7 +59,8 @@ private:
            });
   }
 
-  /// What the thread keeps of the row: every so-manieth key.
+  /// Returns the keys of the row that this thread keeps. They are as far apart
+  /// as the row has threads.
   Values keysOfThread() {
     const int64_t threads = warps * kWarpLanes;
     Value first = warps > 1 ? add(times(warp, kWarpLanes), lane) : lane;
@@ -67,15 +69,17 @@ private:
       keys.push_back(add(first, number(from)));
     return keys;
   }
-  /// Whether the nth key of every thread is one.
+  /// Returns whether the nth key of every thread lies within the row.
   bool isWhole(size_t nth) const { return static_cast<int64_t>(nth + 1) * warps * kWarpLanes <= kernels.keys; }
-  /// Behind the last key that the row sees, masks left out.
+  /// Returns the end of the keys that causality lets the row see; masks are not
+  /// considered.
   Value endOfRow() {
     if (!kernels.isCausal)
       return number(kernels.keys);
     return least(add(rest(row, kernels.positions), number(1)), number(kernels.keys));
   }
-  /// What `then` makes of the key, where the row sees it.
+  /// Returns the values of `then` if the row sees the key, and `otherwise` if
+  /// not.
   Values ofSeen(size_t nth, Value key, Value end, function_ref<Values()> then, const Values &otherwise) {
     return !kernels.isCausal && isWhole(nth) ? then() : valuesIf(isBelow(key, end), then, otherwise);
   }
@@ -84,7 +88,8 @@ private:
     isWhole(nth) ? one() : emitIf(isBelow(key, number(kernels.keys)), one);
   }
 
-  /// All that the row's threads have, combined in a fixed order; each of them gets it.
+  /// Combines the values of all threads of the row, in a fixed order. Every
+  /// thread gets the result.
   template <typename OpT> Value ofRow(const Values &values) {
     Value all = values.front();
     for (Value value : llvm::drop_begin(values))
@@ -100,7 +105,7 @@ private:
     all = load(byWarp, number(0));
     for (int64_t other = 1; other < warps; ++other)
       all = make<OpT>(all, load(byWarp, number(other)));
-    barrier(); // the next goes to the same place
+    barrier(); // the next combination uses the same memory
     return all;
   }
 
@@ -108,7 +113,8 @@ private:
   // Kernels
   //===--------------------------------------------------------------------===//
 
-  /// Scores of what is not seen are as in the op's definition: the lowest, and weigh 0.
+  /// Keys that are not seen have the lowest score, as in the definition of the
+  /// op, and weigh 0.
   void emitSoftmax(ValueRange arguments) {
     Value scores = arguments[0], scale = real(kernels.scale), zero = real(0),
           lowest = real(std::numeric_limits<float>::lowest() / 4);
@@ -160,8 +166,9 @@ private:
 
   const AttentionRowsKernels &kernels;
   const Type type;
-  const int64_t warps; ///< of a row
-  Value row, byWarp;   ///< of the thread; an element for each of the row's warps, if there are several
+  const int64_t warps; ///< the warps of a row
+  Value row;           ///< the row of the thread
+  Value byWarp;        ///< shared memory with one element per warp of the row; null if it has only one warp
 };
 
 } // namespace

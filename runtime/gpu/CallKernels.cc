@@ -7,9 +7,10 @@
 namespace splitcast::runtime {
 namespace {
 
+// Calls that can be created and destroyed, but not launched.
 class NoProduct final : public ProductCall {
   absl::Status launch(const std::byte *, const std::byte *, std::byte *, Stream &) override {
-    return absl::UnimplementedError("nothing runs here");
+    return absl::UnimplementedError("this call was made to collect its kernels; it cannot be launched");
   }
 };
 

@@ -18,12 +18,13 @@ struct Sizes {
   int64_t toNextScores;
 
   int64_t scoreBytes() const { return heads * positions * keys * element; }
-  int64_t queryBytes() const { return positions * heads * width * element; } ///< of one sample
+  int64_t queryBytes() const { return positions * heads * width * element; } ///< per sample
   int64_t keyBytes() const { return keys * heads * width * element; }
 };
 
-/// Products of all heads of a sample. A row of a tensor [positions, heads, width] begins heads * width elements after
-/// the one before; a head's, `width` elements after the head's before.
+/// Describes products of all heads of a sample. In a tensor [positions, heads,
+/// width], a row begins heads * width elements after the preceding one, and a
+/// head `width` elements after the preceding one.
 struct Products {
   const Sizes &sizes;
   ElementType type;
@@ -31,17 +32,18 @@ struct Products {
   int64_t row() const { return sizes.heads * sizes.width; }
   int64_t scores() const { return sizes.positions * sizes.keys; }
 
-  /// Scores [positions, keys] of rows of two tensors.
+  /// Rows of two tensors, [positions, width] and [keys, width], to scores
+  /// [positions, keys].
   StridedProduct ofRows() const {
     return {type,  false,      true,        sizes.positions, sizes.keys,  sizes.width, row(),
             row(), sizes.keys, sizes.heads, sizes.width,     sizes.width, scores()};
   }
-  /// Scores times rows of keys: [positions, width].
+  /// Scores times rows of keys, to [positions, width].
   StridedProduct toPositions() const {
     return {type,  false, false,       sizes.positions, sizes.width, sizes.keys, sizes.keys,
             row(), row(), sizes.heads, scores(),        sizes.width, sizes.width};
   }
-  /// Scores, transposed, times rows of positions: [keys, width].
+  /// Transposed scores times rows of positions, to [keys, width].
   StridedProduct toKeys() const {
     return {type,  true,  false,       sizes.keys, sizes.width, sizes.positions, sizes.keys,
             row(), row(), sizes.heads, scores(),   sizes.width, sizes.width};
@@ -85,7 +87,8 @@ private:
     return buffers.back().slice(number * sizes.toNextScores, sizes.scoreBytes());
   }
 
-  /// Of the sample's queries and keys, into the first scores.
+  /// Computes the probabilities of a sample into the first scores of the
+  /// workspace.
   absl::Status probabilities(Buffer queries, Buffer keys, Buffer mask, absl::Span<const Buffer> buffers, int64_t sample,
                              Stream &stream) const {
     const Buffer all = scores(buffers, 0);
@@ -122,7 +125,7 @@ private:
   const std::string what;
   const Sizes sizes;
   const std::vector<int64_t> argumentBytes;
-  const int64_t maskBytes; ///< of one sample; 0: no mask
+  const int64_t maskBytes; ///< the bytes per sample; 0 if there is no mask
   std::shared_ptr<KernelLibrary> library;
   std::unique_ptr<Launchable> softmax, softmaxGradient;
   std::unique_ptr<ProductCall> ofRows, toPositions, toKeys;
@@ -145,11 +148,11 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceAttention(exec::Attentio
   const std::optional<int64_t> needed = exec::deviceAttentionWorkspace(extents),
                                scores = exec::sampleScoresBytes(extents);
   if (!needed || !scores || workspace < *needed)
-    return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; give it ",
+    return absl::InvalidArgumentError(absl::StrCat(what, " has a workspace of ", workspace, " bytes; it needs ",
                                                    needed ? absl::StrCat(*needed) : "more than can be counted"));
   const std::vector<int64_t> operandBytes = call.getOperandBytes();
   if (absl::c_linear_search(operandBytes, 0))
-    return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave it out of the plan"));
+    return absl::InvalidArgumentError(absl::StrCat(what, " has an empty operand; leave the call out of the plan"));
   const Sizes sizes{call.getSamples(), call.getPositions(), call.getKeys(), call.getHeads(),
                     call.getWidth(),   bytesOf(rows.type),  *scores};
   int64_t maskBytes = 0;

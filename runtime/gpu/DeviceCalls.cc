@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceCall(exec::LibraryCallAt
   if (auto gradient = callAs<exec::EmbeddingGradAttr>(call))
     return createDeviceEmbeddingGrad(gradient, services);
   return absl::NotFoundError(
-      absl::StrCat("library call '", std::string(call.getCallName()), "' is made of no kernels"));
+      absl::StrCat("library call '", std::string(call.getCallName()), "' is not implemented by products and kernels"));
 }
 
 } // namespace splitcast::runtime

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kName[] = "embedding_grad";
 
-/// A kernel, with the library that it is of.
+/// A kernel that keeps its library alive.
 class KernelCall final : public Launchable {
 public:
   KernelCall(std::shared_ptr<KernelLibrary> library, std::unique_ptr<Launchable> kernel)
@@ -33,8 +33,9 @@ absl::StatusOr<std::unique_ptr<Launchable>> createDeviceEmbeddingGrad(exec::Embe
   const int64_t workspace = call.getWorkspace().value_or(0);
   if (!needed || workspace != *needed)
     return absl::InvalidArgumentError(
-        absl::StrCat("library call '", kName, "' has a workspace of ", workspace, " bytes; give it ",
-                     needed ? absl::StrCat(*needed) : "fewer indices and rows than 2^31 - 1"));
+        needed ? absl::StrCat("library call '", kName, "' has a workspace of ", workspace, " bytes; it needs ", *needed)
+               : absl::StrCat("library call '", kName, "' has ", call.getRows(), " indices and ", call.getVocabulary(),
+                              " rows of the table; it takes fewer than 2^31 - 1 of each"));
   const EmbeddingGradKernel source{call.getRows(),
                                    call.getVocabulary(),
                                    call.getWidth(),

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
 
+/// Returns the kernel as MLIR text. Each wrong index gives a 64-bit word: its
+/// position, and below that its value, clamped to 32 bits. The kernel keeps the
+/// least word, which is that of the first wrong index.
 std::string sourceOf(const IndexCheck &check) {
   const bool isWide = check.type == ElementType::I64;
   const std::string memref = absl::StrCat("memref<", check.count, "x", nameOf(check.type), ">");
@@ -22,12 +25,12 @@ std::string sourceOf(const IndexCheck &check) {
                    "%threads = arith.constant ", kIndexCheckThreads, " : index\n%first = arith.muli %block, %threads ",
                    ": index\n%i = arith.addi %first, %thread : index\n%end = arith.constant ", check.count,
                    " : index\n%zero = arith.constant 0 : index\n%inside = arith.cmpi slt, %i, %end : index\n");
-  absl::StrAppend(&text, constant("%places", check.places), constant("%ignored", check.ignored.value_or(0)),
-                  constant("%least", kLeast), constant("%most", kMost), constant("%below", 0xffffffff),
-                  constant("%half", 32), "scf.if %inside {\n%", isWide ? "index" : "narrow",
-                  " = memref.load %indices[%i] : ", memref, "\n",
-                  isWide ? "" : "%index = arith.extsi %narrow : i32 to i64\n",
-                  "%isOutside = arith.cmpi uge, %index, %places : i64\n"); // unsigned: below 0, too
+  absl::StrAppend(
+      &text, constant("%places", check.places), constant("%ignored", check.ignored.value_or(0)),
+      constant("%least", kLeast), constant("%most", kMost), constant("%below", 0xffffffff), constant("%half", 32),
+      "scf.if %inside {\n%", isWide ? "index" : "narrow", " = memref.load %indices[%i] : ", memref, "\n",
+      isWide ? "" : "%index = arith.extsi %narrow : i32 to i64\n",
+      "%isOutside = arith.cmpi uge, %index, %places : i64\n"); // an unsigned comparison also finds negative indices
   if (check.ignored)
     absl::StrAppend(&text, "%counts = arith.cmpi ne, %index, %ignored : i64\n",
                     "%isWrong = arith.andi %isOutside, %counts : i1\n");
@@ -45,7 +48,7 @@ std::string sourceOf(const IndexCheck &check) {
 absl::StatusOr<GpuProgram> deviceIndexCheck(const IndexCheck &check, mlir::MLIRContext &context) {
   if (check.count > kMost)
     return absl::InvalidArgumentError(
-        absl::StrCat("library call '", IndexCheck::kName, "': ", check.count, " indices; it takes up to ", kMost));
+        absl::StrCat("library call '", IndexCheck::kName, "' has ", check.count, " indices; it takes at most ", kMost));
   mlir::DialectRegistry registry;
   registerGpuKernelDialects(registry);
   context.appendDialectRegistry(registry);

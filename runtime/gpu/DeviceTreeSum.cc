@@ -9,9 +9,10 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Writes the additions; returns the name of the sum.
+/// Appends the additions of the fixed tree (Communicator.h), and returns the
+/// name of the sum.
 std::string addTree(std::string &text, int64_t count, const std::string &element) {
-  std::vector<std::pair<int64_t, std::string>> partial; // height and name, the oldest first
+  std::vector<std::pair<int64_t, std::string>> partial; // height and name of each partial sum, oldest first
   int64_t sums = 0;
   auto merge = [&] {
     auto [height, right] = partial.back();
@@ -30,7 +31,8 @@ std::string addTree(std::string &text, int64_t count, const std::string &element
   return partial.front().second;
 }
 
-/// bf16 and f16 are added in f32, and rounded once.
+/// Returns the kernel as MLIR text. bf16 and f16 are added in f32 and rounded
+/// once.
 std::string sourceOf(int64_t count, ElementType type, int64_t most) {
   const std::string element = nameOf(type), wide = bytesOf(type) == 2 ? "f32" : element;
   const bool isSmall = wide != element;
@@ -62,8 +64,8 @@ std::string sourceOf(int64_t count, ElementType type, int64_t most) {
 
 absl::StatusOr<GpuProgram> deviceTreeSum(int64_t count, ElementType type, mlir::MLIRContext &context, int64_t most) {
   if (count < 1 || count > kMostAddends || !isFloat(type))
-    return absl::InvalidArgumentError(
-        absl::StrCat("a sum of ", count, " addends of ", nameOf(type), "; it takes 1 to ", kMostAddends, " floats"));
+    return absl::InvalidArgumentError(absl::StrCat("cannot sum ", count, " addends of type ", nameOf(type),
+                                                   "; a tree sum takes 1 to ", kMostAddends, " floats"));
   mlir::DialectRegistry registry;
   registerGpuKernelDialects(registry);
   context.appendDialectRegistry(registry);

@@ -11,12 +11,14 @@ using namespace mlir;
 namespace splitcast::runtime {
 namespace {
 
-/// Indices that a block sorts, a lane for each; its warps, each of which compares them with a part of all; and keys
-/// that a thread loads before it looks at one.
+/// A block sorts kSorted indices, one per lane. Each of its kSortWarps warps
+/// compares them with a part of all indices, and loads kLooksAhead keys before
+/// it compares them.
 constexpr int64_t kSorted = kWarpLanes, kSortWarps = 8, kLooksAhead = 8;
-/// Threads of a block of what is done for each element by itself.
+/// The size of blocks of elementwise work.
 constexpr int64_t kThreadWarps = 8, kThreads = kThreadWarps * kWarpLanes;
-/// Columns that a lane adds up at once, and rows of the gradient that it loads before it adds one.
+/// A lane sums up to kMostColumns columns at once, and loads kRowsAtOnce rows
+/// of the gradient before it adds them.
 constexpr int64_t kMostColumns = 8, kRowsAtOnce = 4;
 
 class Emitter : ThreadKernel {
@@ -40,7 +42,7 @@ public:
   }
 
 private:
-  /// A thread for each of [0, count).
+  /// Launches one thread for each number of [0, count).
   void launchThreads(int64_t count, function_ref<void(Value)> body) {
     launch((count + kThreads - 1) / kThreads, kThreadWarps, {}, [&](ValueRange) {
       Value i = add(times(block, kThreads), add(times(warp, kWarpLanes), lane));
@@ -49,28 +51,31 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // The workspace, one part behind the other
+  // The parts of the workspace, in order
   //===--------------------------------------------------------------------===//
 
-  /// The row of the table that each index names, or the vocabulary, where it names none.
+  /// For each index, its key: the row of the table that it names, or
+  /// `vocabulary` if it names none.
   Value keyAt(Value position) { return load(workspace, position); }
-  /// The positions of the indices, sorted by their keys, then by themselves.
+  /// The positions of the indices, sorted by key and then by position.
   Value sortedPosition(Value i) { return toIndex(load(workspace, add(i, number(kernel.rows)))); }
-  /// Their keys.
+  /// The keys in that order.
   Value sortedKey(Value i) { return load(workspace, add(i, number(2 * kernel.rows))); }
-  /// Where a row's begin among these; of the vocabulary, where the last row's end.
+  /// Where the indices of each row begin in that order; startOf(vocabulary) is
+  /// where those of the last row end.
   Value startOf(Value row) { return toIndex(load(workspace, add(row, number(3 * kernel.rows)))); }
 
   void emitKeys() {
     launchThreads(kernel.rows, [&](Value i) {
       Value id = toIndex(load(indices, i));
       Value row = kernel.first == 0 ? id : minus(id, number(kernel.first));
-      store(toWord(least(row, number(kernel.vocabulary))), workspace, i); // unsigned: below 0, too
+      store(toWord(least(row, number(kernel.vocabulary))), workspace,
+            i); // unsigned: an index below the table becomes large, too
     });
   }
 
   //===--------------------------------------------------------------------===//
-  // Sorting: the place of an index is the number of those that come before it
+  // Sorting: an index's place is the number of indices that come before it
   //===--------------------------------------------------------------------===//
 
   void emitSort() {
@@ -82,7 +87,8 @@ private:
       Value from = least(times(warp, part), rows), to = least(add(from, number(part)), rows);
       Value here = inside(begin, from, to), behind = inside(add(begin, number(kSorted)), from, to);
       Value one = word(1), behindOwn = add(key, one);
-      // Of one key, what comes before this block's does come first.
+      // Indices of equal keys keep their order. So an equal key counts if it
+      // stands before this block's indices, or within them before this lane's.
       Value count = countBelow(from, here, behindOwn, word(0));
       count = loop(here, behind, number(1), {count}, [&](Value i, ValueRange sum) -> Values {
                 Value bound = choose(isBelow(i, own), behindOwn, key);
@@ -106,7 +112,8 @@ private:
     return add(sum, choose(isBelow(key, bound), word(1), word(0)));
   }
 
-  /// How many keys of [from, to) are below the bound, and `count`. All lanes of a warp look at the same one.
+  /// Returns `count` plus the number of keys of [from, to) below the bound. All
+  /// lanes of a warp read the same key.
   Value countBelow(Value from, Value to, Value bound, Value count) {
     Value whole = minus(to, rest(minus(to, from), kLooksAhead));
     count = loop(from, whole, number(kLooksAhead), {count}, [&](Value at, ValueRange sum) -> Values {
@@ -123,11 +130,11 @@ private:
         .front();
   }
 
-  /// By halves: how many sorted keys are below the row's.
+  /// Finds for each row, by binary search, how many sorted keys are smaller.
   void emitStarts() {
     launchThreads(kernel.vocabulary + 1, [&](Value row) {
       Value low = number(0), left = number(kernel.rows);
-      for (int64_t most = kernel.rows; most > 0; most /= 2) { // `left` is at most that
+      for (int64_t most = kernel.rows; most > 0; most /= 2) { // `left` is at most `most`
         Value half = quotient(left, 2), middle = add(low, half);
         Value isAny = isBelow(number(0), left);
         Value key = sortedKey(least(middle, number(kernel.rows - 1)));
@@ -143,8 +150,8 @@ private:
   // Rows of the table
   //===--------------------------------------------------------------------===//
 
-  /// A block makes a slice of the columns of kPieces rows, which lie apart, since those that occur often may be
-  /// neighbors.
+  /// A block computes a slice of the columns of kPieces rows. These rows lie
+  /// far apart, since frequent rows may be neighbors.
   void emitSums() {
     const int64_t perLane = std::min(kMostColumns, (kernel.width + kWarpLanes - 1) / kWarpLanes);
     const int64_t slice = perLane * kWarpLanes, slices = (kernel.width + slice - 1) / slice;
@@ -164,14 +171,15 @@ private:
       });
       loop(first, number(kernel.vocabulary), number(blocks), {}, [&](Value row, ValueRange) -> Values {
         Value from = startOf(row), occurs = minus(startOf(add(row, number(1))), from);
-        emitIf(isBelow(number(EmbeddingGradKernel::kMostAlone), occurs), // the same for all threads of the block
+        emitIf(isBelow(number(EmbeddingGradKernel::kMostAlone), occurs), // uniform in the block
                [&] { sumTogether(row, from, occurs, columns, shared.front()); });
         return {};
       });
     });
   }
 
-  /// Each warp adds a piece of what is listed; then the first adds the pieces' sums, in order.
+  /// Sums a frequent row with all warps of the block: each sums one piece of
+  /// its list, and the first one adds the sums of the pieces, in order.
   void sumTogether(Value row, Value from, Value occurs, ArrayRef<Value> columns, Value shared) {
     auto startOfPiece = [&](Value piece) { return add(from, quotient(make<arith::MulIOp>(occurs, piece), kPieces)); };
     Values sums = sumListed(startOfPiece(warp), startOfPiece(add(warp, number(1))), columns);
@@ -191,10 +199,11 @@ private:
       }
       storeRow(row, columns, totals);
     });
-    barrier(); // the next row's sums go to the same place
+    barrier(); // the next row uses the same memory
   }
 
-  /// Of the rows of the gradient at the sorted positions [begin, end), one after the other.
+  /// Sums the rows of the gradient at the sorted positions [begin, end), in
+  /// order.
   Values sumListed(Value begin, Value end, ArrayRef<Value> columns) {
     Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(sumType));
     Value whole = minus(end, rest(minus(end, begin), kRowsAtOnce));
@@ -211,7 +220,8 @@ private:
                 [&](Value at, ValueRange from) { return addRow(from, addendsOf(sortedPosition(at), columns)); });
   }
 
-  /// Columns beyond the width are the last, and not stored.
+  /// Loads one row of the gradient. Columns beyond the width load the last
+  /// column; their sums are not stored.
   Values addendsOf(Value position, ArrayRef<Value> columns) {
     Values addends;
     for (Value column : columns)
@@ -239,7 +249,7 @@ private:
   const EmbeddingGradKernel &kernel;
   const Type element, sumType;
   static constexpr int64_t kPieces = EmbeddingGradKernel::kPieces;
-  Value gradient, indices, table, workspace; ///< arguments
+  Value gradient, indices, table, workspace; ///< the arguments of the kernel
 };
 
 } // namespace

@@ -27,17 +27,19 @@ template <typename... Parts> absl::Status invalid(func::FuncOp kernel, const Par
   return absl::InvalidArgumentError(absl::StrCat("kernel @", kernel.getName().str(), ": ", parts...));
 }
 
+/// Returns the constant sizes of a launch.
 absl::StatusOr<std::array<int64_t, 3>> constants(func::FuncOp kernel, gpu::KernelDim3 sizes) {
   std::array<int64_t, 3> result;
   for (auto [value, size] : llvm::zip(result, std::array<Value, 3>{sizes.x, sizes.y, sizes.z})) {
     APInt constant;
     if (!matchPattern(size, m_ConstantInt(&constant)))
-      return invalid(kernel, "launches with a size that is not constant; kernels are bound once, with their sizes");
+      return invalid(kernel, "has a launch whose size is not constant; kernels are bound once, with fixed sizes");
     value = constant.getSExtValue();
   }
   return result;
 }
 
+/// Returns the name of a kernel and the sizes and alignments of its arguments.
 absl::StatusOr<GpuKernel> describe(func::FuncOp kernel) {
   GpuKernel result;
   result.name = kernel.getName().str();
@@ -45,7 +47,7 @@ absl::StatusOr<GpuKernel> describe(func::FuncOp kernel) {
     auto memref = dyn_cast<MemRefType>(kernel.getArgument(index).getType());
     std::optional<ElementType> element = memref ? elementTypeOf(memref.getElementType()) : std::nullopt;
     if (!element || !memref.hasStaticShape() || !memref.getLayout().isIdentity())
-      return invalid(kernel, "argument ", index, " is no memref of static shape and identity layout");
+      return invalid(kernel, "argument ", index, " is not a memref of static shape and identity layout");
     result.argumentBytes.push_back(memref.getNumElements() * bytesOf(*element));
     auto alignment = kernel.getArgAttrOfType<IntegerAttr>(index, "llvm.align");
     result.alignments.push_back(alignment ? alignment.getInt() : 1);
@@ -53,6 +55,7 @@ absl::StatusOr<GpuKernel> describe(func::FuncOp kernel) {
   return result;
 }
 
+/// Returns a kernel with its launches, whose sizes and arguments are known.
 absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
   SPLITCAST_ASSIGN_OR_RETURN(GpuKernel result, describe(kernel));
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -69,7 +72,7 @@ absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
     for (Value operand : launch.getKernelOperands()) {
       auto argument = dyn_cast<BlockArgument>(operand);
       if (!argument)
-        return invalid(kernel, "launches with an operand that is no argument of it");
+        return invalid(kernel, "has a launch with an operand that is not an argument of the kernel");
       cut.arguments.push_back(argument.getArgNumber());
     }
     result.launches.push_back(std::move(cut));
@@ -77,7 +80,8 @@ absl::StatusOr<GpuKernel> cut(func::FuncOp kernel) {
   return result;
 }
 
-/// What is said of a kernel's arguments holds for those of its launches; and the block's size is a bound for registers.
+/// Copies the alignments of the kernel's arguments to the launched function,
+/// and tells it the block size, which bounds the registers per thread.
 void annotate(gpu::GPUFuncOp function, const GpuKernel &kernel, const GpuLaunch &launch) {
   OpBuilder b(function.getContext());
   for (auto [index, argument] : llvm::enumerate(launch.arguments))
@@ -87,13 +91,14 @@ void annotate(gpu::GPUFuncOp function, const GpuKernel &kernel, const GpuLaunch 
   function->setAttr("known_block_size", b.getDenseI32ArrayAttr(threads));
 }
 
-/// One gpu.module out of one per launch, by whose name launches know their function so far. Functions with equal text,
-/// but for their names, become one.
+/// Joins the modules of the launches, one per launch, into one. Functions that
+/// are equal except for their names become one. Before, launches name their
+/// module; afterwards, their function.
 void joinModules(GpuProgram &program) {
   OpBuilder builder = OpBuilder::atBlockEnd(program.module->getBody());
   auto joined = builder.create<gpu::GPUModuleOp>(program.module->getLoc(), "functions");
-  std::map<std::string, std::string> known; // by text
-  std::map<std::string, std::string> names; // by the name before
+  std::map<std::string, std::string> known; // the names of functions, by their text
+  std::map<std::string, std::string> names; // the names of functions, by their module
   builder.setInsertionPoint(joined.getBody()->getTerminator());
   for (auto module : llvm::make_early_inc_range(program.module->getOps<gpu::GPUModuleOp>())) {
     if (module == joined)

@@ -11,7 +11,7 @@ namespace {
 
 using namespace mlir;
 
-/// Ops on numbers, or vectors of them, of one shape.
+/// Creates ops on scalars, or on vectors of one shape.
 class Numbers {
 public:
   Numbers(OpBuilder &builder, Location loc, Type type)
@@ -24,7 +24,7 @@ public:
   Value floatOf(Value bits) { return make<arith::BitcastOp>(floats, bits); }
   Value isBelow(Value x, double bound) { return make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, number(bound)); }
 
-  /// An instruction of f32, for each number of x.
+  /// Applies an f32 instruction to each element of x.
   Value instruction(StringRef name, Value x) {
     auto one = [&](Value operand) -> Value {
       return b.create<LLVM::CallIntrinsicOp>(loc, operand.getType(), b.getStringAttr(name), ValueRange{operand})
@@ -55,12 +55,13 @@ private:
   const Type floats, ints;
 };
 
-constexpr double kLog2E = 1.44269502162933349609375; // log2(e) in f32, and what that lacks
+constexpr double kLog2E = 1.44269502162933349609375; // log2(e) rounded to f32, and below the rest
 constexpr double kLog2ERest = 1.925963033500011079e-8;
 constexpr char kPowerOfTwo[] = "llvm.nvvm.ex2.approx.ftz.f", kReciprocal[] = "llvm.nvvm.rcp.approx.ftz.f";
 
-/// 2^n 2^f, n the integer next to x log2(e): as the last bits of n + 1.5 * 2^23. 2^n is made as twice 2^(n-1), which
-/// is finite for every x whose exponential is.
+/// exp(x) is 2^n 2^f, where n is the integer nearest to x log2(e). The sum of n
+/// and 1.5 * 2^23 has n in its last bits, from where it is shifted to the
+/// exponent. 2^n is made as twice 2^(n-1), which is finite whenever exp(x) is.
 Value exponential(Numbers &m, Value x) {
   const double lastBits = 12582912;
   const Value bounded = m.make<arith::MinimumFOp>(x, m.number(89));
@@ -75,8 +76,9 @@ Value exponential(Numbers &m, Value x) {
   return m.make<arith::SelectOp>(m.isBelow(x, -86.6), m.number(0), power);
 }
 
-/// 1 - 2 / (e^2|x| + 1), with the sign of x; next to 0, where little is left of that, x + x^3 p(x^2), p by
-/// interpolation of (tanh(x)/x - 1)/x^2 at five of Chebyshev's nodes in [0, 0.36] of x^2 (relatively 1.1e-8).
+/// tanh(x) is 1 - 2 / (e^2|x| + 1), with the sign of x. Near 0, where that
+/// cancels, it is x + x^3 p(x^2): p interpolates (tanh(x)/x - 1)/x^2 at five
+/// Chebyshev nodes for x^2 in [0, 0.36], with a relative error of 1.1e-8.
 Value hyperbolicTangent(Numbers &m, Value x) {
   const double nearZero = 0.6;
   const Value magnitude = m.make<math::AbsFOp>(x), one = m.number(1);
@@ -91,7 +93,8 @@ Value hyperbolicTangent(Numbers &m, Value x) {
   return m.make<arith::SelectOp>(m.isBelow(magnitude, nearZero), near, far);
 }
 
-/// f32 to bf16, two at once. A single one is half of that.
+/// Rounds f32 to bf16, two elements at once. For a scalar, one of the two
+/// results is used.
 Value rounded(OpBuilder &b, arith::TruncFOp op) {
   const Location loc = op.getLoc();
   const Type pair = VectorType::get({2}, b.getBF16Type());

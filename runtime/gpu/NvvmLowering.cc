@@ -23,7 +23,8 @@ namespace {
 
 using namespace mlir;
 
-/// Functions that libdevice has for scalars only, one element at a time.
+/// Applies math functions to vectors one element at a time, since libdevice has
+/// them for scalars only.
 struct ScalarizeMathPass : PassWrapper<ScalarizeMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScalarizeMathPass)
   StringRef getArgument() const override { return "splitcast-scalarize-math"; }
@@ -57,8 +58,9 @@ private:
   }
 };
 
-/// What the chip has instructions for, by LLVM's intrinsics: square roots rounded to nearest (upstream's way gives
-/// approximate ones), absolute values and roundings (upstream's way needs libdevice).
+/// Replaces ops for which the chip has instructions by LLVM's intrinsics:
+/// square roots rounded to nearest (upstream's lowering gives approximate
+/// ones), absolute values and roundings (upstream's needs libdevice).
 struct UseIntrinsicsPass : PassWrapper<UseIntrinsicsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UseIntrinsicsPass)
   StringRef getArgument() const override { return "splitcast-use-intrinsics"; }
@@ -90,7 +92,7 @@ private:
   }
 };
 
-/// The vector ops that convert-vector-to-llvm leaves.
+/// Lowers the vector ops that convert-vector-to-llvm leaves.
 struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
   StringRef getArgument() const override { return "splitcast-gpu-lower-vector"; }

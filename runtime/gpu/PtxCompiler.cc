@@ -34,7 +34,8 @@ void initializeTarget() {
   });
 }
 
-/// Names of libdevice's functions that the module calls and does not hold. (What __nvvm_reflect asks, LLVM answers.)
+/// Returns the functions of libdevice that the module calls but does not
+/// define. (LLVM itself resolves __nvvm_reflect.)
 std::vector<std::string> missingFunctions(const llvm::Module &module) {
   std::vector<std::string> names;
   for (const llvm::Function &function : module)
@@ -44,6 +45,8 @@ std::vector<std::string> missingFunctions(const llvm::Module &module) {
   return names;
 }
 
+/// Links the functions of libdevice that the module needs, and makes them
+/// internal.
 absl::Status linkLibdevice(llvm::Module &module, const std::string &path) {
   std::vector<std::string> missing = missingFunctions(module);
   if (missing.empty())
@@ -57,20 +60,21 @@ absl::Status linkLibdevice(llvm::Module &module, const std::string &path) {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be read: ", error.getMessage().str()));
   library->setDataLayout(module.getDataLayout());
   library->setTargetTriple(module.getTargetTriple());
-  // Denormals are kept: what __nvvm_reflect("__CUDA_FTZ") asks for.
+  // Denormals are kept: this is the answer to __nvvm_reflect("__CUDA_FTZ").
   module.addModuleFlag(llvm::Module::ModFlagBehavior::Override, "nvvm-reflect-ftz", uint32_t{0});
   if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::Flags::LinkOnlyNeeded))
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be linked"));
   missing = missingFunctions(module);
   if (!missing.empty())
-    return absl::InvalidArgumentError(absl::StrCat("'", path, "' does not hold ", absl::StrJoin(missing, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' lacks ", absl::StrJoin(missing, ", "),
+                                                   "; use the libdevice of another CUDA toolkit"));
   for (llvm::Function &function : module)
     if (absl::StartsWith(std::string(function.getName()), "__nv_"))
       function.setLinkage(llvm::Function::InternalLinkage);
   return absl::OkStatus();
 }
 
-/// Arguments of a kernel never overlap.
+/// Tells LLVM that the arguments of a kernel never overlap.
 void addNoAlias(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel || function.hasExternalLinkage())
