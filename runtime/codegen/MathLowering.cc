@@ -16,7 +16,8 @@ namespace {
 
 using namespace mlir;
 
-/// bf16 and f16 functions in f32. (Upstream's math-legalize-to-f32 narrows vectors of f64, too.)
+/// Computes math functions of bf16 and f16 in f32. (Upstream's
+/// math-legalize-to-f32 narrows vectors of f64, too.)
 struct WidenMathPass : PassWrapper<WidenMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenMathPass)
   StringRef getArgument() const override { return "splitcast-widen-math"; }
@@ -53,8 +54,10 @@ private:
   }
 };
 
-/// f64 to bf16 and f16 by way of f32, with one rounding all the same, which no CPU and few GPUs have: the first step
-/// makes the last bit odd wherever it is not exact (round to odd), so that the second one sees no tie that was none.
+/// Converts f64 to bf16 and f16 in two steps, by way of f32, with the result of
+/// a single rounding, for which no CPU and few GPUs have an instruction. The
+/// first step rounds to odd: where it is not exact, the last bit becomes 1, so
+/// that the second step sees no false tie.
 struct NarrowInStepsPass : PassWrapper<NarrowInStepsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NarrowInStepsPass)
   StringRef getArgument() const override { return "splitcast-narrow-in-steps"; }
@@ -88,13 +91,14 @@ private:
                                             b.create<math::AbsFOp>(loc, x));
     Value below = b.create<arith::SelectOp>(loc, isAbove, b.create<arith::SubIOp>(loc, bits, one), bits);
     Value odd = b.create<arith::BitcastOp>(loc, f32, b.create<arith::OrIOp>(loc, below, one));
-    Value isInexact = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE, back, x); // of numbers only
+    Value isInexact = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE, back, x); // false for NaN
     op.getInMutable().assign(b.create<arith::SelectOp>(loc, isInexact, odd, near));
   }
 };
 
-/// Removes the flags that upstream's emulation of small floats puts on its casts: with them, a rounding to bf16 between
-/// two ops would be folded away.
+/// Removes the fast-math flags that upstream's emulation of small floats puts
+/// on its casts. With them, a rounding to bf16 between two ops would be folded
+/// away.
 struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StripFastMathPass)
   StringRef getArgument() const override { return "splitcast-strip-fast-math"; }
@@ -104,8 +108,9 @@ struct StripFastMathPass : PassWrapper<StripFastMathPass, OperationPass<ModuleOp
   }
 };
 
-/// Replaces exp, log, tanh, erf and others on f32 by polynomials, which vectorize. Sine and cosine stay calls:
-/// upstream's are wrong for large arguments.
+/// Replaces exp, log, tanh, erf and others on f32 by polynomials, which
+/// vectorize. Sine and cosine stay calls, since upstream's polynomials are
+/// wrong for large arguments.
 struct PolynomialMathPass : PassWrapper<PolynomialMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PolynomialMathPass)
   StringRef getArgument() const override { return "splitcast-polynomial-math"; }
@@ -116,7 +121,8 @@ struct PolynomialMathPass : PassWrapper<PolynomialMathPass, OperationPass<Module
     RewritePatternSet polynomials(&getContext()), calls(&getContext());
     populateMathPolynomialApproximationPatterns(polynomials);
     populateMathToLibmConversionPatterns(calls);
-    // f64 keeps its precision in libm; upstream would compute it in f32.
+    // Functions of f64 stay calls of libm: upstream's polynomials would compute
+    // them in f32.
     apply(std::move(polynomials), [](Operation *op) {
       return !isa<math::SinOp, math::CosOp>(op) && !getElementTypeOrSelf(op->getResult(0).getType()).isF64();
     });
@@ -136,8 +142,9 @@ private:
   }
 };
 
-/// f32 to bf16: to nearest, ties to even, and NaN to 0x7fc0. What is no number is chosen before it is rounded, among
-/// i32: behind it, among bf16, LLVM takes vectors apart on CPUs that have no vectors of bf16.
+/// Rounds f32 to bf16: to nearest, ties to even, and NaN to 0x7fc0. NaN is
+/// selected before the rounding, as i32. A select of bf16 after it would make
+/// LLVM take vectors apart on CPUs without vectors of bf16.
 struct RoundToBFloat16 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -171,8 +178,8 @@ private:
   }
 };
 
-/// bf16 conversions as integer arithmetic: round to nearest even on every CPU (the instruction of AVX512_BF16 flushes
-/// denormals).
+/// Converts bf16 by integer arithmetic, which rounds to nearest even on every
+/// CPU. (The instruction of AVX512_BF16 flushes denormals.)
 struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandArithPass)
   StringRef getArgument() const override { return "splitcast-expand-arith"; }
@@ -183,7 +190,7 @@ struct ExpandArithPass : PassWrapper<ExpandArithPass, OperationPass<ModuleOp>> {
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
-    patterns.add<RoundToBFloat16>(&getContext(), /*benefit=*/2); // before upstream's
+    patterns.add<RoundToBFloat16>(&getContext(), /*benefit=*/2); // takes precedence over upstream's pattern
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
