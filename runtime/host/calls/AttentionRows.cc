@@ -12,11 +12,12 @@ namespace {
 
 constexpr int64_t kLanes = 16;
 
-/// e to the x for x <= 0, within 2 ulp: 2^n times a polynomial of the rest (the coefficients of the Cephes library's
-/// expf; S. Moshier 1992). Below -87 it is 0: no denormal numbers, which are slow.
+/// Returns e^x for x <= 0, within 2 ulp, as 2^n times a polynomial of the rest
+/// (with the coefficients of expf in the Cephes library, S. Moshier 1992).
+/// Below -87 it is 0, since denormal numbers are slow.
 SPLITCAST_INLINE float exponential(float x) {
   constexpr float kLog2e = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
-  constexpr float kRound = 12582912.0F; // 1.5 * 2^23: adding it rounds to an integer, which the last bits then hold
+  constexpr float kRound = 12582912.0F; // 1.5 * 2^23: after adding it, the last bits hold the rounded integer
   float clamped = x < -87.0F ? -87.0F : x;
   float shifted = clamped * kLog2e + kRound, n = shifted - kRound;
   float r = (clamped - n * kLn2High) - n * kLn2Low;
@@ -27,7 +28,8 @@ SPLITCAST_INLINE float exponential(float x) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  // Not by conversion, which has no result for a NaN; a NaN's bits are any, and p is NaN.
+  // n is taken from the bits. A conversion to an integer would be undefined for
+  // NaN. With NaN the bits do not matter, since p is NaN.
   uint32_t bits, ofRound;
   std::memcpy(&bits, &shifted, sizeof(bits));
   std::memcpy(&ofRound, &kRound, sizeof(ofRound));
@@ -39,7 +41,7 @@ SPLITCAST_INLINE float exponential(float x) {
 
 SPLITCAST_INLINE double exponential(double x) { return std::exp(x); }
 
-/// Adds 16 lanes to 8, 8 to 4, 4 to 2, 2 to 1.
+/// Adds the lanes in a fixed tree: 16 to 8, 8 to 4, 4 to 2, 2 to 1.
 template <typename Float> SPLITCAST_INLINE Float addLanes(Float *lanes) {
   for (int64_t width = kLanes / 2; width > 0; width /= 2)
     for (int64_t lane = 0; lane < width; ++lane)
@@ -82,7 +84,8 @@ SPLITCAST_INLINE void softmaxGrad(const Float *weights, Float *slopes, int64_t c
     slopes[i] = weights[i] * (slopes[i] - dot) * scale;
 }
 
-// One copy per instruction set: the same operations in the same order, in wider registers.
+// Each function is compiled once per instruction set. All do the same
+// operations in the same order, in registers of different width.
 #define SPLITCAST_ROWS(NAME, TARGET)                                                                                   \
   template <typename Float> __attribute__((TARGET)) void softmax##NAME(Float *scores, int64_t count) {                 \
     softmax(scores, count);                                                                                            \

@@ -4,7 +4,7 @@
 
 #include <dnnl.h>
 
-// libgomp's, which oneDNN uses; clang brings no <omp.h>.
+// This is libgomp's function, which oneDNN uses. clang has no <omp.h>.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace splitcast::runtime {
@@ -27,13 +27,14 @@ absl::Status Gemm::multiply(const char *what, const float *a, const float *b, fl
     scaleRows(*this, c);
     return absl::OkStatus();
   }
-  // A property of the calling thread, which other libraries may have set.
+  // The number of threads is a setting of the calling thread, which other
+  // libraries may have changed.
   omp_set_num_threads(1);
   dnnl_status_t status = dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
                                     a, lda, b, ldb, static_cast<float>(beta), c, ldc);
   if (status == dnnl_out_of_memory)
     return absl::ResourceExhaustedError(
-        absl::StrCat("library call '", what, "': oneDNN found no memory for its copies of the operands"));
+        absl::StrCat("library call '", what, "': oneDNN had no memory to copy the operands"));
   if (status != dnnl_success)
     return absl::InternalError(absl::StrCat("library call '", what, "': oneDNN's sgemm failed with status ", status));
   return absl::OkStatus();

@@ -4,15 +4,18 @@
 //   Operands  forward   query [B, T, H, E], key and value [B, S, H, E][, mask [B, S]]; output [B, T, H, E].
 //             gradient  gradient [B, T, H, E], then as above; outputs the gradients of query, key and value.
 //             Last, unless it is empty, a workspace: hostAttentionWorkspace.
-//   Meaning   softmax(scale query key^T) value per sample and head; position i sees the keys 0 to i when causal, and
-//   those
-//             whose mask is not 0; a position that sees none gives 0. The gradient computes the softmax again.
+//   Meaning   softmax(scale query key^T) value, per sample and head. Position i
+//             sees the keys whose mask is not 0, and if causal only keys 0 to
+//             i. A position that sees no key gives 0. The gradient computes the
+//             softmax again.
 //
-// Blocks of positions at a time, with products by Gemm: the scores of a block stay in the cache (the idea of Dao et al.
-// 2022, arXiv:2205.14135, with rows whole, so that a row's softmax is the textbook's), and when causal, keys that no
-// position of the block sees are left out. Blocks come in ascending order, so sums have one order. bf16 and f16 are
-// widened head by head, and the results rounded once. Threads share the heads; the first share has the plan's
-// workspace, and the others memory of their thread, which is the library's.
+// The work is done in blocks of positions, whose scores stay in the cache. (The
+// idea is that of Dao et al. 2022, arXiv:2205.14135, but here rows are whole,
+// so that the softmax of a row is the textbook's.) If causal, keys that no
+// position of the block sees are left out. Blocks come in ascending order, so
+// the order of sums is fixed. bf16 and f16 are widened head by head, and
+// results are rounded once. Threads share the heads. The first share uses the
+// plan's workspace, and the others the scratch of their thread.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
@@ -40,9 +43,9 @@ struct Sizes {
   bool causal;
   std::optional<ElementType> mask;
 
-  /// Keys that some position before `end` sees.
+  /// Returns how many keys the positions before `end` see.
   int64_t seenBefore(int64_t end) const { return causal ? std::min(end, keys) : keys; }
-  /// Elements from a position to the next, of one head.
+  /// The elements from one position to the next, for one head.
   int64_t stride() const { return heads * width; }
   int64_t queryAt(int64_t sample, int64_t position, int64_t head) const {
     return ((sample * positions + position) * heads + head) * width;
@@ -50,12 +53,12 @@ struct Sizes {
   int64_t keyAt(int64_t sample, int64_t head) const { return (sample * keys * heads + head) * width; }
 };
 
-/// Elements from a row to the next.
+/// The elements from one row to the next.
 struct Strides {
   int64_t a, b, c;
 };
 
-/// A product of this block's scores.
+/// Returns a product in which the scores of a block take part.
 Gemm product(bool transposeA, bool transposeB, int64_t m, int64_t n, int64_t k, Strides strides) {
   return {transposeA, transposeB, m, n, k, strides.a, strides.b, strides.c};
 }
@@ -65,7 +68,8 @@ int64_t sharesOf(const Sizes &sizes, const WorkerPool &pool) {
   return std::clamp<int64_t>(sizes.samples * sizes.heads, 1, pool.threads());
 }
 
-/// Calls `head(share, sample, head)` for all heads, those of a share on one thread, and returns the first error.
+/// Calls `head(share, sample, head)` for all heads, those of one share on one
+/// thread. Returns the first error.
 template <typename Head> absl::Status forHeads(const Sizes &sizes, int64_t shares, WorkerPool &pool, Head head) {
   std::vector<absl::Status> statuses(shares);
   pool.run(shares, [&](int64_t share) {
@@ -103,7 +107,7 @@ public:
   int64_t scratchBytes() const override { return shares > 1 ? scoresOfShare() * int64_t{sizeof(Float)} : 0; }
 
 private:
-  /// Two rows for each position of a block.
+  /// The number of scores of a share: two rows for each position of a block.
   int64_t scoresOfShare() const { return 2 * exec::kAttentionBlock * sizes.keys; }
 
   void bind(absl::Span<const Buffer> buffers) {
@@ -120,6 +124,7 @@ private:
     workspace = sizes.keys > 0 ? floats() : nullptr;
   }
 
+  /// Computes one block of positions of one head.
   absl::Status compute(int64_t sample, int64_t head, int64_t begin, int64_t end, Float *weights) const {
     const int64_t rows = end - begin, seen = sizes.seenBefore(end), stride = sizes.stride();
     const int64_t q = sizes.queryAt(sample, begin, head), k = sizes.keyAt(sample, head);
@@ -153,6 +158,7 @@ private:
     return gemm.multiply(name, a, b, c);
   }
 
+  /// Sets the scores of keys that the position does not see to unseen().
   void hideUnseen(Float *scores, int64_t sample, int64_t position, int64_t count) const {
     const Float unseen = AttentionRows<Float>::unseen();
     if (sizes.causal)
@@ -178,13 +184,13 @@ private:
   const std::shared_ptr<WorkerPool> pool;
   const int64_t shares;
   const AttentionRows<Float> kernels = AttentionRows<Float>::forThisCpu();
-  // Of the launch that runs.
+  // The operands of the current launch.
   const Float *gradient = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
   const void *mask = nullptr;
   Float *result = nullptr, *keyGrad = nullptr, *valueGrad = nullptr, *workspace = nullptr;
 };
 
-/// Of bf16 or f16: each head of each sample in f32, as a call of its own.
+/// Attention of bf16 or f16. Each head of each sample is a call in f32.
 class SmallAttention : public Launchable {
 public:
   SmallAttention(const char *name, ElementType type, const Sizes &sizes, const exec::HeadInFloats &layout,
@@ -216,7 +222,7 @@ public:
 private:
   /// An operand or result of one head.
   struct Part {
-    int64_t begin, positions; ///< in the workspace; along the sample
+    int64_t begin, positions; ///< where it begins in the workspace, and how many positions it has
     bool isResult = false, isMask = false;
   };
 
@@ -256,7 +262,7 @@ private:
     return status;
   }
 
-  /// Calls `each` with each row of a head, where it lies and in the workspace.
+  /// Calls `each` for each row of a head: in the operand, and in the workspace.
   template <typename Each>
   void forRows(const Buffer &operand, const Part &part, int64_t sample, int64_t head, const Buffer &wide,
                Each each) const {
@@ -275,7 +281,7 @@ private:
   std::vector<int64_t> bytesOfOne;
   const std::shared_ptr<WorkerPool> pool;
   const int64_t shares;
-  std::vector<std::unique_ptr<Launchable>> ones; ///< by share
+  std::vector<std::unique_ptr<Launchable>> ones; ///< one per share
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,

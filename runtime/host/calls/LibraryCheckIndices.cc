@@ -1,6 +1,6 @@
 //===- LibraryCheckIndices.cc - Refuses indices that lie outside -------------===//
 //
-// "check_indices" (IndexCheck.h) on the host.
+// "check_indices" (IndexCheck.h) on the CPU.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/IndexCheck.h"

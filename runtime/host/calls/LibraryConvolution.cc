@@ -2,11 +2,12 @@
 //
 // #exec.convolution, of bf16, f16 and f32.
 //   Operands  as the attribute says, dense.
-//   Sums      in an order fixed by sizes and CPU; how many threads there are does not matter. Of bf16 and f16 in f32,
-//             rounded once.
+//   Sums      in an order that depends on sizes and CPU, but not on the number
+//             of threads. bf16 and f16 are added in f32 and rounded once.
 //
-// A large one is done in parts, each by one thread: of samples, or, of the weight, of its groups or outputs. The sizes
-// alone say which: threads only share them.
+// A large convolution is done in parts, each by one thread: parts of the
+// samples or, for the gradient of the weight, of its groups or outputs. The
+// parts depend on the sizes alone; threads only share them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
@@ -26,17 +27,19 @@ namespace {
 
 using exec::ConvolutionAttr;
 
-/// Some milliseconds of work, beside which copies of the operands count little.
+/// The work of a part. It takes some milliseconds, so that copying the operands
+/// costs little in comparison.
 constexpr double kPartFlops = 2e8;
 constexpr int64_t kMostParts = 16;
-constexpr int64_t kOutputsUnit = 16; ///< outputs that a part of the weight has a multiple of
-constexpr int64_t kLine = 64;
+constexpr int64_t kOutputsUnit = 16; ///< the outputs of a part of the weight are a multiple of this
+constexpr int64_t kLine = 64;        ///< bytes per cache line
 
 int64_t floatsAsBytes(int64_t count) {
   return (count * static_cast<int64_t>(sizeof(float)) + kLine - 1) / kLine * kLine;
 }
 
-/// Elements of a tensor: `count` blocks, which lie apart by a stride.
+/// The elements of a tensor that a part uses: `count` blocks, whose begins are
+/// `stride` apart.
 struct Slice {
   int64_t begin = 0, count = 1, block = 0, stride = 0;
   int64_t elements() const { return count * block; }
@@ -44,7 +47,7 @@ struct Slice {
 
 struct Part {
   std::unique_ptr<OneDnnConvolution> convolution;
-  std::array<Slice, 3> slices; ///< of the operands and the result
+  std::array<Slice, 3> slices; ///< of the two operands and of the result
 };
 
 ConvolutionSizes sizesOf(ConvolutionAttr call) {
@@ -71,6 +74,7 @@ public:
       : name(call.getCall().str()), sizes(sizesOf(call)), argumentBytes(call.getOperandBytes()), pool(std::move(pool)) {
   }
 
+  /// Divides the convolution into parts.
   absl::Status prepare(ElementType elements) {
     type = elements;
     const int64_t divided = sizes.makes != ConvolutionMakes::Weight ? sizes.samples
@@ -103,7 +107,8 @@ public:
   }
 
 private:
-  /// `count` from `begin` on of what is divided.
+  /// Adds the part that has `count` samples, groups or outputs, from `begin`
+  /// on.
   absl::Status addPart(int64_t begin, int64_t count) {
     ConvolutionSizes one = sizes;
     Part part;
@@ -123,7 +128,7 @@ private:
         slice->block = block;
       }
     }
-    if (type != ElementType::F32) { // copies are dense
+    if (type != ElementType::F32) { // the copies in f32 are dense
       one.inputStride = input.block;
       one.outputStride = output.block;
     }
@@ -149,7 +154,7 @@ private:
     return bytes;
   }
 
-  /// On copies of the operands in f32.
+  /// Runs a part on copies of the operands in f32.
   absl::Status runWidened(const Part &part, absl::Span<const Buffer> buffers) const {
     const SmallFloats small = SmallFloats::of(type);
     std::byte *scratch = scratchOfThread(bytesOfFloats(part) + part.convolution->scratchBytes());
@@ -177,7 +182,7 @@ private:
   const std::shared_ptr<WorkerPool> pool;
   ElementType type = ElementType::F32;
   std::vector<Part> parts;
-  std::vector<absl::Status> statuses; ///< of the launch under way
+  std::vector<absl::Status> statuses; ///< of the current launch, by part
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,

@@ -1,11 +1,14 @@
 //===- LibraryEmbeddingGrad.cc - Adds rows into the rows of a table ----------===//
 //
 // #exec.embedding_grad<rows = N, vocabulary = V, width = H, ...>, of bf16, f16, f32 and f64.
-//   Operands  dy [N, H], ids [N]; output table [V, H]; of bf16 and f16 a workspace.
-//   Meaning   table = 0; then table[ids[n]] += dy[n] for n = 0, 1, ...: one order, so one result. Of bf16 and f16 the
-//             sums are in f32, and rounded once.
-//             With `first` F the table's rows are F..F+V-1 of a larger one's, and ids of others add nothing.
-//   Errors    at launch, without `first`, InvalidArgument: an id outside 0..V-1; nothing was written.
+//   Operands  dy [N, H], ids [N]; output table [V, H]; for bf16 and f16 also a
+//             workspace.
+//   Meaning   table = 0; then table[ids[n]] += dy[n] for n = 0, 1, ..., in this
+//             order, so that the result is always the same. bf16 and f16 are
+//             added in f32 and rounded once. With `first` F, the table has the
+//             rows F..F+V-1 of a larger table; other ids add nothing.
+//   Errors    at launch, without `first`, InvalidArgument: an id is outside
+//             0..V-1; nothing was written.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/exec/EmbeddingWorkspace.h"
@@ -26,12 +29,12 @@ namespace {
 
 constexpr char kName[] = "embedding_grad";
 
-/// The rows of a table, or of a part of one, and which of them ids name.
+/// The rows of a table, or of a part of one.
 struct Places {
   int64_t vocabulary = 0;
-  std::optional<int64_t> first; ///< of a part
+  std::optional<int64_t> first; ///< the first row, if this is a part
 
-  /// The row that an id names; of a part, nothing where it lies elsewhere.
+  /// Returns the row that an id names, or nullopt if it lies elsewhere.
   std::optional<int64_t> rowOf(int64_t id) const {
     const int64_t begin = first.value_or(0);
     return id >= begin && id - begin < vocabulary ? std::optional<int64_t>(id - begin) : std::nullopt;
@@ -78,7 +81,9 @@ private:
   std::vector<int64_t> argumentBytes;
 };
 
-/// A row of the table at a time: which rows it gets, in ascending order, is a chain from the first on.
+/// For bf16 and f16. It computes one row of the table at a time, since sums are
+/// in f32. The rows of the gradient that belong to a row of the table are
+/// chained in ascending order.
 template <typename Index> class SmallEmbeddingGrad : public Launchable {
 public:
   SmallEmbeddingGrad(ElementType type, int64_t rows, const Places &places, int64_t width,
@@ -126,7 +131,7 @@ private:
   const Places places;
   const int64_t width;
   const std::vector<int64_t> argumentBytes;
-  std::vector<float> row; ///< that is added
+  std::vector<float> row; ///< the addend in f32
 };
 
 template <typename... Arguments>

@@ -1,16 +1,16 @@
 //===- LibraryMatmul.cc - Matrix products -------------------------------------===//
 //
 // #exec.matmul, of bf16, f16, f32 and f64.
-//   Operands  A [products, m, k] ([.., k, m] when transpose_a), B [products, k, n] ([.., n, k] when transpose_b);
-//   output
+//   Operands  A [products, m, k] ([.., k, m] with transpose_a) and
+//             B [products, k, n] ([.., n, k] with transpose_b); output
 //             C [products, m, n] = A * B, product by product.
 //   Sizes     may be 0; with k = 0, C is zero.
-//   Sums      in an order fixed by sizes, flags and CPU; the buffers' addresses do not matter, nor how many threads
-//   there
-//             are. Of bf16 and f16 in f32, rounded once.
+//   Sums      in an order that depends on sizes, flags and CPU, but not on
+//             addresses or the number of threads. bf16 and f16 are added in f32
+//             and rounded once.
 //
-// A large product is done in blocks of rows or columns of C, each by one thread. The sizes alone say which: threads
-// only share them.
+// A large product is done in blocks of rows or columns of C, each by one
+// thread. The blocks depend on the sizes alone; threads only share them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/api/ElementTypeFromIr.h"
@@ -28,16 +28,17 @@ namespace {
 
 constexpr char kName[] = "matmul";
 
-/// Some milliseconds of work, or of memory to read: enough that no thread waits long for the last block, and that a
-/// block is multiplied as fast as the whole (of 1024 x 768 x 768 on one thread, 270 Gflop/s as a whole, 272 and 273 in
-/// blocks of 512 and 256 rows).
+/// The work of a block, or the memory that it reads, which takes some
+/// milliseconds. Then no thread waits long for the last block, and a block is
+/// multiplied as fast as the whole. (1024 x 768 x 768 on one thread: 270
+/// Gflop/s as a whole, 272 and 273 in blocks of 512 and 256 rows.)
 constexpr double kBlockFlops = 6e8;
 constexpr int64_t kBlockBytes = 6 << 20;
 constexpr int64_t kMostBlocks = 16;
-/// Rows or columns that a block has a multiple of.
+/// The rows or columns of a block are a multiple of this.
 constexpr int64_t kBlockUnit = 64;
 
-/// Rows [begin, end) of C, or columns.
+/// Rows [begin, end) of C, or columns [begin, end).
 struct Range {
   int64_t begin = 0, end = 0;
 };
@@ -60,10 +61,11 @@ std::vector<Range> blocksOf(const Gemm &gemm, int64_t elementBytes) {
   return blocks;
 }
 
-/// A part of the products, by one thread: a block of every so many of them.
+/// The work of one thread at a time: one block, of every sharesOfProducts-th
+/// product.
 struct Part {
   std::unique_ptr<PreparedGemm> gemm;
-  int64_t a = 0, b = 0, c = 0; ///< where the block begins in a product's operands, in bytes
+  int64_t a = 0, b = 0, c = 0; ///< where the block begins in the operands of a product, in bytes
   int64_t firstProduct = 0;
 };
 
@@ -137,12 +139,12 @@ private:
 
   const std::string what = std::string("library call '") + kName + "'";
   const int64_t products;
-  Gemm gemm; ///< of one product
+  Gemm gemm; ///< the whole of one product
   const std::vector<int64_t> argumentBytes;
   const std::shared_ptr<WorkerPool> pool;
   int64_t elementBytes = 0, sharesOfProducts = 1;
   std::vector<Part> parts;
-  std::vector<absl::Status> statuses; ///< of the launch under way
+  std::vector<absl::Status> statuses; ///< of the current launch, by part
 };
 
 absl::StatusOr<std::unique_ptr<Launchable>> create(exec::LibraryCallAttrInterface any,

@@ -4,7 +4,7 @@
 
 #include <string>
 
-// libgomp's, which oneDNN uses; clang brings no <omp.h>.
+// This is libgomp's function, which oneDNN uses. clang has no <omp.h>.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace splitcast::runtime::onednn {
@@ -24,9 +24,9 @@ absl::Status statusOf(const char *what, const char *step, dnnl_status_t status) 
     return absl::OkStatus();
   const std::string text = absl::StrCat("library call '", what, "': oneDNN's ", step);
   if (status == dnnl_out_of_memory)
-    return absl::ResourceExhaustedError(absl::StrCat(text, " found no memory for its copies of the operands"));
-  if (status == dnnl_unimplemented) // for this CPU, or for what ONEDNN_MAX_CPU_ISA leaves of it
-    return absl::UnimplementedError(absl::StrCat(text, " is not there"));
+    return absl::ResourceExhaustedError(absl::StrCat(text, " had no memory to copy the operands"));
+  if (status == dnnl_unimplemented) // or with what ONEDNN_MAX_CPU_ISA allows of it
+    return absl::UnimplementedError(absl::StrCat(text, " is not available on this CPU"));
   return absl::InternalError(absl::StrCat(text, " failed with status ", status));
 }
 

@@ -1,5 +1,6 @@
-// oneDNN multiplies fast what lies in blocks of channels. So it is asked which layouts it wants, and tensors that lie
-// otherwise are copied, into scratch memory.
+// oneDNN is fast for tensors that lie in blocks of channels. So it is asked
+// which layouts it wants, and tensors in other layouts are copied to scratch
+// memory and back.
 #include "runtime/host/calls/OneDnnConvolution.h"
 
 #include "runtime/api/StatusMacros.h"
@@ -15,12 +16,12 @@ namespace {
 using onednn::engine;
 using onednn::Owned;
 
-constexpr int64_t kLine = 64; ///< bytes of the cache's
+constexpr int64_t kLine = 64; ///< bytes per cache line
 int64_t roundedUp(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 using Description = const dnnl_memory_desc_t *;
 
-/// The first failure of several steps.
+/// Runs steps until the first that fails, whose status it keeps.
 struct Steps {
   dnnl_status_t status = dnnl_success;
   template <typename Step> void then(Step step) {
@@ -29,12 +30,12 @@ struct Steps {
   }
 };
 
-/// A tensor as it lies, and as oneDNN wants it.
+/// A tensor in the layout that is given and in the one that oneDNN wants.
 struct Operand {
   dnnl_memory_desc_t given, wanted;
-  int64_t offset = 0; ///< of the copy, in scratch
+  int64_t offset = 0; ///< where the copy begins in scratch
   Owned<dnnl_memory> givenMemory, wantedMemory;
-  Owned<dnnl_primitive> reorder; ///< null: it lies as wanted
+  Owned<dnnl_primitive> reorder; ///< null if the given layout is the wanted one
 };
 
 class Convolution final : public OneDnnConvolution {
@@ -56,7 +57,7 @@ public:
   absl::Status run(const float *first, const float *second, float *result, std::byte *scratch) override {
     onednn::useOneThread();
     Steps steps;
-    // oneDNN takes what it only reads as writable, too.
+    // oneDNN takes pointers to mutable data even for what it only reads.
     const std::array<std::pair<Operand *, float *>, 3> bound = {std::pair(operands()[0], const_cast<float *>(first)),
                                                                 {operands()[1], const_cast<float *>(second)},
                                                                 {&made(), result}};
@@ -78,7 +79,8 @@ public:
   int64_t scratchBytes() const override { return scratchpadOffset + scratchpadBytes; }
 
 private:
-  /// Where a function of C puts what it makes.
+  /// Gives a C function the address for the object that it makes, and then
+  /// hands the object to its owner.
   template <typename T> class OwnerOf {
   public:
     explicit OwnerOf(Owned<T> &owner) : owner(owner) {}
@@ -143,12 +145,12 @@ private:
     return steps.status;
   }
 
-  /// The primitive, and the layouts that it wants.
+  /// Makes the primitive, and takes over the layouts that it wants.
   dnnl_status_t describeConvolution() {
     dnnl_dims_t strides, dilates, padding;
     for (size_t i : {0, 1}) {
       strides[i] = sizes.along[i].stride;
-      dilates[i] = sizes.along[i].dilation - 1; // elements between taps
+      dilates[i] = sizes.along[i].dilation - 1; // oneDNN counts the elements between taps
       padding[i] = sizes.along[i].padding;
     }
     dnnl_convolution_desc_t forward, backward;
@@ -156,7 +158,7 @@ private:
     Owned<dnnl_primitive_desc> ofForward, ofBackward;
     Steps steps;
     steps.then([&] { return dnnl_primitive_attr_create(ownerOf(attributes)); });
-    // Else each primitive keeps its own.
+    // By default, each primitive would keep a scratchpad of its own.
     steps.then([&] { return dnnl_primitive_attr_set_scratchpad_mode(attributes.get(), dnnl_scratchpad_mode_user); });
     steps.then([&] {
       return dnnl_dilated_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct,
@@ -205,6 +207,8 @@ private:
     return dnnl_success;
   }
 
+  /// Makes the memory objects of an operand and, if its layouts differ, the
+  /// reorder between them.
   dnnl_status_t prepare(Operand &operand, bool isMade) {
     Steps steps;
     steps.then(
@@ -234,7 +238,7 @@ private:
     return steps.status;
   }
 
-  /// One for all primitives, which run one after the other.
+  /// Makes one scratchpad for all primitives, which run one after the other.
   dnnl_status_t prepareScratchpad() {
     if (scratchpadBytes == 0)
       return dnnl_success;
@@ -286,7 +290,8 @@ private:
 absl::StatusOr<std::unique_ptr<OneDnnConvolution>> OneDnnConvolution::create(const char *what,
                                                                              const ConvolutionSizes &sizes) {
   if (!engine())
-    return absl::UnimplementedError(absl::StrCat("library call '", what, "': oneDNN has no engine here"));
+    return absl::UnimplementedError(
+        absl::StrCat("library call '", what, "': oneDNN could not create an engine for this CPU"));
   auto convolution = std::make_unique<Convolution>(what, sizes);
   SPLITCAST_RETURN_IF_ERROR(convolution->build());
   return convolution;

@@ -19,7 +19,7 @@ using onednn::Owned;
 using onednn::statusOf;
 using onednn::useOneThread;
 
-constexpr int64_t kLine = 64; ///< bytes of the cache's
+constexpr int64_t kLine = 64; ///< bytes per cache line
 
 class Product final : public PreparedGemm {
 public:
@@ -44,7 +44,7 @@ public:
     if (status == dnnl_success)
       status = dnnl_primitive_attr_create(&attributes);
     const Owned<dnnl_primitive_attr> ownedAttributes(attributes);
-    if (status == dnnl_success) // else each primitive keeps its own
+    if (status == dnnl_success) // by default, each primitive keeps its own
       status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
     if (status == dnnl_success)
       status = dnnl_primitive_desc_create(&description, &product, attributes, engine(), nullptr);
@@ -55,7 +55,8 @@ public:
     const dnnl_memory_desc_t *scratch =
         status == dnnl_success ? dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0) : nullptr;
     libraryBytes = scratch ? static_cast<int64_t>(dnnl_memory_desc_get_size(scratch)) : 0;
-    // Plain loops are what there is for everything, and for nothing but comparison.
+    // oneDNN's reference implementations are plain loops, which are meant for
+    // comparison only.
     if (status == dnnl_success && (!name || absl::StartsWith(name, "ref")))
       status = dnnl_unimplemented;
     dnnl_primitive_t made = nullptr;
@@ -81,7 +82,7 @@ public:
     dnnl_status_t status = dnnl_success;
     const int64_t ownBytes = bytesOfOwnResult();
     std::byte *own = scratchOfThread(scratchBytes());
-    // oneDNN takes what it only reads as writable, too.
+    // oneDNN takes pointers to mutable data even for what it only reads.
     for (auto [memory, data] : {std::pair(&left, const_cast<void *>(a)),
                                 {&right, const_cast<void *>(b)},
                                 {&result, ownBytes > 0 ? own : c},
@@ -110,8 +111,10 @@ private:
     return hasOwnResult() ? (gemm.m * gemm.n * elementBytes + kLine - 1) / kLine * kLine : 0;
   }
 
-  /// Where rows of C lie apart, oneDNN takes code that first copies B, which for few rows takes longer than to multiply
-  /// (20 x 704 x 2000 of f32, B transposed: 0.75 ms beside 0.43). So rows lie side by side, and are copied.
+  /// If there are gaps between the rows of C, oneDNN chooses code that first
+  /// copies B. With few rows, this takes longer than to multiply (20 x 704 x
+  /// 2000 of f32, B transposed: 0.75 ms instead of 0.43). So the result is
+  /// computed without gaps, and then copied.
   bool hasOwnResult() const {
     constexpr int64_t kFewRows = 128;
     return gemm.ldc != gemm.n && gemm.transposeB && gemm.m <= kFewRows;
@@ -129,7 +132,7 @@ private:
   const int64_t elementBytes;
   const char *step;
   const dnnl_data_type_t type;
-  int64_t libraryBytes = 0; ///< of the scratch that oneDNN asks for
+  int64_t libraryBytes = 0; ///< the size of the scratchpad that oneDNN asks for
   Owned<dnnl_stream> stream;
   Owned<dnnl_primitive> primitive;
   Owned<dnnl_memory> left, right, result, scratchpad;
@@ -142,7 +145,8 @@ void nameLibraryCodeForPerf() { dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_LI
 absl::StatusOr<std::unique_ptr<PreparedGemm>> createOneDnnProduct(const char *what, const Gemm &gemm,
                                                                   ElementType type) {
   if (!engine())
-    return absl::UnimplementedError(absl::StrCat("library call '", what, "': oneDNN has no engine here"));
+    return absl::UnimplementedError(
+        absl::StrCat("library call '", what, "': oneDNN could not create an engine for this CPU"));
   auto product = std::make_unique<Product>(what, gemm, type);
   SPLITCAST_RETURN_IF_ERROR(product->build());
   return product;

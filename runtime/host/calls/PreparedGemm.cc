@@ -1,6 +1,7 @@
-// f32 goes to oneDNN's matmul primitive where there are few rows, and else to its sgemm, which copies both operands
-// into its own layout tile by tile: that takes longer than to multiply where a copy serves few rows. One thread, both
-// times in ms, of a Zen with AVX-512 (2026-11-25):
+// Products of f32 with few rows use oneDNN's matmul primitive, and others its
+// sgemm. sgemm copies both operands into its own layout, tile by tile, which
+// takes longer than to multiply if a copy serves only few rows. Times in ms, on
+// one thread of a Zen with AVX-512 (2026-11-25):
 //     m x n x k                          sgemm  primitive
 //     20 x 2000 x 2000                    0.98       0.79
 //     20 x 2000 x 2000, B transposed      2.94       0.99
@@ -16,7 +17,7 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Products of f32 of at most so many rows are the primitive's.
+/// Products of f32 with at most this many rows use the primitive.
 constexpr int64_t kMostPreparedRows = 128;
 
 template <typename Float> class PlainGemm final : public PreparedGemm {

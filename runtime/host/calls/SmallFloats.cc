@@ -5,7 +5,8 @@
 namespace splitcast::runtime {
 namespace {
 
-// One copy per instruction set: the same operations, in wider registers.
+// Each function is compiled once per instruction set. All do the same
+// operations, in registers of different width.
 #define SPLITCAST_SMALL_FLOATS(NAME, TARGET)                                                                           \
   template <typename Small>                                                                                            \
   __attribute__((TARGET)) void widen##NAME(const uint16_t *__restrict from, float *__restrict to, int64_t count) {     \

@@ -8,7 +8,8 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Whole sums are made in tiles of C, from tiles of A and B that fit into a core's cache beside it: at most 3.5 MiB.
+/// Each tile of C gets its whole sums from tiles of A and B, in f32. The three
+/// tiles fit into a core's cache: they have at most 3.5 MiB.
 class TiledGemm final : public PreparedGemm {
 public:
   TiledGemm(const char *what, const Gemm &gemm, ElementType type)
@@ -35,7 +36,7 @@ public:
 private:
   static constexpr int64_t kRows = 256, kColumns = 512, kDepth = 1024;
 
-  // Of the largest tile.
+  // The extents of the largest tile.
   int64_t rows() const { return std::min(kRows, gemm.m); }
   int64_t columns() const { return std::min(kColumns, gemm.n); }
   int64_t depth() const { return std::min(kDepth, gemm.k); }
@@ -50,7 +51,7 @@ private:
     part.m = std::min(kRows, gemm.m - tile.row);
     part.n = std::min(kColumns, gemm.n - tile.column);
     part.ldc = part.n;
-    std::fill(tile.c, tile.c + part.m * part.n, 0.0F); // of no addends
+    std::fill(tile.c, tile.c + part.m * part.n, 0.0F); // the sum if k is 0
     absl::Status status;
     for (int64_t depth = 0; depth < gemm.k && status.ok(); depth += kDepth) {
       part.k = std::min(kDepth, gemm.k - depth);
@@ -66,7 +67,8 @@ private:
     return status;
   }
 
-  /// A part of a matrix, as it is stored; returns the elements from one of its rows to the next.
+  /// Widens a part of a stored matrix to `to`, without gaps. Returns the
+  /// elements from one of its rows to the next.
   int64_t widen(const uint16_t *matrix, int64_t stride, int64_t row, int64_t rows, int64_t column, int64_t columns,
                 float *to) const {
     for (int64_t i = 0; i < rows; ++i)
