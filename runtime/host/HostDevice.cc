@@ -26,7 +26,7 @@ class HostStream : public Stream {
 public:
   absl::Status waitFor(const Event &event) override {
     if (!event)
-      return absl::InvalidArgumentError("a stream was told to wait for no event");
+      return absl::InvalidArgumentError("a stream cannot wait for a null event");
     absl::Status status = event->wait();
     firstError.Update(status);
     return status;
@@ -73,7 +73,7 @@ public:
 
   absl::StatusOr<std::unique_ptr<KernelLibrary>> loadKernels(mlir::ModuleOp kernels) override {
     absl::StatusOr<std::unique_ptr<KernelLibrary>> library = jit->load(kernels);
-    malloc_trim(0); // a compiler's memory, which nothing else will need
+    malloc_trim(0); // returns the compiler's memory to the system
     return library;
   }
 
@@ -113,7 +113,7 @@ private:
   std::shared_ptr<WorkerPool> pool;
   std::shared_ptr<HostMemory> memory;
   std::shared_ptr<Jit> jit;
-  int64_t scratchOfThread = 0; ///< bytes, the most of any call
+  int64_t scratchOfThread = 0; ///< the most bytes that any call needs per thread
 };
 
 } // namespace

@@ -11,7 +11,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-// In Linux since 5.14, 6.1 and 6.3; headers may be older.
+// Linux has these since 5.14, 6.1 and 6.3, but the headers may be older.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -27,17 +27,18 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kHugePageBytes = 2 << 20;
-/// The size of an address space; no system gives more, and sums with it do not overflow.
+/// The size of the address space. Sizes below it can be added without overflow.
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 
 size_t roundUp(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 absl::Status exhausted(int64_t bytes, const char *reason) {
   return absl::ResourceExhaustedError(
-      absl::StrCat("the system gave no ", bytes, " bytes of host memory (", reason, ")"));
+      absl::StrCat("the system could not allocate ", bytes, " bytes of host memory (", reason, ")"));
 }
 
-/// Addresses for `bytes`, from 2 MiB on at a multiple of 2 MiB; null: none are left.
+/// Reserves addresses for `bytes`, aligned to 2 MiB from that size on. Returns
+/// null if there are none.
 std::byte *reserve(size_t bytes, int protection) {
   const size_t spare = bytes >= kHugePageBytes ? kHugePageBytes : 0;
   void *address = mmap(nullptr, bytes + spare, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -55,15 +56,18 @@ std::byte *reserve(size_t bytes, int protection) {
   return begin;
 }
 
-/// A file longer than a process may write ends the process.
+/// Returns whether the limit of file sizes (ulimit -f) allows this size. Beyond
+/// it, a signal would end the process.
 bool mayBeSoLong(size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-/// Gets the pages of shared memory, huge ones for those parts that fill one: systems seldom give these by themselves,
-/// but do when they are asked outright for memory that is there. Where none are, small ones are only slower. False: the
-/// system has not so much memory, which a process would else be told by a signal, once it writes there.
+/// Makes the pages of shared memory present, as huge pages where a part fills
+/// one. Systems seldom use huge pages for shared memory by themselves, but do
+/// on request (MADV_COLLAPSE) for pages that are present. If there are none,
+/// small pages are only slower. Returns false if the system does not have that
+/// much memory; otherwise a signal would end the process once it writes there.
 bool getPages(std::byte *data, size_t bytes) {
   madvise(data, bytes, MADV_HUGEPAGE);
   auto isGiven = [](std::byte *from, size_t count) {
@@ -73,7 +77,7 @@ bool getPages(std::byte *data, size_t bytes) {
     const size_t part = std::min(kHugePageBytes, bytes - at);
     if (!isGiven(data + at, kPageBytes))
       return false;
-    volatile std::byte &first = data[at]; // where the system cannot be asked for pages
+    volatile std::byte &first = data[at]; // makes the page present on systems without MADV_POPULATE_WRITE
     first = first;
     if (part == kHugePageBytes)
       madvise(data + at, part, MADV_COLLAPSE);
@@ -83,17 +87,19 @@ bool getPages(std::byte *data, size_t bytes) {
   return true;
 }
 
-/// What the system has in all, free or not.
+/// Returns the size of the system's memory and swap, whether free or not.
 size_t memoryBytes() {
   struct sysinfo info{};
   return sysinfo(&info) == 0 ? (info.totalram + info.totalswap) * info.mem_unit : 0;
 }
 
-/// An open file of so many bytes that has no name; -1: the system gives none.
+/// Opens a file of this size that has no name. Returns -1 if the system cannot
+/// make it.
 int createFile(size_t bytes) {
   if (!mayBeSoLong(bytes) || bytes > memoryBytes())
     return -1;
-  // A system may insist that no program be run from it; an older one does not know the flag.
+  // Some systems insist on this flag, which forbids to execute the file; older
+  // ones do not know it.
   int file = memfd_create("splitcast", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
   if (file < 0 && errno == EINVAL)
     file = memfd_create("splitcast", MFD_CLOEXEC);
@@ -143,7 +149,7 @@ std::optional<HostMemory::Mapping> HostMemory::map(size_t bytes) const {
   if (!data)
     return std::nullopt;
   if (bytes >= kHugePageBytes)
-    madvise(data, bytes, MADV_HUGEPAGE); // Only faster, too.
+    madvise(data, bytes, MADV_HUGEPAGE); // huge pages are only faster, so errors do not matter
   return Mapping{data, bytes};
 }
 

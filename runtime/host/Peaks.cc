@@ -27,21 +27,23 @@ double bestSeconds(int tries, const std::function<void()> &run) {
   return best;
 }
 
-/// `Lanes` floats; so many sums at a time hide how long one takes, and fit into the registers of every CPU.
+/// A vector of `Lanes` floats. kCount independent sums hide the latency of one,
+/// and fit into the registers of every CPU.
 template <int Lanes> struct Sums {
   typedef float Vector __attribute__((vector_size(Lanes * sizeof(float)))); // NOLINT: no alias takes the attribute
   static constexpr int kCount = 12;
   static constexpr double kFlops = 2.0 * kCount * Lanes * kRounds;
 };
 
-// The same loop for each width of vectors: what a target allows is a property of the function.
+// The loop for each vector width. It is a macro because the instruction set is
+// an attribute of the function.
 #define SPLITCAST_MULTIPLY(lanes)                                                                                      \
   Sums<lanes>::Vector sums[Sums<lanes>::kCount] = {};                                                                  \
   const Sums<lanes>::Vector factor = {0.5F}, addend = {1.0F};                                                          \
   for (int64_t round = 0; round < kRounds; ++round)                                                                    \
     _Pragma("clang loop unroll(full)") for (auto &sum : sums) {                                                        \
       sum = sum * factor + addend;                                                                                     \
-      asm volatile("" : "+v"(sum)); /* what it is then, nothing foresees */                                            \
+      asm volatile("" : "+v"(sum)); /* so that the compiler cannot fold the sum */                                     \
     }                                                                                                                  \
   float total = 0;                                                                                                     \
   for (auto &sum : sums)                                                                                               \
@@ -77,7 +79,8 @@ double measureFlops(WorkerPool &pool) {
   return flopsOfMultiply() * pool.threads() / seconds;
 }
 
-/// As Adam's, without its root: what is added up are arrays of `count` floats, one behind the other.
+/// An update like Adam's, without the square root. The four arrays have `count`
+/// floats each, and follow each other.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void update(float *arrays, int64_t count) {
   float *weight = arrays, *first = arrays + count, *second = first + count;
   const float *gradient = second + count;
@@ -89,7 +92,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void update(float *
     weight[i] -= 0.001F * first[i];
   }
 }
-constexpr int64_t kUpdateArrays = 4, kUpdatePasses = 7; ///< three of which are read and written
+constexpr int64_t kUpdateArrays = 4, kUpdatePasses = 7; ///< three arrays are read and written, one is read
 
 double measureMoves(WorkerPool &pool) {
   HostMemory memory{HostMemoryOptions()};
@@ -103,7 +106,7 @@ double measureMoves(WorkerPool &pool) {
     pool.run(pool.threads(), [&](int64_t i) { std::memcpy(to->data + i * part, from->data + i * part, part); });
   });
   const int64_t count = part / static_cast<int64_t>(kUpdateArrays * sizeof(float));
-  std::fill_n(reinterpret_cast<float *>(to->data), kCopiedBytes / sizeof(float), 1.0F); // no denormal on the way
+  std::fill_n(reinterpret_cast<float *>(to->data), kCopiedBytes / sizeof(float), 1.0F); // so that no denormals occur
   const double updateSeconds = bestSeconds(kCopies, [&] {
     pool.run(pool.threads(), [&](int64_t i) { update(reinterpret_cast<float *>(to->data + i * part), count); });
   });
