@@ -27,13 +27,13 @@ std::vector<int64_t> countTo(int64_t size) {
   return numbers;
 }
 
-/// Where block `index` of blocks that lie in a row is, in bytes.
+/// Returns block `index` of consecutive blocks.
 Buffer blockOf(Buffer data, absl::Span<const int64_t> elements, int64_t elementBytes, int64_t index) {
   int64_t begin = std::accumulate(elements.begin(), elements.begin() + index, int64_t{0});
   return data.slice(begin * elementBytes, elements[index] * elementBytes);
 }
 
-/// Memory of which the ranks of a communicator have one copy.
+/// The memory of which the ranks of a communicator have one copy.
 class SharedBuffers {
 public:
   bool contain(Buffer data) const {
@@ -51,7 +51,7 @@ private:
   std::vector<Buffer> buffers;
 };
 
-/// Memory that its communicator knows.
+/// Shared memory that registers itself with its communicator while it exists.
 class KnownMemory final : public SharedMemory {
 public:
   KnownMemory(std::unique_ptr<SharedMemory> memory, std::shared_ptr<SharedBuffers> known)
@@ -153,7 +153,7 @@ absl::StatusOr<Event> HostCommunicator::reduceScatter(Buffer data, absl::Span<co
   return queue->start(std::make_unique<ReductionOperation>(site, reduction, size(), std::move(lanes)));
 }
 
-/// The whole tensor goes to every rank, and every rank sums all of it.
+/// Every rank sends its whole tensor to every other, and sums all of it.
 std::unique_ptr<Operation> HostCommunicator::smallAllReduce(Buffer data, ElementType type, Buffer workspace,
                                                             const CallSite &site) const {
   int tag = queue->nextTag();
@@ -203,10 +203,11 @@ absl::StatusOr<Event> HostCommunicator::allToAll(Buffer input, absl::Span<const 
 }
 
 //===----------------------------------------------------------------------===//
-// What the host itself waits for
+// Calls that block
 //===----------------------------------------------------------------------===//
 
-// Every rank signals every other, and not a few as in a tree: so that each knows which rank is late.
+// Every rank signals every other rank. A tree would take fewer messages, but a
+// rank would not know which one is late.
 std::vector<Lane> HostCommunicator::signalLanes() const {
   std::vector<Lane> lanes;
   int tag = queue->nextTag();
@@ -221,7 +222,8 @@ absl::Status HostCommunicator::barrier(const CallSite &site) {
   return queue->run(std::make_unique<Operation>(site, signalLanes()));
 }
 
-// Rank 0 creates the memory, and the others join it by the place that it tells; then all tell what kept them from it.
+// Rank 0 creates the memory and tells its place, by which the others join. Then
+// all exchange their errors.
 absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int64_t bytes, const CallSite &site) {
   std::string place;
   absl::StatusOr<std::unique_ptr<SharedMemory>> memory = nullptr;
@@ -238,15 +240,15 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> HostCommunicator::shareMemory(int6
   for (int64_t r = 0; r < size(); ++r)
     if (!failures[r].empty())
       return absl::ResourceExhaustedError(
-          absl::StrCat(site.what, ": rank ", queue->names()[r], " has no part in it: ", failures[r]));
+          absl::StrCat(site.what, ": rank ", queue->names()[r], " cannot share the memory: ", failures[r]));
   return std::make_unique<KnownMemory>(*std::move(memory), shared);
 }
 
 absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::string &mine, const CallSite &site) {
   SPLITCAST_RETURN_IF_ERROR(queue->status());
   if (static_cast<int64_t>(mine.size()) > kMaxExchangeBytes)
-    return invalidCall(site,
-                       absl::StrCat(mine.size(), " bytes are too many to exchange; the most is ", kMaxExchangeBytes));
+    return invalidCall(
+        site, absl::StrCat("cannot exchange ", mine.size(), " bytes; at most ", kMaxExchangeBytes, " are allowed"));
   std::vector<int64_t> lengths(size());
   lengths[rank()] = mine.size();
   std::vector<Lane> lanes;
@@ -258,7 +260,8 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
   for (int64_t length : lengths) {
     if (length < 0 || length > kMaxExchangeBytes)
       return queue->die(absl::FailedPreconditionError(
-          absl::StrCat(site.what, ": a rank announced ", length, " bytes; the ranks do not run the same program")));
+          absl::StrCat(site.what, ": a rank announced ", length,
+                       " bytes, so the ranks run different programs; start the same one on all ranks")));
     contents.emplace_back(length, '\0');
   }
   contents[rank()] = mine;
@@ -273,7 +276,8 @@ absl::StatusOr<std::vector<std::string>> HostCommunicator::exchange(const std::s
   return contents;
 }
 
-/// The groups that all ranks ask for, as they were exchanged, or what is wrong with one of them.
+/// Parses the groups of all ranks, as they were exchanged. Returns an error if
+/// a group is wrong, or if its members do not agree on it.
 absl::StatusOr<std::vector<std::vector<int64_t>>> readGroups(const std::vector<std::string> &texts,
                                                              const CallSite &site) {
   int64_t size = texts.size();
@@ -282,24 +286,26 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> readGroups(const std::vector<s
     for (absl::string_view number : absl::StrSplit(texts[r], ',', absl::SkipEmpty())) {
       int64_t member = -1;
       if (!absl::SimpleAtoi(number, &member) || member < 0 || member >= size)
-        return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "] of ", size, " ranks"));
+        return invalidCall(
+            site, absl::StrCat("rank ", r, " asks for the group [", texts[r], "], but the ranks are 0 to ", size - 1));
       groups[r].push_back(member);
     }
     std::set<int64_t> members(groups[r].begin(), groups[r].end());
     if (members.size() != groups[r].size() || members.count(r) == 0)
       return invalidCall(site, absl::StrCat("rank ", r, " asks for the group [", texts[r],
-                                            "]; a group names its members once, among them the rank itself"));
+                                            "]; a group must name each member once, and the rank itself"));
   }
   for (int64_t r = 0; r < size; ++r)
     for (int64_t member : groups[r])
       if (groups[member] != groups[r])
         return invalidCall(site,
-                           absl::StrCat("rank ", r, " asks for the group [", texts[r], "], and its member ", member,
-                                        " for [", texts[member], "]; all members of a group ask for the same"));
+                           absl::StrCat("rank ", r, " asks for the group [", texts[r], "], but its member ", member,
+                                        " asks for [", texts[member], "]; all members must ask for the same group"));
   return groups;
 }
 
-// The groups are compared first, so that all ranks go on to the split of the transport, or none.
+// The groups are compared first, so that either all ranks split the transport,
+// or none does.
 absl::StatusOr<std::unique_ptr<Communicator>> HostCommunicator::split(absl::Span<const int64_t> ranks,
                                                                       const CallSite &site) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, exchange(absl::StrJoin(ranks, ","), site));

@@ -11,8 +11,9 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Messages of one lane that may be under way: enough that a peer that computes finds plenty to fetch once it looks,
-/// few enough that a transport's queues stay short.
+/// How many messages of a lane may be in flight. They are enough that a peer
+/// that computes finds plenty to receive once it polls, and few enough that the
+/// queues of the transport stay short.
 constexpr int64_t kWindowMessages = 64;
 
 int64_t chunksOf(int64_t bytes) { return (bytes + ccl::kChunkBytes - 1) / ccl::kChunkBytes; }
@@ -155,7 +156,8 @@ std::vector<int64_t> Operation::peersUnderWay(size_t begin, size_t end, bool rec
   return ranks;
 }
 
-// A rank with no time to receive may be waiting for a third itself, one that does not send is more to blame.
+// A rank that does not receive may itself be waiting for a third one. A rank
+// that does not send is more likely the cause.
 std::vector<int64_t> Operation::waitsFor() const {
   std::vector<int64_t> ranks = peersUnderWay(0, lanes.size(), /*receives=*/true);
   return ranks.empty() ? peersUnderWay(0, lanes.size(), /*receives=*/false) : ranks;
@@ -188,7 +190,8 @@ ReductionOperation::ReductionOperation(const CallSite &site, const Reduction &re
     }
 }
 
-// A rank can send its addends whatever the others do, but not the sums of them.
+// A rank can send its addends at any time, but it sends sums only once it has
+// all addends. So a rank whose addends are missing is the cause.
 std::vector<int64_t> ReductionOperation::waitsFor() const {
   std::vector<int64_t> ranks = peersUnderWay(Addends * peers, (Addends + 1) * peers, /*receives=*/true);
   return ranks.empty() ? Operation::waitsFor() : ranks;

@@ -14,9 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Collectives of one queue that go on at a time. All have posted their first messages; the later ones have time.
+/// How many collectives of a queue are driven at a time. The later ones have
+/// posted their first messages, too, but are not urgent.
 constexpr size_t kDrivenCollectives = 4;
-/// Polls without progress before the processor is offered to others: a few tens of microseconds.
+/// After so many polls without progress, a few tens of microseconds, the thread
+/// yields.
 constexpr int kSpins = 100;
 
 class HostEvent final : public EventState {
@@ -94,7 +96,8 @@ absl::Status CollectiveQueue::wait(const Operation &operation) {
   Clock::time_point lastMoved = Clock::now();
   for (int idle = 0; !operation.completed; ++idle) {
     SPLITCAST_RETURN_IF_ERROR(failure);
-    // Read before the poll: a process that was stopped in between looks for messages once more before it gives up.
+    // The time is read before the poll. If the process was stopped in between,
+    // it polls once more before it gives up.
     Clock::time_point now = Clock::now();
     bool moved = drive();
     for (size_t i = 0; i < family->size(); ++i)
@@ -138,17 +141,17 @@ std::string CollectiveQueue::nameRanks(const std::vector<int64_t> &ranks) const 
 absl::Status CollectiveQueue::messageError(const Operation &operation, const absl::Status &status) const {
   std::string here = absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()]);
   std::string there = absl::StrCat("rank ", rankNames[operation.failedPeer()]);
-  // InvalidArgument is kept for calls that did nothing.
+  // InvalidArgument is reserved for calls that had no effect.
   if (absl::IsInvalidArgument(status))
     return absl::FailedPreconditionError(absl::StrCat(here, " and ", there, " do not run the same collective (",
                                                       status.message(),
                                                       "); start all ranks with the same program, options and files"));
   if (absl::IsResourceExhausted(status))
-    return absl::ResourceExhaustedError(absl::StrCat(here, " has no room for what ", there, " sends (",
-                                                     status.message(),
-                                                     "); raise this process's limits, or say --transport=messages"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(here, " has no room for what ", there, " sends (", status.message(),
+                     "); raise the limits of this process, or use --transport=messages"));
   return absl::Status(status.code(), absl::StrCat(here, " has lost ", there, " (", status.message(),
-                                                  "); look for why that process ended, and restart the job"));
+                                                  "); find out why that process ended, and restart the job"));
 }
 
 absl::Status CollectiveQueue::healthError(const Operation &operation, const absl::Status &health) const {
@@ -162,7 +165,7 @@ absl::Status CollectiveQueue::timeoutError(const Operation &operation) const {
   return absl::DeadlineExceededError(
       absl::StrCat(operation.what, ": rank ", rankNames[messages->rank()], " has waited ",
                    absl::FormatDuration(limits.timeout), " for ", nameRanks(operation.waitsFor()),
-                   " with no answer; look at what that process does, or raise the timeout"));
+                   " with no answer; check what that process is doing, or raise the timeout"));
 }
 
 } // namespace splitcast::runtime

@@ -16,13 +16,14 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Zeroed, and aligned as tensors are.
+/// Zeroed memory with the alignment of tensors.
 struct alignas(sbp::kAlignmentBytes) Line {
   std::byte bytes[sbp::kAlignmentBytes] = {};
 };
 using HeldLines = std::vector<Line>;
 
-/// What all transports split from the same ranks share, numbered as createThreadTransports did.
+/// The state that all transports of one createThreadTransports share, including
+/// those split from them. Ranks are numbered as there.
 struct Family {
   struct Rank {
     std::atomic<bool> lost{false};
@@ -34,16 +35,17 @@ struct Family {
 
   const bool sharesMemory;
   std::mutex memoryMutex;
-  std::map<std::string, std::weak_ptr<HeldLines>> memories; ///< by their numbers
+  std::map<std::string, std::weak_ptr<HeldLines>> memories; ///< by the text that names their place
 };
 
-/// Messages of one sender with one tag. Receives take tickets when they are posted, and ticket i gets the i-th message
-/// that arrives, in whatever order the receives are tested.
+/// The messages of one sender with one tag. A receive takes a ticket when it is
+/// posted, and gets the message that arrives with this number, whatever the
+/// order in which receives are tested.
 struct Channel {
   int64_t nextTicket = 0;
   int64_t nextArrival = 0;
   std::map<int64_t, std::vector<std::byte>> arrived;
-  std::set<int64_t> abandoned; ///< tickets whose messages nobody wants any more
+  std::set<int64_t> abandoned; ///< the tickets of receives that were given up
 
   bool isIdle() const { return nextTicket == nextArrival && arrived.empty(); }
 };
@@ -53,7 +55,8 @@ struct Mailbox {
   std::map<std::pair<int64_t, int>, Channel> channels; ///< by sender and tag
 };
 
-/// The ranks of one communicator-like group: rank i of it is rank rootRanks[i] of the family.
+/// The ranks of a group. Rank i of the group is rank rootRanks[i] of the
+/// family.
 struct World {
   World(std::shared_ptr<Family> family, std::vector<int64_t> rootRanks)
       : family(std::move(family)), rootRanks(std::move(rootRanks)), mailboxes(this->rootRanks.size()) {}
@@ -64,7 +67,8 @@ struct World {
   std::vector<int64_t> rootRanks;
   std::vector<Mailbox> mailboxes;
 
-  /// Worlds made by split that some member has not fetched yet, by the number of the split and the ranks.
+  /// Worlds that a split has made and that some member has not fetched yet, by
+  /// the number of the split and the ranks.
   struct Split {
     std::shared_ptr<World> world;
     size_t fetched = 0;
@@ -102,7 +106,7 @@ public:
   absl::StatusOr<bool> test() override {
     if (done)
       return failure.ok() ? absl::StatusOr<bool>(true) : failure;
-    // Looked up first: what a rank sent before it was lost still counts.
+    // This is read first: what a rank sent before it was lost still arrives.
     bool lost = world->isLost(from);
     std::vector<std::byte> content;
     if (!take(content)) {
@@ -210,8 +214,8 @@ public:
     if (!lines)
       return absl::UnavailableError("no rank has that memory any more");
     if (const auto held = static_cast<int64_t>(lines->size() * sizeof(Line)); bytes > held)
-      return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes of memory that has ", held,
-                                                     " are to be joined; pass the same number on all ranks"));
+      return absl::InvalidArgumentError(absl::StrCat("cannot join ", bytes, " bytes of memory that has ", held,
+                                                     "; pass the same number on all ranks"));
     return std::make_unique<HeldMemory>(std::move(lines), bytes);
   }
 

@@ -8,7 +8,8 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Elements that pass through the tree at a time when partial sums need a place of their own: 2 KiB of f64.
+/// How many elements go through the tree at a time if partial sums need memory:
+/// 2 KiB of f64.
 constexpr int64_t kBlockElements = 256;
 
 int64_t largestPowerOfTwoBelow(int64_t count) {
@@ -18,8 +19,9 @@ int64_t largestPowerOfTwoBelow(int64_t count) {
   return power;
 }
 
-// In the loops below element i of `out` depends on element i of the addends alone. The pragma says so, else the
-// compiler would fall back to one element at a time whenever out is one of the addends.
+// In the loops below, element i of `out` depends only on element i of the
+// addends. The pragma says so. Without it, the compiler would not vectorize
+// where `out` is one of the addends.
 
 template <typename T> void sumTwo(T *out, const T *a, const T *b, int64_t elements) {
 #pragma clang loop vectorize(assume_safety) interleave(enable)
@@ -39,12 +41,12 @@ template <typename T> void sumFour(T *out, const T *a, const T *b, const T *c, c
     out[i] = (a[i] + b[i]) + (c[i] + d[i]);
 }
 
-/// Element `begin` of addend `index`.
+/// Returns the address of element `begin` of addend `index`.
 template <typename T> const T *addend(const void *const *addends, int64_t index, int64_t begin) {
   return static_cast<const T *>(addends[index]) + begin;
 }
 
-/// The sum of at most four addends, from element `begin` of them.
+/// Sums at most four addends, from their element `begin` on.
 template <typename T> void sumFew(T *out, const void *const *addends, int64_t count, int64_t begin, int64_t elements) {
   const T *a = addend<T>(addends, 0, begin);
   if (count == 1) {
@@ -61,8 +63,8 @@ template <typename T> void sumFew(T *out, const void *const *addends, int64_t co
   sumFour(out, a, b, c, addend<T>(addends, 3, begin), elements);
 }
 
-/// The sum of any number of addends over at most kBlockElements elements. Both subtrees are complete before `out`,
-/// which may be an addend, is written.
+/// Sums any number of addends, for at most kBlockElements elements. Both
+/// subtrees are complete before `out`, which may be an addend, is written.
 template <typename T>
 void sumBlock(T *out, const void *const *addends, int64_t count, int64_t begin, int64_t elements) {
   if (count <= 4)
@@ -81,7 +83,7 @@ template <typename T> void sumAll(T *out, const void *const *addends, int64_t co
     sumBlock(out + begin, addends, count, begin, std::min(kBlockElements, elements - begin));
 }
 
-/// The tree sum of small floats, not rounded, of at most kBlockElements elements.
+/// Sums bf16 or f16 without rounding, for at most kBlockElements elements.
 template <typename Small>
 void sumWidened(float *out, const void *const *addends, int64_t count, int64_t begin, int64_t elements) {
   if (count == 1) {

@@ -155,7 +155,7 @@ TEST(SharedSpaces, RanksOfWhichOneCannotHaveOneEach) {
   for (const Found &rank : runOnRanks(plansOfAll(), /*sharesMemory=*/true, /*joinless=*/2)) {
     EXPECT_EQ(rank.error, "");
     EXPECT_EQ(rank.sharedBytes, 0);
-    EXPECT_EQ(rank.whyNotShared, "sharing space @shared_dp: rank 2 has no part in it: no room");
+    EXPECT_EQ(rank.whyNotShared, "sharing space @shared_dp: rank 2 cannot share the memory: no room");
   }
 }
 
