@@ -20,19 +20,21 @@ namespace {
 
 using Entry = void (*)(void **);
 
-/// LLVM calls this on CPUs without bf16 instructions, for a bf16 that lives across a branch; the C library of compilers
-/// before GCC 13 does not have it. The result is the lower half of what is returned, as calling conventions have it.
+/// The function __truncsfbf2. LLVM calls it on CPUs without bf16 instructions
+/// for a bf16 that lives across a branch, and GCC's library lacks it before GCC
+/// 13. The result is in the lower half of what is returned, as the calling
+/// convention requires.
 float roundToBFloat16(float value) { return floatOf(BFloat16::round(value)); }
 
-/// What a launch needs to know; shared by the launchables of one kernel.
+/// What a launch needs to know. The launchables of a kernel share it.
 struct LoadedKernel {
   Entry entry;
   std::string what;
   std::vector<int64_t> argumentBytes;
   int64_t workspaceBytes;
-  int64_t iterations, stride; ///< of the loop that may be divided; 0: none
-
-  /// Waking a thread takes tens of microseconds: as long as a core takes for so many bytes.
+  int64_t iterations, stride; ///< of the loop that may be divided; 0 if there is none
+  /// Returns into how many parts the loop is divided. Waking a thread takes tens
+  /// of microseconds, in which a core handles about kBytesPerPart.
   int64_t partsFor(int threads) const {
     constexpr int64_t kBytesPerPart = 512 << 10;
     int64_t bytes = 0;
@@ -75,7 +77,9 @@ private:
     return jit.pool() && kernel.iterations > 0 ? kernel.partsFor(jit.pool()->threads()) : 1;
   }
 
-  /// Where a part begins, as the entry takes it: of floats that lie side by side, at a multiple of a line of the cache.
+  /// Returns where a part begins, as an argument of the entry. If a part has
+  /// many steps, it begins at a multiple of 64, so that parts do not share a
+  /// cache line.
   void *boundOf(int64_t part) const {
     const int64_t steps = (kernel.iterations + kernel.stride - 1) / kernel.stride;
     const int64_t unit = steps >= 64 * numParts ? 64 : 1;
@@ -84,11 +88,11 @@ private:
     return reinterpret_cast<void *>(bound); // NOLINT: a number among pointers
   }
 
-  std::shared_ptr<Jit> jit; // Owns the code.
+  std::shared_ptr<Jit> jit; // owns the code
   LoadedKernel kernel;
   int64_t numParts;
-  size_t slots;                 // Of a part: pointers, and bounds where it has some.
-  std::vector<void *> pointers; // Of the launch under way: one thread at a time.
+  size_t slots;                 // per part: the pointers, and the two bounds if the loop may be divided
+  std::vector<void *> pointers; // the arguments of the current launch
 };
 
 class LoadedLibrary : public KernelLibrary {
@@ -100,7 +104,7 @@ public:
     auto found = kernels.find(name);
     if (found == kernels.end())
       return absl::NotFoundError(
-          absl::StrCat("no kernel @", name, " among the ", kernels.size(), " kernels of this module"));
+          absl::StrCat("there is no kernel @", name, " among the ", kernels.size(), " of this module"));
     return std::unique_ptr<Launchable>(new KernelLaunch(jit, found->second));
   }
 
@@ -164,7 +168,8 @@ absl::Status Jit::loadSources(const std::vector<KernelSource> &sources) {
   return absl::OkStatus();
 }
 
-/// Each thread takes the next kernel that nobody has taken; compilers share nothing.
+/// Each thread takes the next kernel that none has taken. Compilers share no
+/// state.
 void Jit::compileAll(std::vector<Pending> &pending) {
   std::atomic<size_t> next{0};
   auto work = [&] {
@@ -192,7 +197,8 @@ void Jit::compileAll(std::vector<Pending> &pending) {
     thread.join();
 }
 
-/// A cache that cannot be written only costs time: said once, on the standard error stream.
+/// Writes a compiled kernel to the cache. If this fails, it only costs time, so
+/// there is one warning and no error.
 void Jit::keep(const Pending &compiled) {
   if (compiled.fromCache) {
     ++counts.readFromCache;

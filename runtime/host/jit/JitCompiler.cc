@@ -19,7 +19,8 @@
 namespace splitcast::runtime {
 namespace {
 
-/// Counts changes of this file that alter objects; the pass list itself is part of the description.
+/// Increased by each change of this file that alters objects. The list of
+/// passes is part of the description anyway.
 constexpr int kRevision = 3;
 
 mlir::DialectRegistry loweringDialects() {
@@ -28,8 +29,9 @@ mlir::DialectRegistry loweringDialects() {
   return registry;
 }
 
-/// `void entryName(void **arguments)`, which hands the kernel its pointers one by one, and the bounds behind them. The
-/// kernel is not inlined into it: only on its own arguments does noalias hold everywhere.
+/// Adds `void entryName(void **arguments)`, which passes the pointers, and the
+/// bounds behind them, to the kernel one by one. The kernel is not inlined:
+/// noalias holds everywhere only for the arguments of a function.
 void addEntry(llvm::Module &module, const std::string &entryName) {
   llvm::Function *kernel = module.getFunction(kKernelSymbol);
   kernel->setLinkage(llvm::Function::InternalLinkage);

@@ -35,18 +35,19 @@ template <typename... Parts> absl::Status invalid(mlir::func::FuncOp kernel, con
   return absl::InvalidArgumentError(absl::StrCat("kernel @", kernel.getName().str(), ": ", parts...));
 }
 
-/// The functions and globals that `root` reaches, root first, in the order in which they are met.
+/// Returns the functions and globals that `root` reaches, root first, in the
+/// order in which they are met.
 absl::StatusOr<llvm::SetVector<mlir::Operation *>> reachedFrom(mlir::func::FuncOp root, mlir::ModuleOp module) {
   llvm::SetVector<mlir::Operation *> reached;
   reached.insert(root);
   for (size_t i = 0; i < reached.size(); ++i) {
     auto uses = mlir::SymbolTable::getSymbolUses(reached[i]);
     if (!uses)
-      return invalid(root, "holds an unknown op, so the symbols it uses cannot be told");
+      return invalid(root, "holds an op of an unknown dialect, so it is not known which symbols it uses");
     for (const mlir::SymbolTable::SymbolUse &use : *uses) {
       mlir::Operation *symbol = mlir::SymbolTable::lookupSymbolIn(module, use.getSymbolRef());
       if (!symbol)
-        return invalid(root, "uses ", printed(use.getSymbolRef()), ", which the module does not hold");
+        return invalid(root, "uses ", printed(use.getSymbolRef()), ", which the module does not have");
       reached.insert(symbol);
     }
   }
@@ -85,13 +86,15 @@ absl::StatusOr<int64_t> argumentBytesOf(mlir::func::FuncOp kernel, unsigned inde
   auto memref = llvm::dyn_cast<mlir::MemRefType>(type);
   std::optional<ElementType> element = memref ? elementTypeOf(memref.getElementType()) : std::nullopt;
   if (!element || !memref.hasStaticShape() || !memref.getLayout().isIdentity() || memref.getMemorySpace())
-    return invalid(kernel, "argument ", index, " is '", printed(type),
-                   "'; every argument is a memref of static shape and identity layout, of f32, f64, bf16, f16, i64, "
-                   "i32, i8 or i1 (a scalar is memref<1x...>)");
+    return invalid(
+        kernel, "argument ", index, " is '", printed(type),
+        "'; every argument must be a memref of static shape and identity layout, of f32, f64, bf16, f16, i64, "
+        "i32, i8 or i1 (a scalar is memref<1x...>)");
   int64_t bytes = bytesOf(*element);
   for (int64_t extent : memref.getShape())
     if (__builtin_mul_overflow(bytes, extent, &bytes))
-      return invalid(kernel, "argument ", index, " is '", printed(type), "', more bytes than 64 bits count");
+      return invalid(kernel, "argument ", index, " is '", printed(type),
+                     "', which has more bytes than 64 bits can count");
   return bytes;
 }
 
@@ -107,11 +110,12 @@ absl::StatusOr<int64_t> workspaceBytesOf(mlir::func::FuncOp kernel, const std::v
   if (!fits)
     return invalid(kernel, kWorkspaceAttribute, " = ", printed(attribute), " but the last argument is ",
                    last ? absl::StrCat("'", printed(last), "'") : "missing",
-                   "; N : i64 above 0 goes with a last argument memref<Nxi8>");
+                   "; for a workspace it must be N : i64 with N > 0, and the last argument memref<Nxi8>");
   return bytes.getInt();
 }
 
-/// The one loop that a kernel is, if it may be divided; what stands beside it only reads.
+/// Returns the loop of a kernel that may be divided among threads, or null. The
+/// kernel has no other effects: other ops only read.
 mlir::scf::ForOp divisibleLoop(mlir::func::FuncOp kernel) {
   mlir::scf::ForOp found;
   if (!llvm::hasSingleElement(kernel.getBody()))
@@ -127,7 +131,7 @@ mlir::scf::ForOp divisibleLoop(mlir::func::FuncOp kernel) {
   return found;
 }
 
-/// Where the loop of a kernel may be divided: the kernel takes its bounds.
+/// If the loop of the kernel may be divided, makes its bounds arguments.
 void takeBounds(mlir::func::FuncOp kernel, KernelSource &source) {
   mlir::scf::ForOp loop = divisibleLoop(kernel);
   llvm::APInt begin, end, step;
@@ -145,7 +149,8 @@ void takeBounds(mlir::func::FuncOp kernel, KernelSource &source) {
   loop.setUpperBound(kernel.getArgument(count + 1));
 }
 
-/// The text of a module of `reached`, with the first one renamed and with no attribute that only other tools know.
+/// Returns the text of a module that has the ops of `reached`. The first one is
+/// renamed, and attributes that only other tools know are removed.
 std::string textOf(llvm::ArrayRef<mlir::Operation *> reached, KernelSource &source) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(reached.front()->getLoc());
   for (mlir::Operation *op : reached)

@@ -27,7 +27,8 @@ namespace {
 
 using namespace mlir;
 
-/// The vector ops that convert-vector-to-llvm leaves or lowers element by element.
+/// Lowers the vector ops that convert-vector-to-llvm leaves, or would lower
+/// element by element.
 struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerVectorPass)
   StringRef getArgument() const override { return "splitcast-host-lower-vector"; }
@@ -47,7 +48,7 @@ struct LowerVectorPass : PassWrapper<LowerVectorPass, OperationPass<ModuleOp>> {
   }
 };
 
-/// Vectors to one dimension, memory to plain addresses.
+/// Lowers vectors to one dimension and memory accesses to plain addresses.
 void buildMemoryPipeline(OpPassManager &passes) {
   passes.addPass(std::make_unique<LowerVectorPass>());
   VectorTransferToSCFOptions transfers;
@@ -64,12 +65,12 @@ void buildLlvmPipeline(OpPassManager &passes) {
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;
   ConvertMathToLLVMPassOptions math;
-  math.approximateLog1p = false; // As log(1 + x), which loses small x.
+  math.approximateLog1p = false; // the approximation log(1 + x) loses small x
   passes.addPass(createConvertSCFToCFPass());
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createConvertMathToLLVMPass(math));
   passes.addPass(createConvertMathToLibmPass());
-  passes.addPass(createConvertVectorToLLVMPass()); // calls for vectors take them apart
+  passes.addPass(createConvertVectorToLLVMPass()); // again, since calls on vectors have become ops on their elements
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createFinalizeMemRefToLLVMConversionPass(memrefs));
   passes.addPass(createConvertFuncToLLVMPass(functions));

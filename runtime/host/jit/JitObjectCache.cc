@@ -27,7 +27,7 @@ std::string sha256(const std::string &data) {
 
 std::string headerOf(const std::string &key, const std::string &object) { return kMagic + sha256(key + object); }
 
-/// No two writers, in this process or another, use the same name.
+/// Returns a name that no other writer uses, in this process or another.
 std::string temporaryName(const std::string &path) {
   static std::atomic<int> count{0};
   return absl::StrCat(path, ".", getpid(), ".", count++, ".tmp");

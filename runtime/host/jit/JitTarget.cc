@@ -13,7 +13,7 @@ JitTarget detectHost() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
-  for (const char *flushing : {"avx512bf16", "avxneconvert"}) // their rounding to bf16 makes subnormals zero
+  for (const char *flushing : {"avx512bf16", "avxneconvert"}) // their rounding to bf16 flushes subnormals to zero
     has[flushing] = false;
   std::vector<std::string> flags;
   for (const auto &feature : has)

@@ -17,7 +17,8 @@ struct Code {
   uint64_t address = 0, bytes = 0;
 };
 
-/// The functions of an object file, where it has them; the one called `entry` first.
+/// Returns where the functions of an object file lie in it; the one called
+/// `entry` comes first.
 std::vector<Code> functionsOf(const std::string &object, const std::string &entry) {
   std::vector<Code> found;
   auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, entry));
@@ -43,7 +44,8 @@ std::string path() { return absl::StrCat("/tmp/perf-", getpid(), ".map"); }
 
 PerfMap::PerfMap() { [[maybe_unused]] static const int removed = unlink(path().c_str()); }
 
-// All functions of a kernel lie in one section: they are as far from its entry as in the file.
+// All functions of a kernel lie in one section, so their distances from the
+// entry are those in the file.
 void PerfMap::add(const std::string &name, const void *address, const std::string &object, const std::string &entry) {
   const std::vector<Code> functions = functionsOf(object, entry);
   for (const Code &function : functions)
@@ -58,7 +60,7 @@ PerfMap::~PerfMap() {
   std::ofstream file(path(), std::ios::app);
   file << lines;
   if (!file.flush())
-    llvm::errs() << "warning: the names of kernels cannot be written to '" << path() << "' (" << std::strerror(errno)
+    llvm::errs() << "warning: cannot write the names of kernels to '" << path() << "' (" << std::strerror(errno)
                  << ")\n";
 }
 

@@ -310,7 +310,7 @@ TEST_F(KernelsTest, RefusesBuffersThatAreTooSmallOrTooFew) {
 
 TEST_F(KernelsTest, KnowsItsKernelsOnly) {
   auto kernel = loadKernel(elementwise(8, "f32", "f32", "%y = arith.addf %x, %x : f32"), "other");
-  EXPECT_EQ(kernel.status(), absl::NotFoundError("no kernel @other among the 1 kernels of this module"));
+  EXPECT_EQ(kernel.status(), absl::NotFoundError("there is no kernel @other among the 1 of this module"));
 }
 
 TEST_F(KernelsTest, KernelsOutliveLibraryModuleAndDevice) {
