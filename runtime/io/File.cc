@@ -21,7 +21,8 @@ absl::Status fileError(absl::StatusCode code, const std::string &path, const std
 
 namespace {
 
-/// The system's refusal of `action`, which reads as in "cannot be read".
+/// Returns the system's error for an action, which is named as in "cannot be
+/// read".
 absl::Status systemError(const std::string &path, const std::string &action, int error) {
   std::string reason = absl::StrCat(action, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR)
@@ -37,14 +38,15 @@ absl::Status checkRange(const std::string &path, int64_t offset, int64_t bytes) 
   if (offset >= 0 && bytes >= 0 && offset <= INT64_MAX - bytes)
     return absl::OkStatus();
   return fileError(absl::StatusCode::kInvalidArgument, path,
-                   absl::StrCat("range of ", bytes, " bytes from byte ", offset,
-                                " on; both must be at least 0 and their sum at most 2^63 - 1"));
+                   absl::StrCat("cannot access ", bytes, " bytes from byte ", offset,
+                                " on; both must be at least 0, and their sum at most 2^63 - 1"));
 }
 
 } // namespace
 
 absl::StatusOr<File> File::open(const std::string &path, int flags) {
-  // O_NONBLOCK: opening a pipe must not wait for its other end. Regular files ignore it.
+  // With O_NONBLOCK, opening a pipe does not wait for its other end. Regular
+  // files ignore it.
   int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor < 0)
     return systemError(path, flags & O_CREAT ? "cannot be created" : "cannot be opened", errno);
@@ -146,7 +148,7 @@ absl::StatusOr<PendingFile> PendingFile::create(const std::string &path) {
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     return fileError(absl::StatusCode::kInvalidArgument, path,
                      "is a directory, a device or a pipe; give the path of a regular file or of none");
-  // A name may be taken by what a killed process with our number left behind.
+  // A killed process with the same number may have left a file of this name.
   absl::StatusOr<File> file = absl::UnknownError("");
   for (int attempt = 0; attempt < 100; ++attempt) {
     file = File::create(absl::StrCat(path, ".", ::getpid(), "-", attempt, ".partial"));
@@ -160,7 +162,8 @@ absl::StatusOr<PendingFile> PendingFile::create(const std::string &path) {
 
 namespace {
 
-/// The temporary files that this process would have to remove; never destroyed, since a thread may end the process.
+/// The temporary files that this process has to remove. The object is never
+/// destroyed, since any thread may end the process.
 struct PendingPaths {
   std::mutex mutex;
   std::set<std::string> paths;
@@ -183,7 +186,7 @@ struct PendingPaths {
 
 void removePendingFiles() {
   PendingPaths &pending = PendingPaths::get();
-  pending.mutex.lock(); // for good: whoever begins a file now waits for the process's end
+  pending.mutex.lock(); // never unlocked: a thread that begins a file now waits until the process ends
   for (const std::string &path : pending.paths)
     ::unlink(path.c_str());
 }
@@ -206,7 +209,8 @@ PendingFile::~PendingFile() {
 
 namespace {
 
-/// Makes the directory's entry for `path` permanent, as fsync of the file alone does not.
+/// Makes the directory's entry for `path` permanent, which fsync of the file
+/// alone does not.
 absl::Status syncDirectory(const std::string &path) {
   size_t slash = path.rfind('/');
   std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -215,7 +219,8 @@ absl::Status syncDirectory(const std::string &path) {
     return systemError(directory, "cannot be opened", errno);
   int result = ::fsync(descriptor), error = errno;
   ::close(descriptor);
-  // Some network file systems cannot flush a directory; the rename itself has been done.
+  // Some network file systems cannot flush a directory (EINVAL). The rename
+  // itself has been done.
   if (result != 0 && error != EINVAL)
     return systemError(directory, "cannot be flushed to the disk", error);
   return absl::OkStatus();

@@ -23,6 +23,7 @@ absl::StatusOr<JsonlWriter> JsonlWriter::open(const std::string &path, Mode mode
 
 namespace {
 
+/// Replaces NaN and infinities, which JSON does not have, by their names.
 void nameNonFinite(Json &value) {
   if (value.is_structured()) {
     for (Json &element : value)
@@ -43,15 +44,16 @@ void nameNonFinite(Json &value) {
 absl::Status JsonlWriter::write(const Json &object) {
   if (!object.is_object())
     return fileError(absl::StatusCode::kInvalidArgument, file.path(),
-                     absl::StrCat("a line was to be a JSON ", object.type_name(),
-                                  "; every line is an object; give names to the values"));
+                     absl::StrCat("cannot write a JSON ", object.type_name(),
+                                  " as a line; every line must be an object: give names to the values"));
   Json named = object;
   nameNonFinite(named);
-  // Strict dumping throws at a string that is not UTF-8; dumping that drops bad bytes shows it by reading it back.
+  // Strict dumping would throw for a string that is not UTF-8. So bad bytes are
+  // dropped here, and then found by parsing the line again.
   std::string line = named.dump(-1, ' ', false, Json::error_handler_t::ignore);
   if (Json::parse(line, nullptr, false) != named)
     return fileError(absl::StatusCode::kInvalidArgument, file.path(),
-                     absl::StrCat("the line ", line, " would hold a string that is not UTF-8; JSON holds only UTF-8"));
+                     absl::StrCat("the line ", line, " has a string that is not UTF-8, which JSON does not allow"));
   return file.append(line + "\n");
 }
 

@@ -19,11 +19,11 @@ struct TypeName {
 constexpr TypeName kTypes[] = {{"<f2", ElementType::F16}, {"<f4", ElementType::F32}, {"<f8", ElementType::F64},
                                {"<i4", ElementType::I32}, {"<i8", ElementType::I64}, {"|i1", ElementType::I8},
                                {"|b1", ElementType::I1}};
-constexpr const char *kTypesRead = "'<f2', '<f4', '<f8', '<i4', '<i8', '|i1' and '|b1' are read";
+constexpr const char *kTypesRead = "'<f2', '<f4', '<f8', '<i4', '<i8', '|i1' and '|b1' are supported";
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr int64_t kMagicBytes = 6;
-/// NumPy writes headers of a few hundred bytes.
+/// The longest header that is read. NumPy writes a few hundred bytes.
 constexpr int64_t kMaxHeaderBytes = 1 << 16;
 
 struct Header {
@@ -38,7 +38,8 @@ class HeaderParser {
 public:
   explicit HeaderParser(const std::string &text) : text(text) {}
 
-  /// Nothing when the text is not such a literal; problem() then says why.
+  /// Returns nullopt if the text is not such a literal; problem() then tells
+  /// why.
   std::optional<Header> parse();
   const std::string &problem() const { return message; }
 
@@ -59,7 +60,7 @@ private:
     ++at;
     return true;
   }
-  bool expect(char c) { return accept(c) || fail(absl::StrCat("no '", std::string(1, c), "'")); }
+  bool expect(char c) { return accept(c) || fail(absl::StrCat("expected '", std::string(1, c), "'")); }
   bool parseString(std::string &value);
   bool parseBool(bool &value);
   bool parseExtent(int64_t &value);
@@ -76,12 +77,12 @@ bool HeaderParser::parseString(std::string &value) {
   skipSpace();
   char quote = at < text.size() ? text[at] : 0;
   if (quote == '[')
-    return fail("a structured dtype, which is not read (save each field as an array of its own),");
+    return fail("found a structured dtype, which is not supported (save each field as an array of its own),");
   if (quote != '\'' && quote != '"')
-    return fail("no string");
+    return fail("expected a string");
   size_t end = text.find(quote, at + 1);
   if (end == std::string::npos)
-    return fail("a string without end");
+    return fail("found a string without end");
   value = text.substr(at + 1, end - at - 1);
   at = end + 1;
   return true;
@@ -97,17 +98,17 @@ bool HeaderParser::parseBool(bool &value) {
     value = candidate;
     return true;
   }
-  return fail("neither True nor False");
+  return fail("expected True or False");
 }
 
 bool HeaderParser::parseExtent(int64_t &value) {
   skipSpace();
   if (at >= text.size() || !std::isdigit(static_cast<unsigned char>(text[at])))
-    return fail("no extent of at least 0");
+    return fail("expected an extent of at least 0");
   value = 0;
   for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at)
     if (__builtin_mul_overflow(value, int64_t{10}, &value) || __builtin_add_overflow(value, text[at] - '0', &value))
-      return fail("an extent above 2^63 - 1");
+      return fail("found an extent above 2^63 - 1");
   return true;
 }
 
@@ -122,7 +123,7 @@ bool HeaderParser::parseShape(std::vector<int64_t> &shape) {
     if (accept(','))
       continue;
     // (3) is a number in Python, not a tuple.
-    return shape.size() > 1 ? expect(')') : fail("no ','");
+    return shape.size() > 1 ? expect(')') : fail("expected ','");
   }
   return true;
 }
@@ -133,9 +134,9 @@ bool HeaderParser::parseEntry(Header &header) {
     return false;
   bool *known = key == "descr" ? &hasDescr : key == "fortran_order" ? &hasOrder : key == "shape" ? &hasShape : nullptr;
   if (!known)
-    return fail(absl::StrCat("the key '", key, "' (known are descr, fortran_order and shape)"));
+    return fail(absl::StrCat("found the key '", key, "' (allowed are descr, fortran_order and shape)"));
   if (*known)
-    return fail(absl::StrCat("a second '", key, "'"));
+    return fail(absl::StrCat("found a second '", key, "'"));
   *known = true;
   if (known == &hasDescr)
     return parseString(header.descr);
@@ -150,15 +151,15 @@ std::optional<Header> HeaderParser::parse() {
     if (!parseEntry(header))
       return std::nullopt;
     if (!accept(',') && (skipSpace(), at >= text.size() || text[at] != '}')) {
-      fail("neither ',' nor '}'");
+      fail("expected ',' or '}'");
       return std::nullopt;
     }
   }
   skipSpace();
   if (at != text.size())
-    fail("more after the dictionary");
+    fail("found more after the dictionary");
   else if (!hasDescr || !hasOrder || !hasShape)
-    fail("not all of descr, fortran_order and shape");
+    fail("expected all of descr, fortran_order and shape");
   return message.empty() ? std::optional<Header>(header) : std::nullopt;
 }
 
@@ -176,14 +177,15 @@ absl::StatusOr<ElementType> typeOf(const File &file, const std::string &descr) {
       return known.type;
   std::string found = absl::StrCat("has dtype '", descr, "'; ");
   if (!descr.empty() && descr[0] == '>')
-    return invalid(file, absl::StrCat(found, "big-endian is not read, ", kTypesRead,
+    return invalid(file, absl::StrCat(found, "big-endian is not supported; ", kTypesRead,
                                       "; save array.astype(array.dtype.newbyteorder('<'))"));
   if (descr.size() > 1 && descr[1] == 'O')
-    return invalid(file, absl::StrCat(found, "Python objects are not read, ", kTypesRead, "; save numbers"));
+    return invalid(file, absl::StrCat(found, "Python objects are not supported; ", kTypesRead, "; save numbers"));
   return invalid(file, absl::StrCat(found, kTypesRead, "; save array.astype(...) of one of them"));
 }
 
-/// The dictionary's text; `dataOffset` becomes the byte after it.
+/// Reads the text of the dictionary, and sets `dataOffset` to the first byte
+/// after it.
 absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes, int64_t &dataOffset) {
   unsigned char start[12];
   if (fileBytes < kMagicBytes + 4)
@@ -194,7 +196,7 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes, 
   int major = start[6], minor = start[7];
   if (major < 1 || major > 3 || minor != 0)
     return invalid(file, absl::StrCat("has version ", major, ".", minor,
-                                      " of the .npy format; 1.0, 2.0 and 3.0 are read; write it with numpy.save"));
+                                      " of the .npy format; 1.0, 2.0 and 3.0 are supported; write it with numpy.save"));
   int64_t lengthBytes = major == 1 ? 2 : 4, headerBytes = 0;
   dataOffset = kMagicBytes + 2 + lengthBytes;
   if (fileBytes < dataOffset)
@@ -206,7 +208,7 @@ absl::StatusOr<std::string> readHeaderText(const File &file, int64_t fileBytes, 
                                       fileBytes - dataOffset, " follow; get it again"));
   if (headerBytes > kMaxHeaderBytes)
     return invalid(file, absl::StrCat("has a header of ", headerBytes, " bytes; at most ", kMaxHeaderBytes,
-                                      " are read; save a plain array"));
+                                      " are supported; save a plain array"));
   std::string text(headerBytes, '\0');
   SPLITCAST_RETURN_IF_ERROR(file.readAt(dataOffset, headerBytes, text.data()));
   dataOffset += headerBytes;
@@ -220,7 +222,8 @@ std::string describe(const std::vector<int64_t> &shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// Product of the extents times `elementBytes`, or nothing when it, or a product on the way, is above 2^63 - 1.
+/// Returns the product of the extents and `elementBytes`, or nullopt if an
+/// extent is negative or a product exceeds 2^63 - 1.
 std::optional<int64_t> bytesOfShape(const std::vector<int64_t> &shape, int64_t elementBytes) {
   int64_t bytes = elementBytes;
   for (int64_t extent : shape)
@@ -239,11 +242,11 @@ absl::StatusOr<NpyFile> NpyFile::open(const std::string &path) {
   HeaderParser parser(text);
   std::optional<Header> header = parser.parse();
   if (!header)
-    return invalid(npy.file, absl::StrCat("has a header that is not understood: ", parser.problem(),
-                                          "; write it with numpy.save"));
+    return invalid(
+        npy.file, absl::StrCat("has a header that cannot be parsed: ", parser.problem(), "; write it with numpy.save"));
   SPLITCAST_ASSIGN_OR_RETURN(ElementType type, typeOf(npy.file, header->descr));
   if (header->isFortranOrder)
-    return invalid(npy.file, "is in Fortran order; C order is read; save numpy.ascontiguousarray(array)");
+    return invalid(npy.file, "is in Fortran order; only C order is supported; save numpy.ascontiguousarray(array)");
   std::optional<int64_t> dataBytes = bytesOfShape(header->shape, bytesOf(type));
   int64_t found = fileBytes - npy.dataOffset;
   if (!dataBytes)
@@ -270,8 +273,8 @@ absl::Status NpyFile::read(int64_t elementOffset, int64_t count, void *to) const
 
 namespace {
 
-/// A whole header of version 1, padded as NumPy does so that the data begins at a multiple of 64 bytes, for any number
-/// of rows at the same length.
+/// Returns a header of version 1, padded as NumPy does, so that the data begins
+/// at a multiple of 64 bytes. It has the same length for any number of rows.
 std::string headerFor(ElementType type, int64_t rows, const std::vector<int64_t> &rowShape) {
   std::string descr;
   for (const TypeName &known : kTypes)
@@ -317,7 +320,7 @@ absl::Status NpyWriter::checkRows(int64_t rows) const {
   if (rows < 0 || __builtin_add_overflow(writtenRows, rows, &total) ||
       __builtin_mul_overflow(total, rowBytes, &bytes) || bytes > INT64_MAX - headerBytes)
     return fileError(absl::StatusCode::kInvalidArgument, pending.path(),
-                     absl::StrCat(rows, " rows were to be appended to ", writtenRows,
+                     absl::StrCat("cannot append ", rows, " rows to ", writtenRows,
                                   "; at least 0 rows and less than 2^63 bytes in all are allowed"));
   return absl::OkStatus();
 }
@@ -336,7 +339,7 @@ absl::Status NpyWriter::writePart(int64_t at, int64_t count, const void *from) {
   const int64_t elementBytes = bytesOf(elementType), elements = rowBytes / elementBytes;
   if (at < 0 || count < 0 || at > elements || count > elements - at)
     return fileError(absl::StatusCode::kInvalidArgument, pending.path(),
-                     absl::StrCat(count, " elements from element ", at, " on were to be written to a row; it has ",
+                     absl::StrCat("cannot write ", count, " elements of a row from element ", at, " on; a row has ",
                                   elements, "; write a range within it"));
   return pending.file().writeAt(headerBytes + writtenRows * rowBytes + at * elementBytes, count * elementBytes, from);
 }
@@ -351,7 +354,7 @@ absl::Status NpyWriter::commit() {
   SPLITCAST_RETURN_IF_ERROR(pending.checkPending());
   std::string header = headerFor(elementType, writtenRows, rowExtents);
   SPLITCAST_RETURN_IF_ERROR(pending.file().writeAt(0, headerBytes, header.data()));
-  // An append that failed half-way may have left bytes behind the last whole row.
+  // A failed append may have left bytes behind the last complete row.
   SPLITCAST_RETURN_IF_ERROR(pending.file().resize(headerBytes + writtenRows * rowBytes));
   return pending.commit();
 }

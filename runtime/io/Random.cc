@@ -12,7 +12,7 @@ uint64_t hashName(const std::string &name) {
 }
 
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  // The multipliers and key increments of the paper's section 4.3.
+  // The multipliers and key increments are those of section 4.3 of the paper.
   constexpr uint64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
   constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
   for (int round = 0; round < 10; ++round) {
@@ -29,7 +29,7 @@ namespace {
 constexpr double kTwoToMinus53 = 1.0 / 9007199254740992.0;
 constexpr double kTwoPi = 6.283185307179586476925286766559;
 
-/// 53 random bits for each element of a pair.
+/// Returns 53 random bits for each element of a pair.
 std::array<uint64_t, 2> pairBits(RandomKey key, uint64_t pair) {
   auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
   auto high = [](uint64_t value) { return static_cast<uint32_t>(value >> 32); };
@@ -39,7 +39,8 @@ std::array<uint64_t, 2> pairBits(RandomKey key, uint64_t pair) {
   return {join(words[0], words[1]), join(words[2], words[3])};
 }
 
-/// Calls valuesOf(pair), an array of two, for every pair that the range touches, and stores what lies in the range.
+/// Calls valuesOf(pair), which returns two values, for every pair that the
+/// range touches, and stores the values within the range.
 template <typename T, typename ValuesOf>
 void fillPairs(int64_t logicalBegin, int64_t count, T *out, const ValuesOf &valuesOf) {
   for (int64_t i = 0; i < count;) {
@@ -58,7 +59,7 @@ template <typename T> void fillUniform(RandomKey key, int64_t logicalBegin, int6
     std::array<uint64_t, 2> bits = pairBits(key, pair);
     return {lo + width * (bits[0] * kTwoToMinus53), lo + width * (bits[1] * kTwoToMinus53)};
   });
-  // Rounding to T may reach the open end.
+  // Rounding to T may give `hi`, which is excluded.
   for (int64_t i = 0; i < count && hi > lo; ++i)
     if (out[i] >= static_cast<T>(hi))
       out[i] = std::nextafter(static_cast<T>(hi), static_cast<T>(lo));
@@ -68,7 +69,7 @@ template <typename T>
 void fillNormal(RandomKey key, int64_t logicalBegin, int64_t count, float mean, float stddev, T *out) {
   fillPairs(logicalBegin, count, out, [&](uint64_t pair) -> std::array<double, 2> {
     std::array<uint64_t, 2> bits = pairBits(key, pair);
-    double u = (bits[0] + 1) * kTwoToMinus53; // in (0, 1]: its logarithm is finite
+    double u = (bits[0] + 1) * kTwoToMinus53; // in (0, 1], so that its logarithm is finite
     double radius = std::sqrt(-2.0 * std::log(u)), angle = kTwoPi * (bits[1] * kTwoToMinus53);
     return {mean + stddev * (radius * std::cos(angle)), mean + stddev * (radius * std::sin(angle))};
   });

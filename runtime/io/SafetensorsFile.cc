@@ -41,7 +41,7 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   absl::StatusOr<SafetensorsLayout> layout = parseSafetensorsHeader(text, fileBytes);
   if (!layout.ok())
     return fileError(absl::StatusCode::kDataLoss, path,
-                     absl::StrCat("its header is refused: ", std::string(layout.status().message()),
+                     absl::StrCat("its header is not valid: ", std::string(layout.status().message()),
                                   "; get it again or write it with the safetensors library"));
   return SafetensorsFile(std::move(file), std::move(*layout));
 }
@@ -61,7 +61,7 @@ absl::Status SafetensorsFile::read(const std::string &name, int64_t elementOffse
   if (!tensor->type)
     return fileError(absl::StatusCode::kInvalidArgument, path(),
                      absl::StrCat("tensor '", name, "' has dtype ", tensor->dtype,
-                                  "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are read; convert it"));
+                                  "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are supported; convert it"));
   if (elementOffset < 0 || count < 0 || elementOffset > tensor->elements || count > tensor->elements - elementOffset)
     return fileError(absl::StatusCode::kInvalidArgument, path(),
                      absl::StrCat(count, " elements from element ", elementOffset, " on of tensor '", name,

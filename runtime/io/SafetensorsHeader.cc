@@ -23,7 +23,8 @@ struct Dtype {
   std::optional<ElementType> type;
 };
 
-/// The format's types of whole bytes.
+/// The types of the format that have whole bytes. Those without an ElementType
+/// are skipped.
 const Dtype kDtypes[] = {{"F64", 8, ElementType::F64},
                          {"F32", 4, ElementType::F32},
                          {"F16", 2, ElementType::F16},
@@ -55,7 +56,8 @@ bool isSize(const Json &value) {
   return value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
 }
 
-/// Product of the extents times `factor`; nothing above 2^63 - 1.
+/// Returns the product of the extents and `factor`, or nullopt if an extent is
+/// negative or a product exceeds 2^63 - 1.
 std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor) {
   for (int64_t extent : shape)
     if (extent < 0 || __builtin_mul_overflow(factor, extent, &factor))
@@ -65,8 +67,9 @@ std::optional<int64_t> product(const std::vector<int64_t> &shape, int64_t factor
 
 std::string describe(const std::vector<int64_t> &shape) { return Json(shape).dump(); }
 
-/// Parses JSON in which no object has a name twice (the parser alone would keep the last) and nothing is nested deeper
-/// than a header needs.
+/// Parses JSON, and refuses objects that have a name twice (of which the parser
+/// alone would keep the last) and values that are nested deeper than a header
+/// needs.
 absl::StatusOr<Json> parseStrict(const std::string &text) {
   constexpr size_t kMaxDepth = 3;
   std::vector<std::set<std::string>> names(kMaxDepth + 1);
@@ -108,7 +111,8 @@ absl::StatusOr<std::map<std::string, std::string>> parseMetadata(const Json &jso
   return metadata;
 }
 
-/// `begin` of the result counts from the start of the data.
+/// Parses the entry of a tensor. `begin` of the result counts from the start of
+/// the data.
 absl::StatusOr<StoredTensor> parseTensor(const std::string &name, const Json &json) {
   auto wrong = [&](const std::string &text) { return invalid(absl::StrCat("tensor '", name, "' ", text)); };
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
@@ -119,9 +123,9 @@ absl::StatusOr<StoredTensor> parseTensor(const std::string &name, const Json &js
   tensor.name = name;
   const Dtype *known = dtype.is_string() ? findDtype(dtype.get<std::string>()) : nullptr;
   if (!known)
-    return wrong(
-        absl::StrCat("has dtype ", dtype.dump(),
-                     "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are read, and others of whole bytes skipped"));
+    return wrong(absl::StrCat(
+        "has dtype ", dtype.dump(),
+        "; F64, F32, F16, BF16, I64, I32, I8 and BOOL are supported, and other types of whole bytes are skipped"));
   tensor.dtype = known->name;
   tensor.type = known->type;
   if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), isSize))
@@ -140,7 +144,8 @@ absl::StatusOr<StoredTensor> parseTensor(const std::string &name, const Json &js
   return tensor;
 }
 
-/// The tensors, in the order of their bytes, cover [0, dataBytes) with no gap and no overlap.
+/// Checks that the tensors, in the order of their bytes, cover [0, dataBytes)
+/// without gaps and overlaps.
 absl::Status checkCover(const std::vector<StoredTensor> &tensors, int64_t dataBytes) {
   std::vector<const StoredTensor *> order;
   for (const StoredTensor &tensor : tensors)
@@ -187,7 +192,8 @@ absl::StatusOr<SafetensorsLayout> parseSafetensorsHeader(const std::string &text
 
 namespace {
 
-/// JSON holds only UTF-8; dumping that drops bad bytes shows it by reading it back.
+/// Returns whether the text is UTF-8, which JSON requires. Bad bytes are
+/// dropped by dumping, and then found by parsing the result.
 bool isUtf8(const std::string &text) {
   std::string dumped = Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
   return Json::parse(dumped, nullptr, false) == text;
@@ -200,7 +206,8 @@ const Dtype *dtypeOf(const StoredTensor &tensor) {
   return nullptr;
 }
 
-/// Gives every tensor its place, `begin` counted from the start of the data; returns the bytes of all.
+/// Gives every tensor its place, in the order of names; `begin` counts from the
+/// start of the data. Returns the bytes of all tensors.
 absl::StatusOr<int64_t> placeTensors(std::vector<StoredTensor> &tensors) {
   std::sort(tensors.begin(), tensors.end(),
             [](const StoredTensor &a, const StoredTensor &b) { return a.name < b.name; });
@@ -212,7 +219,7 @@ absl::StatusOr<int64_t> placeTensors(std::vector<StoredTensor> &tensors) {
       return wrong("is given twice; give every tensor a name of its own");
     last = &tensor.name;
     if (tensor.name == kMetadata || !isUtf8(tensor.name))
-      return wrong("has a name that the format does not allow: UTF-8 other than '__metadata__' is");
+      return wrong("has a name that the format does not allow; use UTF-8 other than '__metadata__'");
     const Dtype *dtype = dtypeOf(tensor);
     if (!dtype)
       return wrong("has no element type; give it one");
@@ -239,7 +246,8 @@ absl::StatusOr<std::string> layOutSafetensors(SafetensorsLayout &layout) {
       return invalid(absl::StrCat("metadata '", name, "' is not UTF-8; only UTF-8 is allowed"));
     json[kMetadata][name] = value;
   }
-  // Appending to the ordered object by operator[] would search it for every tensor.
+  // The tensors are appended as text: operator[] of the ordered object would
+  // search it for every tensor.
   std::string header = json.dump();
   header.pop_back();
   for (const StoredTensor &tensor : layout.tensors)

@@ -63,7 +63,8 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::attach(const std::string &t
     return invalid(temporaryPath, absl::StrCat("was made for other tensors (", found.tensors.size(),
                                                ") than this writer's (", writer.layout.tensors.size(),
                                                "), or with other shapes or types; give all writers the same list"));
-  // Its metadata, which this writer need not know, shifts the data.
+  // The file's own layout is used, since its metadata, which this writer need
+  // not know, shifts the data.
   writer.layout = std::move(found);
   SPLITCAST_ASSIGN_OR_RETURN(File file, File::openForWriting(temporaryPath));
   writer.attached.emplace(std::move(file));
@@ -79,9 +80,9 @@ absl::Status SafetensorsWriter::write(const std::string &name, int64_t elementOf
     return fileError(absl::StatusCode::kNotFound, temporaryPath(),
                      absl::StrCat("was made without a tensor '", name, "'; name it when the file is created"));
   if (elementOffset < 0 || count < 0 || elementOffset > tensor->elements || count > tensor->elements - elementOffset)
-    return invalid(temporaryPath(), absl::StrCat(count, " elements from element ", elementOffset, " on of tensor '",
-                                                 name, "' were to be written; it has ", tensor->elements,
-                                                 " elements; write a range within it"));
+    return invalid(temporaryPath(),
+                   absl::StrCat("cannot write ", count, " elements from element ", elementOffset, " on of tensor '",
+                                name, "'; it has ", tensor->elements, " elements; write a range within it"));
   int64_t elementBytes = bytesOf(*tensor->type);
   absl::Status status = file().writeAt(tensor->begin + elementOffset * elementBytes, count * elementBytes, from);
   if (status.ok())
@@ -99,7 +100,7 @@ absl::Status SafetensorsWriter::commit(int64_t bytesWrittenByOthers) {
   if (all != dataBytes)
     return fileError(absl::StatusCode::kFailedPrecondition, pending->path(),
                      absl::StrCat(all, " bytes of tensors were written, but they have ", dataBytes,
-                                  "; every element is to be written exactly once before commit"));
+                                  "; write every element exactly once before commit"));
   return pending->commit();
 }
 

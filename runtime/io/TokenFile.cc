@@ -14,8 +14,8 @@ absl::StatusOr<TokenFile> TokenFile::open(const std::string &path, const TokenFo
   const int64_t tokens = bytes / format.bytesPerToken;
   if (bytes % format.bytesPerToken != 0)
     return fileError(absl::StatusCode::kInvalidArgument, path,
-                     absl::StrCat("has ", bytes, " bytes, which are no tokens of ", format.bytesPerToken,
-                                  " bytes each; say how many a token has"));
+                     absl::StrCat("has ", bytes, " bytes, which is no multiple of ", format.bytesPerToken,
+                                  " bytes per token; give the right number of bytes per token"));
   if (tokens < leastTokens)
     return fileError(absl::StatusCode::kInvalidArgument, path,
                      absl::StrCat(tokens == 0 ? "is empty" : absl::StrCat("has ", tokens, " tokens"), "; at least ",
@@ -36,11 +36,10 @@ absl::Status TokenFile::read(int64_t first, int64_t count, int64_t *to) const {
     for (int64_t byte = width - 1; byte >= 0; --byte)
       to[token] = to[token] * 256 + bytes[token * width + byte];
     if (to[token] >= format.vocabulary)
-      return fileError(absl::StatusCode::kInvalidArgument, file.path(),
-                       absl::StrCat("has ", to[token], " as token ", first + token, ", and the vocabulary ",
-                                    format.vocabulary,
-                                    " tokens, counted from 0; give a larger vocabulary, or say how "
-                                    "many bytes a token has"));
+      return fileError(
+          absl::StatusCode::kInvalidArgument, file.path(),
+          absl::StrCat("has ", to[token], " as token ", first + token, ", but the vocabulary has ", format.vocabulary,
+                       " tokens, numbered from 0; give a larger vocabulary, or the right number of bytes per token"));
   }
   return absl::OkStatus();
 }

@@ -109,28 +109,28 @@ TEST(NpyFileTest, RefusesWhatItDoesNotRead) {
 TEST(NpyFileTest, RefusesHeadersThatAreNotUnderstood) {
   TempDir dir;
   for (auto [text, message] : std::vector<std::pair<std::string, std::string>>{
-           {"", "no '{'"},
-           {"{", "no string"},
-           {"{}", "not all of descr"},
-           {"{'descr': '<f4', 'fortran_order': False}", "not all of descr"},
-           {"{'descr: '<f4'}", "no ':'"},
-           {"{'descr", "a string without end"},
-           {"{'descr': 4}", "no string"},
-           {"{'name': 'x'}", "the key 'name'"},
-           {"{'descr': '<f4', 'descr': '<f4'}", "a second 'descr'"},
-           {"{'fortran_order': 0}", "neither True nor False"},
-           {"{'shape': [2]}", "no '('"},
-           {"{'shape': (2)}", "no ','"},
-           {"{'shape': (-2,)}", "no extent"},
-           {"{'shape': (2.0,)}", "no ','"},
-           {"{'shape': (2 3)}", "no ','"},
-           {"{'shape': (2,", "no extent"},
+           {"", "expected '{'"},
+           {"{", "expected a string"},
+           {"{}", "expected all of descr"},
+           {"{'descr': '<f4', 'fortran_order': False}", "expected all of descr"},
+           {"{'descr: '<f4'}", "expected ':'"},
+           {"{'descr", "found a string without end"},
+           {"{'descr': 4}", "expected a string"},
+           {"{'name': 'x'}", "found the key 'name'"},
+           {"{'descr': '<f4', 'descr': '<f4'}", "found a second 'descr'"},
+           {"{'fortran_order': 0}", "expected True or False"},
+           {"{'shape': [2]}", "expected '('"},
+           {"{'shape': (2)}", "expected ','"},
+           {"{'shape': (-2,)}", "expected an extent"},
+           {"{'shape': (2.0,)}", "expected ','"},
+           {"{'shape': (2 3)}", "expected ','"},
+           {"{'shape': (2,", "expected an extent"},
            {"{'shape': (9223372036854775808,)}", "above 2^63 - 1"},
-           {"{'descr': '<f4' 'shape': (2,)}", "neither ',' nor '}'"},
-           {dictionary("<f4", "(2,)") + "x", "more after the dictionary"}}) {
+           {"{'descr': '<f4' 'shape': (2,)}", "expected ',' or '}'"},
+           {dictionary("<f4", "(2,)") + "x", "found more after the dictionary"}}) {
     auto file = NpyFile::open(dir.write("bad.npy", npy(text, std::string(8, 'x'))));
     expectError(file.status(), StatusCode::kInvalidArgument,
-                {dir.path("bad.npy"), "not understood", message, "numpy.save"});
+                {dir.path("bad.npy"), "cannot be parsed", message, "numpy.save"});
   }
 }
 

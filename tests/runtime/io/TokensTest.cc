@@ -41,7 +41,7 @@ TEST(TokenFileTest, ErrorsOfOpening) {
   expectError(TokenFile::open(dir.write("short", "abc"), {}, 4).status(), StatusCode::kInvalidArgument,
               {dir.path("short"), "has 3 tokens", "at least 4", "longer file"});
   expectError(TokenFile::open(dir.write("odd", "abc"), {2, 1000}).status(), StatusCode::kInvalidArgument,
-              {dir.path("odd"), "has 3 bytes", "no tokens of 2 bytes"});
+              {dir.path("odd"), "has 3 bytes", "no multiple of 2 bytes per token"});
 }
 
 TEST(TokenFileTest, ErrorsOfReading) {
@@ -62,7 +62,7 @@ TEST(TokenFileTest, TokensOutsideOfTheVocabularyAreNamed) {
   int64_t tokens[2];
   EXPECT_TRUE(file->read(0, 1, tokens).ok());
   expectError(file->read(0, 2, tokens), StatusCode::kInvalidArgument,
-              {dir.path("t"), "has 261 as token 1", "vocabulary 261 tokens"});
+              {dir.path("t"), "has 261 as token 1", "the vocabulary has 261 tokens"});
 }
 
 TEST(TokenFileTest, FileThatShrinksIsAnError) {
