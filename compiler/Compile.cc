@@ -15,7 +15,7 @@ namespace splitcast {
 
 namespace {
 
-/// Collects diagnostics while it lives, as the text that a tool would print.
+/// While it exists, collects diagnostics as the text that a tool would print.
 class DiagnosticText {
 public:
   explicit DiagnosticText(MLIRContext *context)

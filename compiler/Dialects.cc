@@ -1,4 +1,5 @@
-// Which dialects a module may have. In a file of its own: it pulls in every one of them.
+// The dialects that a module may have. They have a file of their own, since it
+// depends on all of them.
 #include "compiler/Pipelines.h"
 
 #include "dialects/ccl/Ccl.h"

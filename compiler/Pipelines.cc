@@ -12,36 +12,44 @@ using namespace mlir;
 
 namespace splitcast {
 
-/// What is computed: backward, updates, and of a step its micro-batches.
+/// Adds the passes that decide what is computed: backward, updates, and a
+/// step's micro-batches.
 static void addComputation(OpPassManager &manager, const sbp::ZeroOptions &options) {
-  // Types first: what is cast, backward casts, too.
+  // Types come first: the gradients of casts are casts, too.
   MixedPrecisionPassOptions precision;
   precision.computeType = sbp::zeroOptionText("compute-type", options);
   manager.addPass(createMixedPrecisionPass(precision));
-  // Then backward: it needs ops that still say their gradient. Then no nn.minimize is left.
+  // Then backward, which needs the original ops for their gradients. After it
+  // there is no nn.minimize.
   manager.addPass(createDifferentiatePass());
-  // Losses of divided classes, forward and backward, by what ranks tell each other of a row.
+  // After backward, since the pass rewrites a cross-entropy over divided
+  // classes together with its gradient.
   manager.addPass(createSplitClassesPass());
-  // What is made again is forward's: before there is an update, or a micro-batch.
+  // Only forward ops are recomputed, so this comes before updates become ops of
+  // their own, and before there are micro-batches.
   RecomputePassOptions recompute;
   recompute.standard = options.policy.recompute();
   recompute.groups = options.recomputedGroups;
   manager.addPass(createRecomputePass(recompute));
-  // Gradients as they are, while it is said which belong to one loss.
+  // Before gradients are changed, and while ops still say which gradients
+  // belong to one loss.
   manager.addPass(createScaleLossesPass());
-  // Norms of gradients, while it is said which updates share one.
+  // While ops still say which updates share a norm.
   manager.addPass(createClipGradientsPass());
-  // Updates as elementwise ops, with their state as variables: from here on nothing knows what an optimizer is.
+  // After this pass, updates are elementwise ops and their state is variables:
+  // no later pass knows what an optimizer is.
   manager.addPass(createExpandOptimizersPass());
 
-  // Sums over the batch in parts that have no rounding, before there are micro-batches and ranks that have addends.
+  // Before there are micro-batches, and before ranks have addends: both are
+  // part of an exact sum.
   ExactSumsPassOptions exact;
   exact.reproducible = options.reproducible;
   exact.microBatches = options.accumulate;
   exact.axis = options.axis;
   manager.addPass(createExactSumsPass(exact));
 
-  // Micro-batches, before anything lies anywhere: their functions and accumulators are like a user's from here on.
+  // Before storage is decided: later passes treat the functions and
+  // accumulators of micro-batches like a user's.
   SplitStepsPassOptions steps;
   steps.microBatches = options.accumulate;
   steps.order = sbp::toString(options.accumulateOrder);
@@ -52,52 +60,61 @@ static void addComputation(OpPassManager &manager, const sbp::ZeroOptions &optio
 void buildGlobalPipeline(OpPassManager &manager, const sbp::ZeroOptions &options) {
   addComputation(manager, options);
 
-  //--- Where variables lie ------------------------------------------------------------------------------------------//
-  // Storage only; before any signature is chosen, since updates are computed where gradient and state lie.
+  //--- Storage --------------------------------------------------------------//
+  // Decides only the storage. This comes before signatures are chosen, since
+  // updates are computed where gradient and state lie.
   manager.addPass(createZeroStoragePass(options));
 
-  //--- What is communicated -----------------------------------------------------------------------------------------//
-  // From here on every tensor has a signature.
+  //--- Communication --------------------------------------------------------//
+  // After this pass every tensor has a signature.
   manager.addPass(createPropagatePass());
-  // Reads and assigns as stored; gathers in the scopes of their phases, so that CSE cannot join them again.
+  // Reads and assignments use the storage signature from here on. Gathers stand
+  // in the scopes of their phases, so that they are not merged again.
   manager.addPass(createInsertBoxingPass());
-  // Two reads of a variable, or equal constants, are one from here on; boxings in a row are composed.
+  // Composes consecutive boxings, and then merges equal ops, such as two reads
+  // of a variable or equal constants.
   manager.addPass(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
 
-  //--- In how many calls --------------------------------------------------------------------------------------------//
-  // After CSE, which has made equal boxings of a member one: one op on the range for all members of a bucket. From here
-  // on no value is a slot but what is assigned alone.
+  //--- Buckets --------------------------------------------------------------//
+  // After equal ops are merged, so that a member has one boxing: one op on the
+  // range replaces those on all members of a bucket. After it, only values that
+  // are assigned by themselves are slots.
   manager.addPass(createJoinBucketsPass());
 
-  //--- What is gathered once ----------------------------------------------------------------------------------------//
-  // Buckets whole, and gathers where they are wanted: of a step's micro-batches, then of functions that assign nothing.
+  //--- Gathers --------------------------------------------------------------//
+  // Now gathers move whole buckets and stand where they are needed. So they can
+  // be hoisted: first out of a step's micro-batches, then out of functions that
+  // assign nothing.
   manager.addPass(createHoistGathersPass());
   HoldGathersPassOptions hold;
   hold.limitBytes = options.holdGathersBytes;
   manager.addPass(createHoldGathersPass(hold));
-  // Of layers that lie at ranks of an axis, all micro-batches in one function, when all that is communicated is known.
+  // For pipelines. This joins the micro-batches into one function, once all
+  // communication is known.
   InterleaveRunsPassOptions interleave;
   interleave.schedule = sbp::toString(options.pipeline);
   manager.addPass(createInterleaveRunsPass(interleave));
-  // Of the gathers that are left, by all that is computed between them.
+  // Decides for the remaining gathers, by what is computed between them.
   manager.addPass(createChoosePrefetchPass());
   manager.addPass(createVerifyGlobalPass());
 }
 
 void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
-  // Views and constants that several members made are one.
+  // Several members of a bucket may have made equal views and constants.
   manager.addNestedPass<func::FuncOp>(createMergeEqualPass());
   PrefetchPassOptions prefetch;
   prefetch.depth = options.prefetch;
   manager.addPass(createPrefetchPass(prefetch));
-  // Before kernels take logits in.
+  // Before fusion, since kernels take the logits in.
   manager.addNestedPass<func::FuncOp>(createPadClassesPass());
-  // Kernels do not cross collectives, whose places are now final.
+  // After prefetching, since kernels do not extend across collectives, whose
+  // places are now final.
   manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
-  // Moves whole kernels, among collectives that prefetch has put in their places.
+  // After fusion, since it moves whole kernels, past collectives that are in
+  // their final places.
   manager.addPass(createUpdateAsReducedPass());
-  // Whole kernels, in what order between all that stays where it is now.
+  // Last, since it orders whole kernels between the ops that do not move.
   manager.addNestedPass<func::FuncOp>(createOrderForMemoryPass());
   manager.addPass(createVerifyLocalPass());
 }
@@ -105,16 +122,17 @@ void buildLocalPipeline(OpPassManager &manager, const LocalOptions &options) {
 void buildPlanPipeline(OpPassManager &manager) { manager.addPass(createLowerToExecPass()); }
 
 namespace {
-/// What --help says of `enable-zero`.
+/// The help text of `enable-zero`.
 struct ZeroHelp : PassPipelineOptions<ZeroHelp> {
   ZeroTexts<Option<std::string>> texts{*this, /*ofStorageOnly=*/false};
 };
 } // namespace
 
 void registerPipelines() {
-  // Not by PassPipelineOptions, which would read the text: commas separate as spaces do.
+  // This is not a PassPipelineOptions, which would split the text itself: in
+  // this text, commas separate options just as spaces do.
   registerPassPipeline(
-      "enable-zero", "ZeRO by stage: storage first, which emits no communication, then boxing, which does",
+      "enable-zero", "Global level: backward, ZeRO storage by stage, signatures and communication",
       [](OpPassManager &manager, StringRef text, function_ref<LogicalResult(const Twine &)> emitError) {
         sbp::ZeroOptions options;
         if (std::optional<std::string> error = sbp::parseEnableZero(text, &options))
@@ -123,7 +141,8 @@ void registerPipelines() {
         return success();
       },
       [](function_ref<void(const mlir::detail::PassOptions &)> show) { show(ZeroHelp()); });
-  PassPipelineRegistration<LocalOptions>("local-pipeline", "The local level, after sbp-localize", buildLocalPipeline);
+  PassPipelineRegistration<LocalOptions>(
+      "local-pipeline", "Local level: orders and fuses the ops of one rank, after sbp-localize", buildLocalPipeline);
 }
 
 } // namespace splitcast
