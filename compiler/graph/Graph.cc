@@ -1,4 +1,5 @@
-// Functions, variables and the module of a graph; its ops are in GraphOps.cc.
+// The functions, the variables and the module of a graph. Its ops are in
+// GraphOps.cc.
 #include "compiler/graph/GraphState.h"
 
 #include "compiler/Pipelines.h"
@@ -84,7 +85,7 @@ std::optional<GraphBuilder> GraphBuilder::forOp(const std::string &name, ArrayRe
                                  : "has an operand that no graph made; pass the result of a call");
       return std::nullopt;
     }
-    // What made it invalid was noted there.
+    // The error was recorded when the operand became invalid.
     if (!operand.isValid())
       return std::nullopt;
     Block *block = valueOf(operand).getParentBlock();
@@ -122,7 +123,8 @@ bool GraphBuilder::isOpen() {
 
 Location GraphBuilder::location() {
   StringRef name = StringRef(call).take_until([](char c) { return c == '('; });
-  Location place = FileLineColLoc::get(&state.context, at.file(), at.line(), /*column=*/0); // which no builtin knows
+  Location place =
+      FileLineColLoc::get(&state.context, at.file(), at.line(), /*column=*/0); // __builtin_LINE has no column
   return NameLoc::get(state.builder.getStringAttr(name), place);
 }
 
@@ -146,7 +148,7 @@ bool GraphBuilder::verifyOrErase(Operation *op) {
     return true;
   op->erase();
   std::string message = absl::StrJoin(collector.messages(), "; ");
-  // "'nn.matmul' op ...": the call says it already.
+  // Removes "'nn.matmul' op ", since the message begins with the call.
   size_t prefixEnd = message.find("' op ");
   if (message.rfind('\'', 0) == 0 && prefixEnd != std::string::npos)
     message.erase(0, prefixEnd + 5);
@@ -176,7 +178,7 @@ sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shap
   sbp::NdSbp entries = layout.entries;
   auto axes = static_cast<size_t>(state.placement.getNumAxes());
   if (entries.size() > axes) {
-    fail(absl::StrCat("lays out along ", entries.size(), " axes; the placement has ", axes));
+    fail(absl::StrCat("has a layout along ", entries.size(), " axes, but the placement has ", axes));
     return {};
   }
   entries.resize(axes, sbp::Sbp::broadcast());
@@ -185,8 +187,8 @@ sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shap
         (entry.isSplit() && !entry.isPlain()) ||
         (entry.isSplit() && (entry.dim < 0 || entry.dim >= static_cast<int64_t>(shape.size())))) {
       fail(absl::StrCat(
-          "lays ", shapeText(shape), " out as ", sbp::toString(entries),
-          "; entries are B, S(d) with d a dimension of the tensor, or At(k) with k a coordinate of the axis"));
+          "cannot lay out ", shapeText(shape), " as ", sbp::toString(entries),
+          "; entries must be B, S(d) with d a dimension of the tensor, or At(k) with k a coordinate of the axis"));
       return {};
     }
   return sbp::NdAttr::get(state.placement, entries);
@@ -195,7 +197,7 @@ sbp::NdAttr GraphBuilder::signature(const Layout &layout, const sbp::Shape &shap
 RankedTensorType GraphBuilder::tensorType(ElementType type, const sbp::Shape &shape, const Layout &layout) {
   for (int64_t extent : shape)
     if (extent < 0) {
-      fail(absl::StrCat("has shape ", shapeText(shape), "; extents are not negative"));
+      fail(absl::StrCat("has shape ", shapeText(shape), "; extents must not be negative"));
       return {};
     }
   sbp::NdAttr encoding = signature(layout, shape);
@@ -227,9 +229,10 @@ GraphState::GraphState(const GraphOptions &options)
   DialectRegistry registry;
   registerDialects(registry);
   context.appendDialectRegistry(registry);
-  // All of them: what a session makes of the module is in this context, too.
+  // All dialects are loaded, since a session compiles the module in this
+  // context.
   context.loadAllAvailableDialects();
-  // An error in a large module does not print all of it.
+  // An error in a large module should not print the whole module.
   context.printOpOnDiagnostic(false);
   module = ModuleOp::create(builder.getUnknownLoc());
   SmallVector<StringAttr> names;
@@ -241,7 +244,7 @@ GraphState::GraphState(const GraphOptions &options)
   DiagnosticCollector collector(&context);
   auto emitError = [&] { return mlir::emitError(builder.getUnknownLoc()); };
   if (names.empty())
-    errors.push_back("Graph: the placement has no axis; give at least one, as {\"dp\", 1}");
+    errors.push_back("Graph: the placement has no axis; give at least one, such as {\"dp\", 1}");
   else if (failed(sbp::PlacementAttr::verify(emitError, builder.getStringAttr(options.deviceKind), names, sizes, {})))
     errors.push_back(absl::StrCat("Graph: ", absl::StrJoin(collector.messages(), "; ")));
   else
@@ -275,7 +278,7 @@ void Graph::group(const std::string &name, const sbp::Policy &policy, Caller at)
   auto op =
       state->builder.create<sbp::GroupOp>(builder.location(), name, sbp::PolicyAttr::get(&state->context, policy));
   if (builder.verifyOrErase(op) && !state->groups.insert(name).second)
-    builder.fail("is decided about twice; say all in one call");
+    builder.fail("has two policies; give all of its policy in one call");
 }
 
 Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape &shape, const Layout &layout,
@@ -295,7 +298,8 @@ Tensor Graph::input(const std::string &name, ElementType type, const sbp::Shape 
   return GraphBuilder::tensor(*state, argument);
 }
 
-/// Declares a variable; null with an error when that cannot be.
+/// Declares a variable. Returns null, after recording an error, if that is not
+/// possible.
 static sbp::VariableOp declare(GraphBuilder &builder, const std::string &name, RankedTensorType type, const Init &init,
                                const VariableOptions &options) {
   GraphState &state = builder.state;
@@ -318,7 +322,8 @@ static sbp::VariableOp declare(GraphBuilder &builder, const std::string &name, R
   return op;
 }
 
-/// The read of a variable at the function's entry; made when it is not there yet.
+/// Returns the read of a variable at the function's entry, and creates it if it
+/// does not exist yet.
 static Value readOf(GraphBuilder &builder, GraphFunction &function, sbp::VariableOp variable) {
   GraphState &state = builder.state;
   Value &read = function.reads[variable.getSymName()];
@@ -349,7 +354,7 @@ Tensor GraphBuilder::variable(GraphFunction &function, const std::string &name, 
     return builder.fail(absl::StrCat("is ", shapeText(shape), " of ", runtime::nameOf(options.type),
                                      ", but it was made as ", shapeText(first.getShape().vec()), " of ",
                                      runtime::nameOf(*runtime::elementTypeOf(first.getElementType())),
-                                     "; a name is one variable in all functions"));
+                                     "; a name means the same variable in all functions"));
   return Tensor(&state, readOf(builder, function, declared));
 }
 
@@ -373,9 +378,9 @@ void Graph::freeze(const std::vector<std::string> &patterns, Caller at) {
         isOfAny = true;
       }
     if (!isOfAny)
-      builder.fail(absl::StrCat("is told '", pattern, "', which is the name of none of the ",
+      builder.fail(absl::StrCat("has the pattern '", pattern, "', which matches none of the ",
                                 state->variableNames.size(),
-                                " variables made so far; write a whole name, with stars for any characters"));
+                                " variables made so far; write a whole name, in which * stands for any characters"));
   }
 }
 
@@ -410,7 +415,8 @@ Tensor Graph::iota(ElementType type, const sbp::Shape &shape, int64_t dim, Calle
   return builder.make<nn::IotaOp>(nn::undecided(checked), dim);
 }
 
-/// Null, after an error, where the group is none.
+/// Returns the group as an attribute, or null, after recording an error, if the
+/// group is not valid.
 static nn::ParametersAttr parametersOf(GraphBuilder &b, const ParameterGroup &group) {
   MLIRContext *context = &b.state.context;
   std::string wrong = group.optimizer->wrong().value_or("");
@@ -423,11 +429,12 @@ static nn::ParametersAttr parametersOf(GraphBuilder &b, const ParameterGroup &gr
         Builder(context).getStrArrayAttr(patterns), nn::OptimizerAttr::get(context, group.optimizer));
   }
   if (!wrong.empty())
-    b.fail(absl::StrCat("is told of group '", group.name, "' that ", wrong));
+    b.fail(absl::StrCat("has a bad group '", group.name, "': ", wrong));
   return made;
 }
 
-/// What is wrong with the optimizer, the schedule or the scale, or nothing.
+/// Returns what is wrong with the optimizer, the schedule or the loss scale, or
+/// nullopt.
 static std::optional<std::string> wrongOf(const Optimizer &optimizer, const StepOptions &options) {
   std::optional<std::string> wrong = optimizer->wrong();
   if (!wrong && options.schedule)
@@ -437,10 +444,11 @@ static std::optional<std::string> wrongOf(const Optimizer &optimizer, const Step
   return wrong;
 }
 
-/// Whether the optimizers, the schedule and what gradients are clipped to are what they may be.
+/// Appends the minimize op. Returns false, after recording an error, if an
+/// argument is not valid.
 static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, const StepOptions &options) {
   if (std::optional<std::string> wrong = wrongOf(optimizer, options)) {
-    b.fail("is told that " + *wrong);
+    b.fail("has a bad argument: " + *wrong);
     return false;
   }
   MLIRContext *context = &b.state.context;
@@ -459,14 +467,14 @@ static bool minimizeBy(GraphBuilder &b, Value loss, const Optimizer &optimizer, 
       groups.empty() ? ArrayAttr() : ArrayAttr::get(context, groups));
 }
 
-/// False, after an error: another graph made the tensor, or none.
+/// Returns whether this graph made the tensor; otherwise it records an error.
 static bool isOwn(GraphState &state, const Tensor &tensor, const std::string &call, Caller at) {
   GraphState *const of = GraphBuilder::stateOf(tensor);
   if (of == &state)
     return true;
   GraphBuilder(state, call, at)
-      .fail(of ? "is of a tensor of another graph; build all of a model in one graph"
-               : "is of a tensor that no graph made; pass the result of a call");
+      .fail(of ? "has a tensor of another graph; build all of a model in one graph"
+               : "has a tensor that no graph made; pass the result of a call");
   return false;
 }
 
@@ -478,12 +486,12 @@ void Graph::minimize(const Tensor &loss, const Optimizer &optimizer, const StepO
     return;
   GraphFunction &function = builder->operandFunction();
   if (function.isMinimized)
-    builder->fail(absl::StrCat("is the second in function '", function.op.getName().str(),
+    builder->fail(absl::StrCat("is the second minimize in function '", function.op.getName().str(),
                                "'; add the losses and minimize their sum"));
   else
     function.isMinimized = minimizeBy(*builder, loss.value, optimizer, options);
   if (options.accumulate < 1)
-    builder->fail(absl::StrCat("is to be computed in ", options.accumulate, " micro-batches; there is at least one"));
+    builder->fail(absl::StrCat("has accumulate = ", options.accumulate, "; there must be at least one micro-batch"));
   else if (options.accumulate > 1)
     function.op->setAttr(sbp::kMicroBatchesName, state->builder.getI64IntegerAttr(options.accumulate));
   if (options.accumulateOrder)
@@ -522,16 +530,18 @@ void Graph::assign(const std::string &variable, const Tensor &value, Caller at) 
 void GraphBuilder::assign(GraphFunction &function, const std::string &variable, const Tensor &value) {
   sbp::VariableOp known = state.variables.lookup(variable);
   if (!known)
-    fail("is of no variable made so far; make it first");
+    fail(absl::StrCat("assigns variable '", variable, "', which does not exist; make it first"));
   else if (!known.getFrozen())
-    fail("is of a variable that is trained, which an optimizer updates; make it with trainable = false");
+    fail(absl::StrCat("assigns variable '", variable, "', which an optimizer trains; make it with trainable = false"));
   else if (isOfRandomKey(variable))
-    fail("is of what counts the random numbers, which the graph itself assigns; take another variable");
+    fail(absl::StrCat("assigns variable '", variable,
+                      "', which the graph itself uses for random numbers; use another variable"));
   else if (nn::undecided(value.value.getType()) != nn::undecided(known.getTensorType()))
-    fail(absl::StrCat("is of the variable ", shapeText(sbp::shapeOf(known.getTensorType())),
-                      "; the value has its shape and element type"));
+    fail(absl::StrCat("assigns a value of another type to variable '", variable, "', which is ",
+                      shapeText(sbp::shapeOf(known.getTensorType())),
+                      "; give it the shape and element type of the variable"));
   else if (!function.assigned.insert(variable).second)
-    fail("is there already; a function gives a variable one value");
+    fail(absl::StrCat("assigns variable '", variable, "' a second time; assign it once in a function"));
   else
     append<sbp::AssignOp>(mlir::FlatSymbolRefAttr::get(&state.context, variable), value.value);
 }
@@ -540,7 +550,8 @@ void GraphBuilder::assign(GraphFunction &function, const std::string &variable, 
 // Finishing
 //===----------------------------------------------------------------------===//
 
-/// Gives the function its type, its return and the names of inputs and outputs.
+/// Gives the function its type, its return, and the names of its inputs and
+/// outputs.
 static void complete(GraphState &state, GraphFunction &function) {
   Block &body = function.op.getBody().front();
   SmallVector<Value> results;

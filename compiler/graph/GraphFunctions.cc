@@ -1,4 +1,5 @@
-// Functions of ops: what models of today use and what is made of a few ops of 'nn', which the compiler fuses.
+// Functions that many models use and that consist of a few ops of 'nn', which
+// the compiler fuses.
 #include "compiler/graph/GraphState.h"
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +10,7 @@
 namespace splitcast {
 namespace {
 
-/// The invalid tensor of the graph that the operands are of.
+/// Returns the invalid tensor of the operands' graph.
 Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
   for (const Tensor &operand : operands)
     if (GraphState *state = GraphBuilder::stateOf(operand))
@@ -17,7 +18,7 @@ Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
   return {};
 }
 
-/// A number of the operand's element type.
+/// Returns a scalar constant of the operand's element type.
 Tensor constantLike(const Tensor &x, double value, const std::string &name, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp(name, x, at);
   if (!builder)
@@ -30,20 +31,20 @@ Tensor inverse(const Tensor &x, const std::string &name, Caller at) {
   return div(constantLike(x, 1.0, name, at), x, at);
 }
 
-/// x [rows..., last] as one of dimension 1 along the last.
+/// Returns the shape [rows..., last] with last = 1.
 sbp::Shape withLastOfOne(sbp::Shape shape) {
   shape.back() = 1;
   return shape;
 }
 
-/// [channels] as it broadcasts to [samples, channels, ...].
+/// Reshapes [channels] so that it broadcasts to [samples, channels, ...].
 Tensor perChannel(const Tensor &x, size_t rank, Caller at) {
   sbp::Shape shape(rank, 1);
   shape[1] = sbp::numElements(x.shape());
   return reshape(x, shape, at);
 }
 
-/// Whether the tensors are [channels] of x [samples, channels, ...].
+/// Returns whether each tensor is [channels], for x [samples, channels, ...].
 bool arePerChannel(const Tensor &x, llvm::ArrayRef<Tensor> tensors) {
   return x.shape().size() >= 2 &&
          llvm::all_of(tensors, [&](const Tensor &each) { return each.shape() == sbp::Shape{x.shape()[1]}; });
@@ -75,7 +76,7 @@ Tensor rsqrt(const Tensor &x, Caller at) {
   return inverse(sqrt(x, at), "rsqrt", at);
 }
 
-// Of 0 neither branch is taken, so that the gradient there is 0.
+// At 0 neither branch is taken, so that the gradient there is 0.
 Tensor abs(const Tensor &x, Caller at) {
   const WithinFunction within(x, "abs");
   Tensor zero = constantLike(x, 0.0, "abs", at), isAbove = compare(x, zero, "gt", at),
@@ -83,7 +84,7 @@ Tensor abs(const Tensor &x, Caller at) {
   if (!isAbove.isValid())
     return isAbove;
   auto ofX = [&](const Tensor &holds) { return x.type() == ElementType::F32 ? holds : cast(holds, x.type(), at); };
-  Tensor isZero = compare(x, zero, "eq", at); // a NaN is none of the three, and stays one
+  Tensor isZero = compare(x, zero, "eq", at); // none of the three holds for NaN, which stays NaN
   return select(ofX(isAbove), x, select(ofX(isBelow), sub(zero, x, at), select(ofX(isZero), zero, x, at), at), at);
 }
 
@@ -94,7 +95,7 @@ Tensor pow(const Tensor &x, double exponent, Caller at) {
     return exponent > 0 ? sqrt(x, at) : rsqrt(x, at);
   if (exponent != std::round(exponent) || std::abs(exponent) > kMostProducts)
     return exp(scale(log(x, at), exponent, at), at);
-  if (exponent == 0) // of a NaN, too
+  if (exponent == 0) // NaN to the power of 0 is 1, too
     return x.isValid() ? broadcastTo(constantLike(x, 1.0, "pow", at), x.shape(), at) : x;
   Tensor product = x;
   for (int i = 1; i < static_cast<int>(std::abs(exponent)); ++i)
@@ -102,6 +103,7 @@ Tensor pow(const Tensor &x, double exponent, Caller at) {
   return exponent > 0 ? product : inverse(product, "pow", at);
 }
 
+/// Returns `a` where the comparison holds, and otherwise `b`.
 static Tensor chosenBy(const char *predicate, const Tensor &a, const Tensor &b, Caller at) {
   const WithinFunction within(a, *predicate == 'g' ? "maximum" : "minimum");
   Tensor holds = compare(a, b, predicate, at);
@@ -123,7 +125,7 @@ Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at) {
   const sbp::Shape from = x.shape();
   const size_t added = shape.size() - from.size();
   bool fits = shape.size() >= from.size();
-  sbp::Shape kept; // what is not repeated
+  sbp::Shape kept; // the dimensions that are not repeated
   std::vector<int64_t> repeated(fits ? added : 0);
   std::iota(repeated.begin(), repeated.end(), 0);
   for (size_t i = 0; fits && i < from.size(); ++i) {
@@ -134,7 +136,8 @@ Tensor broadcastTo(const Tensor &x, const sbp::Shape &shape, Caller at) {
       repeated.push_back(static_cast<int64_t>(added + i));
   }
   if (!fits || std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }))
-    return builder->fail("repeats dimensions of 1 and new ones before the first; the others stay as they are");
+    return builder->fail(
+        "can only repeat dimensions of 1 and add dimensions before the first; the others must stay as they are");
   if (repeated.empty())
     return x;
   Tensor whole = reshape(x, kept, at);
@@ -156,7 +159,8 @@ Tensor variance(const Tensor &x, const std::vector<int64_t> &dims, Caller at) {
   return mean(mul(distance, distance, at), dims, at);
 }
 
-// The largest is subtracted first: beside it the logarithm of the sum would lose its digits.
+// The largest element is subtracted first. Otherwise the logarithm of the sum
+// would lose its digits beside it.
 Tensor logSoftmax(const Tensor &x, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("logSoftmax", x, at);
   if (!builder)
@@ -164,7 +168,8 @@ Tensor logSoftmax(const Tensor &x, Caller at) {
   const WithinFunction within(x, "logSoftmax");
   const sbp::Shape shape = x.shape();
   if (shape.empty() || sbp::numElements(shape) == 0)
-    return sbp::numElements(shape) == 0 ? x : builder->fail("works along the last dimension; there must be one");
+    return sbp::numElements(shape) == 0 ? x
+                                        : builder->fail("works along the last dimension; its operand must have one");
   const int64_t rows = sbp::numElements(shape) / shape.back();
   Tensor largest = stopGradient(maxPool(reshape(x, {rows, 1, shape.back()}, at), {1, shape.back()}, {}, at), at);
   if (!largest.isValid())
@@ -179,7 +184,7 @@ Tensor logSoftmax(const Tensor &x, Caller at) {
 
 namespace {
 
-/// Whether a norm can add the number to a variance.
+/// Whether a norm can add `number` to a variance.
 bool isEpsilon(double number) { return number >= 0.0 && std::isfinite(number); }
 
 } // namespace
@@ -190,9 +195,10 @@ Tensor rmsNorm(const Tensor &x, const Tensor &weight, double epsilon, Caller at)
     return invalidOf({x, weight});
   const WithinFunction within(x, "rmsNorm");
   if (!isEpsilon(epsilon))
-    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it must be finite and at least 0"));
   if (x.shape().empty() || weight.shape() != sbp::Shape{x.shape().back()})
-    return builder->fail("works along the last dimension of its first operand, which is the weight's only one");
+    return builder->fail(
+        "works along the last dimension of its first operand; the weight must have that dimension alone");
   Tensor squares = mean(mul(x, x, at), {static_cast<int64_t>(x.shape().size()) - 1}, at);
   if (!squares.isValid())
     return squares;
@@ -206,12 +212,12 @@ Tensor groupNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, int6
     return invalidOf({x, weight, bias});
   const WithinFunction within(x, "groupNorm");
   if (!isEpsilon(epsilon))
-    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it must be finite and at least 0"));
   const sbp::Shape shape = x.shape();
   if (!arePerChannel(x, {weight, bias}) || groups < 1 || shape[1] % groups != 0 || sbp::numElements(shape) == 0)
     return builder->fail(absl::StrCat("has ", groups,
-                                      " groups; x is [samples, channels, ...], weight and bias "
-                                      "[channels], and the groups divide the channels"));
+                                      " groups; x must be [samples, channels, ...] and not empty, weight and bias "
+                                      "[channels], and the groups must divide the channels"));
   const int64_t perGroup = sbp::numElements(shape) / shape[0] / groups;
   Tensor rows = reshape(x, {shape[0], groups, perGroup}, at);
   Tensor centered = sub(rows, reshape(mean(rows, {2}, at), {shape[0], groups, 1}, at), at);
@@ -230,9 +236,9 @@ Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, cons
     return invalidOf({x, weight, bias, mean, variance});
   const WithinFunction within(x, "batchNorm");
   if (!isEpsilon(epsilon))
-    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it is at least 0"));
+    return builder->fail(absl::StrCat("has epsilon = ", epsilon, "; it must be finite and at least 0"));
   if (!arePerChannel(x, {weight, bias, mean, variance}))
-    return builder->fail("takes x [samples, channels, ...], and weight, bias, mean and variance [channels]");
+    return builder->fail("needs x [samples, channels, ...], and weight, bias, mean and variance [channels]");
   const size_t rank = x.shape().size();
   Tensor factor = mul(weight, rsqrt(shift(variance, epsilon, at), at), at);
   Tensor centered = sub(x, perChannel(mean, rank, at), at);
@@ -245,7 +251,7 @@ Tensor batchNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, cons
 
 namespace {
 
-/// Each head of x [samples, keys, heads, width] `times` in a row.
+/// Repeats each head of x [samples, keys, heads, width] `times` times in a row.
 Tensor repeatedHeads(const Tensor &x, int64_t times, Caller at) {
   if (times == 1)
     return x;
@@ -254,7 +260,9 @@ Tensor repeatedHeads(const Tensor &x, int64_t times, Caller at) {
   return reshape(repeated, {s[0], s[1], s[2] * times, s[3]}, at);
 }
 
-/// 1 where a key is seen, of the scores' type, in a shape that broadcasts to theirs; invalid where all are.
+/// Returns 1 where a key is seen and 0 elsewhere, in the scores' element type
+/// and a shape that broadcasts to theirs. Returns an invalid tensor if all keys
+/// are seen.
 Tensor seenKeys(const Tensor &scores, const AttentionOptions &options, Caller at) {
   const sbp::Shape shape = scores.shape();
   auto ofScores = [&](const Tensor &x) { return scores.type() == x.type() ? x : cast(x, scores.type(), at); };
@@ -278,25 +286,28 @@ Tensor seenKeys(const Tensor &scores, const AttentionOptions &options, Caller at
   return GraphBuilder::stateOf(seen) ? mul(seen, ofScores(isBefore), at) : ofScores(isBefore);
 }
 
-/// Empty: scores of these can be computed. As the op's verifier, which sees none of them.
+/// Returns what is wrong with the operands, or "" if their scores can be
+/// computed. It checks what the op's verifier checks, since no such op is made
+/// here.
 std::string problemOfScores(const sbp::Shape &query, const sbp::Shape &key, const sbp::Shape &value,
                             const AttentionOptions &options) {
   if (key.size() != 4 || key != value || key[0] != query[0] || key[2] != query[2] || key[3] != query[3])
-    return "has a key or value of another shape; both are [samples, keys, heads, width] with the query's samples, "
-           "heads, or "
-           "a number that divides them, and width";
+    return "has a key or value of a wrong shape; both must be [samples, keys, heads, width] with the query's samples "
+           "and width, "
+           "and a number of heads that divides the query's";
   if (GraphBuilder::stateOf(options.mask) && options.mask.shape() != sbp::Shape{key[0], key[1]})
-    return absl::StrCat("has a mask ", shapeText(options.mask.shape()), "; it is [samples, keys]");
+    return absl::StrCat("has a mask ", shapeText(options.mask.shape()), "; it must be [samples, keys]");
   if (!GraphBuilder::stateOf(options.bias))
     return "";
   const sbp::Shape scores = {query[0], query[2], query[1], key[1]}, bias = options.bias.shape();
   bool fits = bias.size() <= scores.size();
   for (size_t i = 0; fits && i < bias.size(); ++i)
     fits = bias[bias.size() - 1 - i] == 1 || bias[bias.size() - 1 - i] == scores[scores.size() - 1 - i];
-  return fits ? "" : absl::StrCat("has a bias ", shapeText(bias), "; it broadcasts to the scores, ", shapeText(scores));
+  return fits ? ""
+              : absl::StrCat("has a bias ", shapeText(bias), "; it must broadcast to the scores, ", shapeText(scores));
 }
 
-/// With scores as tensors.
+/// Computes attention with its scores as tensors, for a bias or dropout.
 Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &value, double scaleOfScores,
                          const AttentionOptions &options, Caller at) {
   const WithinFunction within(query, "attention");
@@ -308,8 +319,8 @@ Tensor attentionByScores(const Tensor &query, const Tensor &key, const Tensor &v
   if (!scores.isValid())
     return scores;
   Tensor seen = seenKeys(scores, options, at), weights;
-  if (GraphBuilder::stateOf(seen)) { // where none is, all weigh the same, times 0
-    constexpr double unseen = -6e4;  // which f16 holds, too
+  if (GraphBuilder::stateOf(seen)) { // where no key is seen, the equal weights are multiplied by 0
+    constexpr double unseen = -6e4;  // f16 can represent it, too
     scores = select(seen, scores, constantLike(scores, unseen, "attention", at), at);
     weights = mul(softmax(scores, at), seen, at);
   } else {
@@ -334,7 +345,7 @@ Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, co
   if (query.shape().size() != 4 || query.shape()[3] < 1)
     return builder->fail("has a query that is not [samples, positions, heads, width]; reshape it");
   if (!(options.dropout >= 0.0 && options.dropout < 1.0))
-    return builder->fail(absl::StrCat("has dropout = ", options.dropout, "; it is at least 0 and below 1"));
+    return builder->fail(absl::StrCat("has dropout = ", options.dropout, "; it must be at least 0 and below 1"));
   const double scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.shape()[3])));
   const int64_t heads = query.shape()[2];
   Tensor k = key, v = value;

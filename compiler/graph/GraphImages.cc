@@ -1,5 +1,6 @@
-// Convolution and pooling. What the ops' builders take for granted (ranks, counts of numbers) is checked before; the
-// rest is the ops' own verifiers.
+// Convolution and pooling. These functions check what the builders of the ops
+// rely on (ranks, and how many numbers an option has); the verifiers of the ops
+// check the rest.
 #include "compiler/graph/GraphState.h"
 #include "dialects/nn/Windows.h"
 
@@ -18,11 +19,11 @@ Tensor invalidOf(const Tensor &a, const Tensor &b) {
   return state ? GraphBuilder::tensor(*state, mlir::Value()) : Tensor();
 }
 
-/// What an op of windows takes, two numbers each.
+/// The window options of an op, two numbers each.
 struct WindowNumbers {
   Numbers kernel, strides, padding, dilation;
 
-  /// Empty: they can be computed with.
+  /// Returns what is wrong with them, or "" if they can be computed with.
   std::string problem() const {
     constexpr int64_t most = nn::Window::kMost;
     for (auto [name, numbers, least] : {std::tuple("kernel", &kernel, 1),
@@ -31,14 +32,15 @@ struct WindowNumbers {
                                         {"dilation", &dilation, 1}})
       if (numbers->size() != 2 ||
           llvm::any_of(*numbers, [least = least](int64_t number) { return number < least || number > most; }))
-        return absl::StrCat("has ", name, " ", "[", absl::StrJoin(*numbers, ", "), "]; it has two numbers of ", least,
-                            " to ", most);
+        return absl::StrCat("has ", name, " ", "[", absl::StrJoin(*numbers, ", "), "]; it must have two numbers from ",
+                            least, " to ", most);
     return "";
   }
 
   nn::Window along(size_t dim) const { return {kernel[dim], strides[dim], padding[dim], dilation[dim]}; }
 
-  /// Of the last two dimensions; negative or larger than there can be: the op's verifier says so.
+  /// Returns the shape with windows in the last two dimensions. An extent may
+  /// be negative or too large, which the verifier of the op reports.
   sbp::Shape windowsOf(sbp::Shape shape) const {
     for (size_t i : {0, 1}) {
       int64_t &extent = shape[shape.size() - 2 + i];
@@ -52,12 +54,13 @@ mlir::RankedTensorType typeLike(const Tensor &x, const sbp::Shape &shape) {
   return mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(GraphBuilder::valueOf(x).getType()));
 }
 
-/// Why these are no operands of a convolution, in either direction; empty: they are. `windows` are those of the kernel.
+/// Why these cannot be the operands of a convolution in either direction; empty
+/// if they can. Sets `windows` to the windows of the kernel.
 template <typename OptionsT>
 std::string problemOf(const Tensor &x, const Tensor &weight, const OptionsT &options,
                       std::optional<WindowNumbers> &windows) {
   if (x.shape().size() != 4 || weight.shape().size() != 4)
-    return "takes x [samples, channels, height, width] and a weight of four dimensions, the last two of which are the "
+    return "needs x [samples, channels, height, width] and a weight of four dimensions, the last two of which are the "
            "kernel's";
   windows = {{weight.shape()[2], weight.shape()[3]}, options.strides, options.padding, options.dilation};
   return windows->problem();
@@ -89,8 +92,8 @@ Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const Transp
   if (weight.shape()[0] != x.shape()[1] || x.shape()[1] < 1 || options.groups < 1 || options.groups > x.shape()[1] ||
       options.outputPadding.size() != 2)
     return builder->fail(
-        "takes a weight [channels, outputs / groups, rows, columns] with x's channels, and two numbers "
-        "of output padding");
+        "needs a weight [channels, outputs / groups, rows, columns] with x's channels, a number of groups from 1 to "
+        "the channels, and two numbers of output padding");
   sbp::Shape shape = x.shape();
   shape[1] = weight.shape()[1] * options.groups;
   for (size_t i : {0, 1}) {
@@ -98,13 +101,13 @@ Tensor transposedConvolution(const Tensor &x, const Tensor &weight, const Transp
     const int64_t added = options.outputPadding[i], extent = shape[2 + i];
     if (added < 0 || added >= along.stride)
       return builder->fail(
-          absl::StrCat("has output padding ", added, "; it is at least 0 and below the stride, ", along.stride));
+          absl::StrCat("has output padding ", added, "; it must be at least 0 and below the stride, ", along.stride));
     if (extent < 1 || extent > nn::Window::kMost)
-      return builder->fail(
-          absl::StrCat("takes ", extent, " elements along dimension ", 2 + i, "; there is at least one"));
+      return builder->fail(absl::StrCat("has ", extent, " elements along dimension ", 2 + i, "; 1 to ",
+                                        nn::Window::kMost, " are allowed"));
     shape[2 + i] = (extent - 1) * along.stride - 2 * along.padding + along.span() + added;
     if (shape[2 + i] < 1)
-      return builder->fail("gives no elements; take less padding");
+      return builder->fail("gives no elements; use less padding");
   }
   return builder->make<nn::ConvolutionDataGradOp>(typeLike(x, shape), GraphBuilder::valueOf(x),
                                                   GraphBuilder::valueOf(weight), options.strides, options.padding,
@@ -120,12 +123,12 @@ Tensor maxPool(const Tensor &x, const Numbers &kernel, const PoolOptions &option
   if (std::string problem = windows.problem(); !problem.empty())
     return builder->fail(problem);
   if (x.shape().size() < 2)
-    return builder->fail("has windows of the last two dimensions; its operand must have them");
+    return builder->fail("has windows in the last two dimensions; its operand must have at least two");
   return builder->make<nn::MaxPoolOp>(typeLike(x, windows.windowsOf(x.shape())), GraphBuilder::valueOf(x),
                                       windows.kernel, windows.strides, windows.padding, windows.dilation);
 }
 
-// A convolution of each channel by itself.
+// An average pool is a convolution of each channel by itself.
 Tensor averagePool(const Tensor &x, const Numbers &kernel, const PoolOptions &options, Caller at) {
   std::optional<GraphBuilder> builder = GraphBuilder::forOp("averagePool", x, at);
   if (!builder)

@@ -1,4 +1,4 @@
-// Layers: variables and ops.
+// Layers consist of variables and ops.
 #include "compiler/graph/GraphState.h"
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +17,7 @@ Tensor invalidOf(const Tensor &operand) {
   return state ? GraphBuilder::tensor(*state, mlir::Value()) : Tensor();
 }
 
-/// A variable of the function that the builder's operands are of.
+/// Returns a variable as the function of the builder's operands reads it.
 Tensor layerVariable(GraphBuilder &builder, const std::string &name, const sbp::Shape &shape, const Init &init,
                      ElementType type) {
   VariableOptions options;
@@ -34,7 +34,7 @@ Tensor linear(const Tensor &x, const std::string &name, int64_t outputs, const L
   if (x.shape().size() != 2 || x.shape()[1] < 1 || outputs < 1 || !isFloat(x))
     return builder->fail(absl::StrCat("gives ", outputs,
                                       " outputs; its operand must be floats of two dimensions, samples "
-                                      "and inputs, and there is at least one input and one output"));
+                                      "and inputs, and there must be at least one input and one output"));
   const int64_t inputs = x.shape()[1];
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   const Init init = options.init.value_or(Init::uniform(-bound, bound));
@@ -54,7 +54,7 @@ Tensor convolution(const Tensor &x, const std::string &name, int64_t outputs, co
   if (!isImage || options.groups < 1 || outputs < 1 || x.shape()[1] < 1 || x.shape()[1] % options.groups != 0)
     return builder->fail(absl::StrCat("gives ", outputs, " outputs in ", options.groups,
                                       " groups; its operand must be floats [samples, channels, height, width] whose "
-                                      "channels the groups divide, and the kernel has two numbers above 0"));
+                                      "channels the groups divide, and the kernel must have two numbers above 0"));
   const int64_t channels = x.shape()[1] / options.groups;
   const double bound =
       1.0 / std::sqrt(static_cast<double>(channels) * static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]));
@@ -73,7 +73,7 @@ Tensor batchNorm(const Tensor &x, const std::string &name, const BatchNormOption
   if (!builder)
     return invalidOf(x);
   if (x.shape().size() != 4 || !isFloat(x) || sbp::numElements(x.shape()) == 0)
-    return builder->fail("takes floats [samples, channels, height, width], at least one of each");
+    return builder->fail("needs floats [samples, channels, height, width], with at least one of each");
   GraphFunction &function = builder->operandFunction();
   const int64_t channels = x.shape()[1], count = sbp::numElements(x.shape()) / channels;
   Tensor weight = layerVariable(*builder, absl::StrCat(name, ".weight"), {channels}, Init::constant(1.0), x.type());
@@ -105,7 +105,7 @@ Tensor layerNorm(const Tensor &x, const std::string &name, double epsilon, Calle
   if (!builder)
     return invalidOf(x);
   if (x.shape().empty() || !isFloat(x))
-    return builder->fail("works along the last dimension of floats; its operand must have one");
+    return builder->fail("works along the last dimension; its operand must be floats and have one");
   const int64_t width = x.shape().back();
   Tensor weight = layerVariable(*builder, absl::StrCat(name, ".weight"), {width}, Init::constant(1.0), x.type());
   return layerNorm(x, weight, layerVariable(*builder, absl::StrCat(name, ".bias"), {width}, Init::zeros(), x.type()),
@@ -117,7 +117,7 @@ Tensor embeddingTable(const Tensor &ids, const std::string &name, int64_t rows, 
   if (!builder)
     return invalidOf(ids);
   if (rows < 1 || width < 1)
-    return builder->fail(absl::StrCat("has ", rows, " rows of ", width, "; both are at least 1"));
+    return builder->fail(absl::StrCat("has ", rows, " rows of ", width, " elements; both must be at least 1"));
   Tensor table =
       layerVariable(*builder, absl::StrCat(name, ".weight"), {rows, width}, Init::normal(0.0, 1.0), ElementType::F32);
   return embedding(table, ids, at);

@@ -1,5 +1,5 @@
-// The ops of a graph. What a builder of an op takes for granted (ranks, dimensions) is checked before; the
-// rest is the op's own verifier.
+// The ops of a graph. These functions check what the builders of the ops rely
+// on (ranks, dimensions); the verifiers of the ops check the rest.
 #include "compiler/graph/GraphState.h"
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +14,7 @@ namespace {
 
 mlir::Value valueOf(const Tensor &tensor) { return GraphBuilder::valueOf(tensor); }
 
-/// The invalid tensor of the graph that the operands are of.
+/// Returns the invalid tensor of the operands' graph.
 Tensor invalidOf(llvm::ArrayRef<Tensor> operands) {
   for (const Tensor &operand : operands)
     if (GraphState *state = GraphBuilder::stateOf(operand))
@@ -49,8 +49,7 @@ Tensor matmul(const Tensor &a, const Tensor &b, MatmulOptions options, Caller at
   if (!builder)
     return invalidOf({a, b});
   if (a.shape().size() < 2 || b.shape().size() != a.shape().size())
-    return builder->fail(
-        "multiplies matrices, which have two dimensions, or equally many of them; reshape the operands");
+    return builder->fail("needs operands that have two dimensions, or more but equally many; reshape the operands");
   return builder->make<nn::MatmulOp>(valueOf(a), valueOf(b), options.transposeA, options.transposeB);
 }
 
@@ -96,7 +95,7 @@ Tensor embedding(const Tensor &table, const Tensor &ids, Caller at) {
   if (!builder)
     return invalidOf({table, ids});
   if (table.shape().size() != 2)
-    return builder->fail("looks up rows of a table, which has two dimensions");
+    return builder->fail("looks up rows of a table, which must have two dimensions");
   return builder->make<nn::EmbeddingOp>(valueOf(table), valueOf(ids));
 }
 
@@ -124,7 +123,7 @@ Tensor slice(const Tensor &x, int64_t dim, int64_t start, int64_t count, Caller 
   sbp::Shape shape = x.shape();
   if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) || count < 0)
     return builder->fail(absl::StrCat("takes ", count, " elements along dimension ", dim,
-                                      "; that must be one of the operand's, and a count is at least 0"));
+                                      "; it must be a dimension of the operand, and the count at least 0"));
   shape[dim] = count;
   auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(valueOf(x).getType()));
   mlir::OpBuilder &b = builder->state.builder;
@@ -137,7 +136,7 @@ Tensor concat(const std::vector<Tensor> &parts, int64_t dim, Caller at) {
     return invalidOf(parts);
   sbp::Shape shape = parts.front().shape();
   if (dim < 0 || dim >= static_cast<int64_t>(shape.size()))
-    return builder->fail(absl::StrCat("joins along dimension ", dim, "; that must be one of its operands'"));
+    return builder->fail(absl::StrCat("joins along dimension ", dim, "; it must be a dimension of its operands"));
   llvm::SmallVector<mlir::Value> values;
   shape[dim] = 0;
   for (const Tensor &part : parts) {
@@ -189,11 +188,12 @@ Tensor meanOfPresent(const Tensor &x, const Tensor &present, Caller at) {
     return invalidOf({x, present});
   const sbp::Shape shape = x.shape();
   if (shape.empty() || present.shape() != sbp::Shape{shape.front()} || shape.front() == 0)
-    return builder->fail("takes an integer for each row of the first operand, of which there is one at least");
+    return builder->fail("needs an integer for each row of its first operand, which must have at least one row");
   const int64_t perRow = sbp::numElements(shape) / shape.front();
   if (perRow == 0)
     return builder->fail("is a mean of no elements");
-  // Wide, since a small float holds no large number of elements, nor their sum.
+  // The sums are wide, since a small float can represent neither a large number
+  // of elements nor their sum.
   const ElementType wide = x.type() == ElementType::F64 ? ElementType::F64 : ElementType::F32;
   auto as = [&](const Tensor &value, ElementType type) { return value.type() == type ? value : cast(value, type, at); };
   Tensor counts = as(notEqual(present, 0, at), wide);
@@ -223,7 +223,8 @@ Tensor meanCrossEntropy(const Tensor &logits, const Tensor &labels, std::optiona
   Tensor losses = softmaxCrossEntropy(logits, labels, ignored, at);
   if (!losses.isValid() || !ignored)
     return losses.isValid() ? mean(losses, at) : losses;
-  // Wide, since a small float holds no large number of rows, nor their sum.
+  // The sums are wide, since a small float can represent neither a large number
+  // of rows nor their sum.
   const ElementType type = losses.type(), wide = type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
   auto as = [&](const Tensor &value, ElementType to) { return value.type() == to ? value : cast(value, to, at); };
   Tensor counted = notEqual(labels, *ignored, at);
@@ -247,7 +248,7 @@ Tensor dropout(const Tensor &x, double rate, Caller at) {
 Tensor mse(const Tensor &x, const Tensor &target, Caller at) {
   if (x.isValid() && target.isValid() && x.shape() != target.shape())
     if (std::optional<GraphBuilder> builder = GraphBuilder::forOp("mse", {x, target}, at))
-      return builder->fail("compares tensors of two shapes; they must be equal");
+      return builder->fail("compares tensors of different shapes; they must be equal");
   Tensor difference = sub(x, target, at);
   return mean(mul(difference, difference, at), at);
 }

@@ -6,7 +6,7 @@ namespace {
 
 // A key is seed * 2^36 + step * 2^16 + number of the op, modulo 2^64.
 constexpr double kSeedUnit = 0x1p36, kStepUnit = 0x1p16;
-constexpr double kSeeds = 0x1p24; ///< f32 holds each integer below
+constexpr double kSeeds = 0x1p24; ///< f32 can represent every integer below this
 
 constexpr char kSeedName[] = "random.seed", kStepName[] = "random.step";
 

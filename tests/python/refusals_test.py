@@ -67,7 +67,7 @@ class Errors(Refused):
             self.fails("batchNorm 'bn'", lambda x: sc.batch_norm(x, "bn"), x)
         graph, (x,) = graph_with((2, 3, 4, 4))
         graph.output("y", sc.batch_norm(sc.batch_norm(x, "bn"), "bn"))  # whose statistics would be two
-        with self.assertRaisesRegex(sc.InvalidError, "batchNorm 'bn'.* is there already"):
+        with self.assertRaisesRegex(sc.InvalidError, "batchNorm 'bn'.* assigns variable 'bn.running_mean' a second time"):
             graph.compile()
 
     def test_of_windows(self):
@@ -153,11 +153,12 @@ class Errors(Refused):
 
     def test_of_assign(self):
         for pattern, assign in (
-            ("'w'.*is of no variable made so far", lambda graph, x: graph.assign("w", x)),
-            ("'trained'.*is of a variable that is trained", lambda graph, x: graph.assign("trained", x)),
-            ("'v'.*is there already", lambda graph, x: [graph.assign("v", x) for _ in range(2)]),
-            ("'v'.*is of the variable 2x3", lambda graph, x: graph.assign("v", sc.transpose(x, [1, 0]))),
-            ("'v'.*is of the variable 2x3", lambda graph, x: graph.assign("v", sc.cast(x, sc.f32))),
+            ("'w'.*assigns variable 'w', which does not exist", lambda graph, x: graph.assign("w", x)),
+            ("'trained'.*assigns variable 'trained', which an optimizer trains", lambda graph, x: graph.assign("trained", x)),
+            ("'v'.*assigns variable 'v' a second time", lambda graph, x: [graph.assign("v", x) for _ in range(2)]),
+            ("'v'.*of another type to variable 'v', which is 2x3",
+             lambda graph, x: graph.assign("v", sc.transpose(x, [1, 0]))),
+            ("'v'.*of another type to variable 'v', which is 2x3", lambda graph, x: graph.assign("v", sc.cast(x, sc.f32))),
             ("'v'.*after the graph was finished", lambda graph, x: graph.text() and graph.assign("v", x)),
         ):
             with self.subTest(pattern):

@@ -314,7 +314,7 @@ TEST(Graph, Accumulates) {
   Graph none({"cpu", {{"dp", 2}}});
   none.minimize(mean(linear(none.input("x", ElementType::F32, {12, 4}, split(0)), "fc", 2)), Sgd{0.5}, {0});
   EXPECT_THAT(std::string(none.finish().status().message()),
-              HasSubstr("is to be computed in 0 micro-batches; there is at least one"));
+              HasSubstr("has accumulate = 0; there must be at least one micro-batch"));
 }
 
 TEST(Graph, ShapesAndTypes) {
@@ -345,7 +345,7 @@ const ErrorCase kErrorCases[] = {
     {"MatmulExtents", [](Graph &, Tensor x, Tensor) { matmul(x, x); },
      "matmul(x: 8x4xf32, x: 8x4xf32) contracts 4 of 'tensor<8x4xf32>' with 8 of 'tensor<8x4xf32>'"},
     {"MatmulRank", [](Graph &, Tensor x, Tensor) { matmul(x, sum(x)); },
-     "matmul(x: 8x4xf32, f32) multiplies matrices, which have two dimensions"},
+     "matmul(x: 8x4xf32, f32) needs operands that have two dimensions"},
     {"MatmulInteger", [](Graph &, Tensor, Tensor ids) { matmul(reshape(ids, {2, 4}), reshape(ids, {4, 2})); },
      "matmul(2x4xi64, 4x2xi64) operand #0 must be a"},
     {"Broadcast", [](Graph &graph, Tensor x, Tensor) { add(x, graph.input("y", ElementType::F32, {3})); },
@@ -363,7 +363,7 @@ const ErrorCase kErrorCases[] = {
     {"EmbeddingIds", [](Graph &, Tensor x, Tensor) { embedding(x, x); }, "i32 or i64"},
     {"Labels", [](Graph &, Tensor x, Tensor ids) { softmaxCrossEntropy(x, reshape(ids, {4, 2})); },
      "labels have the logits' dimensions but the last"},
-    {"MseShapes", [](Graph &, Tensor x, Tensor) { mse(x, sum(x, {0})); }, "compares tensors of two shapes"},
+    {"MseShapes", [](Graph &, Tensor x, Tensor) { mse(x, sum(x, {0})); }, "compares tensors of different shapes"},
     {"LinearRank", [](Graph &, Tensor x, Tensor) { linear(sum(x), "fc", 4); }, "linear 'fc'(f32) gives 4 outputs"},
     {"LinearOutputs", [](Graph &, Tensor x, Tensor) { linear(x, "fc", 0); }, "gives 0 outputs"},
     {"VariableShape", [](Graph &, Tensor x, Tensor) { linear(linear(x, "fc", 6), "fc", 6); },
@@ -371,16 +371,16 @@ const ErrorCase kErrorCases[] = {
     {"InputTwice", [](Graph &graph, Tensor, Tensor) { graph.input("x", ElementType::F32, {1}); },
      "input 'x' is there already"},
     {"InputExtent", [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {-1}); },
-     "extents are not negative"},
+     "extents must not be negative"},
     {"InputSplit", [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, split(1)); },
-     "input 'y' lays 4 out as [S(1)]"},
+     "input 'y' cannot lay out 4 as [S(1)]"},
     {"InputCoordinate",
      [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, Layout{sbp::Sbp::at(64)}); },
-     "input 'y' lays 4 out as [At(64)]; entries are B, S(d) with d a dimension of the tensor, or At(k) with k a "
-     "coordinate of the axis"},
+     "input 'y' cannot lay out 4 as [At(64)]; entries must be B, S(d) with d a dimension of the tensor, or At(k) with "
+     "k a coordinate of the axis"},
     {"InputAxes",
      [](Graph &graph, Tensor, Tensor) { graph.input("y", ElementType::F32, {4}, Layout{{split(0), split(0)}}); },
-     "lays out along 2 axes; the placement has 1"},
+     "has a layout along 2 axes, but the placement has 1"},
     {"LossShape", [](Graph &graph, Tensor x, Tensor) { graph.minimize(x, Sgd{1.0}); }, "minimize(x: 8x4xf32)"},
     {"MinimizeTwice",
      [](Graph &graph, Tensor x, Tensor) {
@@ -388,7 +388,7 @@ const ErrorCase kErrorCases[] = {
        graph.minimize(loss, Sgd{1.0});
        graph.minimize(loss, Sgd{1.0});
      },
-     "is the second in function 'f'"},
+     "is the second minimize in function 'f'"},
     {"OutputTwice",
      [](Graph &graph, Tensor x, Tensor) {
        graph.output("x", x);
@@ -396,11 +396,11 @@ const ErrorCase kErrorCases[] = {
      },
      "output 'x' is there already"},
     {"OutputOfNothing", [](Graph &graph, Tensor, Tensor) { graph.output("y", Tensor()); },
-     "output 'y' is of a tensor that no graph made"},
+     "output 'y' has a tensor that no graph made"},
     {"OperandOfNothing", [](Graph &, Tensor x, Tensor) { add(x, Tensor()); },
      "add(x: 8x4xf32, invalid) has an operand that no graph made"},
     {"MinimizeNothing", [](Graph &graph, Tensor, Tensor) { graph.minimize(Tensor(), Sgd{1.0}); },
-     "minimize is of a tensor that no graph made"},
+     "minimize has a tensor that no graph made"},
     {"TwoFunctions",
      [](Graph &graph, Tensor x, Tensor) {
        graph.function("g");
@@ -446,8 +446,8 @@ TEST(Graph, FreezesByNames) {
   EXPECT_EQ(graph.parameters().trained, 24);
   graph.freeze({"h1.bias"});
   EXPECT_THAT(errorsOf(graph),
-              HasSubstr("freeze is told 'h1.bias', which is the name of none of the 5 variables made so "
-                        "far; write a whole name, with stars for any characters"));
+              HasSubstr("freeze has the pattern 'h1.bias', which matches none of the 5 variables made so "
+                        "far; write a whole name, in which * stands for any characters"));
 }
 
 TEST(Graph, InvalidTensorsStayInvalid) {
