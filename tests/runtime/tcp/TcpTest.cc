@@ -110,7 +110,7 @@ TEST(TcpJob, MissingRanksAreNamedOnAllThatCame) {
   EXPECT_NE(std::string(statuses[0].message()).find("ranks 2, 4 of 5 did not connect to 127.0.0.1:"),
             std::string::npos);
   for (int other : {1, 2})
-    EXPECT_NE(std::string(statuses[other].message()).find("ranks 2, 4 of 5 did not come"), std::string::npos);
+    EXPECT_NE(std::string(statuses[other].message()).find("ranks 2, 4 of 5 did not connect"), std::string::npos);
 }
 
 TEST(TcpJob, NobodyListens) {
