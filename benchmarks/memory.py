@@ -95,7 +95,7 @@ class Setting:
             fail(f"rank 0 of {module}: --report says {said} MB, splitcast-opt {predicted[0]:.3f} MB")
         scratch = re.search(r"^scratch of library calls.*: ([0-9.]+) MB$", text, re.MULTILINE)
         viewed, shared = (self.ofRanks(module, text, what) for what in (
-            "mapped of other ranks at most", "blocks of other ranks in memory that they share"))
+            "most memory of other ranks that was mapped", "blocks of other ranks in shared memory"))
         return [(peak + (float(scratch[1]) if scratch else 0), counted - ofAll, of)
                 for peak, counted, of, ofAll in zip(predicted, measured, viewed, shared)]
 

@@ -17,7 +17,8 @@ namespace splitcast {
 
 namespace {
 
-/// What stands for all that ranks compare of a storage; empty: it is not to be shared.
+/// Returns a hash of what ranks compare about a storage, or "" if it cannot be
+/// shared.
 std::string tokenOf(const exec::SharedStorage &storage) {
   return storage.faulty ? "" : absl::StrCat(absl::Hex(llvm::xxh3_64bits(exec::lineOf(storage))));
 }
@@ -49,13 +50,14 @@ absl::StatusOr<std::vector<std::string>> agreeOnStorages(mlir::ModuleOp plans, r
 absl::StatusOr<bool> haveMemoryInCommon(runtime::Communicator &communicator) {
   if (communicator.size() == 1)
     return false;
-  auto memory = communicator.shareMemory(sbp::kAlignmentBytes, {"whether ranks have memory in common"});
+  auto memory = communicator.shareMemory(sbp::kAlignmentBytes, {"search for memory that ranks share"});
   if (absl::IsResourceExhausted(memory.status()))
     return false;
   return memory.ok() ? absl::StatusOr<bool>(*memory != nullptr) : memory.status();
 }
 
-/// Whether it lies whole, though of stage 3.
+/// Returns whether the variable is stored whole although its stage splits
+/// parameters.
 static bool isWhole(sbp::VariableOp variable) {
   return variable.getPolicyOrDefault().splitsParameters() && variable.getUpdate() && !variable.getStorage();
 }
@@ -82,7 +84,7 @@ absl::StatusOr<bool> paysToHaveOneCopy(mlir::ModuleOp plans, runtime::Communicat
       ownBytes += bytes;
   }
   absl::StatusOr<std::vector<std::string>> all = communicator.exchange(
-      ownBytes == 0 || ownBytes < mostShared ? "yes" : "no", {"whether ranks have one copy of parameters"});
+      ownBytes == 0 || ownBytes < mostShared ? "yes" : "no", {"choice of one copy of parameters"});
   return all.ok() ? absl::StatusOr<bool>(llvm::all_of(*all, [](const std::string &each) { return each == "yes"; }))
                   : all.status();
 }

@@ -39,7 +39,7 @@ absl::StatusOr<std::string> sampleOfFile(const std::string &path) {
   SPLITCAST_ASSIGN_OR_RETURN(runtime::File file, runtime::File::openForReading(path));
   SPLITCAST_ASSIGN_OR_RETURN(int64_t size, file.sizeBytes());
   std::string sample;
-  const int64_t last = std::max<int64_t>(size - kPartBytes, 0); // where the last part begins
+  const int64_t last = std::max<int64_t>(size - kPartBytes, 0); // the begin of the last part
   for (int64_t part = 0; part < kParts; ++part) {
     std::string bytes(std::min(kPartBytes, size), '\0');
     const auto begin = static_cast<int64_t>(static_cast<__int128>(last) * part / (kParts - 1));

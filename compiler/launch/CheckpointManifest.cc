@@ -15,22 +15,22 @@ namespace splitcast {
 
 namespace {
 
-constexpr int64_t kFormat = 2; ///< 1 has no loss
+constexpr int64_t kFormat = 2; ///< format 1 has no validation loss
 constexpr char kPrefix[] = "step-", kSuffix[] = ".json";
 
 using Json = nlohmann::ordered_json;
 
 absl::Status damaged(const std::string &path, const std::string &what) {
-  return runtime::fileError(absl::StatusCode::kDataLoss, path, absl::StrCat(what, "; take the checkpoint before it"));
+  return runtime::fileError(absl::StatusCode::kDataLoss, path, absl::StrCat(what, "; use an earlier checkpoint"));
 }
 
-/// A number of 0 or more; -1: there is none of this name.
+/// Returns the number of this name if it is at least 0, and otherwise -1.
 int64_t numberIn(const Json &json, const char *name) {
   auto found = json.find(name);
   return found != json.end() && found->is_number_integer() && *found >= 0 ? found->get<int64_t>() : -1;
 }
 
-/// False: there are no such strings.
+/// Reads the digests. Returns false if they are missing or not strings.
 bool readDigests(const Json &json, std::vector<std::string> &digests) {
   auto found = json.find("digests");
   if (found == json.end() || !found->is_array())
@@ -68,11 +68,12 @@ std::string CheckpointManifest::text() const {
 absl::StatusOr<CheckpointManifest> CheckpointManifest::parse(const std::string &text, const std::string &path) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
-    return damaged(path, "is no JSON object; a manifest was cut off or damaged");
+    return damaged(path, "is not a JSON object, so the manifest was cut off or damaged");
   if (const int64_t format = numberIn(json, "format"); format > kFormat)
     return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
-                              absl::StrCat("is of format ", format, ", made by a newer version; this one reads up to ",
-                                           kFormat, ": use the newer, or an older checkpoint"));
+                              absl::StrCat("has format ", format,
+                                           ", which a newer version wrote; this version reads up to ", kFormat,
+                                           ": use the newer version, or an older checkpoint"));
   CheckpointManifest manifest{
       numberIn(json, "step"), numberIn(json, "seed"), numberIn(json, "bytes"), numberIn(json, "block_bytes"), {}};
   if (auto loss = json.find("validation_loss"); loss != json.end() && loss->is_number_float())
@@ -81,7 +82,7 @@ absl::StatusOr<CheckpointManifest> CheckpointManifest::parse(const std::string &
                        readDigests(json, manifest.digests) &&
                        static_cast<int64_t>(manifest.digests.size()) == manifest.numBlocks();
   if (!isWhole || manifest.text() != text)
-    return damaged(path, "is not what was written: its digest is another");
+    return damaged(path, "was changed after it was written: its digest does not match");
   return manifest;
 }
 

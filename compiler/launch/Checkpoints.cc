@@ -29,7 +29,8 @@ std::string variablesPath(const std::string &directory, int64_t step) {
 
 constexpr char kSharedName[] = "/shared.txt"; ///< in a directory of checkpoints
 
-/// Whether a file in a directory of checkpoints is of one, or of one that was not finished.
+/// Returns whether a file in a directory of checkpoints belongs to one,
+/// finished or not.
 bool isOfCheckpoint(const std::string &name) {
   const std::string stem = name.substr(0, name.find('.'));
   return CheckpointManifest::stepOf(stem + ".json") >= 0;
@@ -49,7 +50,7 @@ absl::Status writeAll(const std::string &path, const std::string &text) {
   return status.ok() ? file.commit() : status;
 }
 
-/// Names in a directory, which may be missing.
+/// Returns the names in a directory, which may be missing.
 absl::StatusOr<std::vector<std::string>> namesIn(const std::string &directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<std::string>> namesIn(const std::string &directory) {
   return names;
 }
 
-/// Steps that have a manifest, the newest first.
+/// Returns the steps that have a manifest, newest first.
 absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(directory));
   std::vector<int64_t> steps;
@@ -76,11 +77,12 @@ absl::StatusOr<std::vector<int64_t>> stepsIn(const std::string &directory) {
 } // namespace
 
 void CheckpointOptions::addTo(Flags &flags) {
-  flags.addString("checkpoint", &directory, "DIRECTORY", "where checkpoints are written, which all hosts share");
-  flags.addInteger("checkpoint-every", &every, 1, 1'000'000'000, "steps from one checkpoint to the next");
+  flags.addString("checkpoint", &directory, "DIRECTORY",
+                  "directory in which checkpoints are written; all hosts must share it");
+  flags.addInteger("checkpoint-every", &every, 1, 1'000'000'000, "number of steps from one checkpoint to the next");
   flags.addInteger("keep", &keep, 1, 1'000'000,
-                   "checkpoints that are kept, the newest, and besides them that of the least validation loss");
-  flags.addString("resume", &resume, "DIRECTORY", "go on from the newest checkpoint in there that is whole");
+                   "how many of the newest checkpoints are kept; the one of the least validation loss is kept, too");
+  flags.addString("resume", &resume, "DIRECTORY", "continue from the newest complete checkpoint in this directory");
 }
 
 absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, int64_t seed, Launch &launch,
@@ -90,26 +92,29 @@ absl::StatusOr<Checkpoints> Checkpoints::open(const CheckpointOptions &options, 
   return status.ok() ? absl::StatusOr<Checkpoints>(std::move(checkpoints)) : status;
 }
 
-/// Of rank 0; what it wrote there.
+/// Makes the directory on rank 0, and returns what it wrote there for the other
+/// ranks to find.
 absl::StatusOr<std::string> Checkpoints::makeDirectory() const {
   const std::string &directory = options->directory;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return runtime::fileError(absl::StatusCode::kUnavailable, directory,
-                              absl::StrCat("cannot be made: ", error.message()));
+                              absl::StrCat("cannot be created: ", error.message()));
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(directory));
   const bool goesOn = !options->resume.empty() && std::filesystem::equivalent(directory, options->resume, error);
-  if (!steps.empty() && !goesOn) // which would be removed, as older ones
+  if (!steps.empty() && !goesOn) // this job would remove them as old ones
     return runtime::fileError(absl::StatusCode::kFailedPrecondition, directory,
                               absl::StrCat("has a checkpoint of step ", steps.front(),
-                                           "; go on from it with --resume=", directory, ", or give another directory"));
+                                           "; continue from it with --resume=", directory,
+                                           ", or use another directory"));
   const std::string text = absl::StrCat("written by the job that began at ", absl::FormatTime(absl::Now()), "\n");
   absl::Status status = writeAll(directory + kSharedName, text);
   return status.ok() ? absl::StatusOr<std::string>(text) : status;
 }
 
-/// What rank 0 writes, the others read.
+/// Checks that all ranks see the same directory: they read what rank 0 wrote
+/// there.
 absl::Status Checkpoints::checkShared() {
   const std::string path = options->directory + kSharedName;
   absl::StatusOr<std::string> text = launch->rank() == 0 ? makeDirectory() : "";
@@ -120,7 +125,7 @@ absl::Status Checkpoints::checkShared() {
   absl::Status shared = seen.ok() && *seen == all.front()
                             ? absl::OkStatus()
                             : runtime::fileError(absl::StatusCode::kFailedPrecondition, path,
-                                                 "is not what rank 0 has written there; give --checkpoint a directory "
+                                                 "is not what rank 0 wrote there; give --checkpoint a directory "
                                                  "that all hosts share");
   return launch->agree(shared, "opening of the checkpoints");
 }
@@ -129,7 +134,7 @@ absl::Status Checkpoints::checkShared() {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// As rank 0 finds them.
+/// Returns the steps that have a manifest, as rank 0 finds them.
 absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
   absl::StatusOr<std::vector<int64_t>> mine = std::vector<int64_t>();
   if (launch->rank() == 0)
@@ -140,18 +145,19 @@ absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToTry() {
   std::vector<int64_t> steps;
   for (absl::string_view text : absl::StrSplit(all.front(), ' ', absl::SkipEmpty()))
     if (!absl::SimpleAtoi(text, &steps.emplace_back()))
-      return absl::InternalError(absl::StrCat("rank 0 names a checkpoint '", text, "'"));
+      return absl::InternalError(absl::StrCat("rank 0 sent '", text, "' as the step of a checkpoint"));
   return steps;
 }
 
-/// Whether the files are what was written, as far as this rank looks: each reads blocks of its own.
+/// Checks that the files of a checkpoint are what was written. Each rank reads
+/// its own blocks.
 absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
   const std::string path = manifestPath(options->resume, step), variables = variablesPath(options->resume, step);
   SPLITCAST_ASSIGN_OR_RETURN(std::string text, readAll(path));
   SPLITCAST_ASSIGN_OR_RETURN(manifest, CheckpointManifest::parse(text, path));
   if (manifest.step != step)
     return runtime::fileError(absl::StatusCode::kDataLoss, path,
-                              absl::StrCat("is of step ", manifest.step, "; give it its name back"));
+                              absl::StrCat("is the manifest of step ", manifest.step, "; rename it back"));
   SPLITCAST_ASSIGN_OR_RETURN(
       std::vector<std::string> digests,
       digestsOfBlocks(variables, manifest.bytes, manifest.blockBytes, launch->rank(), launch->size()));
@@ -161,7 +167,7 @@ absl::Status Checkpoints::isWhole(int64_t step, CheckpointManifest &manifest) {
       return runtime::fileError(absl::StatusCode::kDataLoss, variables,
                                 absl::StrCat("is damaged between bytes ", block * manifest.blockBytes, " and ",
                                              std::min(manifest.bytes, (block + 1) * manifest.blockBytes),
-                                             "; take the checkpoint before it"));
+                                             "; use an earlier checkpoint"));
   return absl::OkStatus();
 }
 
@@ -174,23 +180,23 @@ absl::StatusOr<int64_t> Checkpoints::resume(int64_t steps) {
     const absl::Status whole = launch->agree(isWhole(step, manifest), "reading of a checkpoint");
     if (!whole.ok()) {
       if (launch->rank() == 0)
-        fprintf(stderr, "checkpoint of step %ld is left out: %s\n", static_cast<long>(step), whole.ToString().c_str());
+        fprintf(stderr, "checkpoint of step %ld is skipped: %s\n", static_cast<long>(step), whole.ToString().c_str());
       continue;
     }
     const std::string path = variablesPath(options->resume, step);
     if (manifest.seed != seed)
       return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
-                                absl::StrCat("was trained with --seed=", manifest.seed, ", and this is seed ", seed,
-                                             "; give the same, or begin anew with --load-variables=", path));
+                                absl::StrCat("was trained with --seed=", manifest.seed, ", but this run has seed ",
+                                             seed, "; use the same seed, or begin anew with --load-variables=", path));
     if (step > steps)
       return runtime::fileError(absl::StatusCode::kInvalidArgument, path,
-                                absl::StrCat("has done ", step, " steps, and --steps is ", steps,
-                                             "; it counts from the beginning: give more"));
+                                absl::StrCat("has done ", step, " steps, but --steps is ", steps,
+                                             "; steps count from the beginning of training: give more"));
     absl::Status status = session->loadVariables(path);
     return status.ok() ? absl::StatusOr<int64_t>(step) : status;
   }
-  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no checkpoint that is whole, of ", all.size(),
-                                          "; leave out --resume to begin anew"));
+  return absl::NotFoundError(absl::StrCat("'", options->resume, "': has no complete checkpoint, of ", all.size(),
+                                          " in all; leave out --resume to begin anew"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,14 +222,16 @@ absl::Status Checkpoints::begin(int64_t step, std::optional<double> validationLo
   return absl::OkStatus();
 }
 
-/// Whether all ranks are, who take the next part of the work together.
+/// Returns whether all ranks are ready. They do the next part of the work
+/// together.
 absl::StatusOr<bool> Checkpoints::isReady(bool isMine) {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> all,
                              launch->communicator().exchange(isMine ? "1" : "0", {"progress of a checkpoint"}));
   return std::find(all.begin(), all.end(), "0") == all.end();
 }
 
-/// Takes what is pending as far as it has come; to its end if it is waited for.
+/// Continues the pending checkpoint as far as it can without waiting or, if
+/// `waits`, to its end.
 absl::Status Checkpoints::goOn(bool waits) {
   while (pending) {
     const bool isMine = pending->save ? pending->save->isWritten()
@@ -248,7 +256,8 @@ absl::Status Checkpoints::goOn(bool waits) {
   return absl::OkStatus();
 }
 
-/// What the manifest says of the file, of which each rank has read blocks of its own.
+/// Returns the manifest of the file, with the digests of all blocks. Each rank
+/// has read its own.
 absl::StatusOr<CheckpointManifest> Checkpoints::digested() {
   CheckpointManifest manifest;
   manifest.step = pending->step;
@@ -279,7 +288,7 @@ absl::Status Checkpoints::complete() {
   absl::Status status;
   if (launch->rank() == 0) {
     status = writeAll(manifestPath(options->directory, step), manifest.text());
-    std::error_code ignored; // of a file that nothing says is whole, and that fills the disk
+    std::error_code ignored; // that of removing a file that has no manifest and only fills the disk
     if (status.ok())
       status = removeOld(step);
     else
@@ -288,8 +297,10 @@ absl::Status Checkpoints::complete() {
   return launch->agree(status, "writing of a checkpoint");
 }
 
-/// Of rank 0: the newest up to this step, and the one of these whose loss is least, which may be the newer of two. One
-/// of a later step was damaged, or this job had not begun before it.
+/// Returns the steps to keep, on rank 0: the newest up to this step, and the
+/// one of the least validation loss. If two have this loss, it is the newer
+/// one. A later step was damaged, or is older than this job, which began before
+/// it.
 absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) const {
   SPLITCAST_ASSIGN_OR_RETURN(std::vector<int64_t> steps, stepsIn(options->directory));
   steps.erase(std::remove_if(steps.begin(), steps.end(), [&](int64_t other) { return other > step; }), steps.end());
@@ -310,8 +321,8 @@ absl::StatusOr<std::vector<int64_t>> Checkpoints::stepsToKeep(int64_t step) cons
   return steps;
 }
 
-/// Of rank 0: all that is of checkpoints, but for those to keep; manifests first, so that nothing is left that says it
-/// is whole and is not.
+/// Removes, on rank 0, all files of checkpoints except those to keep. Manifests
+/// are removed first, so that no manifest is left without its file.
 absl::Status Checkpoints::removeOld(int64_t step) const {
   absl::StatusOr<std::vector<int64_t>> steps = stepsToKeep(step);
   absl::StatusOr<std::vector<std::string>> names = namesIn(options->directory);

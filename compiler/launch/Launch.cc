@@ -26,15 +26,17 @@
 namespace splitcast {
 namespace {
 
-/// How long a rank that failed waits for the others to end, too, before it ends the job.
+/// How long a rank that failed waits for the others before it ends the job.
 constexpr double kFarewellSeconds = 2;
 
-/// How long a rank that was told to end may take to say for whom it waited. mpirun kills it 0.9 s after the signal.
+/// How long a rank that was told to end may take to report for which rank it
+/// waited. mpirun kills it 0.9 s after the signal.
 constexpr absl::Duration kSignalGrace = absl::Milliseconds(700);
 
 absl::Duration toDuration(double seconds) { return absl::Seconds(seconds); }
 
-/// The processors that this process may use: its machine and their numbers.
+/// Returns the processors that this process may use: how many, the machine, and
+/// their numbers.
 std::string processorsText() {
   char machine[256] = {};
   gethostname(machine, sizeof(machine) - 1);
@@ -48,7 +50,8 @@ std::string processorsText() {
   return text;
 }
 
-/// Processors per rank where ranks with the same ones share them; the fewest of any rank.
+/// Returns the processors per rank if ranks with the same processors share
+/// them: the least number of any rank.
 int64_t sharedProcessors(const std::vector<std::string> &processors) {
   int64_t fewest = INT64_MAX;
   for (const std::string &text : processors) {
@@ -59,7 +62,7 @@ int64_t sharedProcessors(const std::vector<std::string> &processors) {
   return std::max<int64_t>(1, fewest);
 }
 
-/// "OK", or the status as text that decode understands.
+/// Returns "OK", or the status as a text that decode() reads.
 std::string encode(const absl::Status &status) {
   return status.ok() ? "OK" : absl::StrCat(static_cast<int>(status.code()), " ", std::string(status.message()));
 }
@@ -74,14 +77,14 @@ absl::Status decode(const std::string &text, int64_t rank) {
   return {static_cast<absl::StatusCode>(code), absl::StrCat("rank ", rank, " failed: ", text.substr(blank + 1))};
 }
 
-/// The first status of a rank that failed.
+/// Returns the status of the first rank that failed.
 absl::Status firstFailure(const std::vector<std::string> &statuses) {
   for (size_t rank = 0; rank < statuses.size(); ++rank)
     SPLITCAST_RETURN_IF_ERROR(decode(statuses[rank], static_cast<int64_t>(rank)));
   return absl::OkStatus();
 }
 
-/// Whether this process has said why it ends.
+/// Whether this process has reported its error.
 std::atomic<bool> hasSaid = false;
 
 std::string errorText(int64_t rank, const absl::Status &status) {
@@ -90,7 +93,7 @@ std::string errorText(int64_t rank, const absl::Status &status) {
   return absl::StrCat(prefix, absl::StrReplaceAll(std::string(status.message()), {{"\n", indent}}), "\n");
 }
 
-/// One write, so that lines of several ranks do not mix.
+/// Writes the text at once, so that the lines of several ranks do not mix.
 void writeError(const std::string &text) {
   hasSaid = true;
   size_t written = 0;
@@ -102,8 +105,8 @@ void writeError(const std::string &text) {
   }
 }
 
-/// The last that a rank does which was told to end and did not get to it. (It leaves stdout alone, which the rank may
-/// be writing to.)
+/// What a rank does last if it was told to end and does not notice the signal
+/// itself. (It does not touch stdout, to which the rank may be writing.)
 void endWherever(const absl::Status &status) {
   runtime::removePendingFiles();
   if (!hasSaid)
@@ -132,27 +135,32 @@ std::string LaunchOptions::defaultKernelCache() {
 
 void LaunchOptions::addTo(Flags &flags) {
   flags.addNumber("timeout", &timeoutSeconds, 0.1, 1e6,
-                  "seconds that a rank waits for another before that is an error");
-  flags.addInteger("threads", &threads, 0, 4096, "threads per rank; 0: the machine's processors, shared by its ranks");
-  flags.addChoice("device", &deviceKind, launchBackends(), "what the ranks compute on");
+                  "how many seconds a rank waits for another before it is an error");
+  flags.addInteger("threads", &threads, 0, 4096,
+                   "threads per rank; 0: the ranks of a machine share its processors evenly");
+  flags.addChoice("device", &deviceKind, launchBackends(), "the kind of device on which ranks compute");
   flags.addChoice("transport", &transport, {"memory", "messages"},
-                  "how ranks of one machine exchange tensors: each reads the others' memory, if the system lets it; or "
-                  "as with ranks of other machines");
-  flags.addString("kernel-cache", &kernelCache, "DIRECTORY", "where compiled kernels are kept; empty: nowhere");
-  flags.addString("profile", &profile, "FILE.json",
-                  "how long each op of the plan takes: a trace of all ranks for a browser's tracing page; the table is "
-                  "printed");
-  flags.addString("reproducer", &reproducer, "FILE.mlir",
-                  "where a rank writes, if a pass fails, the module and the passes: rank 0 to FILE.mlir.0, the last if "
-                  "several fail; splitcast-opt FILE.mlir.0 --run-reproducer repeats the error");
-  flags.addSwitch("perf-map", &perfMap, "names of kernels and of oneDNN's code for Linux's perf, in /tmp/perf-PID.map");
+                  "how ranks of one machine exchange tensors: memory: each reads the others' memory, if the system "
+                  "allows it; messages: as ranks of different machines do");
+  flags.addString("kernel-cache", &kernelCache, "DIRECTORY",
+                  "directory in which compiled kernels are kept; empty: they are not kept");
+  flags.addString(
+      "profile", &profile, "FILE.json",
+      "measure how long each op of the plan takes: write a trace of all ranks for a browser's tracing page, and "
+      "print a table");
+  flags.addString(
+      "reproducer", &reproducer, "FILE.mlir",
+      "if a pass fails, each rank writes the module and the passes, rank 0 to FILE.mlir.0; if several fail, those "
+      "of the last one; splitcast-opt FILE.mlir.0 --run-reproducer repeats the error");
+  flags.addSwitch("perf-map", &perfMap,
+                  "write the names of kernels and of oneDNN's code for Linux's perf to /tmp/perf-PID.map");
   flags.addSwitch(
       "any-order", &anyOrder,
-      "kernels may add up in any order, to see what a fixed one costs: bits then change with the stage, the "
-      "ranks and the machine, and no sum is exact");
+      "let kernels add in any order, to see what the fixed order costs: bits then depend on the stage, the ranks and "
+      "the machine, and no sum is exact");
   flags.addSwitch("no-collectives", &noCollectives,
-                  "a step's collectives move nothing and wait for no rank, to see what of a step they cost: what is "
-                  "computed is wrong then");
+                  "collectives move nothing and wait for no rank, to see what they cost in a step: results are then "
+                  "wrong");
   for (const char *name : {"timeout", "kernel-cache", "perf-map", "reproducer"})
     flags.letDiffer(name);
 }
@@ -197,16 +205,16 @@ absl::Status Launch::createDevice() {
 absl::Status Launch::prepareProfile() {
   for (const auto &[name, isGiven] : {std::pair("perf-map", chosen.perfMap), {"any-order", chosen.anyOrder}})
     if (isGiven && chosen.deviceKind != "cpu")
-      return absl::InvalidArgumentError(absl::StrCat("--", name, " is given with --device=", chosen.deviceKind,
-                                                     ", whose kernels are no code of this machine's processor; leave "
+      return absl::InvalidArgumentError(absl::StrCat("--", name, " cannot be used with --device=", chosen.deviceKind,
+                                                     ", whose kernels do not run on this machine's processor; leave "
                                                      "it out, or run with --device=cpu"));
   if (chosen.profile.empty())
     return absl::OkStatus();
   if (chosen.deviceKind != "cpu")
-    return absl::InvalidArgumentError(absl::StrCat("--profile is given with --device=", chosen.deviceKind,
+    return absl::InvalidArgumentError(absl::StrCat("--profile cannot be used with --device=", chosen.deviceKind,
                                                    ", whose calls return before the work is done; profile with "
                                                    "--device=cpu, or with the device's own profiler"));
-  constexpr int64_t kTracedRuns = 200'000; // of all ranks: a trace of some 80 MB
+  constexpr int64_t kTracedRuns = 200'000; // of all ranks together, in a trace of about 80 MB
   profiler = std::make_unique<runtime::Profiler>(static_cast<size_t>(kTracedRuns / size()));
   peaks = runtime::measurePeaks(rankThreads);
   return absl::OkStatus();
@@ -233,14 +241,15 @@ absl::Status Launch::connect() {
 absl::StatusOr<std::unique_ptr<runtime::Transport>>
 Launch::connectMemory(std::unique_ptr<runtime::Transport> messages) {
   SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Transport> answers, job->createTransport());
-  // Whatever the flag says, which may not be the same on all ranks yet.
+  // This is called whatever the flag says, since the ranks have not compared
+  // their flags yet.
   SPLITCAST_ASSIGN_OR_RETURN(std::shared_ptr<runtime::PeerMemory> memory,
                              runtime::PeerMemory::connect(*control, chosen.transport == "memory"));
   if (const std::string &why = memory->whatFailed(); !why.empty())
     note =
-        absl::StrCat(why, "; such ranks exchange messages, which is slower. To read each other's, "
-                          "processes need one user, one /proc, memfd_create, and no limit of their addresses; or say "
-                          "--transport=messages");
+        absl::StrCat(why, "; these ranks exchange messages instead, which is slower. To read each other's memory, "
+                          "processes need the same user, the same /proc, memfd_create, and no limit of their address "
+                          "space; or use --transport=messages");
   peerMemory = std::move(memory);
   return runtime::createPullTransport(std::move(messages), std::move(answers), peerMemory);
 }
@@ -283,7 +292,8 @@ absl::Status Launch::begin(const absl::Status &parsed, const Flags &flags) {
 }
 
 int Launch::end(const absl::Status &status) {
-  // What is still under way after an error uses memory that is gone.
+  // Collectives that are unfinished after an error use memory that is gone. So
+  // end the communicators first.
   ranks = nullptr;
   control = nullptr;
   if (!status.ok())
@@ -311,7 +321,8 @@ int launchMain(Flags &flags, int argc, char **argv, const LaunchOptions &options
                const std::function<absl::Status(Launch &)> &body) {
   Launch::endOnSignals();
   absl::Status parsed = flags.parse(argc, argv);
-  // Even with flags that are wrong: the other ranks hear of it.
+  // The job is launched even if flags are wrong, so that the other ranks learn
+  // of it.
   absl::StatusOr<std::unique_ptr<Launch>> launch = Launch::create(parsed.ok() ? options : LaunchOptions());
   if (!launch.ok()) {
     printError(runtime::rankFromEnvironment(), launch.status());

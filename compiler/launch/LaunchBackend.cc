@@ -30,8 +30,8 @@ absl::StatusOr<LaunchBackend> createLaunchBackend(const std::string &kind, const
                                                   std::unique_ptr<runtime::Communicator> host) {
   auto found = factories().find(kind);
   if (found == factories().end())
-    return absl::InvalidArgumentError(
-        absl::StrCat("this program has no devices of kind '", kind, "', only ", absl::StrJoin(launchBackends(), ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("this program has no devices of kind '", kind, "'; it has ",
+                                                   absl::StrJoin(launchBackends(), ", ")));
   return found->second(options, std::move(host));
 }
 

@@ -1,4 +1,4 @@
-// Ranks that compute on the processors of the machine.
+// The backend for ranks that compute on the processors of the machine.
 #include "compiler/launch/LaunchBackend.h"
 #include "runtime/host/HostDevice.h"
 

@@ -1,5 +1,5 @@
-// Ranks that compute on GPUs: one each, or several on one when that is asked for. A library of its own
-// (LaunchPlugin.h).
+// The backend for ranks that compute on GPUs: one each or, if asked for,
+// several on one. It is a library of its own (LaunchPlugin.h).
 #include "compiler/launch/LaunchPlugin.h"
 #include "runtime/api/StatusMacros.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -25,13 +25,14 @@ bool is(const char *variable, const char *wanted) {
 
 bool isSet(const char *variable) { return is(variable, "1"); }
 
-/// What a rank tells the others: the device that it means to use, and what its environment asks for.
+/// Returns what a rank tells the others: the GPU that it chooses, and what its
+/// environment asks for. Sets `number` to the GPU's number.
 absl::StatusOr<std::string> chosenDevice(const LaunchBackendOptions &options, int *number) {
   const int devices = runtime::countCudaDevices();
   if (devices == 0)
-    return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; look at nvidia-smi and "
+    return absl::FailedPreconditionError("this process sees no GPU, or its driver is too old; check nvidia-smi and "
                                          "CUDA_VISIBLE_DEVICES, or run with --device=cpu");
-  *number = static_cast<int>(options.localRank % devices); // each may see one of its own
+  *number = static_cast<int>(options.localRank % devices); // each rank may see a GPU of its own
   SPLITCAST_ASSIGN_OR_RETURN(std::string id, runtime::cudaDeviceId(*number));
   return absl::StrCat(isSet("SPLITCAST_SHARE_GPUS") ? "shares " : "- ",
                       isSet("SPLITCAST_NCCL_WINDOWS") ? "windows " : "- ", id);
@@ -42,7 +43,8 @@ bool allSay(const std::vector<std::string> &devices, const char *word) {
                      [&](const std::string &device) { return absl::StrContains(device, word); });
 }
 
-/// Whether ranks share GPUs, which they may when all ask for it; the same on all ranks, whether it is an error.
+/// Returns whether ranks share GPUs, which is allowed if all ask for it. All
+/// ranks get the same result or the same kind of error.
 absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t localRanks) {
   std::map<std::string, size_t> users;
   for (size_t rank = 0; rank < devices.size(); ++rank) {
@@ -51,19 +53,21 @@ absl::StatusOr<bool> areShared(const std::vector<std::string> &devices, int64_t 
     auto [known, isNew] = users.emplace(devices[rank].substr(devices[rank].rfind(' ')), rank);
     if (!isNew && !allSay(devices, "shares "))
       return absl::FailedPreconditionError(
-          absl::StrCat(localRanks, " ranks on this machine, which see ", runtime::countCudaDevices(), " GPUs: ranks ",
-                       known->second, " and ", rank, " have the same one; start fewer, give each one of its own ",
-                       "(CUDA_VISIBLE_DEVICES), or set SPLITCAST_SHARE_GPUS=1 on all to let them share, which is slow ",
-                       "and meant for tests"));
+          absl::StrCat("there are ", localRanks, " ranks on this machine, and this one sees ",
+                       runtime::countCudaDevices(), " GPUs: ranks ", known->second, " and ", rank,
+                       " have the same GPU; start fewer ranks, give each rank a GPU of its own ",
+                       "(CUDA_VISIBLE_DEVICES), or set SPLITCAST_SHARE_GPUS=1 on all ranks to share GPUs, which is ",
+                       "slow and meant for tests"));
   }
   const bool shared = users.size() < devices.size();
   if (shared && static_cast<int64_t>(devices.size()) != localRanks)
-    return absl::UnimplementedError("ranks of several machines share GPUs, which is for tests on one machine");
+    return absl::UnimplementedError(
+        "ranks of several machines cannot share GPUs, which is meant for tests on one machine; start fewer ranks");
   return shared;
 }
 
-/// NCCL refuses two ranks of one host on one device: each says that it is a host of its own, and they talk over
-/// sockets.
+/// NCCL refuses two ranks of the same host on one device. So each rank claims
+/// to be a host of its own, and they communicate over sockets.
 void pretendOwnHosts(int64_t localRank) {
   char machine[256] = {};
   gethostname(machine, sizeof(machine) - 1);
@@ -81,8 +85,8 @@ absl::StatusOr<std::unique_ptr<runtime::Device>> makeDevice(int number) {
     double least = 0;
     if (!absl::SimpleAtod(text, &least) || !(least >= 0))
       return absl::InvalidArgumentError(absl::StrCat("SPLITCAST_TIME_PRODUCTS is '", text,
-                                                     "'; it takes the least GFLOP ",
-                                                     "of products that are timed, a number that is not negative"));
+                                                     "'; it must be a number that is not negative: the least GFLOP of ",
+                                                     "products that are timed"));
     device.products.leastTimedFlops = 1e9 * least;
   }
   return runtime::createCudaDevice(device);
@@ -106,13 +110,14 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   SPLITCAST_ASSIGN_OR_RETURN(bool shared, areShared(*all, options.localRanks));
   if (shared)
     pretendOwnHosts(options.localRank);
-  // Communicators of several streams start their work in the order of the plan, also as parts of a graph.
+  // With this, the communicators of several streams start their work in the
+  // order of the plan, also within a captured graph.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
   runtime::avoidKnownNcclDefects();
   runtime::NcclCommunicatorOptions nccl;
   nccl.timeout = options.timeout;
   nccl.deterministic = !isSet("SPLITCAST_NCCL_SUMS");
-  nccl.usesWindows = allSay(*all, "windows ") && !shared; // sockets copy it anyway
+  nccl.usesWindows = allSay(*all, "windows ") && !shared; // sockets copy the data anyway
   nccl.onStuck = options.endProcess;
   SPLITCAST_ASSIGN_OR_RETURN(backend.communicator, runtime::createNcclCommunicator(std::move(host), nccl));
   return backend;
@@ -121,7 +126,7 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
 } // namespace
 } // namespace splitcast
 
-/// LaunchPluginEntry
+/// The LaunchPluginEntry.
 extern "C" void splitcast_launch_backend(const splitcast::LaunchBackendOptions *options,
                                          std::unique_ptr<splitcast::runtime::Communicator> *host,
                                          absl::StatusOr<splitcast::LaunchBackend> *result) {

@@ -28,7 +28,7 @@ sbp::Shape boxShape(const sbp::Box &box) {
 
 absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
 
-/// Position of the tensor of that name, or -1.
+/// Returns the index of the tensor of this name, or -1.
 int64_t indexOf(const std::vector<TensorInfo> &tensors, const std::string &name) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].name == name)
@@ -36,7 +36,8 @@ int64_t indexOf(const std::vector<TensorInfo> &tensors, const std::string &name)
   return -1;
 }
 
-/// Whether the file holds steps of the tensor.
+/// Checks that the file has the tensor's shape and type, for some number of
+/// steps.
 absl::Status checkFile(const runtime::NpyFile &file, const NamedFile &named, const TensorInfo &info) {
   const std::vector<int64_t> &found = file.shape();
   bool fits = file.type() == info.type && found.size() == info.shape.size() + 1 &&
@@ -45,10 +46,11 @@ absl::Status checkFile(const runtime::NpyFile &file, const NamedFile &named, con
     return absl::OkStatus();
   return invalid(absl::StrCat("'", named.path, "': has ", typeText(found, file.type()), "; input '", info.name,
                               "' takes STEPSx", typeText(info.shape, info.type),
-                              info.shape.empty() ? " (one value per step)" : "", "; write the file with these"));
+                              info.shape.empty() ? " (one value per step)" : "",
+                              "; write the file with this shape and type"));
 }
 
-/// Every name once, and one of the tensors'.
+/// Checks that every name is given once and is the name of a tensor.
 absl::Status checkNames(const std::vector<NamedFile> &files, const std::vector<TensorInfo> &tensors,
                         const std::string &function, const char *kind) {
   std::set<std::string> names;
@@ -67,12 +69,14 @@ absl::Status checkNames(const std::vector<NamedFile> &files, const std::vector<T
 
 namespace {
 
-/// The rows of a box in a tensor, in row-major order: equally many elements each, which lie in a row in both.
+/// The rows of a box in a tensor, in row-major order. All have the same number
+/// of elements, which are consecutive in the tensor and in the box.
 class BoxRows {
 public:
   BoxRows(const sbp::Shape &shape, const sbp::Box &box)
       : shape(shape), box(box), elements(sbp::numElements(boxShape(box))) {
-    // Dimensions from `inner` on are whole: they make one row with the dimension before.
+    // The box has all of the dimensions behind `inner`, so these form one row
+    // with dimension `inner`.
     size_t inner = shape.size();
     while (inner > 0 && box[inner - 1].count == shape[inner - 1])
       --inner;
@@ -95,7 +99,8 @@ public:
     return {logical, local, rowElements};
   }
 
-  /// Number of the first row that reaches beyond element `logical` of the tensor.
+  /// Returns the number of the first row that ends behind element `logical` of
+  /// the tensor.
   int64_t firstBeyond(int64_t logical) const {
     int64_t from = 0, to = size();
     while (from < to) {
@@ -121,7 +126,7 @@ absl::Status forEachRow(const sbp::Shape &shape, const std::vector<sbp::Box> &bo
   return forEachRowWithin(shape, boxes, 0, sbp::numElements(shape), visit);
 }
 
-/// Of one box, whose elements begin at `local`.
+/// Visits the rows of one box, whose elements begin at `local`.
 static absl::Status forEachRowOf(const BoxRows &rows, int64_t local, int64_t begin, int64_t count,
                                  const std::function<absl::Status(const sbp::Run &)> &visit) {
   for (int64_t i = rows.firstBeyond(begin); i < rows.size(); ++i) {
@@ -158,14 +163,15 @@ std::string listTensors(const std::vector<TensorInfo> &tensors) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Whether two paths name one file, which may not exist yet.
+/// Returns whether two paths name the same file, which may not exist yet.
 static bool isSameFile(const std::string &a, const std::string &b) {
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error))
     return true;
   auto canonical = [&](const std::string &path) {
     std::filesystem::path file = std::filesystem::absolute(path, error);
-    for (int links = 0; links < 40 && std::filesystem::is_symlink(file, error); ++links) // also to what is not there
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(file, error);
+         ++links) // follows links to missing files, too
       file = file.parent_path() / std::filesystem::read_symlink(file, error);
     return std::filesystem::weakly_canonical(file, error);
   };
@@ -246,7 +252,8 @@ absl::StatusOr<StepOutputs> StepOutputs::open(const Session &session, const std:
     SPLITCAST_RETURN_IF_ERROR(shareBoxes(output, communicator));
     result.outputs.push_back(std::move(output));
   }
-  // Behind the last exchange: where rank 0 cannot make a file, no rank waits here for its boxes.
+  // After the last exchange: if rank 0 cannot create a file, no rank waits for
+  // its boxes.
   if (communicator.rank() != 0)
     return result;
   for (size_t i = 0; i < files.size(); ++i)
@@ -260,7 +267,8 @@ absl::Status StepOutputs::Output::makeFile(const std::string &path) {
   return absl::OkStatus();
 }
 
-/// Boxes as text, and back: "0+4,0+8;12+4,0+8".
+/// Returns the boxes as a text such as "0+4,0+8;12+4,0+8", which parseBoxes
+/// reads.
 static std::string boxesText(const std::vector<sbp::Box> &boxes) {
   return absl::StrJoin(boxes, ";", [](std::string *all, const sbp::Box &box) {
     absl::StrAppend(all, absl::StrJoin(box, ",", [](std::string *out, const sbp::Interval &interval) {
@@ -298,11 +306,12 @@ bool StepOutputs::isScattered(const Output &output) {
          std::any_of(output.boxes.begin() + 1, output.boxes.end(), [](const auto &boxes) { return boxes.has_value(); });
 }
 
-/// Puts what a rank sent, its elements among [begin, begin + count) of the tensor, to their places in `part`.
+/// Copies what a rank sent, its elements among [begin, begin + count) of the
+/// tensor, to their places in `part`.
 static absl::Status place(const TensorInfo &info, const std::vector<sbp::Box> &boxes, int64_t begin, int64_t count,
                           const std::string &sent, std::vector<char> &part) {
   const int64_t elementBytes = runtime::bytesOf(info.type);
-  int64_t at = 0; // beyond the end of what was sent, if it is too short
+  int64_t at = 0; // ends beyond what was sent if that is too short
   absl::Status status = forEachRowWithin(info.shape, boxes, begin, count, [&](const sbp::Run &row) {
     const int64_t bytes = row.count * elementBytes;
     if (at + bytes <= static_cast<int64_t>(sent.size()))
@@ -342,7 +351,7 @@ absl::Status StepOutputs::gather(Output &output, absl::Span<const std::byte> pie
   return absl::OkStatus();
 }
 
-/// What kept rank 0, which alone writes, from it; on all ranks.
+/// Returns, on all ranks, the error of rank 0, which alone writes.
 static absl::Status agree(const absl::Status &written, runtime::Communicator &communicator) {
   const std::string mine =
       written.ok() ? "" : absl::StrCat(static_cast<int>(written.code()), " ", std::string(written.message()));
@@ -358,11 +367,11 @@ static absl::Status agree(const absl::Status &written, runtime::Communicator &co
 }
 
 absl::Status StepOutputs::write(Session &session, runtime::Communicator &communicator) {
-  absl::Status written; // on rank 0, which takes part in every exchange even if it can write no more
+  absl::Status written; // on rank 0, which takes part in every exchange even after an error
   bool isGathered = false;
   for (Output &output : outputs) {
     SPLITCAST_ASSIGN_OR_RETURN(absl::Span<const std::byte> piece, session.outputPiece(function, output.index));
-    // Where rank 0 has all of it in a row, nothing is sent.
+    // If rank 0 has the whole output in order, nothing is sent.
     if (isScattered(output)) {
       SPLITCAST_RETURN_IF_ERROR(gather(output, piece, communicator, written));
       isGathered = true;

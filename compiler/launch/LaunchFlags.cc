@@ -13,7 +13,7 @@
 
 namespace splitcast {
 
-/// Where a help text begins.
+/// The column at which help texts begin.
 static constexpr size_t kHelpColumn = 34;
 
 static absl::Status invalid(const std::string &message) { return absl::InvalidArgumentError(message); }
@@ -71,7 +71,8 @@ void Flags::addSwitch(const std::string &name, bool *value, const std::string &h
 
 void Flags::addZero(sbp::ZeroOptions *options) {
   std::string help =
-      absl::StrCat("what ZeRO splits over the ranks; without the flag stage=", options->policy.stage(), ", with it:");
+      absl::StrCat("how ZeRO splits state among the ranks; without this flag stage=", options->policy.stage(),
+                   ", with it these options:");
   for (const sbp::OptionInfo &info : sbp::zeroOptionInfos())
     absl::StrAppend(&help, "\n", std::string(kHelpColumn, ' '), info.name, ": ", info.help);
   addParsed("enable-zero", "OPTION=VALUE,...", help, false, [this, options](const std::string &text) {
@@ -93,8 +94,8 @@ void Flags::addZero(sbp::ZeroOptions *options) {
       continue;
     const std::string &value = *info.flagValue;
     addParsed(info.name, value,
-              absl::StrCat("as ", info.name, "=", value.empty() ? "yes" : value,
-                           " of --enable-zero, with or without it; this one counts"),
+              absl::StrCat("the same as ", info.name, "=", value.empty() ? "yes" : value,
+                           " of --enable-zero, which it overrides and does not need"),
               false, [options, info](const std::string &text) {
                 std::optional<std::string> error =
                     sbp::setZeroOption(info.name, info.flagValue->empty() ? "yes" : text, options);
@@ -105,23 +106,23 @@ void Flags::addZero(sbp::ZeroOptions *options) {
 }
 
 void Flags::addRecompute(sbp::ZeroOptions *options) {
-  addParsed(
-      "recompute", "all|none|elementwise|GROUP,...",
-      "groups that make again for backward what forward made, and do not keep it; elementwise: of all groups what "
-      "elementwise ops made of what is kept",
-      false, [options](const std::string &text) {
-        options->policy.setRecompute(text == "all"           ? sbp::Recompute::Yes
-                                     : text == "elementwise" ? sbp::Recompute::Elementwise
-                                                             : sbp::Recompute::No);
-        options->recomputedGroups.clear();
-        if (text == "all" || text == "none" || text == "elementwise")
-          return absl::OkStatus();
-        options->recomputedGroups = absl::StrSplit(text, ',');
-        const auto &groups = options->recomputedGroups;
-        return std::count(groups.begin(), groups.end(), "") == 0
-                   ? absl::OkStatus()
-                   : invalid("it must be all, none, elementwise, or groups with commas between them");
-      });
+  addParsed("recompute", "all|none|elementwise|GROUP,...",
+            "groups whose forward values are recomputed in backward instead of kept; elementwise: in all groups, only "
+            "results "
+            "of elementwise ops are recomputed, from kept values",
+            false, [options](const std::string &text) {
+              options->policy.setRecompute(text == "all"           ? sbp::Recompute::Yes
+                                           : text == "elementwise" ? sbp::Recompute::Elementwise
+                                                                   : sbp::Recompute::No);
+              options->recomputedGroups.clear();
+              if (text == "all" || text == "none" || text == "elementwise")
+                return absl::OkStatus();
+              options->recomputedGroups = absl::StrSplit(text, ',');
+              const auto &groups = options->recomputedGroups;
+              return std::count(groups.begin(), groups.end(), "") == 0
+                         ? absl::OkStatus()
+                         : invalid("it must be all, none, elementwise, or groups separated by commas");
+            });
 }
 
 void Flags::addPositional(const std::string &valueName, std::string *value) {
@@ -146,14 +147,15 @@ std::string Flags::given() const {
       continue;
     std::vector<std::string> values;
     for (std::string value : flag.values) {
-      if (absl::EndsWith(flag.valueName, ",...")) // where commas and spaces are the same
+      if (absl::EndsWith(flag.valueName, ",...")) // commas and spaces mean the same here
         value = absl::StrJoin(absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty()), ",");
-      const size_t path = std::min(flag.valueName.find("FILE"), flag.valueName.find("DIRECTORY")); // or behind NAME=
+      const size_t path =
+          std::min(flag.valueName.find("FILE"), flag.valueName.find("DIRECTORY")); // in NAME=FILE it follows NAME=
       values.push_back(path == std::string::npos
                            ? value
                            : value.substr(0, path == 0 ? 0 : value.find('=') + 1) + flag.valueName.substr(path));
     }
-    std::sort(values.begin(), values.end()); // of a list, whose order says nothing
+    std::sort(values.begin(), values.end()); // the order of a repeated flag has no meaning
     for (const std::string &value : values)
       texts.push_back(absl::StrCat("--", flag.name, flag.isSwitch() ? "" : "=", value));
   }

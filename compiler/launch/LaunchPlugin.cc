@@ -10,8 +10,9 @@
 namespace splitcast {
 namespace {
 
-/// SPLITCAST_CUDA_BACKEND, or the library beside this program, or where the build puts it. A workspace that names
-/// Splitcast as a repository finds it among the files that the program runs with.
+/// Returns SPLITCAST_CUDA_BACKEND if it is set, or else the library beside this
+/// program or where the build puts it. If another workspace uses Splitcast as a
+/// repository, it is among the runfiles of the program.
 std::string findLibrary() {
   if (const char *named = std::getenv("SPLITCAST_CUDA_BACKEND"); named && *named)
     return named;
@@ -32,12 +33,13 @@ absl::StatusOr<LaunchBackend> create(const LaunchBackendOptions &options, std::u
   const std::string path = findLibrary();
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return absl::FailedPreconditionError(absl::StrCat("the backend for GPUs cannot be loaded: ", dlerror(),
-                                                      "; build where CUDA, cuBLASLt and NCCL are found, or run with "
-                                                      "--device=cpu"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the backend for GPUs cannot be loaded: ", dlerror(),
+                     "; build it on a machine with CUDA, cuBLASLt and NCCL, or run with "
+                     "--device=cpu"));
   auto entry = reinterpret_cast<LaunchPluginEntry>(dlsym(library, kLaunchPluginEntry));
   if (!entry)
-    return absl::FailedPreconditionError(absl::StrCat("'", path, "' is no backend: ", dlerror()));
+    return absl::FailedPreconditionError(absl::StrCat("'", path, "' is not a backend of Splitcast: ", dlerror()));
   absl::StatusOr<LaunchBackend> result = absl::InternalError("the backend returned nothing");
   entry(&options, &host, &result);
   return result;

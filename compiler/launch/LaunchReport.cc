@@ -23,7 +23,7 @@ std::string memoryText(const MemoryReport &memory) {
       mb(memory.gradientShards), ", staging ", mb(memory.staging), ", activations ", mb(memory.activations),
       memory.accumulators > 0 ? absl::StrCat(", accumulators ", mb(memory.accumulators)) : "");
   if (memory.functionArenaBytes < memory.arenaBytes)
-    arena = absl::StrCat("of another function; this one's ", mb(memory.functionArenaBytes), ": ", arena);
+    arena = absl::StrCat("that of another function; this function's is ", mb(memory.functionArenaBytes), ": ", arena);
   return absl::StrCat(
       "predicted peak ", megabytes(memory.peakBytes()), " = persistent ", mb(memory.persistentBytes), " (parameters ",
       mb(memory.parameters), ", optimizer state ", mb(memory.optimizerState), ", other ", mb(memory.otherState),
@@ -53,12 +53,12 @@ std::string communicationText(const CommunicationReport &communication) {
 
 namespace {
 
-/// What a rank says of a function to the others.
+/// What a rank tells the others about a function.
 struct Costs {
   int64_t peakBytes = 0, bytesSent = 0;
 };
 
-/// Of all functions, in the order of Session::functions.
+/// Returns the costs of all functions, in the order of Session::functions.
 std::vector<Costs> costsOf(const Session &session) {
   std::vector<Costs> all;
   for (const std::string &function : session.functions()) {
@@ -69,12 +69,12 @@ std::vector<Costs> costsOf(const Session &session) {
   return all;
 }
 
-/// By rank.
+/// Returns the costs of all functions, by rank.
 absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &session, runtime::Communicator &ranks) {
   std::string mine;
   for (const Costs &costs : costsOf(session))
     absl::StrAppend(&mine, costs.peakBytes, " ", costs.bytesSent, " ");
-  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(mine, {"the report"}));
+  SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(mine, {"gathering of the report"}));
   std::vector<std::vector<Costs>> all;
   for (const std::string &text : texts) {
     std::istringstream numbers(text);
@@ -85,7 +85,8 @@ absl::StatusOr<std::vector<std::vector<Costs>>> costsOfAll(const Session &sessio
   return all;
 }
 
-/// "0.089 MB to 0.281 MB (rank 1), 0.370 MB in sum", of one of a function's costs; of one rank empty.
+/// Returns how one of a function's costs differs between ranks: "0.089 MB to
+/// 0.281 MB (rank 1), 0.370 MB in sum". It is empty if there is one rank.
 std::string spreadText(const std::vector<std::vector<Costs>> &all, size_t function, int64_t Costs::*cost) {
   auto of = [&](size_t rank) { return all[rank][function].*cost; };
   if (all.size() == 1)
@@ -113,14 +114,15 @@ absl::StatusOr<std::string> reportText(const Session &session, runtime::Communic
   if (const std::optional<sbp::Policy> chosen = session.chosenPolicy())
     absl::StrAppend(&text, "chosen within memory-limit: ", sbp::toString(*chosen), "\n");
   if (session.scratchBytes() > 0)
-    absl::StrAppend(&text, "scratch of library calls, as this processor has it, beside the peaks: ",
+    absl::StrAppend(&text, "scratch of library calls on this processor, which the peaks leave out: ",
                     megabytes(session.scratchBytes()), "\n");
   if (session.sharedBytes() > 0)
-    absl::StrAppend(&text, "of ", megabytes(session.sharedBytes()), " that are persistent all ranks of a group have ",
-                    "one copy, of which each counts its block; gathers there, counted below, move nothing\n");
+    absl::StrAppend(&text, "of ", megabytes(session.sharedBytes()),
+                    " of persistent memory, all ranks of a group have one copy, ",
+                    "of which each counts its own block; gathers there, which are counted below, move nothing\n");
   if (const std::string why = session.whyNotShared(); !why.empty())
-    absl::StrAppend(&text, "each rank has a copy of its own of what is gathered in place: ", why, "\n");
-  if (!session.functions().empty()) // what lies at rest, all functions share
+    absl::StrAppend(&text, "each rank has its own copy of what is gathered in place: ", why, "\n");
+  if (!session.functions().empty()) // all functions share what is persistent
     if (MemoryReport memory = session.memoryReport(session.functions().front()); memory.hasSeveralPolicies())
       absl::StrAppend(&text, groupsText(memory));
   const std::vector<std::string> functions = session.functions();
@@ -151,8 +153,8 @@ absl::Status printReport(const Session &session, runtime::Communicator &ranks) {
 
 absl::Status printViewedMemory(runtime::Communicator &ranks) {
   const runtime::ViewedMemory viewed = runtime::viewedMemory();
-  for (const auto &[what, bytes] : {std::pair("mapped of other ranks at most", viewed.read.most),
-                                    std::pair("blocks of other ranks in memory that they share", viewed.shared.most)}) {
+  for (const auto &[what, bytes] : {std::pair("most memory of other ranks that was mapped", viewed.read.most),
+                                    std::pair("blocks of other ranks in shared memory", viewed.shared.most)}) {
     SPLITCAST_ASSIGN_OR_RETURN(std::vector<std::string> texts, ranks.exchange(megabytes(bytes), {"report of memory"}));
     if (ranks.rank() == 0)
       printf("%s, by rank: %s\n", what, absl::StrJoin(texts, ", ").c_str());
@@ -176,7 +178,8 @@ ProcessMemory processMemory() {
   }
   const runtime::ViewedMemory viewed = runtime::viewedMemory();
   memory.residentBytes = std::max<int64_t>(0, memory.residentBytes - viewed.read.bytes - viewed.shared.bytes);
-  // What was mapped later than the peak is taken off, too: it is no less than what is there now.
+  // Memory that was mapped after the peak is subtracted, too; but the result is
+  // at least what is resident now.
   memory.highWaterBytes = std::max(memory.residentBytes, memory.highWaterBytes - viewed.read.most - viewed.shared.most);
   return memory;
 }

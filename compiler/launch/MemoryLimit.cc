@@ -47,7 +47,7 @@ absl::Status exceedsLimit(int64_t limit, const LargestPeak &least, const sbp::Po
   return absl::ResourceExhaustedError(absl::StrCat(
       "memory-limit is ", limit, " bytes, but the least predicted peak that was found is ", least.bytes, " on rank ",
       least.rank, ", with ", sbp::toString(way),
-      "; allow as much at least, let more be chosen (stage, recompute), or have more ranks or micro-batches "
+      "; raise the limit to that, leave more to be chosen (stage, recompute), or use more ranks or micro-batches "
       "(accumulate)"));
 }
 

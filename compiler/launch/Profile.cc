@@ -16,24 +16,25 @@ namespace {
 using runtime::ProfiledOp;
 using runtime::Profiler;
 
-/// Rows of the table of single ops.
+/// The most rows in the table of single ops.
 constexpr size_t kMostRows = 40;
 
-/// Ops that are the same, or of one kind, added up.
+/// The sums of equal ops, or of ops of one kind.
 struct Row {
   std::string kind, name;
   int64_t runs = 0;
   double seconds = 0, bytes = 0, flops = 0, boundSeconds = 0;
-  bool hasBound = true; ///< whether the machine's peaks say how long it takes at least
+  bool hasBound = true; ///< whether the peaks of the machine give a least time
 };
 
-/// Of one run, at the machine's peaks; a collective is started, and waited for, and is neither.
+/// Returns the least seconds of one run at the machine's peaks. For starting a
+/// collective, or waiting for it, they have no meaning.
 double boundOf(const ProfiledOp &op, const runtime::Peaks &peaks) {
   return std::max(static_cast<double>(op.bytes) / peaks.movedBytesPerSecond, op.flops / peaks.flopsPerSecond);
 }
 
 void add(Row &row, const ProfiledOp &op, const runtime::Peaks &peaks) {
-  const auto runs = static_cast<double>(op.runs - 1); // but for the first
+  const auto runs = static_cast<double>(op.runs - 1); // without the first
   row.runs += op.runs - 1;
   row.seconds += op.seconds;
   row.bytes += runs * static_cast<double>(op.bytes);
@@ -62,7 +63,7 @@ std::vector<Row> sorted(std::map<std::string, Row> rows) {
   return list;
 }
 
-/// Symbols may have any bytes.
+/// Returns the text as a JSON string. Symbols may have any bytes.
 std::string quoted(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -86,9 +87,9 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
     add(name, op, peaks);
   }
   std::string text =
-      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. At most a rank here moves %.1f GB/s "
+      absl::StrFormat("rank 0's ops, without the first run of each: %.3f ms. A rank here moves at most %.1f GB/s "
                       "(read and written), and "
-                      "computes %.1f Gflop/s of f32\n       ms            runs     GB/s  Gflop/s  of peak\n",
+                      "computes at most %.1f Gflop/s of f32\n       ms            runs     GB/s  Gflop/s  of peak\n",
                       total * 1e3, peaks.movedBytesPerSecond * 1e-9, peaks.flopsPerSecond * 1e-9);
   for (const Row &row : sorted(std::move(byKind)))
     absl::StrAppend(&text, textOf(row, total));
@@ -97,7 +98,7 @@ std::string profileTable(const Profiler &profiler, const runtime::Peaks &peaks) 
   for (size_t i = 0; i < std::min(names.size(), kMostRows); ++i)
     absl::StrAppend(&text, textOf(names[i], total));
   if (names.size() > kMostRows)
-    absl::StrAppend(&text, "and ", names.size() - kMostRows, " more, which the trace has\n");
+    absl::StrAppend(&text, "and ", names.size() - kMostRows, " more, which are in the trace\n");
   return text;
 }
 
@@ -128,8 +129,9 @@ std::string traceEvents(const Profiler &profiler, int64_t rank, int64_t shift) {
   return text;
 }
 
-/// What makes this rank's clock rank 0's, but for the microseconds that a barrier takes: machines have begun to count
-/// at other times.
+/// Returns what to add to this rank's clock to get that of rank 0, up to the
+/// microseconds that a barrier takes. The clocks of machines begin at different
+/// times.
 static absl::StatusOr<int64_t> shiftOf(runtime::Communicator &ranks) {
   SPLITCAST_RETURN_IF_ERROR(ranks.barrier({"comparison of clocks"}));
   const int64_t mine = Profiler::now();

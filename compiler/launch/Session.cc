@@ -29,13 +29,14 @@ namespace {
 // Agreement
 //===----------------------------------------------------------------------===//
 
-/// What ranks must have in common before the first step.
-/// `limited`: what is said, where a limit of memory is to choose the rest; else empty.
+/// Returns a text that must be equal on all ranks before the first step.
+/// `limited` has the given limit and policy if a memory limit chooses the rest,
+/// and is empty otherwise.
 std::string fingerprint(ModuleOp global, const SessionOptions &options, sbp::OneCopy wanted,
                         const std::string &limited) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  // Where it was written, and how values are named, is no part of it.
+  // Locations and names of values do not matter.
   global->print(os, OpPrintingFlags().enableDebugInfo(false).printGenericOpForm());
   os.flush();
   return absl::StrCat("program ", digest(text).substr(0, 16), ", seed ", options.seed, ", threads ", options.threads,
@@ -47,14 +48,16 @@ absl::Status comparePrograms(const std::string &mine, runtime::Communicator &com
   return all.ok() ? checkAlike(*all, "programs or options") : all.status();
 }
 
-/// Of files of variables, where all ranks can read theirs; what is wrong with a rank's own is found when it is loaded.
+/// Compares the files of variables if all ranks can read theirs. An error of a
+/// rank's own file is found when it is loaded.
 absl::Status compareFiles(const std::string &path, runtime::Communicator &communicator) {
   absl::StatusOr<std::vector<std::string>> all =
       communicator.exchange(sampleOfFile(path).value_or(""), {"comparison of files of variables"});
   return all.ok() && !llvm::is_contained(*all, "") ? checkAlike(*all, "files of variables") : all.status();
 }
 
-/// The collectives that this rank calls in a group, in order, as one line each: what members must agree on.
+/// Returns the collectives that this rank calls in each group, in order, one
+/// per line. Members of a group must agree on them.
 std::map<std::vector<int64_t>, std::string> collectivesByGroup(ModuleOp plans) {
   std::map<std::vector<int64_t>, std::string> byGroup;
   SymbolTableCollection symbols;
@@ -62,14 +65,14 @@ std::map<std::vector<int64_t>, std::string> collectivesByGroup(ModuleOp plans) {
     llvm::raw_string_ostream os(byGroup[exec::groupOf(op, symbols).getRanks().vec()]);
     os << op->getParentOfType<exec::PlanOp>().getSymName() << " " << op.getRule().name << " " << op.getWhat() << " "
        << op.getType();
-    if (!op.getReceived()) // each rank has its own
+    if (!op.getReceived()) // the blocks of an all-to-all differ between ranks
       llvm::interleaveComma(op.getBlocks(), os << " ");
     os << "\n";
   });
   return byGroup;
 }
 
-/// Ranks compile each for themselves: that their programs fit together is not taken for granted.
+/// Each rank compiles for itself. This checks that their programs fit together.
 absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communicator) {
   std::string mine;
   auto describe = [](const std::vector<int64_t> &group, const std::string &calls) {
@@ -93,10 +96,11 @@ absl::Status compareCollectives(ModuleOp plans, runtime::Communicator &communica
 // The session
 //===----------------------------------------------------------------------===//
 
-/// Host memory of a device (Device::allocateHost), zeroed; where a piece waits for its copy. The memory report counts
-/// it (MemoryReport::interfaceBytes).
+/// Zeroed host memory of a device (Device::allocateHost), in which a piece of
+/// an input or output lies outside of the runs. The memory report counts it
+/// (MemoryReport::interfaceBytes).
 struct Staging {
-  std::shared_ptr<std::byte> data; ///< null: empty
+  std::shared_ptr<std::byte> data; ///< null if it has no bytes
   int64_t bytes = 0;
 
   static absl::StatusOr<Staging> create(runtime::Device &device, int64_t bytes) {
@@ -111,7 +115,7 @@ struct Function {
   exec::EntryPoint point;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Staging> inputData, outputData;
-  Staging numbers; ///< of micro-batches, for runs that take theirs
+  Staging numbers; ///< the numbers of the micro-batches, for runs that take theirs as an input
 };
 
 class SessionImpl : public Session {
@@ -119,10 +123,12 @@ public:
   SessionImpl(runtime::Device &device, runtime::Communicator &communicator)
       : device(device), communicator(communicator) {}
 
-  /// As the options say; within a limit of memory in the first way that is.
+  /// Compiles and binds as the options say or, with a memory limit, in the
+  /// first way that is within it.
   absl::Status init(ModuleOp global, SessionOptions options) {
     lastPhase = absl::Now();
-    // Whatever the options say, so that ranks whose options differ find that out together.
+    // This is done whatever the options are, so that ranks with different
+    // options find out together.
     const absl::StatusOr<bool> isCommon = haveMemoryInCommon(communicator);
     endPhase(seconds.ranks);
     if (!isCommon.ok())
@@ -141,8 +147,10 @@ public:
     return exceedsLimit(zero.memoryLimit, leastPeak, policyOfLeast);
   }
 
-  /// With `one-copy=auto` `wanted`: parameters of stage 3 lie whole where ranks then have one copy of them, and else
-  /// split, which is what `options` then say. False, on all ranks: it exceeds the limit of memory.
+  /// Compiles and binds in one way. If `wanted` is `one-copy=auto`, parameters
+  /// of stage 3 are stored whole if ranks then share one copy of them, and
+  /// otherwise split; `options` then have what was chosen. Returns false, on
+  /// all ranks, if the way exceeds the memory limit.
   absl::StatusOr<bool> tryWay(ModuleOp global, SessionOptions &options, sbp::OneCopy wanted, bool isCommon) {
     sbp::OneCopy &oneCopy = options.compile.zero.oneCopy;
     if (wanted == sbp::OneCopy::Auto && isCommon) {
@@ -157,7 +165,8 @@ public:
     return fits.ok() && *fits ? bind(options) : fits;
   }
 
-  /// False, on all ranks: one copy would take more memory, or cannot be had.
+  /// Returns false, on all ranks, if one copy would take more memory or is not
+  /// possible.
   absl::StatusOr<bool> tryOneCopy(ModuleOp global, const SessionOptions &options) {
     SPLITCAST_RETURN_IF_ERROR(compile(global, options, sbp::OneCopy::Auto));
     absl::StatusOr<bool> pays = paysToHaveOneCopy(*plans, communicator);
@@ -167,8 +176,9 @@ public:
     return pays.ok() && *pays ? bind(options, /*needsOneCopy=*/hasWhole(*plans)) : pays;
   }
 
-  /// What was compiled, on every rank; all get the same. Before anything is allocated, and when it has been found of
-  /// what ranks have one copy.
+  /// Returns whether what was compiled is within the memory limit on every
+  /// rank; all ranks get the same result. It is asked before anything is
+  /// allocated, and again when it is known which memory ranks share.
   absl::StatusOr<bool> isWithinLimit(const SessionOptions &options, const MemoryReports &reports) {
     const sbp::ZeroOptions &zero = options.compile.zero;
     if (zero.memoryLimit == 0)
@@ -200,7 +210,7 @@ public:
     for (int64_t rank : placement.getRanks())
       if (rank >= communicator.size())
         return absl::InvalidArgumentError(absl::StrCat("the module's placement lists rank ", rank, ", but ranks 0 to ",
-                                                       communicator.size() - 1, " are running; list these"));
+                                                       communicator.size() - 1, " are running; list only these"));
     if (placement.getDeviceKind().getValue() != device.kind())
       return absl::InvalidArgumentError(
           absl::StrCat("the module's placement is on \"", placement.getDeviceKind().getValue().str(),
@@ -216,13 +226,15 @@ public:
     return status;
   }
 
-  /// Of what ranks gather, those of a machine have one copy where all find that they may.
+  /// Shares storages that ranks gather: the ranks of a machine have one copy of
+  /// those that all of them can share.
   absl::Status share() {
     absl::StatusOr<std::vector<std::string>> storages = agreeOnStorages(*plans, communicator);
     return storages.ok() ? shareStorages(*plans, *storages) : storages.status();
   }
 
-  /// False, on all ranks, only with `needsOneCopy`, see Executor::bind, or where it exceeds the limit of memory.
+  /// Returns false, on all ranks, if `needsOneCopy` and there is no one copy
+  /// (Executor::bind), or if this exceeds the memory limit.
   absl::StatusOr<bool> bind(const SessionOptions &options, bool needsOneCopy = false) {
     savesBeside = options.savesBeside;
     SPLITCAST_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Executor> bound,
@@ -329,8 +341,9 @@ public:
   absl::Status writeVariable(const std::string &name, const void *data) override {
     return set(name, [&](const runtime::VariableInfo &info) { return state->writeWhole(info, data); });
   }
-  /// Another rank may still run what it called last, and read what is set, of which there may be one copy; and none
-  /// runs on before it is set.
+  /// Barriers before and after the write, since ranks may share one copy:
+  /// another rank may still be running what it called last, and none may go on
+  /// before the variable is set.
   absl::Status set(const std::string &name, function_ref<absl::Status(const runtime::VariableInfo &)> write) {
     kept.forget();
     const runtime::CallSite site{absl::StrCat("setting @", name)};
@@ -343,8 +356,9 @@ public:
   absl::Status saveVariables(const std::string &path) override { return state->save(path); }
   absl::StatusOr<std::unique_ptr<runtime::PendingSave>> beginSave(const std::string &path) override {
     if (!savesBeside)
-      return absl::FailedPreconditionError("beginSave copies variables, which the session was not told; set "
-                                           "SessionOptions::savesBeside, so that its predicted peak has the copies");
+      return absl::FailedPreconditionError(
+          "beginSave copies the variables, which this session's predicted peak leaves out; set "
+          "SessionOptions::savesBeside");
     return state->beginSave(path);
   }
   absl::Status loadVariables(const std::string &path) override {
@@ -426,8 +440,8 @@ private:
   static absl::StatusOr<absl::Span<std::byte>> pieceOf(const std::vector<Staging> &pieces, const std::string &function,
                                                        size_t index, const char *what) {
     if (index >= pieces.size())
-      return absl::InvalidArgumentError(
-          absl::StrCat("@", function, " has ", pieces.size(), " ", what, ", not ", index + 1));
+      return absl::InvalidArgumentError(absl::StrCat("@", function, " has ", pieces.size(), " ", what, "; number ",
+                                                     index, " (from 0) was asked for"));
     return absl::MakeSpan(pieces[index].data.get(), pieces[index].bytes);
   }
 
@@ -477,8 +491,9 @@ private:
 
   //--- Runs ---------------------------------------------------------------------------------------------------------//
 
-  // All runs of a step are enqueued, with the copies of what they take and give, before the host waits: it holds the
-  // whole step's inputs and outputs anyway.
+  // All runs of a step are enqueued, with the copies of their inputs and
+  // outputs, before the host waits. The host holds the inputs and outputs of
+  // the whole step anyway.
 
   absl::Status enqueueRuns(const Function &function, bool leavesOutKept) {
     for (const exec::EntryRun &run : function.point.runs)
@@ -487,7 +502,8 @@ private:
     return absl::OkStatus();
   }
 
-  /// Calls `move` with each range of a plan and the bytes of the entry point that are its, of this micro-batch.
+  /// Calls `move` with each range of a plan, and the bytes of the entry point's
+  /// inputs or outputs that belong to it in this micro-batch.
   using Move = llvm::function_ref<absl::Status(exec::RangeAttr range, std::byte *piece)>;
   static absl::Status forEachPiece(ArrayAttr ranges, ArrayRef<int64_t> numbers, ArrayRef<int64_t> ahead,
                                    ArrayRef<exec::EntryTensor> tensors, const std::vector<Staging> &pieces,
@@ -528,11 +544,11 @@ private:
   CompileSeconds seconds;
   bool savesBeside = false;
   absl::Time lastPhase;
-  std::string limited;               ///< of the fingerprint
-  std::optional<sbp::Policy> chosen; ///< within a limit of memory
-  LargestPeak leastPeak;             ///< of the ways that exceed it; of 0 bytes before there was one
+  std::string limited;               ///< part of the fingerprint; see fingerprint()
+  std::optional<sbp::Policy> chosen; ///< the policy that is within the memory limit
+  LargestPeak leastPeak;             ///< of the ways that exceed the limit; 0 bytes if there was none
   sbp::Policy policyOfLeast;
-  std::map<std::string, Function> byName; // outlives the executor, which may have been given copies of it
+  std::map<std::string, Function> byName; // outlives the executor, which may have enqueued copies of its staging
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Variables> state;
   exec::KeptResults kept;

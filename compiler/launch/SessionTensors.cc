@@ -14,7 +14,8 @@ SessionOptions sessionOptionsOf(Launch &launch) {
   return options;
 }
 
-/// Which of a function's inputs or outputs it is; `kind` is "input" or "output".
+/// Returns the index of a function's input or output; `kind` is "input" or
+/// "output".
 static absl::StatusOr<size_t> indexOf(const std::vector<TensorInfo> &tensors, const std::string &function,
                                       const char *kind, const std::string &name, runtime::ElementType type) {
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -24,7 +25,7 @@ static absl::StatusOr<size_t> indexOf(const std::vector<TensorInfo> &tensors, co
       return i;
     return absl::InvalidArgumentError(absl::StrCat("@", function, "'s ", kind, " '", name, "' has elements of ",
                                                    runtime::nameOf(tensors[i].type), ", but was asked for as ",
-                                                   runtime::nameOf(type), "; ask for what it has"));
+                                                   runtime::nameOf(type), "; ask for its type"));
   }
   auto addName = [](std::string *out, const TensorInfo &tensor) { absl::StrAppend(out, "'", tensor.name, "'"); };
   return absl::NotFoundError(absl::StrCat("@", function, " has no ", kind, " '", name, "'; it has ",

@@ -8,13 +8,16 @@
 namespace splitcast {
 
 void VariableSources::addTo(Flags &flags) {
-  flags.addString("load-variables", &variables, "FILE", "safetensors with all variables, before the first step");
+  flags.addString("load-variables", &variables, "FILE",
+                  "load all variables from this safetensors file before the first step");
   flags.addString("load-weights", &weights, "FILE",
-                  "likewise, without state of optimizers and counts, which begin anew; further tensors are left out");
-  flags.addString("load-known", &known, "FILE",
-                  "what it and the model have in common, state of optimizers included; the rest begins anew: for a "
-                  "model of which more or less is trained than when it was saved");
-  flags.addParsed("rename", "FROM=TO", "what the file of --load-weights calls FROM is TO; * is any text, in both", true,
+                  "likewise, but without optimizer state and counts, which begin anew; other tensors are ignored");
+  flags.addString(
+      "load-known", &known, "FILE",
+      "load what the file and the model have in common, optimizer state included; the rest begins anew: for a "
+      "model of which more or less is trained than when the file was saved");
+  flags.addParsed("rename", "FROM=TO",
+                  "the tensor FROM in the file of --load-weights is variable TO; * stands for any text in both", true,
                   [this](const std::string &text) {
                     absl::StatusOr<runtime::Renaming> renaming = runtime::Renaming::parse(text);
                     if (renaming.ok())
@@ -33,15 +36,15 @@ absl::Status VariableSources::check(const std::string &resume) const {
       said.push_back(flag + *path);
   if (said.size() > 1)
     return absl::InvalidArgumentError(
-        absl::StrCat(absl::StrJoin(said, " and "), " say where variables come from; give one of them"));
+        absl::StrCat(absl::StrJoin(said, " and "), " say where variables come from; give only one of them"));
   if (!renamings.empty() && weights.empty())
-    return absl::InvalidArgumentError("--rename is given, but no --load-weights, whose file it is about; give both");
+    return absl::InvalidArgumentError("--rename is given without --load-weights, to whose file it applies; give both");
   return absl::OkStatus();
 }
 
 namespace {
 
-/// "3 variables begin anew: a, b, c"; nothing where there are none.
+/// Prints "3 variables begin anew: a, b, c", or nothing if there are none.
 void say(const std::string &path, const std::vector<std::string> &names, const char *one, const char *several) {
   if (!names.empty())
     fprintf(stderr, "'%s': %zu %s: %s\n", path.c_str(), names.size(), names.size() == 1 ? one : several,
@@ -57,8 +60,8 @@ absl::Status VariableSources::loadKnown(Session &session, int64_t rank) const {
     say(known, loaded->unused, "tensor is not used", "tensors are not used");
     if (!loaded->kept.empty())
       fprintf(stderr,
-              "what is trained anew beside what goes on is best a group of its own, whose counts and rate begin "
-              "anew, too\n");
+              "variables that begin anew are best in a group of their own, whose counts and rate then begin anew, "
+              "too\n");
   }
   return loaded.status();
 }

@@ -255,13 +255,13 @@ TEST(CudaJobs, EachRankSeesOneDeviceOfItsOwn) {
     EXPECT_EQ(result.succeeded(), areDifferent) << result.describe();
     for (const std::string &output : result.rankOutputs)
       if (!areDifferent)
-        EXPECT_THAT(output, HasSubstr("ranks 0 and 1 have the same one"));
+        EXPECT_THAT(output, HasSubstr("ranks 0 and 1 have the same GPU"));
   }
 }
 
 TEST(CudaErrors, OutOfMemory) {
   expectErrors(onCuda(textModel(), {"SPLITCAST_CUDA_ON_CPU_DEVICES=3", "SPLITCAST_CUDA_ON_CPU_BYTES=100000"}), 3,
-               {"bytes left", "a higher stage"});
+               {"cannot allocate", "a higher stage"});
 }
 
 TEST(CudaErrors, NoToolkitWhereItIsSaidToBe) {

@@ -89,7 +89,7 @@ TEST(Checkpoint, DamagedOnesAreLeftOut) {
     writeFile(manifest, manifestNow);
     const JobResult result = runIn(directory, 3, gptOf(3, "1", 6, {"--resume=c", "--save-variables=again"}));
     ASSERT_TRUE(result.succeeded()) << result.describe();
-    EXPECT_TRUE(absl::StrContains(result.describe(), "checkpoint of step 6 is left out")) << result.describe();
+    EXPECT_TRUE(absl::StrContains(result.describe(), "checkpoint of step 6 is skipped")) << result.describe();
     EXPECT_EQ(readFile(directory + "/again"), whole.variables);
   }
   // The damaged one is of a step to come: it does not push out what is whole.
@@ -151,15 +151,15 @@ TEST(Checkpoint, WhatIsRefused) {
   writeFile(directory + "/newer/step-000000002.json", "{\"format\": 3}");
   for (const Refused &refused : std::vector<Refused>{
            {"another directory's", {"--checkpoint=c"}, {"'c'", "step 2", "--resume=c"}},
-           {"nothing there", {"--resume=missing"}, {"'missing'", "no checkpoint that is whole", "leave out --resume"}},
+           {"nothing there", {"--resume=missing"}, {"'missing'", "no complete checkpoint", "leave out --resume"}},
            {"another seed", {"--resume=c", "--seed=5"}, {"--seed=0", "seed 5", "--load-variables="}},
            {"fewer steps", {"--resume=c", "--steps=1"}, {"has done 2 steps", "--steps is 1"}},
            {"another model", {"--resume=c", "--width=8"}, {"step-000000002.safetensors", "the variable is f32"}},
            {"two sources", {"--resume=c", "--load-variables=v"}, {"--load-variables=v", "--resume=c", "one of them"}},
            {"a newer version", {"--resume=newer"}, {"format 3", "newer version"}},
-           {"nothing to rename", {"--rename=a=b"}, {"--rename", "no --load-weights"}},
+           {"nothing to rename", {"--rename=a=b"}, {"--rename", "without --load-weights"}},
            {"two stars", {"--rename=a*b*=c*"}, {"--rename is 'a*b*=c*'", "one * each, or none"}},
-           {"no directory", {"--checkpoint=text/c"}, {"text/c", "cannot be made"}}}) {
+           {"no directory", {"--checkpoint=text/c"}, {"text/c", "cannot be created"}}}) {
     Command command = gptOf(2, "0", 3, {});
     for (const std::string &argument : refused.arguments) { // in place of what it says otherwise
       const std::string name = argument.substr(0, argument.find('=') + 1);

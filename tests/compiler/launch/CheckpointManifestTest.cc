@@ -100,9 +100,10 @@ TEST(CheckpointManifest, OtherSizes) {
 TEST(CheckpointManifest, ANewerVersionSaysSo) {
   const absl::Status status = CheckpointManifest::parse("{\"format\": 3}", "m.json").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "'m.json': is of format 3, made by a newer version; this one reads up to 2: use the newer, or an "
-            "older checkpoint");
+  EXPECT_EQ(
+      status.message(),
+      "'m.json': has format 3, which a newer version wrote; this version reads up to 2: use the newer version, or "
+      "an older checkpoint");
 }
 
 } // namespace

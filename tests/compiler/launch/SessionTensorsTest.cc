@@ -57,9 +57,9 @@ TEST(SessionTensors, WhatIsNotThereIsNamed) {
     EXPECT_EQ(outputOf<float>(session, "main", "loss").status().message(),
               "@main has no output 'loss'; it has 'sum', 'next', 'ids'");
     EXPECT_EQ(inputOf<double>(session, "main", "x").status().message(),
-              "@main's input 'x' has elements of f32, but was asked for as f64; ask for what it has");
+              "@main's input 'x' has elements of f32, but was asked for as f64; ask for its type");
     EXPECT_EQ(outputOf<int32_t>(session, "main", "ids").status().message(),
-              "@main's output 'ids' has elements of i64, but was asked for as i32; ask for what it has");
+              "@main's output 'ids' has elements of i64, but was asked for as i32; ask for its type");
     EXPECT_FALSE(inputOf<float>(session, "train", "x").ok());
     return absl::OkStatus();
   });
