@@ -18,7 +18,7 @@ constexpr OpSummary kSummaries[] = {
 #include "compiler/language_server/OpSummaries.inc"
 };
 
-/// Parts are paragraphs of their own.
+/// Joins the parts that are not empty as separate paragraphs.
 std::string joined(std::initializer_list<std::string> parts) {
   std::string text;
   for (const std::string &part : parts)
@@ -27,7 +27,8 @@ std::string joined(std::initializer_list<std::string> parts) {
   return text;
 }
 
-/// Whether the op has all that its accessors rely on.
+/// Whether the accessors of the op can be called: hover texts are also shown
+/// for modules that do not verify.
 bool isSound(mlir::Operation *op) {
   DropDiagnostics silence(op->getContext());
   return succeeded(mlir::verify(op, /*verifyRecursively=*/false));
@@ -51,7 +52,7 @@ std::string kindOf(sbp::VariableOp variable) {
   return variable.getFrozen() ? "frozen: no step updates it" : "a parameter";
 }
 
-/// A state has the policy of its variable.
+/// The variable whose policy applies: that of a state is its parameter's.
 sbp::VariableOp decidedAs(sbp::VariableOp variable, mlir::ModuleOp module) {
   if (!variable.getStateOf())
     return variable;
@@ -65,18 +66,20 @@ std::string policyText(sbp::VariableOp variable) {
   sbp::GroupPolicies groups;
   for (sbp::GroupOp group : module.getOps<sbp::GroupOp>())
     if (isSound(group))
-      (void)groups.add(group); // of two about one group the first
+      (void)groups.add(group); // if two ops configure one group, the first
   const sbp::Policy policy = groups.policyOf(decidedAs(variable, module));
   if (policy.isEmpty())
-    return "Policy: `enable-zero` decides all\n";
-  return "Policy: " + sbp::toString(policy) + "; `enable-zero` decides what is open\n";
+    return "Policy: `enable-zero` decides everything\n";
+  return "Policy: " + sbp::toString(policy) + "; `enable-zero` decides the rest\n";
 }
 
 std::string groupText(sbp::VariableOp variable) {
-  return llvm::formatv("Group: \"{0}\"{1}\n", variable.getGroupOrPrefix(), variable.getGroup() ? "" : ", by its name");
+  return llvm::formatv("Group: \"{0}\"{1}\n", variable.getGroupOrPrefix(),
+                       variable.getGroup() ? "" : ", from its name");
 }
 
-/// How the variable lies where it is stored, or computed with, unless that is as the graph reads it.
+/// The layout in `signature`, under `title`; empty if it is the layout that the
+/// graph reads.
 std::string layoutText(llvm::StringRef title, sbp::VariableOp variable, std::optional<sbp::NdAttr> signature) {
   if (!signature || *signature == variable.getLogical())
     return "";
@@ -94,7 +97,8 @@ std::string variableText(sbp::VariableOp variable) {
                  groupText(variable), policyText(variable)});
 }
 
-/// The variable that the op is, reads or assigns; else "".
+/// Text about the variable that the op defines, reads or assigns; empty for any
+/// other op.
 std::string variableOf(mlir::Operation *op) {
   if (auto variable = mlir::dyn_cast<sbp::VariableOp>(op))
     return variableText(variable);
@@ -123,7 +127,7 @@ std::string makerOf(mlir::BlockArgument argument) {
   if (!function || !argument.getOwner()->isEntryBlock())
     return llvm::formatv("Argument {0} of a block of `{1}`\n", number, parent->getName());
   std::string text = llvm::formatv("Argument {0} of `@{1}`", number, function.getName());
-  if (number < function.getNumArguments()) // what does not verify may have others
+  if (number < function.getNumArguments()) // the block of an op that does not verify may have more
     if (auto name = function.getArgAttrOfType<mlir::StringAttr>(number, "sbp.name"))
       text += ", input \"" + name.getValue().str() + "\"";
   return text + "\n";

@@ -10,7 +10,7 @@
 namespace splitcast {
 namespace {
 
-/// More pieces than these are summed up, and not listed.
+/// Of a longer list, only so many numbers are shown.
 constexpr size_t kMostListed = 16;
 
 std::string countOf(int64_t number, const char *what) {
@@ -24,7 +24,7 @@ std::string listOf(const std::vector<int64_t> &numbers) {
   return numbers.size() > kMostListed ? text + ", ..." : text;
 }
 
-/// As "160 bytes", or "4096000 bytes (3.9 MiB)".
+/// Formats `bytes`, e.g. "160 bytes" or "4096000 bytes (3.9 MiB)".
 std::string bytesText(int64_t bytes) {
   std::string text = countOf(bytes, "byte");
   static constexpr const char *kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -40,12 +40,12 @@ std::string bytesText(int64_t bytes) {
 
 int64_t bytesOf(const sbp::Shape &shape, mlir::Type element) {
   int64_t bytes = sbp::elementBytes(element);
-  for (int64_t extent : shape) // a type without a signature may be of any size
+  for (int64_t extent : shape) // the product may overflow: no verifier bounds the size of a type without a signature
     bytes = sbp::cappedProduct(bytes, extent);
   return bytes;
 }
 
-/// The bytes of the pieces of a tensor that has a signature.
+/// The number of bytes that each rank stores of a tensor that has a signature.
 std::string pieceBytesText(mlir::RankedTensorType tensor) {
   const sbp::NdAttr signature = sbp::signatureOf(tensor);
   const sbp::Placement placement = signature.getPlacement().toAlgebra();
@@ -111,8 +111,8 @@ std::string inWords(const sbp::Sbp &entry, int64_t ranks) {
   case sbp::Sbp::Kind::At:
     return llvm::formatv("the ranks at coordinate {0} of {1} have all of it, the others nothing", entry.dim, ranks);
   case sbp::Sbp::Kind::FlatSplit: {
-    const std::string ends = entry.slot.ends.empty() ? "" : ", which end at " + listOf(entry.slot.ends);
-    return llvm::formatv("from element {0} on in the {1} of bucket `@{2}`, which is cut into chunks for {3}{4}",
+    const std::string ends = entry.slot.ends.empty() ? "" : "; the chunks end at " + listOf(entry.slot.ends);
+    return llvm::formatv("stored from element {0} of the {1} of bucket `@{2}`, which is cut into chunks for {3}{4}",
                          entry.slot.offset, countOf(entry.slot.total, "element"), entry.slot.bucket,
                          countOf(ranks, "rank"), ends);
   }
@@ -167,7 +167,7 @@ std::string layoutInWords(mlir::RankedTensorType tensor, sbp::NdAttr signature) 
 
 std::string reasonInWords(mlir::Location location) {
   if (auto row = location->findInstanceOf<mlir::FusedLocWith<sbp::RowAttr>>()) {
-    std::string text = "Signatures were chosen so:\n";
+    std::string text = "Signatures were chosen as follows:\n";
     for (const sbp::RowAxis &axis : row.getMetadata().getAxes())
       text += llvm::formatv("- {0}: {1}\n", axis.axis.getValue(), inWords(axis));
     return text;

@@ -38,7 +38,8 @@ public:
 
 private:
   void initialize(const lsp::InitializeParams &, lsp::Callback<llvm::json::Value> reply) {
-    // Each change sends the whole text, which is read anew in any case.
+    // With "full" synchronization each change sends the whole text; it is
+    // parsed anew after any change anyway.
     llvm::json::Object synchronization{{"openClose", true},
                                        {"change", static_cast<int>(lsp::TextDocumentSyncKind::Full)}};
     reply(llvm::json::Object{{"serverInfo", llvm::json::Object{{"name", "splitcast-lsp-server"}}},
@@ -59,14 +60,14 @@ private:
     OpenFile *file = find(params.textDocument.uri);
     std::string text = file ? file->text() : "";
     if (!file || failed(lsp::TextDocumentContentChangeEvent::applyTo(params.contentChanges, text)))
-      return lsp::Logger::error("a change of '{0}' was dropped: {1}", params.textDocument.uri.file(),
-                                file ? "its range is not in the text" : "the file is not open");
+      return lsp::Logger::error("a change to '{0}' was ignored: {1}", params.textDocument.uri.file(),
+                                file ? "its range is outside the text" : "the file is not open");
     read(params.textDocument.uri, std::move(text), params.textDocument.version);
   }
 
   void didClose(const lsp::DidCloseTextDocumentParams &params) {
     if (files.erase(params.textDocument.uri.file().str()) > 0)
-      publish(lsp::PublishDiagnosticsParams(params.textDocument.uri, 0)); // none are left
+      publish(lsp::PublishDiagnosticsParams(params.textDocument.uri, 0)); // clears the diagnostics
   }
 
   void read(const lsp::URIForFile &uri, std::string text, int64_t version) {
@@ -116,10 +117,11 @@ private:
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// A longer message is no module.
+/// Longer messages are refused, so that a wrong header cannot make the server
+/// allocate without bound.
 constexpr size_t kMostBytes = size_t{1} << 30;
 
-/// Reads a line, without what ends it; false at the end of the input.
+/// Reads a line without its line ending; false at the end of the input.
 bool readLine(std::FILE *in, std::string &line) {
   line.clear();
   for (int byte = std::getc(in); byte != EOF; byte = std::getc(in)) {
@@ -134,8 +136,9 @@ bool readLine(std::FILE *in, std::string &line) {
   return false;
 }
 
-/// Reads the lines of a header, to the empty one. Sets the length of the message behind it to nothing where none is
-/// given.
+/// Reads the lines of a header up to the empty line that ends it. `length`
+/// becomes the length of the message that follows, or nothing if the header
+/// gives no valid length.
 bool readHeader(std::FILE *in, std::optional<size_t> &length) {
   length.reset();
   std::string line;
@@ -151,7 +154,8 @@ bool readHeader(std::FILE *in, std::optional<size_t> &length) {
   return false;
 }
 
-/// Reads messages and calls their methods. lsp::JSONTransport would do it, but ends at the first that is malformed.
+/// Reads messages and calls their methods. lsp::JSONTransport is only used to
+/// write: its reading loop ends at the first malformed message.
 class Messages {
 public:
   Messages(std::FILE *in, llvm::raw_ostream &out, const mlir::DialectRegistry &registry)
@@ -161,7 +165,8 @@ public:
     std::optional<size_t> length;
     while (readHeader(in, length)) {
       if (!length) {
-        refuse(lsp::ErrorCode::ParseError, "a message has no Content-Length, or one that is no number up to 2^30");
+        refuse(lsp::ErrorCode::ParseError,
+               "the header of a message must give a Content-Length, an integer of at most 2^30");
         continue;
       }
       std::string text(*length, '\0');
@@ -169,7 +174,7 @@ public:
         break;
       llvm::Expected<llvm::json::Value> message = llvm::json::parse(text);
       if (!message)
-        refuse(lsp::ErrorCode::ParseError, "a message is no JSON: " + llvm::toString(message.takeError()));
+        refuse(lsp::ErrorCode::ParseError, "a message is not valid JSON: " + llvm::toString(message.takeError()));
       else if (!take(*message))
         return state == State::ShutDown ? 0 : 1;
     }
@@ -183,7 +188,8 @@ private:
   bool take(llvm::json::Value &message) {
     llvm::json::Object *fields = message.getAsObject();
     if (!fields || fields->getString("jsonrpc") != llvm::StringRef("2.0")) {
-      refuse(lsp::ErrorCode::InvalidRequest, "a message is not of JSON-RPC 2.0; write \"jsonrpc\": \"2.0\"");
+      refuse(lsp::ErrorCode::InvalidRequest,
+             "a message does not follow JSON-RPC 2.0; it must be an object with \"jsonrpc\": \"2.0\"");
       return true;
     }
     const llvm::json::Value *id = fields->get("id");
@@ -192,7 +198,7 @@ private:
     llvm::json::Value params = given ? *given : llvm::json::Value(nullptr);
     if (id && method)
       call(*method, std::move(params), *id);
-    else if (method) // an answer that no method belongs to is none of ours: this server asks nothing
+    else if (method) // a message without a method is a response, and this server sends no requests
       return notify(*method, std::move(params));
     return true;
   }
@@ -209,23 +215,26 @@ private:
 
   llvm::Error outOfTurn(llvm::StringRef method) const {
     if (state == State::New && method != "initialize")
-      return errorOf(lsp::ErrorCode::ServerNotInitialized, "'" + method + "' came before 'initialize'");
+      return errorOf(lsp::ErrorCode::ServerNotInitialized,
+                     "'" + method + "' came before 'initialize'; send 'initialize' first");
     if (state == State::ShutDown)
-      return errorOf(lsp::ErrorCode::InvalidRequest, "'" + method + "' came after 'shutdown'; only 'exit' may");
+      return errorOf(lsp::ErrorCode::InvalidRequest,
+                     "'" + method + "' came after 'shutdown'; only 'exit' may follow it");
     if (state == State::Running && method == "initialize")
-      return errorOf(lsp::ErrorCode::InvalidRequest, "'initialize' came twice");
+      return errorOf(lsp::ErrorCode::InvalidRequest, "'initialize' was sent twice; send it once, first of all");
     return llvm::Error::success();
   }
 
   bool notify(llvm::StringRef method, llvm::json::Value params) {
-    // The protocol says to drop what comes out of turn.
+    // The protocol requires notifications to be ignored before 'initialize' and
+    // after 'shutdown'.
     return method != "exit" && (state != State::Running || handler.onNotify(method, std::move(params)));
   }
 
   void refuse(lsp::ErrorCode code, const llvm::Twine &text) { transport.reply(nullptr, errorOf(code, text)); }
 
   std::FILE *in;
-  lsp::JSONTransport transport; ///< to write
+  lsp::JSONTransport transport; ///< for writing only
   lsp::MessageHandler handler;
   Methods methods;
   State state = State::New;

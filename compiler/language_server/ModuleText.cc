@@ -19,13 +19,13 @@ using mlir::AsmParserState;
 namespace splitcast {
 namespace {
 
-/// A cursor behind the last character of a token still points at it.
+/// Includes the end of the range: a cursor right behind a token points at it.
 bool contains(llvm::SMRange range, llvm::SMLoc place) {
   return range.isValid() && range.Start.getPointer() <= place.getPointer() &&
          place.getPointer() <= range.End.getPointer();
 }
 
-/// Sets `token` to the definition or to the use that is at the place; false: neither is.
+/// Sets `token` to the definition or use at `place`; false if neither is there.
 bool chooseToken(Named &named, llvm::SMLoc place) {
   if (contains(named.definition, place)) {
     named.token = named.definition;
@@ -46,9 +46,10 @@ Named namedBy(Named::Kind kind, const AsmParserState::SMDefinition &definition) 
   return named;
 }
 
-/// The number in %a#1, with the use widened to it; 0 where there is none.
+/// Returns the number of a use such as %a#1, and extends the use to include it;
+/// 0 if the use has no number.
 unsigned takeNumber(llvm::SMRange &use) {
-  const char *begin = use.End.getPointer(); // a text ends with a zero
+  const char *begin = use.End.getPointer(); // can be read even at the end of the text, which has a terminating zero
   if (*begin != '#')
     return 0;
   const char *end = ++begin;
@@ -61,7 +62,8 @@ unsigned takeNumber(llvm::SMRange &use) {
   return number;
 }
 
-/// The result of the group that the token at the place means, or, at their definition, all of them.
+/// The result of the group that the token at `place` names; where the group is
+/// defined (%a:2), all its results.
 std::optional<Named> findResult(mlir::Operation *op,
                                 const AsmParserState::OperationDefinition::ResultGroupDefinition &group, unsigned end,
                                 llvm::SMLoc place) {
@@ -88,8 +90,9 @@ std::optional<Named> findResult(mlir::Operation *op,
   return named;
 }
 
-/// The name of a symbol where it is defined: the first use of it within its op; where there is none, as in the generic
-/// form, the name of the op.
+/// The range of the symbol's name where it is defined: its first use within the
+/// op itself. In the generic form there is none; then the range of the op's
+/// name.
 llvm::SMRange nameOf(const AsmParserState::OperationDefinition &op) {
   llvm::SMRange name = op.loc;
   for (llvm::SMRange use : op.symbolUses)
@@ -127,7 +130,7 @@ void ModuleText::read(mlir::MLIRContext &context, const std::optional<std::strin
   if (!tried)
     noteDeath();
   else if (!tried->empty())
-    found = llvm::cantFail(llvm::json::parse<std::vector<lsp::Diagnostic>>(*tried)); // of our own copy
+    found = llvm::cantFail(llvm::json::parse<std::vector<lsp::Diagnostic>>(*tried)); // written by tryToParse
   else if (parse(context))
     verify();
 }
@@ -137,13 +140,14 @@ bool ModuleText::parse(mlir::MLIRContext &context) {
   mlir::ParserConfig config(&context, /*verifyAfterParse=*/false);
   if (succeeded(mlir::parseAsmSourceFile(places.manager(), holder->getBody(), config, &tokens)))
     return true;
-  // It may name ops that are gone.
+  // After a failed parse `tokens` may refer to ops that have been freed.
   tokens = AsmParserState();
   holder = nullptr;
   return false;
 }
 
-/// Meanwhile ops are where the text has them, whatever locations are written there.
+/// Verifies with each op's location set to its place in the text, so that
+/// errors are shown there even if the text gives other locations.
 void ModuleText::verify() {
   std::vector<std::pair<mlir::Operation *, mlir::Location>> written;
   for (const OpDefinition &op : tokens.getOpDefs()) {
@@ -173,10 +177,11 @@ void ModuleText::noteDeath() {
   shown.source = "splitcast";
   shown.severity = lsp::DiagnosticSeverity::Error;
   shown.range = firstPlace();
-  shown.message = "reading this text failed before anything could be said of it; undo what was changed last";
+  shown.message = "the parser crashed on this text, or took too long; undo the last change";
 }
 
-/// The token at the location; where it is not in this text, the text's first character.
+/// The token at the location; the first character of the text if the location
+/// is in another file.
 lsp::Range ModuleText::rangeOf(mlir::Location location) {
   llvm::SMLoc place = places.find(location);
   return place.isValid() ? places.rangeOf(lsp::convertTokenLocToRange(place, "$-.")) : firstPlace();
@@ -307,12 +312,13 @@ void ModuleText::addSymbols(mlir::Block &block, std::vector<lsp::DocumentSymbol>
                                                        ? llvm::StringRef("name")
                                                        : llvm::StringRef(mlir::SymbolTable::getSymbolAttrName()));
     std::vector<lsp::DocumentSymbol> *within = &symbols;
-    if (name && !name.empty() && definition) { // an editor refuses an empty name
+    if (name && !name.empty() && definition) { // editors refuse symbols with an empty name
       symbols.emplace_back(name.getValue(), kindOf(op), rangeOf(definition->scopeLoc), rangeOf(nameOf(*definition)));
       symbols.back().detail = op.getName().getStringRef().str();
       within = &symbols.back().children;
     }
-    // Named ops are looked up in symbol tables; those of a function's body are no part of the file's outline.
+    // Only the ops of symbol tables belong to the outline, not those of a
+    // function's body.
     if (op.hasTrait<mlir::OpTrait::SymbolTable>())
       for (mlir::Region &region : op.getRegions())
         for (mlir::Block &inner : region)

@@ -13,7 +13,7 @@ namespace splitcast {
 
 OpenFile::OpenFile(const mlir::DialectRegistry &registry, lsp::URIForFile fileUri, std::string text)
     : uri(std::move(fileUri)), content(std::move(text)), context(registry, mlir::MLIRContext::Threading::DISABLED) {
-  context.printOpOnDiagnostic(false); // the editor shows the op
+  context.printOpOnDiagnostic(false); // the editor already shows the op
   addModules();
   readModules();
 }
@@ -35,7 +35,8 @@ void OpenFile::addModules() {
   modules.push_back(std::make_unique<ModuleText>(uri, module));
 }
 
-/// All are tried in one copy; if it dies, each in one of its own.
+/// One copy of the process tries all modules; only if it dies, each module is
+/// tried in a copy of its own.
 void OpenFile::readModules() {
   std::optional<std::string> all = tryInCopy([&] {
     llvm::json::Array each;

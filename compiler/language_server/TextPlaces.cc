@@ -8,10 +8,11 @@
 namespace splitcast {
 namespace {
 
-/// The code units of UTF-16 that the character takes whose bytes in UTF-8 begin with, or contain, this one.
+/// The number of UTF-16 code units of the character whose UTF-8 encoding starts
+/// with this byte; 0 for the later bytes of a character.
 int unitsBegunBy(char byte) {
   const auto bits = static_cast<unsigned char>(byte);
-  if ((bits & 0xC0) == 0x80) // a later byte of its character
+  if ((bits & 0xC0) == 0x80)
     return 0;
   return bits >= 0xF0 ? 2 : 1;
 }
@@ -26,7 +27,7 @@ llvm::SMLoc TextPlaces::find(const lsp::Position &position) {
   if (position.line < 0 || position.character < 0)
     return {};
   llvm::SMLoc line = sources.FindLocForLineAndColumn(sources.getMainFileID(), position.line + 1, 1);
-  if (!line.isValid()) // no such line, or an empty one
+  if (!line.isValid()) // the text has no such line, or the line is empty
     return {};
   const char *end = text().end();
   int units = 0;
@@ -52,7 +53,8 @@ llvm::SMLoc TextPlaces::find(mlir::Location location) {
 }
 
 lsp::Position TextPlaces::positionOf(llvm::SMLoc place) const {
-  // The parser takes the zero behind the text for a character of the last op, where that ends with an attribute.
+  // If the text ends with an attribute, the parser counts the terminating zero
+  // as part of the last op.
   place = llvm::SMLoc::getFromPointer(std::min(place.getPointer(), text().end()));
   auto [line, column] = sources.getLineAndColumn(place);
   int units = 0;

@@ -7,8 +7,9 @@
 namespace splitcast {
 namespace {
 
-constexpr unsigned kMostSeconds = 30;
+constexpr unsigned kMostSeconds = 30; // the alarm then ends the copy
 
+/// Does the work in the forked copy, writes its result to `out` and exits.
 [[noreturn]] void workInCopy(llvm::function_ref<std::string()> work, int out) {
   alarm(kMostSeconds);
   const std::string result = work();
@@ -19,7 +20,7 @@ constexpr unsigned kMostSeconds = 30;
       _exit(1);
     written += count < 0 ? 0 : static_cast<size_t>(count);
   }
-  _exit(0); // what the process would do at its end is not the copy's to do
+  _exit(0); // _exit: handlers registered by the original process must not run in the copy
 }
 
 std::string readAll(int in) {

@@ -50,9 +50,9 @@ Variable `@w`, a parameter
 
 96 bytes; 48 bytes on each of the ranks
 
-Group: "w", by its name
+Group: "w", from its name
 
-Policy: `enable-zero` decides all
+Policy: `enable-zero` decides everything
 """
 
 VARIABLES = """\
@@ -80,7 +80,7 @@ As it is stored:
 
 SLOT = """\
 As it is stored:
-- dp: from element 8 on in the 64 elements of bucket `@l`, which is cut into chunks for 4 ranks
+- dp: stored from element 8 of the 64 elements of bucket `@l`, which is cut into chunks for 4 ranks
 
 160 bytes; 0 to 64 bytes per rank (in the order of the mesh: 32, 64, 64, 0)
 """
@@ -122,9 +122,9 @@ class Hovers(Case):
         words = {
             "S(0 by 2)": "split along dimension 0 over 3 ranks; blocks of 2 stay together",
             "S(0 to [2, 2, 8])": "split along dimension 0 over 3 ranks; the pieces end at 2, 2, 8",
-            "S(@g, 4 of 12)": "from element 4 on in the 12 elements of bucket `@g`, which is cut into chunks for 3 ranks",
-            "S(@g, 0 of 12 to [8, 9, 12])": "from element 0 on in the 12 elements of bucket `@g`, which is cut into chunks "
-                                            "for 3 ranks, which end at 8, 9, 12",
+            "S(@g, 4 of 12)": "stored from element 4 of the 12 elements of bucket `@g`, which is cut into chunks for 3 ranks",
+            "S(@g, 0 of 12 to [8, 9, 12])": "stored from element 0 of the 12 elements of bucket `@g`, which is cut into chunks "
+                                            "for 3 ranks; the chunks end at 8, 9, 12",
             "At(2)": "the ranks at coordinate 2 of 3 have all of it, the others nothing",
             "B": "every rank has all of it",
             "P": "each rank has an addend, and the value is the sum of all",
@@ -171,8 +171,8 @@ class Hovers(Case):
         file = self.open(VARIABLES)
         w = file.hover("@fc.w")
         self.assertIn("As the graph reads it: `tensor<10x4xf32>`", w)
-        self.assertIn("\n\n" + STORED + "\nGroup: \"fc\", by its name\n\n"
-                      "Policy: stage=3,keep=always; `enable-zero` decides what is open\n", w)
+        self.assertIn("\n\n" + STORED + "\nGroup: \"fc\", from its name\n\n"
+                      "Policy: stage=3,keep=always; `enable-zero` decides the rest\n", w)
         state = file.hover("@fc.w.m")
         self.assertIn("Variable `@fc.w.m`, state `m` of `@fc.w`\n", state)
         self.assertIn("\n\n" + STORED + "\nAs its gradient and update are computed:\n- dp: split", state)
@@ -193,7 +193,7 @@ class Hovers(Case):
         text = MODEL.replace("#sum>\n  return",
                              '#sum> loc(fused<#sbp.row<dp = splits result 0 at 0 by 2, tp = sums operand 0 at 1>>["x"])\n  return')
         file = self.open(text)
-        reason = ("Signatures were chosen so:\n- dp: the loop over dimension 0 of result 0 is split; 2 iterations stay together\n"
+        reason = ("Signatures were chosen as follows:\n- dp: the loop over dimension 0 of result 0 is split; 2 iterations stay together\n"
                   "- tp: the loop over dimension 1 of operand 0 is split, and summed: results are addends\n")
         self.assertEqual(file.hover("%y"), Y + "\n" + reason)
         self.assertTrue(file.hover("nn.matmul").endswith("transposed\n\n" + reason))
@@ -475,9 +475,9 @@ class Malformed(Case):
 
     def test_json(self):
         self.server.send_text('{"jsonrpc": "2.0", "id": 1, "method": ')
-        self.refused(PARSE_ERROR, "no JSON")
+        self.refused(PARSE_ERROR, "not valid JSON")
         self.server.send_bytes(b"Content-Length: 3\r\n\r\n\xff\xfe\xfd")
-        self.refused(PARSE_ERROR, "no JSON")
+        self.refused(PARSE_ERROR, "not valid JSON")
         for text in ("[]", "7", "null", "{}", '{"id": 1, "method": "shutdown"}', '{"jsonrpc": "1.0", "id": 1, "method": "shutdown"}'):
             self.server.send_text(text)
             self.refused(INVALID_REQUEST, "JSON-RPC 2.0")
