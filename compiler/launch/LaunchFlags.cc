@@ -108,8 +108,7 @@ void Flags::addZero(sbp::ZeroOptions *options) {
 void Flags::addRecompute(sbp::ZeroOptions *options) {
   addParsed("recompute", "all|none|elementwise|GROUP,...",
             "groups whose forward values are recomputed in backward instead of kept; elementwise: in all groups, only "
-            "results "
-            "of elementwise ops are recomputed, from kept values",
+            "results of elementwise ops are recomputed, from kept values",
             false, [options](const std::string &text) {
               options->policy.setRecompute(text == "all"           ? sbp::Recompute::Yes
                                            : text == "elementwise" ? sbp::Recompute::Elementwise
