@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace splitcast {
 
-/// The name in the text "%logits" or "%pair:2"; empty if it is a number.
+/// The name in "%logits" or "%pair:2"; empty if it is a number.
 static StringRef nameIn(SMRange range) {
   StringRef text(range.Start.getPointer(), range.End.getPointer() - range.Start.getPointer());
   text.consume_front("%");
@@ -26,6 +26,7 @@ static StringRef nameIn(SMRange range) {
   return text.empty() || llvm::isDigit(text.front()) ? StringRef() : text;
 }
 
+/// Writes the names of the text into the locations of the values.
 static void nameValues(const AsmParserState &state) {
   for (const AsmParserState::OperationDefinition &definition : state.getOpDefs())
     if (!definition.resultGroups.empty())
@@ -44,15 +45,16 @@ std::unique_ptr<llvm::MemoryBuffer> withNamesKept(std::unique_ptr<llvm::MemoryBu
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(text), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  FallbackAsmResourceMap resources; // such as a reproducer's pipeline
-  // What does not verify is reported when the result is read.
+  FallbackAsmResourceMap resources; // keeps resources such as a reproducer's pipeline
+  // Errors of the verifier are reported when the result is read.
   const ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
   OwningOpRef<ModuleOp> parsed = ModuleOp::create(UnknownLoc::get(&context));
   AsmParserState state;
   if (failed(parseAsmSourceFile(sources, parsed->getBody(), config, &state)))
     return nullptr;
   nameValues(state);
-  // The parser makes no module around one that the text has, which is printed by itself: only so its resources are.
+  // If the text itself contains the module, that one is printed, not the module
+  // around it: only so its resources are printed, too.
   OwningOpRef<ModuleOp> module;
   if (auto inner = dyn_cast_or_null<ModuleOp>(parsed->getBody()->empty() ? nullptr : &parsed->getBody()->front());
       inner && llvm::hasSingleElement(*parsed->getBody())) {
@@ -61,7 +63,8 @@ std::unique_ptr<llvm::MemoryBuffer> withNamesKept(std::unique_ptr<llvm::MemoryBu
   } else {
     module = std::move(parsed);
   }
-  // Whole, whatever the command line says of what is printed at the end.
+  // Everything is printed in full, whatever the command line's printing flags
+  // say: they are meant for the final output.
   OpPrintingFlags whole;
   whole.enableDebugInfo().printGenericOpForm().skipRegions(false);
   whole.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());

@@ -13,15 +13,16 @@ namespace splitcast {
 
 namespace {
 
-/// In the order in which a walk meets them; a clone has them in the same order.
+/// All ops, in pre-order; a clone of the module has them in the same order.
 std::vector<Operation *> opsOf(ModuleOp module) {
   std::vector<Operation *> ops;
   module->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   return ops;
 }
 
-/// Ways to do without an op. Each returns false if it does not apply; the op is gone otherwise.
-
+// The ways to remove an op. Each returns false if it does not apply to `op`;
+// otherwise `op` is gone.
+/// Erases an op whose results and symbol are unused.
 bool eraseUnused(Operation *op) {
   const auto symbol = dyn_cast<SymbolOpInterface>(op);
   if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>() ||
@@ -31,6 +32,7 @@ bool eraseUnused(Operation *op) {
   return true;
 }
 
+/// Replaces the op's result by an operand of the same type.
 bool takeOperand(Operation *op) {
   if (op->getNumResults() != 1)
     return false;
@@ -43,6 +45,7 @@ bool takeOperand(Operation *op) {
   return false;
 }
 
+/// Replaces the op's result by a constant 0.
 bool takeConstant(Operation *op) {
   if (op->getNumResults() != 1 || isa<nn::ConstantOp>(op))
     return false;
@@ -64,7 +67,7 @@ int64_t reduce(OwningOpRef<ModuleOp> &module, std::function<bool(ModuleOp)> isIn
     OwningOpRef<ModuleOp> smaller = module->clone();
     if (!without(opsOf(*smaller)[index]))
       return false;
-    // What does not verify is no candidate, and no news.
+    // A module that does not verify is skipped; its errors are not news.
     ScopedDiagnosticHandler silent(module->getContext(), [](Diagnostic &) { return success(); });
     ++tried;
     if (failed(verify(*smaller)) || !isInteresting(*smaller))
@@ -74,7 +77,8 @@ int64_t reduce(OwningOpRef<ModuleOp> &module, std::function<bool(ModuleOp)> isIn
   };
   for (bool changed = true; changed;) {
     changed = false;
-    // From the end on, so that users are gone before what they use; the module itself, the first, stays.
+    // Backwards, so that users are removed before what they use. Index 0 is the
+    // module itself.
     for (size_t index = opsOf(*module).size() - 1; index > 0; --index)
       for (auto *without : {eraseUnused, takeOperand, takeConstant})
         if (index < opsOf(*module).size() && attempt(index, without)) {

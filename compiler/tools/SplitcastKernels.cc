@@ -1,9 +1,11 @@
-// splitcast-kernels: what a GPU runs of a module at the global level.
+// splitcast-kernels: prints the kernels that a GPU runs for a module at the
+// global level.
 //
 //   splitcast-kernels MODULE.mlir [--enable-zero=stage=N,...] [--rank=R] [--chip=sm_90] > kernels.ptx
 //
-// Prints the PTX of all kernels of a rank's plan, and of those that its library calls are made of; their names stand
-// before it, as comments, with the functions that each launches. Needs no GPU.
+// Prints the PTX of all kernels of one rank's plan, and of the kernels that
+// implement its library calls. Comments before it list the kernels with the
+// functions that each launches. Needs no GPU.
 #include "compiler/Compile.h"
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
@@ -27,12 +29,13 @@ struct Options {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
 };
 
+/// Adds to `kernels` the kernels that implement the library calls of `plans`.
 absl::Status addCallKernels(mlir::ModuleOp plans, mlir::ModuleOp kernels) {
   runtime::CallKernelCollector collector(kernels);
   absl::Status status;
   plans.walk([&](exec::LibraryOp op) {
     absl::Status added = runtime::createDeviceCall(op.getCall(), collector).status();
-    if (!absl::IsNotFound(added)) // the library's own
+    if (!absl::IsNotFound(added)) // calls that NVIDIA's libraries implement have no kernels
       status.Update(added);
   });
   return status;
@@ -44,8 +47,8 @@ absl::StatusOr<runtime::GpuProgram> programOf(const Options &options, mlir::MLIR
     DiagnosticCollector collector(&context);
     module = mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context);
     if (!module)
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", options.path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", options.path, "' is not a valid module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
   }
   CompileOptions compile;
   compile.zero = options.zero;
@@ -60,7 +63,7 @@ absl::StatusOr<runtime::GpuProgram> programOf(const Options &options, mlir::MLIR
       return status;
     return runtime::cutIntoLaunches(kernels);
   }
-  return absl::InternalError("the plan holds no kernels");
+  return absl::InternalError("the plan has no module of kernels");
 }
 
 absl::Status run(const Options &options) {
@@ -91,11 +94,12 @@ absl::Status run(const Options &options) {
 
 int main(int argc, char **argv) {
   splitcast::Options options;
-  splitcast::Flags flags("splitcast-kernels", "MODULE.mlir [FLAGS]\nPrints the PTX of a module's kernels.");
+  splitcast::Flags flags("splitcast-kernels",
+                         "MODULE.mlir [FLAGS]\nPrints the PTX of the GPU kernels of a module at the global level.");
   flags.addPositional("MODULE.mlir", &options.path);
   flags.addZero(&options.zero);
-  flags.addInteger("rank", &options.rank, 0, 1 << 20, "whose plan");
-  flags.addString("chip", &options.chip, "NAME", "what to compile for");
+  flags.addInteger("rank", &options.rank, 0, 1 << 20, "the rank whose plan is printed");
+  flags.addString("chip", &options.chip, "NAME", "the GPU architecture to compile for (sm_90)");
   absl::Status status = flags.parse(argc, argv);
   if (status.ok() && flags.isHelpWanted()) {
     printf("%s", flags.help().c_str());

@@ -1,5 +1,6 @@
-// splitcast-lsp-server: what an editor shows of .mlir files with our dialects. The editor starts it, and talks to it
-// over its input and output in the Language Server Protocol.
+// splitcast-lsp-server: shows the meaning of .mlir files with our dialects in
+// an editor. The editor starts it and talks to it over stdin and stdout in the
+// Language Server Protocol.
 #include "compiler/Pipelines.h"
 #include "compiler/language_server/LanguageServer.h"
 
@@ -12,10 +13,11 @@ int main(int argc, char **argv) {
   const bool isHelpWanted = argc == 2 && llvm::StringRef(argv[1]) == "--help";
   if (argc > 1) {
     fprintf(isHelpWanted ? stdout : stderr,
-            "splitcast-lsp-server\nA language server for .mlir files, which an editor starts. It takes no flags.\n");
+            "splitcast-lsp-server\nA language server for .mlir files. An editor starts it; it takes no flags.\n");
     return isHelpWanted ? 0 : 1;
   }
-  // An editor may ignore it, which is inherited; the server waits for processes of its own.
+  // The server waits for child processes, which fails if SIGCHLD is ignored; an
+  // editor may ignore it, and its setting is inherited.
   signal(SIGCHLD, SIG_DFL);
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);

@@ -1,4 +1,4 @@
-// splitcast-opt: upstream's opt driver with our dialects, passes and pipelines.
+// splitcast-opt: MLIR's opt driver with our dialects, passes and pipelines.
 #include "compiler/Pipelines.h"
 #include "compiler/tools/KeepNames.h"
 #include "passes/global/Passes.h"
@@ -13,22 +13,26 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// An error says what was found and what to do; the op that it names may be a function of thousands of lines.
+/// By default errors do not print the op: the message already says what was
+/// found and what to do, and the op may be a function of thousands of lines.
 static void printOpsOnlyIfAsked() {
   mlir::registerMLIRContextCLOptions();
   llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
-/// As upstream's driver, but with the names of values in the locations from the start.
+/// Runs MLIR's driver on the input with the names of its values written into
+/// their locations.
 static mlir::LogicalResult runWithNames(const std::string &inputName, const std::string &outputName,
                                         mlir::DialectRegistry &registry) {
   const mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   std::string error;
-  // The text is read as one module and written anew, without its comments.
+  // Keeping the names parses the text as one module and prints it again, which
+  // drops the comments that these flags need.
   if (config.shouldVerifyDiagnostics() || !config.inputSplitMarker().empty()) {
-    llvm::errs() << "splitcast-opt: error: --keep-names goes with neither --split-input-file nor --verify-diagnostics; "
-                    "leave it or them out\n";
+    llvm::errs()
+        << "splitcast-opt: error: --keep-names cannot be combined with --split-input-file or --verify-diagnostics; "
+           "leave out one or the other\n";
     return mlir::failure();
   }
   std::unique_ptr<llvm::MemoryBuffer> input = mlir::openInputFile(inputName, &error);
@@ -53,7 +57,7 @@ int main(int argc, char **argv) {
   printOpsOnlyIfAsked();
   mlir::DialectRegistry registry;
   splitcast::registerDialects(registry);
-  llvm::cl::opt<bool> keepNames("keep-names", llvm::cl::desc("Values keep the names of the input, such as %logits"));
+  llvm::cl::opt<bool> keepNames("keep-names", llvm::cl::desc("Keep the names of values in the input, such as %logits"));
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Splitcast's pass driver\n", registry);
   return mlir::asMainReturnCode(keepNames ? runWithNames(input, output, registry)
                                           : mlir::MlirOptMain(argc, argv, input, output, registry));

@@ -1,9 +1,11 @@
-// splitcast-reduce: makes the module of a reproducer small, as long as its passes still give an error.
+// splitcast-reduce: makes the module of a reproducer as small as possible while
+// its passes still give the same error.
 //
 //   splitcast-reduce FILE.mlir.0 --error="part of the error's text" -o small.mlir
 //
-// A reproducer is what --reproducer=FILE.mlir of a program writes, or --mlir-pass-pipeline-crash-reproducer of
-// splitcast-opt. The result is a reproducer, too: splitcast-opt small.mlir --run-reproducer.
+// A reproducer is written by --reproducer=FILE.mlir of a program, or by
+// --mlir-pass-pipeline-crash-reproducer of splitcast-opt. The result is a
+// reproducer, too: run it with splitcast-opt small.mlir --run-reproducer.
 #include "compiler/Pipelines.h"
 #include "compiler/tools/ReduceModule.h"
 #include "passes/global/Passes.h"
@@ -27,7 +29,8 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// Whether the passes fail on a copy of the module with `text` in a message.
+/// Whether the passes fail on a copy of the module with a message that contains
+/// `text`.
 static bool hasError(ModuleOp module, const PassReproducerOptions &passes, llvm::StringRef text) {
   OwningOpRef<ModuleOp> copy = module.clone();
   bool found = false;
@@ -45,9 +48,12 @@ static bool hasError(ModuleOp module, const PassReproducerOptions &passes, llvm:
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::Required, llvm::cl::desc("FILE.mlir"));
-  llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("The file to write; - is stdout"));
-  llvm::cl::opt<std::string> error("error", llvm::cl::Required, llvm::cl::desc("A part of the error's text"));
-  llvm::cl::ParseCommandLineOptions(argc, argv, "Makes a reproducer's module small that still gives an error\n");
+  llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("The file to write, - for stdout"));
+  llvm::cl::opt<std::string> error(
+      "error", llvm::cl::Required,
+      llvm::cl::desc("A part of the error's text, which the reduced module must still give"));
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv, "Makes the module of a reproducer as small as possible while its passes still give an error\n");
   registerTransformsPasses();
   splitcast::registerGlobalPasses();
   splitcast::registerLocalPasses();
@@ -57,21 +63,23 @@ int main(int argc, char **argv) {
   splitcast::registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
-  // Read twice: for its passes, and with them as text, as they are written again.
+  // The file is read twice: once for its passes, and once to keep them as text
+  // that is written with the result.
   PassReproducerOptions passes;
   ParserConfig withPasses(&context);
   passes.attachResourceParser(withPasses);
   FallbackAsmResourceMap texts;
   const ParserConfig withTexts(&context, /*verifyAfterParse=*/true, &texts);
   if (!parseSourceFile<ModuleOp>(input, withPasses))
-    return fail("'" + input + "' is no module; its errors are above");
+    return fail("'" + input + "' is not a valid module; its errors are above");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, withTexts);
   PassManager manager(&context);
   if (failed(passes.apply(manager)) || manager.empty())
-    return fail("'" + input + "' has no passes; pass a file that --reproducer has written");
+    return fail("'" + input + "' contains no passes; give a file written by --reproducer");
   auto isInteresting = [&](ModuleOp candidate) { return hasError(candidate, passes, error); };
   if (!isInteresting(*module))
-    return fail("the passes of '" + input + "' give no error with '" + error + "'; quote it as they print it");
+    return fail("the passes of '" + input + "' give no error with '" + error +
+                "'; copy the text exactly as they print it");
 
   std::string message;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);

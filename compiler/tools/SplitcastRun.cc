@@ -1,5 +1,5 @@
-// splitcast-run: compiles a module of the global level and runs one of its functions, across ranks under mpirun, or
-// alone.
+// splitcast-run: compiles a module of the global level and runs one of its
+// functions, on ranks started by mpirun or on a single one.
 #include "compiler/Pipelines.h"
 #include "compiler/graph/GraphDiagnostics.h"
 #include "compiler/launch/Alike.h"
@@ -22,12 +22,14 @@ namespace {
 absl::Status invalid(const std::string &text) { return absl::InvalidArgumentError(text); }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModule(const std::string &path, mlir::MLIRContext &context) {
-  // Says what is wrong with the path, where the parser would only say that there is no file.
+  // Opened only for its error, which names the reason; the parser's would only
+  // say that there is no file.
   SPLITCAST_RETURN_IF_ERROR(runtime::File::openForReading(path).status());
   DiagnosticCollector collector(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module)
-    return invalid(absl::StrCat("'", path, "' is no module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
+    return invalid(
+        absl::StrCat("'", path, "' is not a valid module: ", absl::StrJoin(collector.locatedMessages(), "\n")));
   return module;
 }
 
@@ -38,7 +40,7 @@ absl::StatusOr<std::string> chooseFunction(const RunFlags &flags, const Session 
     return functions.front();
   if (std::find(functions.begin(), functions.end(), wanted) != functions.end())
     return wanted;
-  return invalid(absl::StrCat("'", flags.module, "' has no function '", wanted, "'; give --function=NAME, one of ",
+  return invalid(absl::StrCat("'", flags.module, "' has no function '", wanted, "'; set --function to one of: ",
                               functions.empty() ? "none" : absl::StrJoin(functions, ", ")));
 }
 
@@ -51,12 +53,13 @@ absl::StatusOr<int64_t> chooseSteps(const RunFlags &flags, const StepInputs &inp
   return flags.steps < 0 ? inputs.steps() : flags.steps;
 }
 
-/// Whether rank 0 can make the file, found out by beginning it.
+/// Checks that rank 0 can create the file by creating a pending one.
 absl::Status checkWritable(const std::string &path) {
   return path.empty() ? absl::OkStatus() : runtime::PendingFile::create(path).status();
 }
 
-/// What was loaded may be replaced by what is saved.
+/// Checks that no file is written twice or both read and written. Only
+/// --save-variables may overwrite the file that was loaded.
 absl::Status checkFiles(const RunFlags &flags) {
   SPLITCAST_RETURN_IF_ERROR(flags.sources.check(flags.checkpoints.resume));
   std::vector<std::string> read = {flags.module}, written = {flags.saveVariables, flags.metrics};
@@ -69,7 +72,9 @@ absl::Status checkFiles(const RunFlags &flags) {
   return checkDistinctFiles({flags.sources.variables, flags.sources.weights, flags.sources.known}, written);
 }
 
-/// A run, from compiled module to saved variables. Each part that may fail on one rank alone ends in an agreement.
+/// One run, from the compiled module to the saved variables. Every part that
+/// may fail on a single rank ends with an agreement, so that all ranks stop
+/// together.
 class Run {
 public:
   Run(const RunFlags &flags, Launch &launch, Session &session) : flags(flags), launch(launch), session(session) {}
@@ -155,7 +160,7 @@ private:
   Launch &launch;
   Session &session;
   std::string function;
-  std::string inputsText; ///< of what ranks compare
+  std::string inputsText; ///< what the ranks must have in common
   int64_t steps = 0;
   std::optional<StepInputs> inputs;
   std::optional<StepOutputs> outputs;
@@ -167,7 +172,7 @@ absl::Status run(const RunFlags &flags, Launch &launch) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  // An error in a large module does not print all of it.
+  // An error in a large module must not print all of it.
   context.printOpOnDiagnostic(false);
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = parseModule(flags.module, context);
   absl::Status checked = module.ok() ? checkFiles(flags) : module.status();
@@ -187,7 +192,7 @@ int main(int argc, char **argv) {
   RunFlags runFlags;
   Flags flags("splitcast-run",
               "MODULE.mlir [flags]\nCompiles a module of the global level and runs one of its functions, "
-              "as one rank, or across ranks under mpirun.");
+              "on a single rank, or on all ranks of mpirun.");
   runFlags.addTo(flags);
   return launchMain(flags, argc, argv, runFlags.launch, [&](Launch &launch) { return run(runFlags, launch); });
 }
