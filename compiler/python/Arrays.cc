@@ -15,7 +15,7 @@ using runtime::ElementType;
 
 namespace {
 
-/// Memory of a session, for the buffer protocol.
+/// Memory of a session, exported to NumPy by the buffer protocol.
 struct Piece {
   const std::byte *data;
   ElementType type;
@@ -24,7 +24,8 @@ struct Piece {
   py::object owner;
 };
 
-/// NumPy's name of a type, and the letter that the module struct has for it.
+/// NumPy's name of an element type, and its format letter in Python's module
+/// struct.
 struct TypeNames {
   const char *dtype, *format;
 };
@@ -56,7 +57,7 @@ py::buffer_info bufferOf(const Piece &piece) {
   std::vector<int64_t> strides(piece.shape.size(), size);
   for (size_t dim = piece.shape.size(); dim-- > 1;)
     strides[dim - 1] = strides[dim] * piece.shape[dim];
-  return {const_cast<std::byte *>(piece.data), // as pybind11 has it; the flag says whether it is written
+  return {const_cast<std::byte *>(piece.data), // pybind11 takes a non-const pointer; its read-only flag is set below
           size,
           namesOf(piece.type).format,
           static_cast<py::ssize_t>(piece.shape.size()),
@@ -67,7 +68,8 @@ py::buffer_info bufferOf(const Piece &piece) {
 
 py::module_ numpy() { return py::module_::import("numpy"); }
 
-/// By the buffer protocol or __array__, else by DLPack.
+/// Converts by the buffer protocol or __array__, and by DLPack only what has no
+/// __array__.
 py::object asArray(const py::object &given) {
   if (!py::hasattr(given, "__array__") && py::hasattr(given, "__dlpack__"))
     return numpy().attr("from_dlpack")(given);
@@ -104,7 +106,8 @@ py::object arrayOf(const py::object &given, ElementType type, const std::vector<
   const py::object wanted = numpy().attr("dtype")(namesOf(type).dtype);
   if (array.attr("shape").cast<std::vector<int64_t>>() != shape || !wanted.equal(array.attr("dtype")))
     raiseInvalid(absl::StrCat(what, " is ", describe(array), "; it must be ", std::string(py::str(wanted)), " [",
-                              absl::StrJoin(shape, ", "), "]", type == ElementType::BF16 ? ", the bits of bf16" : ""));
+                              absl::StrJoin(shape, ", "), "]",
+                              type == ElementType::BF16 ? ", which holds the bits of bf16" : ""));
   return array;
 }
 

@@ -15,7 +15,8 @@ namespace splitcast::python {
 
 namespace {
 
-/// A policy of ZeRO: a stage, "stage=3,keep=never", or a dict of the same.
+/// Parses a ZeRO policy: a stage, "stage=3,keep=never", or a dict of the same
+/// options.
 sbp::Policy policyOf(const py::object &said) {
   sbp::Policy policy;
   if (said.is_none())
@@ -28,7 +29,7 @@ sbp::Policy policyOf(const py::object &said) {
   return policy;
 }
 
-/// None: one axis of all ranks of the job.
+/// The axes of the mesh; for None a single axis with all ranks of the job.
 std::vector<sbp::Axis> axesOf(const py::object &mesh) {
   if (mesh.is_none())
     return {{"dp", ThisRank::get().launch().size()}};
@@ -49,13 +50,15 @@ LossScale lossScaleOf(const py::kwargs &numbers) {
 // Options
 //===----------------------------------------------------------------------===//
 
-/// A keyword, and what it sets of a struct of options. None leaves it as it is.
+/// A keyword and the field of the options that it sets. A value of None leaves
+/// the field as it is.
 template <typename T> struct Option {
   const char *name;
   void (*set)(T &options, const py::object &value);
 };
 
-/// Those of `call`.
+/// Reads the keywords `given` to the method `call`; an unknown keyword or a
+/// value of the wrong type is an error.
 template <typename T, size_t count>
 T optionsOf(const char *call, const Option<T> (&table)[count], const py::kwargs &given) {
   T options;
@@ -73,7 +76,7 @@ T optionsOf(const char *call, const Option<T> (&table)[count], const py::kwargs 
       found->set(options, py::reinterpret_borrow<py::object>(value));
     } catch (const py::cast_error &) {
       raiseInvalid(absl::StrCat(call, ": ", name, " is ", std::string(py::repr(value)),
-                                ", which is not of its type; see help(splitcast.Graph.", call, ")"));
+                                ", which has the wrong type; see help(splitcast.Graph.", call, ")"));
     }
   }
   return options;
@@ -98,10 +101,12 @@ constexpr Option<StepOptions> kStepOptions[] = {
     {"groups", [](StepOptions &to, const py::object &of) { to.groups = of.cast<std::vector<ParameterGroup>>(); }},
 };
 constexpr const char *kMinimizeDoc =
-    "Makes the function a step of training: differentiates the scalar loss and updates what it depends on.\n\n"
-    "accumulate (1): micro-batches that the step is computed in. accumulate_order: per-micro-batch or per-step. "
-    "reproducible: whether sums over the batch are exact. schedule: a RateSchedule. clip_norm, clip_value: of "
-    "gradients, one of them at most. loss_scale: a LossScale. groups: a list of ParameterGroup.";
+    "Makes the function a training step: differentiates the scalar loss and updates the variables that it depends "
+    "on.\n\n"
+    "accumulate (1): the number of micro-batches that the step is computed in. accumulate_order: when gradients of "
+    "micro-batches are reduced, per-micro-batch or per-step. reproducible: whether sums over the batch are exact. "
+    "schedule: a RateSchedule. clip_norm, clip_value: how gradients are clipped; give at most one. loss_scale: a "
+    "LossScale. groups: a list of ParameterGroup.";
 
 constexpr Option<VariableOptions> kVariableOptions[] = {
     {"dtype", [](VariableOptions &to, const py::object &of) { to.type = of.cast<ElementType>(); }},
@@ -111,23 +116,25 @@ constexpr Option<VariableOptions> kVariableOptions[] = {
     {"policy", [](VariableOptions &to, const py::object &of) { to.policy = policyOf(of); }},
 };
 constexpr const char *kVariableDoc =
-    "The value that a variable has when the function begins; the first call of a name makes it.\n\ndtype (f32). group: "
-    "what it is gathered and reduced with, by default the name up to its last dot. layout: as the graph reads it. "
-    "trainable (True). policy: what ZeRO does with it, as of group().";
+    "The value of a variable when the function begins. The first call with a name creates the variable.\n\ndtype "
+    "(f32): its element type. group: the group that it is gathered and reduced with, by default the name up to its "
+    "last dot. layout: the layout in which the graph reads it. trainable (True): whether the optimizer updates it. "
+    "policy: how ZeRO treats it, as in group().";
 
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
 
 void bindStepOptions(py::module_ &module) {
-  py::class_<LossScale>(module, "LossScale", "By what a loss is multiplied for backward, so that f16 holds gradients.")
-      .def(py::init(&lossScaleOf), "Numbers: initial=65536, growth=2, backoff=0.5, interval=2000; 0: the scale stays.");
-  py::class_<ParameterGroup>(module, "ParameterGroup", "Variables of a step that an optimizer of their own updates.")
+  py::class_<LossScale>(module, "LossScale", "The factor of the loss in backward, so that f16 can hold the gradients.")
+      .def(py::init(&lossScaleOf),
+           "Numbers: initial=65536, growth=2, backoff=0.5, interval=2000; interval=0 keeps the scale as it is.");
+  py::class_<ParameterGroup>(module, "ParameterGroup", "Variables of a step that have an optimizer of their own.")
       .def(py::init([](std::string name, std::vector<std::string> patterns, const Optimizer &optimizer) {
              return ParameterGroup{std::move(name), std::move(patterns), optimizer};
            }),
            py::arg("name"), py::arg("patterns"), py::arg("optimizer"),
-           "Patterns are of whole names, where a star stands for any characters: \"*.bias\".");
+           "patterns: matched against whole variable names; a star stands for any characters: \"*.bias\".");
 }
 
 using GraphClass = py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>>;
@@ -135,27 +142,27 @@ using GraphClass = py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>>;
 void bindFunctions(GraphClass &graph) {
   graph.def(
       "function", [](OwnedGraph &of, const std::string &name) { of.graph.function(name, callerInPython()); },
-      py::arg("name"), "Begins a function, or goes on with it: what follows belongs to it.");
+      py::arg("name"), "Begins a function, or continues it: the calls that follow belong to it.");
   graph.def(
       "input",
       [](OwnedGraph &of, const std::string &name, ElementType type, const std::vector<int64_t> &shape,
          const Layout &layout) { return of.graph.input(name, type, shape, layout, callerInPython()); },
       py::arg("name"), py::arg("dtype"), py::arg("shape"), py::arg("layout") = Layout(), py::keep_alive<0, 1>(),
-      "An argument of the function, of this global shape; split(0) gives each rank its rows.");
+      "An argument of the function with this global shape. With the layout split(0) each rank gives its own rows.");
   graph.def(
       "constant",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, double value) {
         return of.graph.constant(type, shape, value, callerInPython());
       },
       py::arg("dtype"), py::arg("shape"), py::arg("value"), py::keep_alive<0, 1>(),
-      "Each element is `value`, rounded to the type.");
+      "A tensor whose elements are all `value`, rounded to the type.");
   graph.def(
       "iota",
       [](OwnedGraph &of, ElementType type, const std::vector<int64_t> &shape, int64_t dim) {
         return of.graph.iota(type, shape, dim, callerInPython());
       },
       py::arg("dtype"), py::arg("shape"), py::arg("dim"), py::keep_alive<0, 1>(),
-      "Each element is its index along dimension `dim`.");
+      "A tensor in which each element is its own index along dimension `dim`.");
   graph.def(
       "minimize",
       [](OwnedGraph &of, const Tensor &loss, const Optimizer &optimizer, const py::kwargs &options) {
@@ -168,13 +175,14 @@ void bindFunctions(GraphClass &graph) {
         of.graph.assign(variable, value, callerInPython());
       },
       py::arg("variable"), py::arg("value"),
-      "What a variable that is not trained holds after the function, in its shape and type.");
+      "Sets the value that a variable holds after the function, in its shape and type. The variable must not be "
+      "trained.");
   graph.def(
       "output",
       [](OwnedGraph &of, const std::string &name, const Tensor &tensor) {
         of.graph.output(name, tensor, callerInPython());
       },
-      py::arg("name"), py::arg("tensor"), "A result of the function.");
+      py::arg("name"), py::arg("tensor"), "Makes the tensor a result of the function.");
 }
 
 void bindVariables(GraphClass &graph) {
@@ -192,15 +200,16 @@ void bindVariables(GraphClass &graph) {
         of.graph.group(name, policyOf(policy), callerInPython());
       },
       py::arg("name"), py::arg("policy"),
-      "What ZeRO does with the variables of a group, and of those within it: a stage, \"stage=3,keep=never\" or "
-      "{\"stage\": 3}.");
+      "Sets how ZeRO treats the variables of a group and of the groups within it. policy: a stage, "
+      "\"stage=3,keep=never\" or {\"stage\": 3}.");
   graph.def(
       "freeze",
       [](OwnedGraph &of, const std::vector<std::string> &patterns) { of.graph.freeze(patterns, callerInPython()); },
-      py::arg("patterns"), "Variables made so far whose whole names match are not trained: [\"h0.*\"].");
+      py::arg("patterns"),
+      "Excludes variables from training: those created so far whose whole names match, as in [\"h0.*\"].");
   graph.def_property_readonly(
       "variable_names", [](const OwnedGraph &of) { return of.graph.variableNames(); },
-      "In the order in which they were made; the optimizer's state is not among them.");
+      "The names of all variables in the order of their creation, without the optimizer's state.");
 }
 
 } // namespace
@@ -209,20 +218,21 @@ py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> bindGraph(py::module_ &modul
   bindStepOptions(module);
   GraphClass graph(
       module, "Graph",
-      "A model and what is done with it, as functions on whole tensors.\n\nWhat is wrong with a call (shapes that do "
-      "not fit, a name used twice) is noted with its line, and raised, all of it, by compile() or text().");
+      "A model and its training, as functions on whole tensors.\n\nErrors in calls (shapes that do not fit, a name "
+      "that is used twice) are recorded with their lines, and all raised together by compile() or text().");
   graph.def(
       py::init([](const py::object &mesh, const std::optional<std::string> &device) {
         const std::string kind = device ? *device : ThisRank::get().launch().options().deviceKind;
         return std::make_shared<OwnedGraph>(OwnedGraph{kind, Graph({kind, axesOf(mesh)})});
       }),
       py::arg("mesh") = py::none(), py::kw_only(), py::arg("device") = py::none(),
-      "mesh: the axes of ranks, {\"dp\": 2, \"tp\": 2}; by default {\"dp\": size()}. device: by default the job's.");
+      "mesh: the axes of ranks, {\"dp\": 2, \"tp\": 2}; by default {\"dp\": size()}. device: the kind of device, by "
+      "default the job's.");
   bindFunctions(graph);
   bindVariables(graph);
   graph.def(
       "text", [](OwnedGraph &of) { return valueOrRaise(of.graph.text()); },
-      "The module as MLIR. Nothing can be added to the graph after.");
+      "The module as MLIR. Nothing can be added to the graph afterwards.");
   return graph;
 }
 

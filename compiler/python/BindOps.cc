@@ -1,4 +1,5 @@
-// What bind_ops.py reads off the headers: each op, optimizer and schedule of the learning rate.
+// Python's functions for the ops, optimizers and learning-rate schedules that
+// bind_ops.py finds in the headers.
 #include "compiler/python/BindGraph.h"
 #include "compiler/python/Errors.h"
 #include "compiler/python/Keywords.h"
@@ -13,29 +14,33 @@ namespace splitcast::python {
 
 namespace {
 
-/// A struct of numbers: its name in C++, and so in Python, its name in texts, and its comment.
+/// A struct of numbers: its name in C++ and Python, its name in texts, and its
+/// comment.
 struct NumbersText {
   const char *name, *key, *doc;
 };
 
 #include "compiler/python/Ops.inc"
 
-/// "lr=0.001,weight-decay=0.1". The first number, which has no default, may be given without its name.
+/// Writes the arguments as "lr=0.001,weight-decay=0.1". The first number, which
+/// has no default, may be given without its name.
 std::string numbersText(const std::string &first, const py::args &args, const py::dict &keywords) {
   if (args.size() > 1)
-    raiseInvalid(absl::StrCat("one number may be given without its name, '", first, "'; ", args.size(), " are"));
+    raiseInvalid(absl::StrCat("only '", first, "' may be given without its name, but ", args.size(),
+                              " numbers are; name the others"));
   if (args.size() == 1 && keywords.contains(first))
-    raiseInvalid(absl::StrCat("'", first, "' is given twice"));
+    raiseInvalid(absl::StrCat("'", first, "' is given twice; give it once"));
   py::dict all;
   if (args.size() == 1)
     all[py::str(first)] = args[0];
-  for (const auto &[name, value] : keywords) // flags among numbers are 0 and 1
+  for (const auto &[name, value] : keywords) // the structs hold flags as the numbers 0 and 1
     all[name] = py::isinstance<py::bool_>(value) ? py::object(py::int_(value.cast<bool>() ? 1 : 0))
                                                  : py::reinterpret_borrow<py::object>(value);
   return textOf(all);
 }
 
-/// "lr, beta1=0.9": the first has to be given.
+/// The keywords as a docstring lists them, e.g. "lr, beta1=0.9"; the first has
+/// no default.
 std::string signatureOf(const Hyperparameters &numbers) {
   std::string text;
   for (const Hyperparameter &number : numbers.numbers())
@@ -43,7 +48,8 @@ std::string signatureOf(const Hyperparameters &numbers) {
   return text;
 }
 
-/// A class T, and a function for each struct of the table, which makes one of it.
+/// Binds the class T and, for each struct in the table, a function that creates
+/// a T from the struct's numbers.
 template <typename T, typename Model, size_t count>
 void bindNumbers(py::module_ &module, const char *name, const char *doc, const NumbersText (&table)[count],
                  std::unique_ptr<Model> (*make)(std::string_view)) {
@@ -72,10 +78,10 @@ void bindNumbers(py::module_ &module, const char *name, const char *doc, const N
 } // namespace
 
 void bindOptimizers(py::module_ &module) {
-  bindNumbers<Optimizer>(module, "Optimizer", "How a step updates variables: AdamW(lr=1e-3).", kOptimizers,
-                         &nn::makeOptimizer);
+  bindNumbers<Optimizer>(module, "Optimizer", "The rule by which a step updates variables, such as AdamW(lr=1e-3).",
+                         kOptimizers, &nn::makeOptimizer);
   bindNumbers<RateSchedule>(module, "RateSchedule",
-                            "By what the learning rate is multiplied at each step: CosineRate(steps=1000).",
+                            "The factor of the learning rate at each step, such as CosineRate(steps=1000).",
                             kRateSchedules, &nn::makeRate);
 }
 

@@ -18,7 +18,8 @@ namespace splitcast::python {
 
 namespace {
 
-/// Nothing: stage 0; a stage; or the text or the dict of options of --enable-zero.
+/// Parses enable_zero: None for stage 0, a stage, or the options of
+/// --enable-zero as a text or dict.
 sbp::ZeroOptions zeroOf(const py::object &said) {
   sbp::ZeroOptions zero = CompileOptions::withoutZero();
   if (said.is_none())
@@ -31,7 +32,7 @@ sbp::ZeroOptions zeroOf(const py::object &said) {
   return zero;
 }
 
-/// An input, and whether it has been given.
+/// An input and whether it has been given in this or an earlier run.
 struct Input {
   TensorInfo info;
   absl::Span<std::byte> piece;
@@ -43,7 +44,8 @@ struct Ports {
   std::vector<TensorInfo> outputs;
 };
 
-/// A session, until the job ends.
+/// A session, which is destroyed when the job ends even if Python still refers
+/// to this object.
 class OwnedSession {
 public:
   static std::shared_ptr<OwnedSession> create(const std::shared_ptr<OwnedGraph> &graph, const py::object &enableZero,
@@ -67,7 +69,7 @@ public:
 
   Session &get() {
     if (!session)
-      raise(absl::FailedPreconditionError("the job has ended, and its sessions with it"));
+      raise(absl::FailedPreconditionError("the session was closed when the job ended; use it before"));
     return *session;
   }
 
@@ -85,7 +87,7 @@ public:
     for (const Session::Variable &each : variables())
       if (each.name == name)
         return each;
-    raise(absl::NotFoundError(absl::StrCat("there is no variable '", name, "'; see Session.variables")));
+    raise(absl::NotFoundError(absl::StrCat("there is no variable '", name, "'; the names are in Session.variables")));
   }
   const std::vector<Session::Variable> &variables() {
     if (allVariables.empty())
@@ -94,9 +96,9 @@ public:
   }
 
 private:
-  std::shared_ptr<OwnedGraph> graph; ///< the session runs in its context
+  std::shared_ptr<OwnedGraph> graph; ///< kept alive because the session runs in its MLIR context
   std::unique_ptr<Session> session;
-  int64_t number = 0; ///< of what closes it
+  int64_t number = 0; ///< from ThisRank::beforeEnd
   std::map<std::string, Ports> known;
   std::vector<Session::Variable> allVariables;
 };
@@ -109,7 +111,8 @@ py::object inputView(const Input &input, const py::object &owner) {
   return viewOf(input.info, input.piece.data(), /*isWritable=*/true, owner);
 }
 
-/// Of the whole tensor, what this rank has: box by box.
+/// Copies this rank's boxes of the whole tensor into its piece, where they are
+/// stacked along the first dimension.
 void copyBoxes(const Input &input, const py::object &whole, const py::object &view) {
   const int64_t rows = input.info.boxes.front().empty() ? 1 : input.info.boxes.front().front().count;
   int64_t first = 0;
@@ -129,7 +132,7 @@ void setInput(Input &input, const std::string &function, const py::object &given
               const py::object &owner) {
   const py::object view = inputView(input, owner);
   const std::string what = absl::StrCat("input '", input.info.name, "' of '", function, "'",
-                                        isWhole ? " (whole)" : ", of this rank's rows,");
+                                        isWhole ? ", a whole tensor," : ", of this rank's rows,");
   const py::object array = arrayOf(given, input.info.type, isWhole ? input.info.shape : shapeOfPiece(input.info), what);
   if (isWhole)
     copyBoxes(input, array, view);
@@ -151,7 +154,8 @@ void setInputs(Ports &ports, const std::string &function, const py::dict &given,
       setInput(input, function, given[input.info.name.c_str()], isWhole, owner);
     } else if (!input.isGiven) {
       raiseInvalid(absl::StrCat("input '", input.info.name, "' of '", function,
-                                "' is not given, and was not before; its inputs are ", namesOf(ports.inputs)));
+                                "' is not given, nor was it in an earlier run; its inputs are ",
+                                namesOf(ports.inputs)));
     }
   }
   if (known == given.size())
@@ -179,7 +183,7 @@ py::dict run(const py::object &self, const std::string &function, const py::dict
 }
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Descriptions
 //===----------------------------------------------------------------------===//
 
 py::dict describe(const TensorInfo &info) {
@@ -297,65 +301,69 @@ std::string planOf(OwnedSession &session) {
 
 void bindVariables(py::class_<OwnedSession, std::shared_ptr<OwnedSession>> &session) {
   session.def_property_readonly("variables", &variablesOf,
-                                "{name: (dtype, global shape)}, the optimizer's state among them.");
-  session.def("read", &readVariable, py::arg("name"),
-              "The whole variable, on every rank, which all call it. A rank holds it all meanwhile.");
+                                "All variables as {name: (dtype, global shape)}, including the optimizer's state.");
+  session.def(
+      "read", &readVariable, py::arg("name"),
+      "The whole variable, gathered on every rank. All ranks must call it, and each needs memory for all of it.");
   session.def("write", &writeVariable, py::arg("name"), py::arg("value"),
-              "Sets the whole variable; every rank gives the same, at the same point.");
+              "Sets the whole variable. All ranks must call it at the same point with the same value.");
   session.def(
       "save",
       [](OwnedSession &of, const std::string &path) {
         raiseUnlessOk(unlocked([&] { return of.get().saveVariables(path); }));
       },
       py::arg("path"),
-      "All variables, whole, to one safetensors file, which appears when it is complete. All ranks call it.");
+      "Saves all variables, whole, to a safetensors file, which appears once it is complete. All ranks must call it.");
   session.def(
       "load",
       [](OwnedSession &of, const std::string &path) {
         raiseUnlessOk(unlocked([&] { return of.get().loadVariables(path); }));
       },
-      py::arg("path"), "What save() wrote, whatever the ranks and the stage were. All ranks call it.");
+      py::arg("path"),
+      "Loads a file of save(), whatever the number of ranks and the stage were. All ranks must call it.");
   session.def("load_weights", &loadWeights, py::arg("path"),
               py::arg("renamings") = std::vector<std::pair<std::string, std::string>>(),
-              "The variables but for the optimizer's state, of a file that may have more, whose names are given back. "
-              "renamings: (pattern, name) of the file's names.");
+              "Loads all variables except the optimizer's state, and returns the names of the tensors that were not "
+              "used. renamings: pairs (pattern of names in the file, variable name).");
 }
 
 } // namespace
 
 void bindSession(py::module_ &module, py::class_<OwnedGraph, std::shared_ptr<OwnedGraph>> &graph) {
   py::class_<OwnedSession, std::shared_ptr<OwnedSession>> session(
-      module, "Session", "A compiled graph on this rank. Every rank calls the same methods in the same order.");
+      module, "Session", "A compiled graph on this rank. All ranks must call the same methods in the same order.");
   session.def(
       "run",
       [](const py::object &self, const std::string &function, bool whole, const py::kwargs &inputs) {
         return run(self, function, inputs, whole);
       },
       py::arg("function"), py::kw_only(), py::arg("whole") = false,
-      "Runs a function on inputs given by name, and gives its results by name.\n\nAn input is this rank's "
-      "piece, see inputs(); with whole=True the global tensor, of which each rank takes its own. It may be "
-      "anything with the buffer protocol, __array__ or DLPack, of the input's type, and is copied once; what "
-      "is left out stays. Results are this rank's pieces: views, valid until the next run.");
+      "Runs a function on inputs given by name, and returns its results by name.\n\nEach input is this rank's "
+      "piece, see inputs(); with whole=True it is the global tensor, from which each rank takes its piece. An input "
+      "may be anything with the buffer protocol, __array__ or DLPack that has the input's type; it is copied once. "
+      "An input that is left out keeps its last value. Results are views of this rank's pieces, valid until the next "
+      "run.");
   session.def(
       "step",
       [](const py::object &self, bool whole, const py::kwargs &inputs) { return run(self, "train", inputs, whole); },
-      py::kw_only(), py::arg("whole") = false, "run(\"train\", ...).");
+      py::kw_only(), py::arg("whole") = false, "The same as run(\"train\", ...).");
   session.def_property_readonly("functions", [](OwnedSession &of) { return of.get().functions(); });
   session.def("inputs", &inputsOf, py::arg("function") = "train",
-              "{name: {dtype, shape, local_shape, boxes}}: boxes are the slices of the global tensor that this rank's "
-              "piece has, one after the other; as many as micro-batches that it is cut into.");
-  session.def("outputs", &outputsOf, py::arg("function") = "train", "As inputs(), of the results.");
+              "The inputs as {name: {dtype, shape, local_shape, boxes}}. boxes: the slices of the global tensor that "
+              "make up this rank's piece, one after the other; one for each micro-batch that the input is cut into.");
+  session.def("outputs", &outputsOf, py::arg("function") = "train", "The results, in the form of inputs().");
   session.def("input", &inputOf, py::arg("function"), py::arg("name"),
-              "This rank's piece of an input, to be written in place: what is there counts as given.");
+              "This rank's piece of an input, to be written in place. The input then counts as given.");
   session.def("report", &reportOf, py::arg("function") = "train",
-              "What one run needs on this rank, known before it: bytes of memory and of each collective; \"text\" is "
-              "for people.");
-  session.def("plan", &planOf, "The plan of this rank as MLIR.");
+              "The bytes of memory and of each collective that one run needs on this rank, known before it runs. "
+              "\"text\" is the same in words.");
+  session.def("plan", &planOf, "This rank's plan as MLIR.");
   bindVariables(session);
   graph.def("compile", &OwnedSession::create, py::kw_only(), py::arg("enable_zero") = py::none(), py::arg("seed") = 0,
-            "Compiles the graph for this rank. All ranks call it, and compare what they compiled.\n\nenable_zero: a "
-            "stage, or options of --enable-zero as a text or a dict, \"stage=2,compute-type=bf16\" or {\"stage\": 2, "
-            "\"compute_type\": \"bf16\"}. seed: of what variables hold at first.");
+            "Compiles the graph for this rank. All ranks must call it; they check that they compiled the same "
+            "graph.\n\nenable_zero: a stage, or options of --enable-zero as a text or a dict, "
+            "\"stage=2,compute-type=bf16\" or {\"stage\": 2, \"compute_type\": \"bf16\"}. seed: the seed of the "
+            "variables' initial values.");
 }
 
 } // namespace splitcast::python

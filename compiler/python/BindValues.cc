@@ -11,7 +11,7 @@ namespace py = pybind11;
 namespace splitcast::python {
 
 Caller callerInPython() {
-  static std::set<std::string> files; // names are borrowed by ops, which live as long as any graph
+  static std::set<std::string> files; // ops point to these names, so they live as long as any graph
   static const std::string package = py::str(py::module_::import("splitcast").attr("__path__").attr("__getitem__")(0));
   PyFrameObject *frame = PyEval_GetFrame();
   if (!frame)
@@ -32,11 +32,12 @@ namespace {
 
 std::string toString(const Tensor &tensor) {
   if (!tensor.isValid())
-    return "<splitcast.Tensor, invalid: see the errors of Graph.compile>";
+    return "<splitcast.Tensor, invalid: Graph.compile raises the error>";
   return absl::StrCat("<splitcast.Tensor [", absl::StrJoin(tensor.shape(), ", "), "] ", nameOf(tensor.type()), ">");
 }
 
-/// Where both are tensors, what the function says; of a number, which has no place of its own, the other.
+/// Defines an operator of two tensors by `of`, and of a tensor and a number by
+/// `ofNumber`: a number belongs to no function of a graph.
 template <typename Of, typename OfNumber>
 void defineOperator(py::class_<Tensor> &tensor, const char *name, Of of, OfNumber ofNumber) {
   tensor.def(
@@ -49,15 +50,15 @@ void defineOperator(py::class_<Tensor> &tensor, const char *name, Of of, OfNumbe
 
 void bindTensor(py::module_ &module) {
   py::class_<Tensor> tensor(module, "Tensor",
-                            "A value of one of a graph's functions: whole, whatever the number of ranks.");
+                            "A value in a function of a graph: the whole tensor, whatever the number of ranks.");
   tensor.def_property_readonly(
       "shape", [](const Tensor &x) { return py::tuple(py::cast(x.shape())); },
-      "The global shape; empty where the tensor is invalid.");
+      "The global shape; empty if the tensor is invalid.");
   tensor.def_property_readonly(
       "dtype", [](const Tensor &x) { return x.isValid() ? py::cast(x.type()) : py::none(); },
-      "The type of its elements; None where the tensor is invalid.");
+      "The type of the elements; None if the tensor is invalid.");
   tensor.def_property_readonly("is_valid", &Tensor::isValid,
-                               "Not where what made it is wrong, which Graph.compile then says.");
+                               "False if the call that made it was wrong; Graph.compile then raises the error.");
   tensor.def("__repr__", &toString);
   auto scaled = [](const Tensor &x, double factor, Caller at) { return scale(x, factor, at); };
   auto shifted = [](const Tensor &x, double addend, Caller at) { return shift(x, addend, at); };
@@ -87,19 +88,21 @@ void bindTensor(py::module_ &module) {
 }
 
 void bindElementTypes(py::module_ &module) {
-  py::enum_<ElementType> types(module, "ElementType", "What an element of a tensor is, as the IR spells it.");
+  py::enum_<ElementType> types(module, "ElementType", "The type of a tensor's elements, spelled as in the IR.");
   for (int number = 0; *nameOf(static_cast<ElementType>(number)); ++number)
     types.value(nameOf(static_cast<ElementType>(number)), static_cast<ElementType>(number));
   types.export_values();
 }
 
 void bindLayouts(py::module_ &module) {
-  py::class_<sbp::Sbp>(module, "Sbp", "How a tensor lies along one axis of the mesh: S, B, P or At.")
+  py::class_<sbp::Sbp>(module, "Sbp", "How a tensor is distributed along one axis of the mesh: S, B, P or At.")
       .def("__repr__", [](const sbp::Sbp &entry) { return sbp::toString(entry); });
-  module.def("split", &split, py::arg("dim"), "S(dim): each rank of the axis has some of dimension `dim`.");
-  module.def("broadcast", &broadcast, "B: each rank of the axis has all of it.");
-  module.def("at", &sbp::Sbp::at, py::arg("coordinate"), "At(c): the ranks at coordinate c of the axis alone have it.");
-  py::class_<Layout>(module, "Layout", "An Sbp for each axis of the mesh; those left out at the end are broadcast().")
+  module.def("split", &split, py::arg("dim"), "S(dim): each rank of the axis has a part of dimension `dim`.");
+  module.def("broadcast", &broadcast, "B: each rank of the axis has the whole tensor.");
+  module.def("at", &sbp::Sbp::at, py::arg("coordinate"),
+             "At(c): only the ranks at coordinate c of the axis have the tensor.");
+  py::class_<Layout>(module, "Layout",
+                     "An Sbp for each axis of the mesh; trailing axes that are left out are broadcast().")
       .def(py::init<>())
       .def(py::init<sbp::Sbp>(), py::arg("first"))
       .def(py::init<std::vector<sbp::Sbp>>(), py::arg("entries"));
@@ -109,7 +112,7 @@ void bindLayouts(py::module_ &module) {
 }
 
 void bindInit(py::module_ &module) {
-  py::class_<Init>(module, "Init", "What a variable holds before the first step, the same for any number of ranks.")
+  py::class_<Init>(module, "Init", "The initial value of a variable, the same for any number of ranks.")
       .def_static("zeros", &Init::zeros)
       .def_static("constant", &Init::constant, py::arg("value"))
       .def_static("uniform", &Init::uniform, py::arg("low"), py::arg("high"))

@@ -5,7 +5,7 @@
 
 PYBIND11_MODULE(_splitcast, module) {
   using namespace splitcast::python;
-  module.doc() = "Splitcast's graphs, sessions and jobs; see the package splitcast.";
+  module.doc() = "Graphs, sessions and jobs of Splitcast; see the package splitcast.";
   bindThisRank(module);
   bindArrays(module);
   bindValues(module);

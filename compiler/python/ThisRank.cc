@@ -19,7 +19,8 @@ std::unique_ptr<ThisRank> thisRank;
 
 void ThisRank::begin(const py::dict &options) {
   if (thisRank)
-    raise(absl::FailedPreconditionError("the job has begun, by init() or what came first; call init() once, before"));
+    raise(absl::FailedPreconditionError(
+        "the job has already begun, by init() or by another call of splitcast; call init() once, before any other"));
   LaunchOptions launchOptions;
   Flags flags("splitcast.init", "");
   launchOptions.addTo(flags);
@@ -46,7 +47,7 @@ bool ThisRank::hasBegun() { return thisRank != nullptr; }
 
 void ThisRank::requireNotEnded() const {
   if (!ofRank)
-    raise(absl::FailedPreconditionError("the job has ended"));
+    raise(absl::FailedPreconditionError("the job has ended; ranks, graphs and sessions can only be used before"));
 }
 
 int64_t ThisRank::beforeEnd(std::function<void()> close) {
@@ -71,14 +72,15 @@ int ThisRank::end(const std::optional<std::string> &error) {
 void bindThisRank(py::module_ &module) {
   module.def(
       "init", [](const py::kwargs &options) { ThisRank::begin(options); },
-      "Joins the job that a launcher started this process for (mpirun, srun, torchrun), or is one rank alone.\n\n"
-      "Called by itself where a rank, a graph or a session is first asked for, with defaults; call it before, "
-      "once and on all ranks, for others. Keywords are those of the examples' flags: timeout (seconds), threads "
+      "Joins the job of the launcher that started this process (mpirun, srun, torchrun), or begins a job of a single "
+      "rank.\n\nThe first call that needs a rank, a graph or a session calls it with defaults. For other options, "
+      "call it once before that, on all ranks. The keywords are the flags of the examples: timeout (seconds), threads "
       "(per rank), device, transport, profile, kernel_cache, ...");
   module.def("rank", [] { return ThisRank::get().launch().rank(); }, "This rank's number, from 0.");
-  module.def("size", [] { return ThisRank::get().launch().size(); }, "How many ranks the job has.");
+  module.def("size", [] { return ThisRank::get().launch().size(); }, "The number of ranks in the job.");
   module.def(
-      "device", [] { return ThisRank::get().launch().options().deviceKind; }, "What the ranks compute on: \"cpu\".");
+      "device", [] { return ThisRank::get().launch().options().deviceKind; },
+      "The kind of device that the ranks compute on, such as \"cpu\".");
   module.def(
       "exchange",
       [](const std::string &text, const std::string &what) {
@@ -86,7 +88,8 @@ void bindThisRank(py::module_ &module) {
         return valueOrRaise(unlocked([&] { return launch.communicator().exchange(text, {what}); }));
       },
       py::arg("text"), py::arg("what") = "texts",
-      "The texts of all ranks, by rank, each of which gives one at the same point.");
+      "Returns the texts of all ranks, by rank. All ranks must call it at the same point, each with a text of its "
+      "own.");
   module.def(
       "agree_alike",
       [](const std::string &text, const std::string &what) {
@@ -94,7 +97,7 @@ void bindThisRank(py::module_ &module) {
         raiseUnlessOk(unlocked([&] { return launch.agreeAlike(text, what); }));
       },
       py::arg("text"), py::arg("what"),
-      "Raises an error on all ranks unless they give the same text, at the same point.");
+      "Raises an error on all ranks unless they all give the same text. All ranks must call it at the same point.");
   module.def("_has_begun", &ThisRank::hasBegun);
   module.def("_rank_from_environment", &runtime::rankFromEnvironment);
   module.def("_end", &ThisRank::end, py::arg("error") = py::none());

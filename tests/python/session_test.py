@@ -140,7 +140,7 @@ class Errors(unittest.TestCase):
         graph, adam = sc.Graph(), sc.Adam(0.1)
         loss = sc.sum(graph.variable("w", (2,), sc.Init.zeros(), dtype=sc.f32))
         self.fails(ValueError, "minimize has no option 'clip'; it has accumulate,.*groups", graph.minimize, loss, adam, clip=1)
-        self.fails(ValueError, "minimize: clip_norm is 'much', which is not of its type", graph.minimize, loss, adam,
+        self.fails(ValueError, "minimize: clip_norm is 'much', which has the wrong type", graph.minimize, loss, adam,
                    clip_norm="much")
         self.fails(ValueError, "'often'; it must be per-micro-batch or per-step", graph.minimize, loss, adam,
                    accumulate_order="often")
