@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Python's ops from the header that declares C++'s: one table of ops for both languages.
+"""Generates the bindings of Python's ops from the C++ headers, so that ops are declared in one place.
 
     bind_ops.py compiler/graph/Graph.h dialects/nn/Optimizers.h dialects/nn/RateSchedules.h > Ops.inc
 
-Of Graph.h, each function behind the banner 'Ops' becomes a function of the module, with its names in Python's spelling
+Each function in Graph.h after the banner 'Ops' becomes a function of the module, with its names in Python's spelling
 (softmaxCrossEntropy, transposeA: softmax_cross_entropy, transpose_a), its defaults, and its comment as docstring. A
-struct of options becomes keywords. Of the other two, each struct with a kName becomes a class that takes its numbers as
-keywords. What the header says in another way than these is an error here, and so is never left out.
+struct of options becomes keywords. In the other two headers, each struct with a kName becomes a function that takes the
+struct's numbers as keywords. A declaration in any other form is an error, so that none is silently left out.
 """
 import re
 import sys
 
-# C++ parameter types, and what they are taken as from Python: converted by pybind11, or by a class of BindGraph.cc.
+# The types of the bound lambda's parameters, by C++ parameter type. pybind11 or a class of BindGraph.cc converts them.
 TAKEN_AS = {
     "const Tensor &": "const Tensor &",
     "const std::vector<Tensor> &": "std::vector<Tensor>",
@@ -39,7 +39,7 @@ def snake(name):
 
 
 def in_python(comment, names):
-    """A comment's words with the header's names as Python spells them."""
+    """The text of a comment, with the C++ `names` in Python's spelling."""
     text = " ".join(line.strip().lstrip("/").strip() for line in comment)
     for name in names:
         if snake(name) != name:
@@ -52,12 +52,12 @@ def literal(text):
 
 
 def statements(text, origin):
-    """(comment, code) of each declaration; a struct is one, with its braces."""
+    """Yields (comment, code) for each declaration; a whole struct is one declaration."""
     comment, code, depth = [], "", 0
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("//") and not code:
-            if not stripped.startswith("///"):  # of a group of functions, which stands before each of them
+            if not stripped.startswith("///"):  # describes a group of functions, none in particular
                 comment = []
                 continue
             comment.append(stripped)
@@ -65,18 +65,18 @@ def statements(text, origin):
         if not stripped and not code:
             comment = []
             continue
-        # The options' own comments stay, for their docstrings.
+        # Comments on the fields of a struct stay in the code: parse_options() reads them.
         code += line + "\n"
         depth += stripped.split("//")[0].count("{") - stripped.split("//")[0].count("}")
         if depth == 0 and stripped.split("//")[0].rstrip().endswith(";"):
             yield comment, code
             comment, code = [], ""
     if code.strip():
-        fail("%s ends within '%s'" % (origin, code.strip().splitlines()[0]))
+        fail("%s ends within the declaration '%s'" % (origin, code.strip().splitlines()[0]))
 
 
 def split_top(text):
-    """At commas that are in no bracket."""
+    """Splits the text at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, char in enumerate(text):
         if char in "<({":
@@ -92,12 +92,12 @@ def split_top(text):
 def parse_parameter(text, origin):
     match = re.fullmatch(r"(.*?[ &])(\w+)(?: = (.*))?", text)
     if not match:
-        fail("%s has a parameter '%s', which is not TYPE NAME or TYPE NAME = DEFAULT" % (origin, text))
+        fail("%s has a parameter '%s'; it must have the form TYPE NAME or TYPE NAME = DEFAULT" % (origin, text))
     return match.group(1).strip(), match.group(2), match.group(3)
 
 
 def parse_options(code):
-    """Fields (type, name, default, comment) of a struct of options."""
+    """The name of a struct of options, and (type, name, default, comment) of each field."""
     name = re.match(r"struct (\w+) \{", code).group(1)
     fields, doc = [], []
     for line in code.splitlines()[1:-1]:
@@ -116,12 +116,12 @@ def parse_options(code):
 
 
 def keyword(kind, field, default, origin):
-    """(parameter of the lambda, pybind11's argument, value of the field) of a field."""
+    """The lambda's parameter, the argument for pybind11, and the expression of the value, for one field."""
     if kind == "Tensor":
         return ("const std::optional<Tensor> &" + field, 'py::arg("%s") = py::none()' % snake(field),
                 "%s.value_or(Tensor())" % field)
     if kind not in TAKEN_AS:
-        fail("%s: the option '%s' is a %s, which Python is not told how to give" % (origin, field, kind))
+        fail("%s: the option '%s' has type %s, which is not in TAKEN_AS; add it" % (origin, field, kind))
     value = default or "py::none()"
     if value.startswith("{"):
         value = TAKEN_AS[kind] + value
@@ -134,10 +134,10 @@ def bind_function(comment, code, options):
     code = " ".join(code.split())
     match = re.fullmatch(r"Tensor (\w+)\((.*)\);", code)
     if not match:
-        fail("'%s' is not Tensor NAME(...);" % code)
+        fail("the declaration '%s' must have the form Tensor NAME(...);" % code)
     name, parameters = match.group(1), split_top(match.group(2))
     if not parameters or parameters[-1] != "Caller at = Caller::here()":
-        fail("'%s' does not end in 'Caller at = Caller::here()'" % name)
+        fail("the last parameter of '%s' must be 'Caller at = Caller::here()'" % name)
     taken, arguments, given, names, notes = [], [], [], [], []
     isKeywordOnly = False
     for parameter in parameters[:-1]:
@@ -159,7 +159,7 @@ def bind_function(comment, code, options):
             given.append("%s{%s}" % (struct, ", ".join(fields)))
             continue
         if kind not in TAKEN_AS:
-            fail("%s takes a %s, which Python is not told how to give" % (name, kind))
+            fail("'%s' has a parameter of type %s, which is not in TAKEN_AS; add it" % (name, kind))
         names.append(argument)
         taken.append("%s %s" % (TAKEN_AS[kind], argument) if not TAKEN_AS[kind].endswith("&") else TAKEN_AS[kind] +
                      argument)
@@ -176,7 +176,7 @@ def bind_function(comment, code, options):
 def bind_ops(header):
     text = header.split("// Ops: see dialects/nn/Nn.td for what each means\n", 1)
     if len(text) != 2:
-        fail("the header of graphs has no banner 'Ops'")
+        fail("Graph.h has no banner 'Ops: see dialects/nn/Nn.td for what each means'")
     body = text[1].split("} // namespace", 1)[0]
     body = "\n".join(line for line in body.splitlines() if not line.startswith("//="))
     options, functions = {}, []
@@ -190,7 +190,7 @@ def bind_ops(header):
 
 
 def bind_numbers(text, table):
-    """{C++'s name of the struct, its kName, its comment} of each struct with numbers."""
+    """A C++ table with {name of the struct, its kName, its comment} for each struct of numbers."""
     comment, name, rows = [], None, []
     for line in text.splitlines():
         if line.startswith("///"):
@@ -204,14 +204,14 @@ def bind_numbers(text, table):
         elif not line.strip() and not name:
             comment = []
     if not rows:
-        fail("no struct with numbers for %s was found" % table)
+        fail("the header for %s contains no struct with a kName" % table)
     lines = ["    {%s, %s, %s}," % tuple(literal(part) for part in row) for row in rows]
     return "constexpr NumbersText %s[] = {\n%s\n};" % (table, "\n".join(lines))
 
 
 def main():
     graph, optimizers, schedules = [open(path).read() for path in sys.argv[1:]]
-    print("// Made by bind_ops.py; included by BindOps.cc.\n")
+    print("// Generated by bind_ops.py; included by BindOps.cc.\n")
     print(bind_numbers(optimizers, "kOptimizers"))
     print(bind_numbers(schedules, "kRateSchedules"))
     print("\nvoid defineOps(py::module_ &module) {\n%s\n}" % "\n".join(bind_ops(graph)))

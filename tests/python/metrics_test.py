@@ -77,7 +77,7 @@ class Lines(Files):
 
     def test_are_of_numbers_alone(self):
         with metrics.Log(self.path) as log:
-            self.fails(sc.InvalidError, "'loss' is a str, which is not one number: 'low'", log.step, 1, loss="low")
+            self.fails(sc.InvalidError, "'loss' is a str, which is not a single number: 'low'", log.step, 1, loss="low")
             self.fails(sc.InvalidError, "'loss' is a ndarray", log.step, 1, loss=np.ones(2))
             self.fails(sc.InvalidError, "'loss' is a NoneType", log.step, 1, loss=None)
             self.fails(sc.InvalidError, "named 'seconds'.*rename it", log.step, 1, seconds=1)
@@ -149,8 +149,9 @@ class Resumed(Files):
         for text in ("loss 1\n", '{"step": 1}\n', '{"step": 1, "seconds": 0, "loss": "low"}\n', "[1]\n"):
             with open(self.path, "w") as file:
                 file.write(text)
-            self.fails(sc.InvalidError, "line 1 of '.*metrics.jsonl' is none of metrics; the file is left as it is",
-                       metrics.Log, self.path)
+            self.fails(sc.InvalidError,
+                       "line 1 of '.*metrics.jsonl' is not a line of metrics; the file is left as it is", metrics.Log,
+                       self.path)
             self.assertEqual(self.text(), text)
         self.fails(sc.InvalidError, "is not a file", metrics.Log, self.directory)
         os.remove(self.path)
@@ -223,7 +224,8 @@ class Ranks(Files):
     def test_all_end_when_one_makes_no_log(self):
         result = self.run_ranks("alone", 1, 4)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("rank 0: error: Error: a metrics.Log is made where another rank makes none", result.stderr)
+        self.assertIn("rank 0: error: Error: this rank creates a metrics.Log where another rank does not",
+                      result.stderr)
 
 
 TQDM = """

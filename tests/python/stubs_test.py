@@ -159,11 +159,11 @@ class Sources(unittest.TestCase):
         call = 'optionsOf<A>("grow", kA, options)'
         cast = one % "to.a = of.cast<std::vector<double>>();"
         self.assertEqual(write_stubs.options_of(cast + call), {"grow": [("a", "Sequence[float]")]})
-        self.fails("of kA, only .* are", write_stubs.options_of, one % "to.set(of);" + call)
-        self.fails("the option 'a' is what otherOf makes", write_stubs.options_of, one % "to.a = otherOf(of);" + call)
+        self.fails("in the table kA, only the rows of .* have the form", write_stubs.options_of, one % "to.set(of);" + call)
+        self.fails("the option 'a' is converted by otherOf", write_stubs.options_of, one % "to.a = otherOf(of);" + call)
         self.fails("the tables of options are", write_stubs.options_of, cast)
         self.fails("a call of implicitly_convertible", write_stubs.converted_of, "py::implicitly_convertible<A>();")
-        self.fails("the signature 'f.a. is not one of Python", write_stubs.Signature, "f(a", "")
+        self.fails("the signature 'f.a. is not valid Python", write_stubs.Signature, "f(a", "")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Splitcast: training graphs whose tensors are global, compiled for each rank, with ZeRO as passes.
+"""Splitcast: training graphs of global tensors, compiled for each rank, with ZeRO as compiler passes.
 
     import splitcast as sc
 
@@ -13,8 +13,8 @@
     session = graph.compile(enable_zero=2)
     print(session.step(x=rows, labels=labels_of_rows)["loss"])
 
-`mpirun -n 4 python3 train.py` starts ranks, as do srun and torchrun; started alone, a program is the only rank. An
-exception that nobody catches ends the job on every rank.
+`mpirun -n 4 python3 train.py` starts 4 ranks; srun and torchrun work, too. A program that is started without a launcher
+is the only rank. An uncaught exception ends the job on all ranks.
 """
 import atexit as _atexit
 import os as _os
@@ -34,14 +34,14 @@ _failure = None
 
 
 def _note_failure(kind, value, trace):
-    """Tells the other ranks of it when this process ends, which it is about to."""
+    """Records an uncaught exception, which _end_job() reports to the other ranks when this process exits."""
     global _failure
     _failure = "%s: %s" % (kind.__name__, value) if str(value) else kind.__name__
     _previous_hook(kind, value, trace)
 
 
 def _exit(status=None):
-    """sys.exit, which no hook sees; of one that is not 0 the other ranks hear."""
+    """Replaces sys.exit, which does not call sys.excepthook: the other ranks are told of a status other than 0."""
     global _failure
     if status not in (None, 0, False):
         _failure = "sys.exit(%r)" % (status,)
@@ -53,7 +53,7 @@ def _end_job():
         return
     _sys.stdout.flush()
     status = _splitcast._end(_failure)
-    if status and _failure is None:  # another rank failed, which Python does not know
+    if status and _failure is None:  # another rank failed, and Python would exit with status 0
         _sys.stderr.flush()
         _os._exit(status)
 

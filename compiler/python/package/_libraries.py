@@ -1,8 +1,8 @@
-"""The libraries that a wheel brings, in splitcast/lib; none in a tree that was built where the package runs.
+"""Loads the libraries of a wheel, in splitcast/lib. A package that runs where it was built has none.
 
-They are loaded by their names before the extension is, which then finds them loaded: an installed file can thus be moved,
-and no search path is changed. Libraries that the system has of its own come first where two copies in one process would
-be in each other's way: MPI, whose launcher brings its own, and the C++ runtime, which other extensions use, too.
+They are loaded by name before the extension, which then finds them already loaded. So an installed package can be
+moved, and no search path is changed. The system's own copy is preferred for libraries of which a process must not have
+two: MPI, whose launcher has its own, and the C++ runtime, which other extensions use, too.
 """
 import ctypes
 import os
@@ -24,8 +24,8 @@ def load():
 
 
 def _opener():
-    """dlopen, which binds functions when they are first called: ctypes.CDLL binds all at once, and of two libraries that
-    LLVM is linked to, and that nothing here reaches, a wheel has the names alone."""
+    """A function that calls dlopen with lazy binding. ctypes.CDLL would bind all functions at once and fail: LLVM is
+    linked to two libraries that nothing here calls, and a wheel has only stubs of them (scripts/bundle/assemble.sh)."""
     c = ctypes.CDLL(None)
     c.dlopen.argtypes, c.dlopen.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
     c.dlerror.restype = ctypes.c_char_p

@@ -1,9 +1,9 @@
-"""Starts a program as ranks of this machine, where there is neither mpirun nor torchrun:
+"""Starts a program as several ranks on this machine, without mpirun or torchrun:
 
     python3 -m splitcast.launch -n 2 train.py --its --flags
 
-The ranks talk over sockets of the loopback. When one fails, the others end by themselves (they miss it within seconds) or
-are told to; the exit status is the first one that is not 0.
+The ranks communicate over loopback sockets. When one fails, the others notice within seconds and end; after 10 seconds
+they are terminated. The exit status is that of the first rank that failed.
 """
 import argparse
 import os
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 10  # seconds that the others have to say why they end
+PATIENCE = 10  # seconds after a failure until the other ranks are terminated; they use them to print why they end
 
 
 def _free_port():
@@ -29,7 +29,7 @@ def _start(count, command):
 
 
 def _wait(ranks):
-    """The first status that is not 0, when all have ended."""
+    """Waits until all ranks have ended; returns the first status that is not 0."""
     status, deadline = 0, None
     while any(rank.poll() is None for rank in ranks):
         failed = [rank.returncode for rank in ranks if rank.returncode]
@@ -45,16 +45,16 @@ def _wait(ranks):
 
 def main():
     parser = argparse.ArgumentParser(prog="python3 -m splitcast.launch", description=__doc__.splitlines()[0])
-    parser.add_argument("-n", type=int, required=True, metavar="RANKS", help="how many")
-    parser.add_argument("program", help="a file of Python")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("-n", type=int, required=True, metavar="RANKS", help="the number of ranks")
+    parser.add_argument("program", help="the Python file to run on each rank")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     flags = parser.parse_args()
     if flags.n < 1:
         parser.error("-n is %d; it must be at least 1" % flags.n)
     if not os.path.isfile(flags.program):
         parser.error("there is no file '%s'" % flags.program)
     ranks = _start(flags.n, [sys.executable, flags.program] + flags.arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):  # which the ranks get, too, and which ends them
+    for number in (signal.SIGINT, signal.SIGTERM):  # are passed on to the ranks, which end
         signal.signal(number, lambda given, frame: [rank.send_signal(given) for rank in ranks])
     status = _wait(ranks)
     return 128 - status if status < 0 else status

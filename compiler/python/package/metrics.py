@@ -1,4 +1,4 @@
-"""What a training loop reports: a file of metrics, a progress bar and TensorBoard's event files, by rank 0 alone.
+"""Reports of a training loop: a file of metrics, a progress bar and TensorBoard event files. Only rank 0 writes them.
 
     from splitcast import metrics
 
@@ -7,10 +7,10 @@
             loss = session.step(x=rows, labels=labels)["loss"]
             log.step(step + 1, loss=loss, tokens=tokens)
 
-The file has one object of JSON per line: {"step": 1, "seconds": 0.25, "loss": 2.5, "tokens": 4096}. JSON has no NaN and
-no infinities: they are the texts "NaN", "Infinity" and "-Infinity", of which float() makes the numbers again, as read()
-does. A training that is resumed goes on with the same file: the steps that it takes again are in it once; one that
-begins anew with it, from step 1 on, replaces what it has.
+The file has one JSON object per line: {"step": 1, "seconds": 0.25, "loss": 2.5, "tokens": 4096}. JSON has no NaN and no
+infinities: they are written as the texts "NaN", "Infinity" and "-Infinity", which float() and read() convert back. A
+resumed training continues the same file, in which steps that it repeats appear once. A training that starts again from
+step 1 replaces the contents of the file.
 """
 import contextlib
 import json
@@ -24,30 +24,32 @@ import time
 from splitcast import _splitcast
 from splitcast._errors import Error, InvalidError
 
-OWN = ("step", "seconds")  # what each line has besides the metrics
-NAMES = ("NaN", "Infinity", "-Infinity")  # what JSON has no numbers for
-MADE = "metrics.Log, which every rank makes: "  # before what is wrong with it
+OWN = ("step", "seconds")  # the keys of each line besides the metrics
+NAMES = ("NaN", "Infinity", "-Infinity")  # floats that JSON has no numbers for
+MADE = "metrics.Log, which every rank makes: "  # the prefix of the texts by which ranks exchange their errors
 INTERVAL = 1.0  # seconds between two lines of progress
-FLUSHED = 5  # seconds after which an event is in its file: what a killed job has of it
+FLUSHED = 5  # seconds after which an event is in its file, so that it outlives a killed job
 
 
 class Log:
-    """Reports steps. Every rank makes it, at the same point, and calls the same methods; what rank 0 gives counts.
+    """Reports the steps of a training.
 
-    path: of a file of JSON lines, which is made where there is none; its directory must be there.
-    progress: whether stderr shows how far the training is, by tqdm where it is installed, else by a line per second at
-      most. None: where stderr is a terminal, which it is not for ranks that mpirun starts; True shows it there, too.
-    total: how many steps the training has in all, for the progress.
-    tensorboard: a directory for event files, which is made; needs tensorboardX, or PyTorch and the package tensorboard.
-      Events are in the files within 5 seconds; lines of JSON are in theirs at once.
+    All ranks must create it at the same point and call the same methods; only rank 0 writes its values.
 
-    Raises splitcast.InvalidError, on all ranks: the file or the directory cannot be written, the file has other lines
-    than those of metrics, or what tensorboard needs is not installed.
+    path: the file of JSON lines, which is created if it does not exist, in an existing directory.
+    progress: whether to show the progress on stderr: by tqdm if it is installed, else by at most one line per second.
+      None: only if stderr is a terminal, which it is not for ranks that mpirun starts; True shows it there, too.
+    total: the total number of steps of the training, for the progress.
+    tensorboard: a directory for event files, which is created; needs tensorboardX, or PyTorch and the package
+      tensorboard. Events are written within 5 seconds, JSON lines at once.
+
+    Raises splitcast.InvalidError on all ranks if the file or the directory cannot be written, if the file has lines
+    that are not metrics, or if no package for tensorboard is installed.
     """
 
     def __init__(self, path=None, progress=None, total=None, tensorboard=None):
-        self._parts = []  # of rank 0
-        self._last = None  # the number of the last step
+        self._parts = []  # only on rank 0
+        self._last = None  # the number of the last step that was reported
         self._is_open = True
         wrong = ""
         if _splitcast.rank() == 0:
@@ -57,23 +59,23 @@ class Log:
                 wrong = str(error)
         texts = _splitcast.exchange(MADE + wrong, "errors of metrics.Log")
         if not all(text.startswith(MADE) for text in texts):
-            raise Error("a metrics.Log is made where another rank makes none; make it on every rank")
+            raise Error("this rank creates a metrics.Log where another rank does not; create it on all ranks")
         if texts[0] != MADE:
             raise InvalidError(texts[0][len(MADE):])
 
     def step(self, number, /, **values):
         """Reports the metrics of a step: numbers, or arrays and tensors of one element.
 
-        number: how many steps of the training are done, from 1 on. A step may be reported several times, with other
-          metrics. Where it is the first one that this log reports, or is less than the one before, what the file and
-          the event files have of it and of later ones is dropped.
-        A line's "seconds" are those that the training has taken, the steps of earlier runs included that are kept.
+        number: the number of steps that are done, from 1. A step may be reported several times with different metrics.
+          On the first report of this log, and when the number is less than that of the report before, this step and
+          all later ones are dropped from the file and the event files.
+        The "seconds" of a line are those of the training so far, including the steps of earlier runs that are kept.
 
-        Raises, on rank 0, and so ends the job unless it is caught there: splitcast.InvalidError where a value is no
-        number or is named step or seconds, splitcast.Error where a file cannot be written.
+        Raises on rank 0 only: splitcast.InvalidError if a value is not a number or is named step or seconds,
+        splitcast.Error if a file cannot be written. Unless it is caught there, the error ends the job.
         """
         if not self._is_open:
-            raise Error("the log of metrics is closed")
+            raise Error("the metrics.Log is closed; report steps before close()")
         if not self._parts:
             return
         number = _step_number(number)
@@ -86,7 +88,7 @@ class Log:
             part.add(number, values)
 
     def close(self):
-        """Ends the bar and closes the files; nothing is reported after."""
+        """Ends the progress bar and closes the files. No step can be reported afterwards."""
         self._is_open = False
         while self._parts:
             self._parts.pop().close()
@@ -99,10 +101,10 @@ class Log:
 
 
 def read(path):
-    """The lines of a file of metrics, as dicts; values that are NaN or infinite are floats.
+    """Returns the lines of a file of metrics as dicts, in which NaN and infinite values are floats.
 
-    A last line that is cut short, as a killed job may leave it, is left out. Raises splitcast.InvalidError where a line
-    is none of metrics, and OSError where the file cannot be read.
+    A truncated last line, which a killed job may leave, is left out. Raises splitcast.InvalidError if a line is not one
+    of metrics, and OSError if the file cannot be read.
     """
     return [record for _, record in _records(path)]
 
@@ -121,14 +123,14 @@ def _step_number(number):
 
 
 def _number(name, value):
-    """An int or a float."""
+    """The value of a metric as an int or a float."""
     if name in OWN:
-        raise InvalidError("a metric is named '%s', which each line has of its own; rename it" % name)
-    with contextlib.suppress(TypeError, ValueError, RuntimeError):  # the last is PyTorch's
-        one = value.item() if hasattr(value, "item") else value  # of NumPy and PyTorch
+        raise InvalidError("a metric is named '%s', a key that every line already has; rename it" % name)
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):  # PyTorch raises RuntimeError
+        one = value.item() if hasattr(value, "item") else value  # NumPy's and PyTorch's values have item()
         if not isinstance(one, (str, bytes)):
             return operator.index(one) + 0 if hasattr(one, "__index__") else float(one)  # + 0: a bool becomes a number
-    raise InvalidError("metric '%s' is a %s, which is not one number: %.60r" % (name, type(value).__name__, value))
+    raise InvalidError("metric '%s' is a %s, which is not a single number: %.60r" % (name, type(value).__name__, value))
 
 
 def _in_json(value):
@@ -144,7 +146,7 @@ def _of_json(value):
 
 
 def _shown(number, total, values):
-    """For people."""
+    """The line that shows the progress."""
     of = "" if total is None else " of %d" % total
     return "step %d%s%s" % (number, of, ": " + _in_words(values) if values else "")
 
@@ -154,7 +156,7 @@ def _in_words(values):
                      for name, value in values.items())
 
 
-# ---- What rank 0 has: drop() comes first, then add() for each step, then close() ----
+# ---- The parts of a log, on rank 0: drop() is called first, then add() for each step, then close() ----
 
 
 def _parts(path, progress, total, tensorboard):
@@ -170,7 +172,7 @@ def _parts(path, progress, total, tensorboard):
 
 @contextlib.contextmanager
 def _saying(kind, what):
-    """Errors of the system, as those of this package."""
+    """Raises errors of the operating system as `kind`, an error of this package."""
     try:
         yield
     except OSError as error:
@@ -178,29 +180,29 @@ def _saying(kind, what):
 
 
 class _File:
-    """The JSON lines. Nothing is written before the first step."""
+    """The file of JSON lines. Nothing is written before the first step."""
 
     def __init__(self, path):
         self._what = "the file of metrics '%s'" % path
-        self._path = os.path.realpath(path)  # a link stays one
+        self._path = os.path.realpath(path)  # so that _replace() replaces the file, not a link to it
         self._file = None
-        self._seconds, self._then = 0.0, time.monotonic()  # of the last line, and when it was written
+        self._seconds, self._then = 0.0, time.monotonic()  # "seconds" of the last line, and when it was written
         directory = os.path.dirname(self._path)
         if not os.path.isdir(directory):
             raise InvalidError("%s cannot be written: there is no directory '%s'" % (self._what, directory))
         if not os.path.exists(self._path):
             if not os.access(directory, os.W_OK):
-                raise InvalidError("%s cannot be written: nothing can be made in '%s'" % (self._what, directory))
+                raise InvalidError("%s cannot be written: no file can be created in '%s'" % (self._what, directory))
             return
         if not os.path.isfile(self._path):
-            raise InvalidError("%s is not a file, but something else" % self._what)
+            raise InvalidError("%s is not a file, but a directory or a special file" % self._what)
         if not os.access(self._path, os.R_OK | os.W_OK):
-            raise InvalidError("%s cannot be read and written" % self._what)
-        next(_records(self._path), None)  # whether it holds metrics
+            raise InvalidError("%s cannot be read and written; check its permissions" % self._what)
+        next(_records(self._path), None)  # raises if the first line is not one of metrics
 
     def drop(self, number):
         self.close()
-        kept, self._seconds = 0, 0.0  # bytes
+        kept, self._seconds = 0, 0.0  # kept: in bytes
         with _saying(Error, self._what):
             if os.path.exists(self._path):
                 for line, record in self._before(number):
@@ -214,7 +216,10 @@ class _File:
         return ((line, record) for line, record in _records(self._path) if record["step"] < number)
 
     def _replace(self, number):
-        """By a file of the lines before: who reads it meanwhile, or after a crash, finds the old or the new one."""
+        """Replaces the file by one with the lines before step `number`.
+
+        A reader, or a later run after a crash, finds either the old file or the new one.
+        """
         scratch = self._path + ".new"
         with open(scratch, "wb") as file:
             file.writelines(line for line, _ in self._before(number))
@@ -230,7 +235,7 @@ class _File:
         record.update((name, _in_json(value)) for name, value in values.items())
         with _saying(Error, self._what):
             line = (json.dumps(record, allow_nan=False) + "\n").encode()
-            while line:  # of which a disk that fills up takes a part
+            while line:  # a disk that is nearly full takes only a part of it
                 line = line[self._file.write(line):]
 
     def close(self):
@@ -241,19 +246,19 @@ class _File:
 
 
 def _records(path):
-    """(line, as bytes, what it says) of each; without the last one where it is cut short."""
+    """Yields (line as bytes, its record) for each line, but not for a truncated last one."""
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             record = _parsed(line)
             if record is not None:
                 yield line if line.endswith(b"\n") else line + b"\n", record
             elif line.endswith(b"\n"):
-                raise InvalidError("line %d of '%s' is none of metrics; the file is left as it is, give another path" %
-                                   (number, path))
+                raise InvalidError("line %d of '%s' is not a line of metrics; the file is left as it is, give another "
+                                   "path" % (number, path))
 
 
 def _parsed(line):
-    """None: it is no line of metrics."""
+    """The record of a line, or None if it is not a line of metrics."""
     try:
         record = {name: _of_json(value) for name, value in json.loads(line).items()}
     except (ValueError, TypeError, AttributeError):
@@ -262,7 +267,7 @@ def _parsed(line):
 
 
 class _Events:
-    """TensorBoard's. It forgets the steps that are taken again when it reads where a later file begins."""
+    """TensorBoard's event files. Each drop() begins a new one, whose purge_step hides repeated steps in older ones."""
 
     def __init__(self, directory):
         self._what = "TensorBoard's directory '%s'" % directory
@@ -275,7 +280,7 @@ class _Events:
     def drop(self, number):
         self.close()
         self._files += 1
-        suffix = ".%d.%d" % (os.getpid(), self._files)  # else a name of the same second is the same
+        suffix = ".%d.%d" % (os.getpid(), self._files)  # names of files that begin in the same second would be equal
         with _saying(Error, self._what):
             self._writer = self._make(self._directory, purge_step=number, filename_suffix=suffix, flush_secs=FLUSHED)
 
@@ -293,13 +298,13 @@ class _Events:
 
 def _summary_writer(directory):
     with contextlib.suppress(ImportError):
-        from tensorboardX import SummaryWriter  # before PyTorch, which takes seconds and memory to import
+        from tensorboardX import SummaryWriter  # tried first: importing PyTorch takes seconds and memory
         return SummaryWriter
     with contextlib.suppress(ImportError):
         from torch.utils.tensorboard import SummaryWriter
         return SummaryWriter
-    raise InvalidError("tensorboard is '%s': its files are written by tensorboardX, or by PyTorch with the package "
-                       "tensorboard, and this interpreter has neither: pip install tensorboardX" % directory)
+    raise InvalidError("tensorboard is '%s': event files are written by tensorboardX, or by PyTorch with the package "
+                       "tensorboard, but this interpreter has neither: pip install tensorboardX" % directory)
 
 
 def _progress(total):
@@ -330,7 +335,7 @@ class _Bar:
 
 
 class _Lines:
-    """The last one is shown, too."""
+    """Lines of progress on stderr, at most one per INTERVAL. close() shows the last step if it was not shown yet."""
 
     def __init__(self, total):
         self._total = total
