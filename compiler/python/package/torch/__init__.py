@@ -1,4 +1,4 @@
-"""PyTorch's models, trained by Splitcast.
+"""Trains PyTorch models by Splitcast.
 
     import splitcast.torch
 
@@ -10,13 +10,13 @@
         loss = trainer.step(batch)
     model.load_state_dict(trainer.state_dict(), strict=False)  # parameters, and buffers that steps change
 
-The model is left as it is: torch.export gives its graph, ops/ maps ATen's ops to Splitcast's, parameters keep their
-names, and tied and frozen ones stay so.
+The model itself does not change: torch.export gives its graph, and ops/ maps ATen's ops to Splitcast's. Parameters keep
+their names, tied parameters stay tied, and frozen ones stay frozen.
 """
 try:
     import torch as _torch
 except ImportError as error:
-    raise ImportError("splitcast.torch needs PyTorch, which this interpreter does not have: pip install torch") from error
+    raise ImportError("splitcast.torch needs PyTorch, which is not installed here: pip install torch") from error
 
 from splitcast.torch._trainer import Trainer, compile
 

@@ -1,4 +1,4 @@
-"""From a module of PyTorch to functions of a splitcast.Graph."""
+"""Imports a PyTorch module as functions of a splitcast.Graph."""
 import itertools
 import re
 import warnings
@@ -10,7 +10,7 @@ from splitcast.torch import _patterns, ops
 from splitcast.torch.ops import Missing
 
 TYPES = {
-    torch.bool: sc.f32,  # 0 or 1
+    torch.bool: sc.f32,  # as 0 or 1
     torch.float32: sc.f32,
     torch.float64: sc.f64,
     torch.bfloat16: sc.bf16,
@@ -20,11 +20,14 @@ TYPES = {
 }
 
 
-GRAD_MODE = "wrap_with_set_grad_enabled"  # a graph within the graph, with or without gradients
+GRAD_MODE = "wrap_with_set_grad_enabled"  # the op that holds an inner graph, of torch.no_grad() or enable_grad()
 
 
 class _WithLoss(torch.nn.Module):
-    """What is exported: the loss of the module on a batch. What the graph would leave out is an error."""
+    """The module that is exported: it computes the loss of `module` on a batch.
+
+    Changes that the exported graph would leave out are errors, such as to an attribute that is not a buffer.
+    """
 
     def __init__(self, module, loss):
         super().__init__()
@@ -45,7 +48,7 @@ class _WithLoss(torch.nn.Module):
         for name, part in parts:
             for key, value in list(part._buffers.items()):
                 before = buffers.get((name, key))
-                if before is not None and value is not before:  # assigned, which the graph would not have
+                if before is not None and value is not before:  # assigned: the graph only sees changes in place
                     with torch.no_grad():
                         before.copy_(value)
                     part._buffers[key] = before
@@ -53,8 +56,8 @@ class _WithLoss(torch.nn.Module):
                 before, version = plain.get((name, key), (value, _version_of(value)))
                 if value is not before and (isinstance(value, torch.Tensor) or value != before) or \
                         _version_of(value) != version:
-                    raise sc.InvalidError("%s changes while the loss is computed, which a graph does not see; make it a "
-                                          "buffer" % ".".join(filter(None, [name, key])))
+                    raise sc.InvalidError("%s changes while the loss is computed, but it is not part of the exported "
+                                          "graph; make it a buffer" % ".".join(filter(None, [name, key])))
         return result
 
 
@@ -63,17 +66,18 @@ def _version_of(value):
 
 
 def _refuse_function(kind, *arguments, **keywords):
-    raise sc.InvalidError("%s has a backward of its own, which a graph does not see; write it with detach()" % kind.__name__)
+    raise sc.InvalidError("%s has a backward of its own, which is not part of the exported graph; write it with "
+                          "detach()" % kind.__name__)
 
 
 def _require_no_hooks(module):
     for name, parameter in module.named_parameters():
         if parameter._backward_hooks:
-            raise sc.InvalidError("parameter '%s' has a hook for its gradient, which would not be called; remove it" % name)
+            raise sc.InvalidError("parameter '%s' has a gradient hook, which would not be called; remove it" % name)
 
 
 def export(module, loss, batch):
-    """The graph of `loss(module, **batch)`; dimensions are the batch's."""
+    """Exports the graph of `loss(module, **batch)`, for the shapes of this batch."""
     _require_no_hooks(module)
     try:
         with warnings.catch_warnings():
@@ -82,13 +86,13 @@ def export(module, loss, batch):
             return _functional(program) if _changes_parts(program) else program
     except sc.Error:
         raise
-    except Exception as error:  # of many kinds, all of which say what of the model cannot be exported
-        raise sc.InvalidError("torch.export cannot make a graph of this model: %s: %s\nControl flow that depends on "
-                              "values, and shapes that do, have none." % (type(error).__name__, error)) from error
+    except Exception as error:  # many types; each message says what in the model cannot be exported
+        raise sc.InvalidError("torch.export cannot make a graph of this model: %s: %s\nControl flow and shapes that "
+                              "depend on values cannot be exported." % (type(error).__name__, error)) from error
 
 
 def input_type(dtype):
-    """That of an input of a graph: booleans come as integers."""
+    """The element type of a graph's input: booleans are given as integers."""
     return sc.i32 if dtype == torch.bool else Importer.element_type(dtype)
 
 
@@ -96,7 +100,7 @@ def input_type(dtype):
 
 
 def _changes(node):
-    """What an op changes in place, or None."""
+    """The operand that an op changes in place, or None."""
     schema = getattr(node.target, "_schema", None)
     return node.args[0] if node.op == "call_function" and schema is not None and schema.is_mutable else None
 
@@ -107,16 +111,16 @@ def _makes_views(node):
 
 
 def _buffers_of(program):
-    """Names in the module of what the graph takes as buffers, by the argument's name."""
+    """The names of buffers in the module, by the name of the graph's argument."""
     return {argument: name[len("module."):]
             for argument, name in program.graph_signature.inputs_to_buffers.items()}
 
 
 def _changes_parts(program):
-    """Whether something is changed in place that something else sees, too: parts of tensors, say."""
+    """Whether a change in place is visible to other nodes, because the tensor has other users or is a view."""
     buffers = _buffers_of(program)
     constants = program.graph_signature.inputs_to_lifted_tensor_constants
-    depends = set()  # on inputs and parameters
+    depends = set()  # nodes that depend on inputs or parameters
     for node in program.graph.nodes:
         if str(node.target) == GRAD_MODE and _changes_anything(program, node):
             return True
@@ -144,17 +148,20 @@ def _is_float(node):
 
 
 def _changes_anything(program, node):
-    """Of a graph within the graph."""
+    """Whether the inner graph of a GRAD_MODE node changes anything in place, or has an inner graph itself."""
     body = getattr(program.graph_module, node.args[1].target).graph
     return any(_changes(each) is not None or str(each.target) == GRAD_MODE for each in body.nodes)
 
 
 def _functional(program):
-    """The same with ops that change nothing in place. (That makes one graph of all, in which it would be lost what has
-    no gradient.)"""
+    """The same program with ops that change nothing in place.
+
+    run_decompositions() inlines inner graphs, and those of no_grad() would then have gradients. So their results are
+    detached first.
+    """
     for node in list(program.graph.nodes):
         if str(node.target) == "aten.detach_.default" and node.args[0].op != "get_attr" and _is_float(node.args[0]):
-            raise sc.InvalidError("detach_() in a model that changes parts of tensors in place; use detach()")
+            raise sc.InvalidError("the model calls detach_() and changes parts of tensors in place; use detach()")
         if str(node.target) != GRAD_MODE or node.args[0]:
             continue
         for part in list(node.users):
@@ -167,39 +174,39 @@ def _functional(program):
 
 
 def group_of(name):
-    """What is gathered together: a numbered block of a list of modules ("h.0"), else the module that has it."""
+    """The group of a variable: the numbered block of a module list that it is in ("h.0"), else its module."""
     block = re.match(r"(.*?\.\d+)\.", name)
     return block.group(1) if block else name.rpartition(".")[0]
 
 
 class Importer:
-    """One function of a graph, made of an exported program."""
+    """Adds one function to a graph, from an exported program."""
 
     def __init__(self, graph, program, trainable, changed=()):
         self.graph = graph
         self.program = program
-        self.changed = set(changed)  # names of buffers that steps change; those of this program are added
+        self.changed = set(changed)  # names of buffers that steps change; run() adds those of this program
         self.buffers = {}  # their names, by node
-        self.assigned = {}  # what they hold after the step, by name
-        self.trainable = trainable  # names
+        self.assigned = {}  # their values after the step, by name
+        self.trainable = trainable  # names of parameters
         self.taken = {name[len("module."):] for name in {**program.graph_signature.inputs_to_parameters,
                                                          **program.graph_signature.inputs_to_buffers}.values()}
-        self.node = None  # the one that is mapped now
+        self.node = None  # the node that is being mapped
         self.values = {}  # by node
-        self.transposes = {}  # of ops
-        self.constants = {}  # values of variables that are made here, by name
-        self.missing = []
+        self.transposes = {}  # used by ops.shapes.transposed()
+        self.constants = {}  # values of the variables that tensor() creates, by name
+        self.missing = []  # an error line for each node that could not be mapped
 
-    # ---- For the functions of ops ----
+    # ---- Called by the functions of ops/ ----
 
     def shape(self):
-        """The result's, all of whose dimensions are known."""
+        """The shape of the current node's result."""
         return tuple(int(size) for size in self.node.meta["val"].shape)
 
     @staticmethod
     def element_type(dtype):
         if dtype not in TYPES:
-            raise ops.Missing("elements of %s; %s are known" % (dtype, ", ".join(str(each) for each in TYPES)))
+            raise ops.Missing("elements of %s are not supported, only of %s" % (dtype, ", ".join(map(str, TYPES))))
         return TYPES[dtype]
 
     @staticmethod
@@ -207,13 +214,16 @@ class Importer:
         return next(ours for ours, theirs in TYPES.items() if theirs == dtype and ours != torch.bool)
 
     def tensor(self, value):
-        """A constant as a frozen variable, which is written before the first step; each value once."""
+        """A constant as a tensor of the graph: a constant op if all elements are equal, else a frozen variable.
+
+        Variables are written before the first step; equal constants share one.
+        """
         if not isinstance(value, torch.Tensor):
             return value
         if value.dtype == torch.bool:
             value = value.to(torch.float32)
         shape = tuple(value.shape)
-        for dim, extent in enumerate(shape):  # a part of the batch, or of what a rank has, is then made where it is
+        for dim, extent in enumerate(shape):  # store a repeated slice once; broadcast_to() then makes each rank's part
             if extent > 1 and bool((value == value.narrow(dim, 0, 1)).all()):
                 value = value.narrow(dim, 0, 1)
         if value.numel() == 1 and bool(value == value):
@@ -227,17 +237,17 @@ class Importer:
         else:
             name = next(name for name in ("constant.%d" % number for number in itertools.count())
                         if name not in self.constants and name not in self.taken)
-            self.constants[name] = value.clone()  # as it is now
+            self.constants[name] = value.clone()  # the tensor may change later
         return self.graph.variable(name, tuple(value.shape), sc.Init.zeros(), dtype=self.element_type(value.dtype),
                                    trainable=False)
 
     def constant(self, number, dtype):
-        """A number as a tensor of no dimensions."""
+        """A number as a tensor without dimensions."""
         return self.graph.constant(dtype, (), float(number))
 
     @staticmethod
     def is_boolean(node):
-        """Whether PyTorch has booleans there, which are floats here."""
+        """Whether the node's value is a boolean tensor in PyTorch; in the graph it is f32."""
         value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
         return isinstance(value, torch.Tensor) and value.dtype == torch.bool
 
@@ -246,12 +256,12 @@ class Importer:
             self.is_boolean(node) for node in list(nodes) + [self.node.kwargs.get("attn_mask")])
 
     def assign(self, node, value):
-        """What a buffer of the model holds after the step."""
+        """Sets the value of a buffer of the model after the step."""
         self.assigned[self.buffers[node]] = value
-        self.values[node] = value  # what is read of it from here on
+        self.values[node] = value  # later ops of the step read the new value
 
     def scalar_or_tensor(self, value):
-        """A constant of one element as a number, others as tensors."""
+        """A constant without dimensions as a number, any other value as a tensor."""
         if isinstance(value, torch.Tensor) and value.dim() == 0:
             return value.item()
         return self.tensor(value)
@@ -259,12 +269,16 @@ class Importer:
     # ---- The walk ----
 
     def run(self, inputs):
-        """The loss, of graph tensors by the batch's names. Raises InvalidError with all that is missing."""
+        """Adds the function and returns its loss; `inputs`: graph tensors by name.
+
+        Raises InvalidError that lists all ops without a mapping.
+        """
         self._require_one_result()
         self._define_arguments(inputs)
         results = self._walk(self.program.graph)
         if self.missing:
-            raise sc.InvalidError("this model needs what Splitcast does not have:\n  " + "\n  ".join(self.missing))
+            raise sc.InvalidError("this model needs ops that splitcast.torch does not support:\n  " +
+                                  "\n  ".join(self.missing))
         loss = None
         for each, value in zip(self.program.graph_signature.output_specs, results):
             if each.kind.name == "BUFFER_MUTATION":
@@ -272,16 +286,16 @@ class Importer:
             else:
                 loss = value
         if not ops.is_tensor(loss) or loss.shape != ():
-            raise sc.InvalidError("the loss is %r; it must be a tensor of no dimensions that depends on the batch" %
+            raise sc.InvalidError("the loss is %r; it must be a tensor without dimensions that depends on the batch" %
                                   (getattr(loss, "shape", loss),))
         for name, value in self.assigned.items():
             self.graph.assign(name, self.tensor(value))
         return loss
 
     def _walk(self, graph):
-        """The results of a graph whose arguments have their values."""
+        """Maps the nodes of a graph whose arguments have values, and returns its results."""
         for node in graph.nodes:
-            if node.op == "get_attr":  # a graph within the graph
+            if node.op == "get_attr":  # an inner graph
                 self.values[node] = _Unknown
             elif node.op == "call_function":
                 self.values[node] = self._call(node)
@@ -294,13 +308,13 @@ class Importer:
         others = [each for each in self.program.graph_signature.output_specs
                   if each.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION")]
         if others:
-            raise sc.InvalidError("the model changes %s in forward, which is no buffer" % ", ".join(
+            raise sc.InvalidError("the model changes %s in forward; only buffers may change" % ", ".join(
                 str(each.target) for each in others))
         if results.count("USER_OUTPUT") != 1:
             raise sc.InvalidError("the loss has %d values; it must be one tensor" % len(results))
 
     def _find_changed_buffers(self):
-        """What a step changes is a variable, in all functions."""
+        """Adds the buffers that this program changes to self.changed: they are variables in all functions."""
         buffers = _buffers_of(self.program)
         for each in self.program.graph_signature.output_specs:
             if each.kind.name == "BUFFER_MUTATION":
@@ -324,7 +338,7 @@ class Importer:
                 continue
             if node.name in signature.inputs_to_parameters:
                 name = signature.inputs_to_parameters[node.name]
-                if node.users:  # else the loss does not depend on it
+                if node.users:  # a parameter without users does not affect the loss
                     self.values[node] = self._variable(name[len("module."):], state[name])
             elif buffers.get(node.name) in self.changed:
                 name = buffers[node.name]
@@ -358,7 +372,7 @@ class Importer:
             self._note(node, wrong)
             return _Unknown
         if not any(_holds_tensor(self.values[each]) for each in node.all_input_nodes):
-            return node.target(*arguments, **keywords)  # a constant, which PyTorch computes
+            return node.target(*arguments, **keywords)  # PyTorch computes constants
         if function is None:
             self._note(node, "no mapping")
             return _Unknown
@@ -381,17 +395,17 @@ class Importer:
             return _Unknown
 
     def _as_said(self, node, value):
-        """The value, if it has the type and shape that PyTorch says."""
+        """The value; raises Missing unless it has the type and shape that PyTorch says."""
         said = node.meta.get("val")
         for one, other in zip(value, said) if isinstance(value, list) else [(value, said)]:
             if ops.is_tensor(one) and isinstance(other, torch.Tensor) and (
                     one.dtype != self.element_type(other.dtype) or tuple(one.shape) != tuple(other.shape)):
-                raise ops.Missing("gives %s %s here, and %s %s in PyTorch" % (one.dtype, tuple(one.shape), other.dtype,
-                                                                            tuple(other.shape)))
+                raise ops.Missing("its result is %s %s here, but %s %s in PyTorch" %
+                                  (one.dtype, tuple(one.shape), other.dtype, tuple(other.shape)))
         return value
 
     def _graph_within(self, node):
-        """Of a part that has gradients or none."""
+        """Maps the inner graph of a GRAD_MODE node; its results have no gradients if it is that of no_grad()."""
         has_gradients, body, *operands = node.args
         graph = getattr(self.program.graph_module, body.target).graph
         for argument, operand in zip([each for each in graph.nodes if each.op == "placeholder"], operands):
@@ -403,37 +417,39 @@ class Importer:
                 for value in results]
 
     def _valid(self, value):
-        """The value; or the graph's errors, of which the last is this op's."""
+        """The value; if it is invalid, raises the graph's errors, the last of which is this op's."""
         for each in value if isinstance(value, list) else [value]:
             if ops.is_tensor(each) and not each.is_valid:
                 self.graph.text()
         return value
 
     def _wrong_in_place(self, node):
-        """An op that changes its operand is one that makes another, where nothing else can see the difference: what can
-        be seen was brought into another form when the model was exported."""
+        """Why an op in place cannot be mapped like one that makes a new value, or None.
+
+        It can if nothing else sees that the operand changes. export() has rewritten programs in which something does.
+        """
         changed = _changes(node)
         if changed is None or str(node.target) == "aten.batch_norm.default":
             return None
         if not isinstance(changed, torch.fx.Node):
-            return "in place on several tensors at once"
+            return "changes several tensors in place at once"
         if changed in self.buffers:
             return None
         if changed.op == "placeholder":
-            return None if not _holds_tensor(self.values[changed]) else "it changes %s in place" % changed.name
+            return None if not _holds_tensor(self.values[changed]) else "changes %s in place" % changed.name
         if not _holds_tensor(self.values[changed]) and not any(
                 _holds_tensor(self.values[each]) for each in node.all_input_nodes):
-            return None  # of constants, which PyTorch computes as it always does
+            return None  # only constants, which PyTorch computes
         if len(changed.users) > 1 or _makes_views(changed):
-            return "in place on what is used elsewhere, too, or is part of something else"
+            return "changes a tensor in place that is used elsewhere or is a view of another one"
         return None
 
     def _random_constant(self, node):
-        """One value for all steps is not what a random one means; dropout, of tensors, has its own."""
+        """Why a random op without graph operands cannot be mapped: it would be a constant, the same in all steps."""
         tags = getattr(node.target, "tags", [])
         if torch.Tag.nondeterministic_seeded in tags and not any(
                 _holds_tensor(self.values[each]) for each in node.all_input_nodes):
-            return "random numbers that are no dropout"
+            return "random numbers are only supported in dropout"
         return None
 
     def _note(self, node, why):
@@ -443,7 +459,7 @@ class Importer:
 
 
 class _Unknown:
-    """What follows from something that is missing."""
+    """The value of a node that has no mapping, or that depends on one."""
 
 
 def _holds_tensor(value):
@@ -451,7 +467,7 @@ def _holds_tensor(value):
 
 
 def _place_of(node):
-    """The innermost line outside of PyTorch that made the node."""
+    """The innermost source line outside of PyTorch that created the node, in parentheses; else an empty text."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()[:6] == "File \""]
     lines = [line for line in lines if "/torch/" not in line]
     return " (%s)" % lines[-1] if lines else ""

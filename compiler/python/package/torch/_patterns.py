@@ -1,6 +1,6 @@
-"""Formulas that models write out and that are one op here: found by their last node, and imported as that op.
+"""Formulas that models write out and that are a single op here: they are recognized at their last node.
 
-What was computed on the way is computed again where something else uses it, and else by nobody.
+The nodes before it are mapped as well. If nothing else uses them, their results are simply unused.
 """
 import math
 
@@ -13,7 +13,7 @@ def _is(node, name, count):
 
 
 def _operands(node, name, number):
-    """The other operand of an elementwise op with this number; None: it is no such op."""
+    """The operand of a two-operand op `name` whose other operand is `number`; None for any other node."""
     if not _is(node, name, 2):
         return None
     for one, other in (node.args[:2], node.args[1::-1]):
@@ -23,7 +23,10 @@ def _operands(node, name, number):
 
 
 def gelu_by_tanh(node):
-    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), Hendrycks and Gimpel 2016, arXiv:1606.08415: x, or None."""
+    """Returns x if the node is 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), else None.
+
+    The formula is from Hendrycks and Gimpel 2016, arXiv:1606.08415.
+    """
     if not _is(node, "mul.Tensor", 2):
         return None
     for half, rest in (node.args[:2], node.args[1::-1]):
@@ -41,5 +44,5 @@ def gelu_by_tanh(node):
     return None
 
 
-# Each gives the node that the op is of, or None; and the op.
+# Pairs (find, apply): find(node) gives the node of the operand or None; apply(operand) is the op for the formula.
 PATTERNS = [(gelu_by_tanh, lambda x: sc.gelu(x, approximate=True))]

@@ -1,4 +1,4 @@
-"""splitcast.torch.compile, and what it gives."""
+"""splitcast.torch.compile and the Trainer that it returns."""
 import hashlib
 
 import splitcast as sc
@@ -6,29 +6,29 @@ import torch
 
 from splitcast.torch import _import
 
-OLDEST = (2, 6)
+OLDEST = (2, 6)  # the oldest supported version of PyTorch
 
 
 def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=None, whole_batch=False, evaluate=True,
             policies=None, **step_options):
-    """Compiles the training of `module` for this rank; every rank calls it with the same.
+    """Compiles the training of `module` for this rank. All ranks must call it with the same arguments.
 
-    loss: a function of the module and the batch's tensors by name that gives the mean over the batch, as
+    loss: a function of the module and of the batch's tensors by name that returns the mean over the batch, such as
       `lambda model, x, labels: F.cross_entropy(model(x), labels)`.
-    example_inputs: a dict of tensors: this rank's rows of each, along the first dimension, which the ranks share as
-      evenly as can be, the first ones having one more; the global batch is all ranks' rows. With whole_batch=True, here
-      and in step(), the global batch.
-    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam or AdamW, whose hyperparameters are read. Its groups are
-      groups here.
-    enable_zero: a stage, or options as of Graph.compile.
-    mesh: axes of ranks, of which the first has the batch's rows; by default {"dp": size()}.
-    evaluate: whether there is a function for Trainer.evaluate, too.
-    policies: what ZeRO does with groups of variables, by name ("transformer.h.0", or "transformer.h" for all of them): of
-      each, options as of Graph.group.
-    step_options: those of Graph.minimize: clip_norm, schedule, accumulate, ...
+    example_inputs: a dict of tensors with this rank's rows, along the first dimension. The rows of all ranks are the
+      global batch; ranks must share it evenly, where the first ranks may have one row more. With whole_batch=True, the
+      tensors here and in step() are the global batch.
+    optimizer: a splitcast.Optimizer, or a torch.optim.SGD, Adam or AdamW, whose hyperparameters and parameter groups
+      are read.
+    enable_zero: a stage, or options as in Graph.compile.
+    mesh: the axes of ranks, the first of which splits the batch's rows; by default {"dp": size()}.
+    evaluate: whether to compile a function for Trainer.evaluate, too.
+    policies: how ZeRO treats groups of variables: options as in Graph.group, by the group's name ("transformer.h.0", or
+      "transformer.h" for all of its blocks).
+    step_options: options of Graph.minimize: clip_norm, schedule, accumulate, ...
 
-    Raises splitcast.InvalidError: PyTorch is too old, the model cannot be exported, or needs ops that are missing, all of
-    which are named with the model's lines; ranks have different models or batches.
+    Raises splitcast.InvalidError if PyTorch is too old, if the model cannot be exported or needs ops that are not
+    supported (all of them are named with their lines), or if models or batches differ between ranks.
     """
     _require_version()
     batch = _global_batch(example_inputs, whole_batch)
@@ -40,7 +40,7 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
         for function in ("train", "evaluate") if evaluate else ("train",):
             if function == "evaluate":
                 module.eval()
-            elif not module.training:  # else parts of it may be in evaluation, as the user has them
+            elif not module.training:  # a module in training may have parts in evaluation mode, which is kept
                 module.train()
             importer = _import.Importer(graph, _import.export(module, loss, batch), trainable, changed)
             importer.constants = constants
@@ -66,7 +66,7 @@ def compile(module, loss, example_inputs, optimizer, *, enable_zero=None, mesh=N
 
 
 class Trainer:
-    """A model in training on this rank. Every rank calls the same methods in the same order."""
+    """A model that is trained, on this rank. All ranks must call the same methods in the same order."""
 
     def __init__(self, graph, session, module, whole_batch, inputs):
         self._graph = graph
@@ -77,54 +77,59 @@ class Trainer:
         self._state = {name: value.detach() for name, value in module.state_dict().items()}
 
     def step(self, batch):
-        """One step on a batch, a dict of tensors as example_inputs; its loss, the mean over the global batch."""
+        """Takes one step on a batch, a dict like example_inputs; returns the mean loss of the global batch."""
         return self._run("train", batch)
 
     def evaluate(self, batch):
-        """The loss of a batch in evaluation mode; nothing changes."""
+        """Returns the loss of a batch in evaluation mode, without changing anything."""
         return self._run("evaluate", batch)
 
     def _run(self, function, batch):
         missing = [name for name in self._inputs if name not in batch]
         if missing:
-            raise sc.InvalidError("the batch lacks %s; it must have %s" % (", ".join(missing), ", ".join(self._inputs)))
+            raise sc.InvalidError("the batch has no %s; it needs %s" % (", ".join(missing), ", ".join(self._inputs)))
         arrays = {name: _to_array(value) if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
         loss = self.session.run(function, whole=self._whole, **arrays)["loss"]
         return float(_from_array(loss.reshape(1), sc.bf16) if loss.dtype.name == "uint16" else loss)
 
     def state_dict(self):
-        """As the module's: the parameters and buffers that steps may change, whole; what they do not is as it was given.
-        Tied ones are one tensor. All ranks call it."""
+        """The state dict of the module, of whole tensors. All ranks must call it.
+
+        Entries that steps cannot change have the values that were given. Tied entries are one tensor.
+        """
         values = {name: _from_array(self.session.read(name), self.session.variables[name][0]).to(of.dtype)
                   for name, of in self._variables.parameters.items()}
         return {name: values[self._variables.names[name]] if name in self._variables.names else value
                 for name, value in self._state.items()}
 
     def load_state_dict(self, state):
-        """Sets what steps may change; every rank gives the same. What is left out is an error, and so is what has another
-        shape or type; other names are left alone."""
+        """Sets all entries that steps can change. All ranks must call it with the same state.
+
+        A missing entry, or one with another shape or type, is an error. Other names are ignored.
+        """
         changing = {name: of for name, of in self._variables.names.items() if name in self._state}
         missing = sorted(set(changing) - set(state))
         if missing:
-            raise sc.InvalidError("the state dict lacks %s" % ", ".join(missing))
+            raise sc.InvalidError("the state dict has no %s; it must have all entries that steps can change" %
+                                  ", ".join(missing))
         for of in self._variables.parameters:
             names = [name for name, variable in changing.items() if variable == of]
             if names:
                 self._write(of, state[of if of in names else names[0]])
 
     def report(self, function="train"):
-        """Bytes of memory and of each collective, known before the first step: see Session.report."""
+        """The bytes of memory and of each collective, known before the first step: see Session.report."""
         return self.session.report(function)
 
     def ir(self, level="global"):
-        """MLIR: of the "global" tensors, before ZeRO, or the "plan" of this rank."""
+        """The MLIR of a level: "global", before ZeRO is applied, or "plan", the plan of this rank."""
         texts = {"global": self._graph.text, "plan": self.session.plan}
         if level not in texts:
             raise sc.InvalidError("level is '%s'; it must be global or plan" % level)
         return texts[level]()
 
     def _write(self, name, value):
-        if value.dtype == torch.bool:  # which variables are not
+        if value.dtype == torch.bool:  # variables hold booleans as f32
             value = value.to(torch.float32)
         self.session.write(name, _to_array(value))
 
@@ -141,17 +146,16 @@ class Trainer:
 
 
 class _Variables:
-    """The parameters of a module that the loss depends on, and the buffers that steps change: each is one variable,
-    whatever names it has."""
+    """The parameters that the loss depends on and the buffers that steps change: a tied one is a single variable."""
 
     def __init__(self, parameters, names, of_module):
-        self.of_module = of_module  # all parameters
-        self.parameters = parameters  # and buffers, by the variable's name
-        self.names = names  # the variable's name by each name of the parameter or buffer
+        self.of_module = of_module  # all parameters of the module
+        self.parameters = parameters  # parameters and buffers by the variable's name
+        self.names = names  # the variable's name by each name of its parameter or buffer
 
 
 def _variables_of(module, known):
-    """`known`: names of variables, each of a parameter or of none."""
+    """Finds the parameters and buffers among the variables `known`, which may have others."""
     named = dict(module.named_parameters(remove_duplicate=False))
     named.update(module.named_buffers(remove_duplicate=False))
     parameters = {name: parameter for name, parameter in named.items() if name in known}
@@ -161,7 +165,7 @@ def _variables_of(module, known):
 
 
 def _to_array(tensor):
-    """Without a copy where it is on the CPU; bf16, which NumPy does not know, as its bits."""
+    """A NumPy array, without a copy if the tensor is on the CPU. NumPy has no bf16: its bits are given as uint16."""
     tensor = tensor.detach().cpu()
     if tensor.dtype == torch.bool:
         tensor = tensor.to(torch.int32)
@@ -176,17 +180,17 @@ def _from_array(array, dtype):
 def _require_version():
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < OLDEST:
-        raise sc.InvalidError("PyTorch is %s; from %d.%d on it can be imported from" % ((torch.__version__,) + OLDEST))
+        raise sc.InvalidError("PyTorch is %s; splitcast.torch needs %d.%d or newer" % ((torch.__version__,) + OLDEST))
 
 
 def _global_batch(example, whole_batch):
-    """Zeros of the global batch's shape and type."""
+    """Zeros with the shapes and types of the global batch. Checks that ranks share its rows evenly."""
     for name, value in example.items():
         if name in ("function", "whole"):
             raise sc.InvalidError("an example input is named '%s', which is a keyword of Session.run; rename it" % name)
         if not isinstance(value, torch.Tensor) or value.dim() == 0:
-            raise sc.InvalidError("example input '%s' is %s; it must be a tensor whose first dimension is the batch's" %
-                                  (name, type(value).__name__))
+            raise sc.InvalidError("example input '%s' is a %s; it must be a tensor whose first dimension is that of "
+                                  "the batch" % (name, type(value).__name__))
     if whole_batch:
         return {name: torch.zeros_like(value, device="cpu") for name, value in example.items()}
     batch = {}
@@ -196,8 +200,8 @@ def _global_batch(example, whole_batch):
         least, more = divmod(sum(rows), len(rows))
         even = [least + (rank < more) for rank in range(len(rows))]
         if rows != even:
-            raise sc.InvalidError("ranks have %s rows of example input '%s'; of %d they must have %s" %
-                                  (rows, name, sum(rows), even))
+            raise sc.InvalidError("ranks have %s rows of example input '%s'; to share %d rows evenly they must have %s"
+                                  % (rows, name, sum(rows), even))
         batch[name] = torch.zeros((sum(rows),) + tuple(value.shape[1:]), dtype=value.dtype)
     return batch
 
@@ -207,7 +211,7 @@ def _global_batch(example, whole_batch):
 
 def _sgd(group):
     if group.get("weight_decay") or group.get("dampening") or group.get("maximize"):
-        raise sc.InvalidError("torch.optim.SGD with weight_decay, dampening or maximize has no counterpart")
+        raise sc.InvalidError("torch.optim.SGD has weight_decay, dampening or maximize, which are not supported")
     if not group["momentum"]:
         return sc.Sgd(lr=float(group["lr"]))
     return (sc.Nesterov if group["nesterov"] else sc.Momentum)(lr=float(group["lr"]), momentum=group["momentum"])
@@ -217,13 +221,13 @@ def _adam(of):
 
     def made(group):
         if group.get("amsgrad") or group.get("maximize"):
-            raise sc.InvalidError("torch.optim.Adam with amsgrad or maximize has no counterpart")
+            raise sc.InvalidError("torch.optim.Adam has amsgrad or maximize, which are not supported")
         numbers = dict(lr=float(group["lr"]), beta1=group["betas"][0], beta2=group["betas"][1], epsilon=group["eps"])
         if of is sc.AdamW:
             numbers["weight_decay"] = group["weight_decay"]
         elif group["weight_decay"]:
-            raise sc.InvalidError("torch.optim.Adam with weight_decay, which adds it to the gradient, has no counterpart; "
-                                  "AdamW decays apart from it")
+            raise sc.InvalidError("torch.optim.Adam has weight_decay, which it adds to the gradient; this is not "
+                                  "supported, use AdamW, which decays weights separately")
         return of(**numbers)
 
     return made
@@ -233,7 +237,7 @@ READ = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam(sc.Adam), torch.optim.Ada
 
 
 def _optimizer_of(variables, optimizer):
-    """(that of all, groups of their own)."""
+    """(the default splitcast.Optimizer, a ParameterGroup for each further parameter group of the optimizer)."""
     if isinstance(optimizer, sc.Optimizer):
         return optimizer, []
     if type(optimizer) not in READ:
@@ -241,12 +245,12 @@ def _optimizer_of(variables, optimizer):
                               (type(optimizer).__name__, ", ".join("torch.optim." + each.__name__ for each in READ)))
     known = {id(parameter) for parameter in variables.of_module}
     if any(id(parameter) not in known for group in optimizer.param_groups for parameter in group["params"]):
-        raise sc.InvalidError("the optimizer has parameters that the module has not; make them the module's")
+        raise sc.InvalidError("the optimizer has parameters that the module does not have; add them to the module")
     if any("initial_lr" in group for group in optimizer.param_groups):
-        raise sc.InvalidError("the optimizer has a schedule of its learning rate, which is not read; give schedule=, such "
-                              "as splitcast.CosineRate(...), and no scheduler to the optimizer")
+        raise sc.InvalidError("the optimizer has a learning-rate scheduler, which is not read; create the optimizer "
+                              "without one and give schedule=, such as splitcast.CosineRate(...)")
     if optimizer.state:
-        raise sc.InvalidError("the optimizer has taken steps; its state is not read: make a new one")
+        raise sc.InvalidError("the optimizer has taken steps, but its state is not read; create a new one")
     trained = {id(parameter): name for name, parameter in variables.parameters.items() if parameter.requires_grad}
     groups = []
     for group in optimizer.param_groups:
@@ -254,7 +258,7 @@ def _optimizer_of(variables, optimizer):
         if members:
             groups.append((READ[type(optimizer)](group), members))
     if trained or not groups:
-        raise sc.InvalidError("the optimizer has no %s; freeze them with requires_grad_(False), or add them" %
-                              (", ".join(trained.values()) or "parameter that the loss depends on"))
+        raise sc.InvalidError("the optimizer does not have %s; freeze them with requires_grad_(False), or add them" %
+                              (", ".join(trained.values()) or "any parameter that the loss depends on"))
     return groups[0][0], [sc.ParameterGroup("group%d" % number, members, made)
                           for number, (made, members) in enumerate(groups) if number > 0]

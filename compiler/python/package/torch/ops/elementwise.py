@@ -1,4 +1,4 @@
-"""Elementwise ops, comparisons and choices."""
+"""Elementwise ops, comparisons and selections."""
 import functools
 import math
 
@@ -9,19 +9,19 @@ from splitcast.torch.ops.table import Missing, OPS, as_type, expand_to, is_integ
 
 # ---- Elementwise ----
 def _with_type_of_result(importer, *values):
-    """Operands of two types as PyTorch computes them: in the result's."""
+    """Casts the operands to the result's type, in which PyTorch computes."""
     wanted = importer.element_type(importer.node.meta["val"].dtype)
     return [as_type(importer.tensor(value), wanted) if is_tensor(value) or isinstance(value, torch.Tensor) else value
             for value in values]
 
 
 def _elementwise(name, of_tensors, of_number, of_reversed):
-    """An op of two tensors, or of one and a number on either side."""
+    """Registers an op of two tensors, or of a tensor and a number on either side."""
 
     def apply(importer, a, b, *, alpha=1):
         a, b = importer.scalar_or_tensor(a), importer.scalar_or_tensor(b)
         a, b = _with_type_of_result(importer, a, b)
-        if name in ("add", "maximum") and importer.is_boolean(importer.node):  # or, as of booleans
+        if name in ("add", "maximum") and importer.is_boolean(importer.node):  # the logical or of booleans
             return sc.maximum(*[each if is_tensor(each) else importer.constant(bool(each), sc.f32) for each in (a, b)])
         if alpha != 1:
             b = OPS["aten.mul.Tensor"](importer, b, alpha) if is_tensor(b) else b * alpha
@@ -70,17 +70,17 @@ def log1p(importer, x):
 
 @op("aten.softplus.default")
 def softplus(importer, x, beta=1, threshold=20):
-    """log(1 + exp(x)); beyond the threshold it is x, as PyTorch has it."""
+    """log(1 + exp(x)); x above the threshold, as in PyTorch."""
     scaled = x if beta == 1 else x * beta
     result = softplus_of(importer, scaled)
     result = result if beta == 1 else result / beta
-    if threshold >= 20:  # where it is x to the last digit of f32
+    if threshold >= 20:  # there the formula is already x in f32
         return result
     return sc.select(as_type(sc.compare(scaled, importer.constant(threshold, x.dtype), "gt"), x.dtype), x, result)
 
 
 def softplus_of(importer, x):
-    """Without overflow, and with digits far below 0, where it is exp(x)."""
+    """log(1 + exp(x)) without overflow. Below -15 it is exp(x), since adding 1 would lose its digits."""
     largest = sc.stop_gradient(sc.relu(x))
     result = largest + sc.log(sc.exp(x - largest) + sc.exp(-largest))
     is_small = as_type(sc.compare(x, importer.constant(-15.0, x.dtype), "lt"), x.dtype)
@@ -99,14 +99,14 @@ def _is_above_0(importer, x):
 @op("aten.elu.default", "aten.elu_.default")
 def elu(importer, x, alpha=1.0, scale=1.0, input_scale=1.0):
     if scale != 1 or input_scale != 1:
-        raise Missing("scales %s and %s; 1 and 1 are known" % (scale, input_scale))
+        raise Missing("scales %s and %s are not supported, only 1 and 1" % (scale, input_scale))
     below = sc.exp(sc.minimum(importer.constant(0.0, x.dtype), x)) - 1.0
     return sc.select(_is_above_0(importer, x), x, below * alpha)
 
 
 @op("aten.clamp.default", "aten.clamp_.default", "aten.clip.default", "aten.clamp.Tensor")
 def clamp(importer, x, least=None, most=None):
-    """Its gradient at a bound is that within: of two that are equal, the second has it."""
+    """At a bound the gradient goes to x, as within: maximum() and minimum() of equal operands give it to the second."""
     of = [each if each is None or is_tensor(each) else importer.constant(each, x.dtype) for each in (least, most)]
     x = x if of[0] is None else sc.maximum(of[0], x)
     return x if of[1] is None else sc.minimum(of[1], x)
@@ -114,7 +114,7 @@ def clamp(importer, x, least=None, most=None):
 
 @op("aten.hardtanh.default", "aten.hardtanh_.default")
 def hardtanh(importer, x, least=-1.0, most=1.0):
-    """Its gradient at a bound is 0."""
+    """At a bound the gradient is 0, as in PyTorch: it goes to the constant, the second operand."""
     return sc.minimum(sc.maximum(x, importer.constant(least, x.dtype)), importer.constant(most, x.dtype))
 
 
@@ -163,7 +163,7 @@ def dropout(importer, x, p, is_training):
     if not is_training or p == 0:
         return x
     if "feature" in str(importer.node.target):
-        raise Missing("of whole features")
+        raise Missing("dropout of whole features is not supported")
     return x * 0.0 if p == 1 else sc.dropout(x, p)
 
 
@@ -222,7 +222,7 @@ ne = OPS["aten.ne.Tensor"]
 
 
 def as_condition(importer, x, node=None):
-    """0 or 1 in f32 of what PyTorch takes as a condition; `node` says what x is there, where it may be no boolean."""
+    """The condition x as 0 or 1 in f32. `node`: x's node, given if x may be a float rather than a boolean."""
     if isinstance(x, torch.Tensor):
         return importer.tensor(x != 0)
     return ne(importer, x, 0) if is_integer(x) or node is not None and not importer.is_boolean(node) else x
@@ -255,7 +255,7 @@ def logical_not(importer, x):
 
 @op("aten.any.default", "aten.any.dim", "aten.all.default", "aten.all.dim")
 def any_(importer, x, dim=None, keepdim=False):
-    """Of how many there are of one kind."""
+    """any: whether the count of true elements is above 0; all: whether that of false ones is 0."""
     is_all = ".all." in str(importer.node.target)
     holds = as_condition(importer, x, importer.node.args[0])
     holds = 1.0 - holds if is_all else holds
@@ -265,7 +265,7 @@ def any_(importer, x, dim=None, keepdim=False):
 
 def _require_boolean(importer):
     if importer.node.meta["val"].dtype != torch.bool:
-        raise Missing("of integers' bits; booleans are known")
+        raise Missing("bits of integers are not supported, only booleans")
 
 
 @op("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", keeps_constants=True)
@@ -286,7 +286,7 @@ def masked_fill(importer, x, mask, value):
     "aten.ones_like.default", "aten.full_like.default", "aten.new_zeros.default", "aten.new_ones.default",
     "aten.new_full.default", "aten.zero.default", "aten.zero_.default", keeps_constants=True)
 def filled(importer, x, *arguments, **ignored):
-    """A constant, of whatever the tensor has."""
+    """A tensor with the result's shape and type, of one value."""
     of = importer.node.meta["val"]
     name = str(importer.node.target)
     value = arguments[-1] if "full" in name or "fill" in name else 1 if "ones" in name else 0

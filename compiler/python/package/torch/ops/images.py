@@ -5,13 +5,13 @@ from splitcast.torch.ops.shapes import transposed, pad
 from splitcast.torch.ops.table import Missing, op
 
 def _pair(numbers, default=None):
-    """One number for both dimensions, or two."""
+    """The numbers for both dimensions, of which PyTorch may give only one."""
     numbers = default if numbers is None or numbers == [] else numbers
     return [numbers] * 2 if isinstance(numbers, int) else list(numbers) * 2 if len(numbers) == 1 else list(numbers)
 
 
 def _as_image(of):
-    """An op of images on [samples, channels, length], which has a height of 1."""
+    """Applies an op of images to [samples, channels, length], as images of height 1."""
 
     def apply(importer, x, *more):
         flat = sc.reshape(x, tuple(x.shape[:-1]) + (1, x.shape[-1]))
@@ -25,7 +25,7 @@ def _with_bias(importer, y, bias):
 
 
 def _is_of_patches(weight, strides, padding, dilation, groups, x):
-    """Patches neither overlap nor leave anything out: a product, which is faster."""
+    """Whether the patches tile the image, so that the convolution is a matrix product, which is faster."""
     kernel = list(weight.shape[2:])
     return (strides == kernel and padding == [0, 0] and dilation == [1, 1] and groups == 1 and
             x.shape[2] % kernel[0] == 0 and x.shape[3] % kernel[1] == 0)
@@ -43,9 +43,9 @@ def _of_patches(importer, x, weight, bias):
 
 
 def _same_padding(importer, x, weight, strides, dilation):
-    """x with what 'same' adds beside it; more behind than before where the number is odd."""
+    """Pads x as padding 'same' does; if the number is odd, there is one more at the end."""
     if strides != [1, 1]:
-        raise Missing("padding 'same' with strides %s" % strides)
+        raise Missing("padding 'same' with strides %s is not supported, only with strides of 1" % strides)
     sizes = []
     for kernel, step in reversed(list(zip(weight.shape[2:], dilation))):
         both = step * (kernel - 1)
@@ -87,7 +87,7 @@ def conv_transpose2d(importer, x, weight, bias=None, stride=1, padding=0, output
 @op("aten.max_pool2d.default")
 def max_pool2d(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
     if ceil_mode:
-        raise Missing("ceil_mode; windows that are whole are known")
+        raise Missing("ceil_mode is not supported, only windows that fit the image")
     return sc.max_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=_pair(padding), dilation=_pair(dilation))
 
 
@@ -95,17 +95,18 @@ def max_pool2d(importer, x, kernel, stride=None, padding=0, dilation=1, ceil_mod
 def avg_pool2d(importer, x, kernel, stride=None, padding=0, ceil_mode=False, count_padding=True, divisor=None):
     padding = _pair(padding)
     if ceil_mode or divisor is not None or (padding != [0, 0] and not count_padding):
-        raise Missing("ceil_mode, another divisor, or padding that does not count")
+        raise Missing("ceil_mode, divisor_override and count_include_pad=False are not supported")
     return sc.average_pool(x, _pair(kernel), strides=_pair(stride, kernel), padding=padding)
 
 
 @op("aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool1d.default")
 def adaptive_avg_pool(importer, x, sizes):
-    """Where windows are equal: the mean of each part of a dimension."""
+    """The means of the equal parts into which each dimension is divided."""
     count = len(sizes)
     sizes = [extent if size is None else size for size, extent in zip(sizes, x.shape[-count:])]
     if any(extent % size for size, extent in zip(sizes, x.shape[-count:])):
-        raise Missing("%s parts of %s; parts of one size are known" % (list(sizes), list(x.shape[-count:])))
+        raise Missing("dividing %s into %s parts is not supported; sizes must be multiples of the numbers of parts" %
+                      (list(x.shape[-count:]), list(sizes)))
     rank = len(x.shape) - count
     parts = [each for size, extent in zip(sizes, x.shape[rank:]) for each in (size, extent // size)]
     wide = sc.reshape(x, list(x.shape[:rank]) + parts)

@@ -20,12 +20,12 @@ def _classes_last(importer, x):
 def cross_entropy(importer, logits, labels, weight=None, reduction=1, ignored=-100, smoothing=0.0):
     labels = importer.tensor(labels)
     if weight is not None or not is_integer(labels):
-        raise Missing("with weights, or probabilities as labels")
+        raise Missing("weights and probabilities as labels are not supported")
     logits = _classes_last(importer, logits)
     if reduction == 1 and not smoothing:
         return sc.mean_cross_entropy(logits, labels, ignored)
     losses = sc.softmax_cross_entropy(logits, labels, ignored)
-    if smoothing:  # of all classes alike (Szegedy et al. 2016, arXiv:1512.00567)
+    if smoothing:  # over all classes equally (Szegedy et al. 2016, arXiv:1512.00567)
         counts = as_type(sc.not_equal(labels, ignored), losses.dtype)
         even = sc.log_sum_exp(logits) - sc.mean(logits, [len(logits.shape) - 1])
         losses = losses * (1.0 - smoothing) + sc.select(counts, even, importer.constant(0, counts.dtype)) * smoothing
@@ -36,10 +36,10 @@ def cross_entropy(importer, logits, labels, weight=None, reduction=1, ignored=-1
 
 @op("aten.nll_loss_nd.default", "aten.nll_loss.default")
 def nll(importer, x, labels, weight=None, reduction=1, ignored=-100):
-    """Of logarithms of probabilities, the label's, without its sign."""
+    """Minus the log-probability of the label; x holds log-probabilities."""
     labels = importer.tensor(labels)
     if weight is not None:
-        raise Missing("with weights")
+        raise Missing("weights are not supported")
     x = _classes_last(importer, x)
     last = len(x.shape) - 1
     classes = importer.graph.iota(labels.dtype, [1] * last + [x.shape[last]], last)
@@ -63,7 +63,7 @@ def l1_loss(importer, x, target, reduction=1):
 
 @op("aten.smooth_l1_loss.default", "aten.huber_loss.default")
 def huber_loss(importer, x, target, reduction=1, delta=1.0):
-    """Squares near 0, and straight lines beyond `delta`; smooth_l1 is that over delta."""
+    """Quadratic up to a distance of `delta` and linear beyond; smooth_l1 is the same divided by delta."""
     distance = sc.abs(x - importer.tensor(target))
     near = sc.minimum(distance, importer.constant(delta, x.dtype))
     losses = near * (distance - near * 0.5)
@@ -73,7 +73,7 @@ def huber_loss(importer, x, target, reduction=1, delta=1.0):
 @op("aten.binary_cross_entropy_with_logits.default")
 def binary_cross_entropy(importer, x, target, weight=None, pos_weight=None, reduction=1):
     if pos_weight is not None:
-        raise Missing("with pos_weight")
+        raise Missing("pos_weight is not supported")
     target = as_type(importer.tensor(target), x.dtype)
     losses = softplus_of(importer, x) - x * target
     return _reduced_loss(importer, losses if weight is None else losses * importer.tensor(weight), reduction)

@@ -1,4 +1,4 @@
-"""Products and attention."""
+"""Matrix products and attention."""
 import functools
 import math
 import operator
@@ -11,7 +11,7 @@ from splitcast.torch.ops.table import Missing, as_type, expand_to, op, product_o
 
 # ---- Products ----
 def rows_of(x):
-    """As a matrix of its rows."""
+    """x as a matrix whose rows are those along its last dimension."""
     rows = functools.reduce(operator.mul, x.shape[:-1], 1)
     return x if len(x.shape) == 2 else sc.reshape(x, (rows, x.shape[-1]))
 
@@ -26,7 +26,7 @@ def linear(importer, x, weight, bias=None):
 @op("aten.addmm.default")
 def addmm(importer, bias, a, b, *, beta=1, alpha=1):
     if (beta, alpha) != (1, 1):
-        raise Missing("beta %s, alpha %s; 1 and 1 are known" % (beta, alpha))
+        raise Missing("beta %s and alpha %s are not supported, only 1 and 1" % (beta, alpha))
     return sc.matmul(a, b) + importer.tensor(bias)
 
 
@@ -38,7 +38,7 @@ def mm(importer, a, b):
 @op("aten.baddbmm.default")
 def baddbmm(importer, bias, a, b, *, beta=1, alpha=1):
     if (beta, alpha) != (1, 1):
-        raise Missing("beta %s, alpha %s; 1 and 1 are known" % (beta, alpha))
+        raise Missing("beta %s and alpha %s are not supported, only 1 and 1" % (beta, alpha))
     return sc.matmul(importer.tensor(a), importer.tensor(b)) + importer.tensor(bias)
 
 
@@ -58,15 +58,16 @@ def matmul(importer, a, b):
 
 @op("aten.einsum.default")
 def einsum(importer, equation, operands, path=None):
-    """Of two tensors: dimensions of both and the result, of one and the result, and of both alone, as one product."""
+    """An einsum of two tensors as a single batched product: letters of both operands and the result are the batch."""
     equation = equation.replace(" ", "")
     inputs, arrow, result = equation.partition("->")
     inputs = inputs.split(",")
     if len(inputs) != 2 or not arrow or "." in equation or any(len(set(each)) != len(each) for each in inputs + [result]):
-        raise Missing("'%s'; of two tensors, with a result and each letter once in each, is known" % equation)
+        raise Missing("'%s' is not supported; the equation must have two operands, a result, and no letter twice in "
+                      "any of them" % equation)
     x, y = [importer.tensor(operand) for operand in operands]
     extents = dict(zip(inputs[0] + inputs[1], tuple(x.shape) + tuple(y.shape)))
-    for number, each in enumerate(inputs):  # what is of one tensor alone is summed first
+    for number, each in enumerate(inputs):  # letters that only one operand has are summed first
         alone = [dim for dim, letter in enumerate(each) if letter not in inputs[1 - number] + result]
         if alone:
             x, y = [sc.sum(value, alone) if which == number else value for which, value in enumerate((x, y))]
@@ -90,18 +91,18 @@ def einsum(importer, equation, operands, path=None):
 @op("aten.embedding.default")
 def embedding(importer, table, ids, padding=-1, by_frequency=False, sparse=False):
     if by_frequency:
-        raise Missing("scale_grad_by_freq; gradients are sums here")
+        raise Missing("scale_grad_by_freq is not supported; gradients are sums here")
     ids = importer.tensor(ids)
     rows = sc.embedding(table, ids)
     if padding < 0:
         return rows
     is_used = sc.reshape(as_type(sc.not_equal(ids, padding), rows.dtype), tuple(ids.shape) + (1,))
-    return sc.select(is_used, rows, sc.stop_gradient(rows))  # the padding's row is not trained
+    return sc.select(is_used, rows, sc.stop_gradient(rows))  # the row of the padding index is not trained
 
 
 # ---- Attention ----
 def _sees_causally(mask, positions, keys):
-    """Whether a constant mask lets each position see the keys up to its own; None: it lets all see all; False: another."""
+    """True if a constant mask is causal, None if it masks nothing, False otherwise."""
     sees = mask if mask.dtype == torch.bool else mask == 0
     if mask.dtype != torch.bool and not (sees | (mask <= torch.finfo(mask.dtype).min / 2)).all():
         return False
@@ -111,9 +112,8 @@ def _sees_causally(mask, positions, keys):
 
 
 def _bias_of(importer, mask, dtype):
-    """(what a mask adds to the scores: much below 0 where a key is not seen; 0 for positions that see none, else 1). Both
-    of four dimensions."""
-    unseen = -6e4  # which f16 holds, too
+    """(the bias that a mask adds to the scores, 1 for positions that see a key, else 0), both of four dimensions."""
+    unseen = -6e4  # the bias of a key that is not seen: f16 can hold it, too
     if importer.is_boolean_value(mask, importer.node.args[3:4]):
         seen = importer.tensor(mask)
         bias = (seen - 1.0) * -unseen
@@ -130,7 +130,7 @@ def _bias_of(importer, mask, dtype):
 def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     query, key, value = [importer.tensor(x) for x in (query, key, value)]
     if not len(query.shape) == len(key.shape) == len(value.shape) == 4 or query.shape[0] != key.shape[0]:
-        raise Missing("query %s, key %s; [samples, heads, positions, width] is known" % (
+        raise Missing("query %s and key %s are not supported; they must be [samples, heads, positions, width]" % (
             list(query.shape), list(key.shape)))
     bias = sees = None
     if isinstance(mask, torch.Tensor):
@@ -140,7 +140,7 @@ def attention(importer, query, key, value, mask=None, p=0.0, is_causal=False, *,
     if mask is not None:
         bias, sees = _bias_of(importer, mask, query.dtype)
     if value.shape[3] != query.shape[3]:
-        raise Missing("values of another width than the keys'")
+        raise Missing("values must have the same width as keys")
     query, key, value = [transposed(importer, x, [0, 2, 1, 3]) for x in (query, key, value)]
     result = sc.attention(query, key, value, causal=is_causal, bias=bias, dropout=p, scale=scale)
     result = transposed(importer, result, [0, 2, 1, 3])

@@ -1,4 +1,4 @@
-"""Shapes, and elements at indices."""
+"""Ops that change shapes or choose elements by indices."""
 import splitcast as sc
 import torch
 
@@ -15,7 +15,7 @@ def reshape(importer, x, *ignored):
 
 
 def transposed(importer, x, permutation):
-    """A transpose of a transpose is one, or none."""
+    """Transposes x. A transpose of a transpose becomes a single one, or none."""
     before = importer.transposes.get(id(x))
     if before:
         x, inner = before[0], before[1]
@@ -91,7 +91,7 @@ def unbind(importer, x, dim=0):
 @op("aten.roll.default")
 def roll(importer, x, shifts, dims=()):
     if not dims:
-        raise Missing("of all elements; along dimensions is known")
+        raise Missing("rolling all elements is not supported, only along given dimensions")
     for shift, dim in zip(shifts if isinstance(shifts, (list, tuple)) else [shifts],
                           dims if isinstance(dims, (list, tuple)) else [dims]):
         dim = positive(dim, len(x.shape))
@@ -121,14 +121,14 @@ def select_scatter(importer, x, source, dim, index):
 @op("aten.slice_scatter.default")
 def slice_scatter(importer, x, source, dim=0, start=None, end=None, step=1):
     if step != 1:
-        raise Missing("step %d; 1 is known" % step)
+        raise Missing("step %d is not supported, only 1" % step)
     dim = positive(dim, len(x.shape))
     start, end, _ = slice(start, end).indices(x.shape[dim])
     return _scattered(importer, x, importer.tensor(source), dim, start, max(start, end))
 
 
 def _scattered(importer, x, source, dim, start, end):
-    """x with `source` in place of what is between."""
+    """x with the elements from `start` to `end` along `dim` replaced by `source`."""
     x = importer.tensor(x)
     source = as_type(source, x.dtype)
     before = [sc.slice(x, dim, 0, start)] if start > 0 else []
@@ -144,7 +144,7 @@ def one_hot(importer, x, classes=-1):
     return as_type(sc.compare(sc.reshape(x, tuple(x.shape) + (1,)), numbers, "eq"), sc.i64)
 
 def _rows_at(importer, x, dim, index):
-    """x with dimension `dim` replaced by the dimensions of `index`, integers: the elements that it names."""
+    """The elements of x at the integers `index` along `dim`, which is replaced by the dimensions of `index`."""
     index = importer.tensor(index)
     rank = len(x.shape)
     order = [dim] + [each for each in range(rank) if each != dim]
@@ -160,7 +160,7 @@ def _rows_at(importer, x, dim, index):
 
 
 def _wrapped(importer, index, extent):
-    """Indices from 0 on: some may count from the end."""
+    """Replaces negative indices, which count from the end, by those from the beginning."""
     if isinstance(index, torch.Tensor):
         return torch.where(index < 0, index + extent, index)
     is_below = as_type(sc.compare(index, importer.constant(0, index.dtype), "lt"), index.dtype)
@@ -177,10 +177,10 @@ def index(importer, x, indices):
     x = importer.tensor(x)
     given = [dim for dim, each in enumerate(indices) if each is not None]
     if any(importer.is_boolean(each) for each in importer.node.args[1] if each is not None):
-        raise Missing("by booleans, of which the number that holds is not known before the step")
+        raise Missing("indexing by booleans is not supported: the size of the result depends on values")
     if given != list(range(given[0], given[0] + len(given))):
-        raise Missing("indices of dimensions that are not side by side")
-    # Several indices are one into the dimensions taken together.
+        raise Missing("indices of dimensions that are not adjacent are not supported")
+    # Indices of several dimensions become a single index into these dimensions taken together.
     dim, together = given[0], None
     for each in given:
         one = _wrapped(importer, indices[each], x.shape[each])
@@ -199,7 +199,7 @@ def index(importer, x, indices):
 
 @op("aten.gather.default")
 def gather(importer, x, dim, index, sparse_grad=False):
-    """Of a table of all elements, those at the indices' places: the number of the row is computed."""
+    """Looks elements up in a table with one element per row, after computing each element's row number."""
     x, index = importer.tensor(x), importer.tensor(index)
     rank = len(x.shape)
     dim = positive(dim, rank)
@@ -225,9 +225,9 @@ def slice_(importer, x, dim=0, start=None, end=None, step=1):
 
 
 def _every(x, dim, start, end, step):
-    """Of groups of `step` elements, the first of each; the last group may have fewer."""
+    """The first element of each group of `step` elements; the last group may have fewer."""
     count = -(-(end - start) // step)
-    whole = min(count, (x.shape[dim] - start) // step)  # groups
+    whole = min(count, (x.shape[dim] - start) // step)  # complete groups
     shape = list(x.shape)
     groups = sc.reshape(sc.slice(x, dim, start, whole * step), shape[:dim] + [whole, step] + shape[dim + 1:])
     firsts = sc.reshape(sc.slice(groups, dim + 1, 0, 1), shape[:dim] + [whole] + shape[dim + 1:])
@@ -277,7 +277,7 @@ def cat(importer, parts, dim=0):
 @op("aten.pad.default", "aten.constant_pad_nd.default")
 def pad(importer, x, sizes, mode="constant", value=None):
     if mode != "constant":
-        raise Missing("mode '%s'; constant is known" % mode)
+        raise Missing("mode '%s' is not supported, only 'constant'" % mode)
     for pair, (before, after) in enumerate(zip(sizes[::2], sizes[1::2])):
         dim = len(x.shape) - 1 - pair
         if before < 0 or after < 0:

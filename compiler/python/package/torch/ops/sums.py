@@ -1,4 +1,4 @@
-"""Sums, statistics and norms."""
+"""Reductions, statistics and norms."""
 import splitcast as sc
 import torch
 
@@ -7,7 +7,7 @@ from splitcast.torch.ops.products import rows_of
 from splitcast.torch.ops.table import Missing, as_type, is_integer, op, positive, product_of
 
 def _reduced(importer, of, x, dims):
-    """In the result's type; integers, which no sum is of here, in f64, that holds them up to 2^53."""
+    """A reduction in the result's type. Integers, which `of` does not take, are computed in f64, exact up to 2^53."""
     wanted = importer.element_type(importer.node.meta["val"].dtype)
     x = as_type(x, sc.f64 if wanted in (sc.i32, sc.i64) else wanted)
     dims = list(range(len(x.shape))) if not dims and dims != 0 else [dims] if isinstance(dims, int) else dims
@@ -32,7 +32,7 @@ def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
     correction = float(unbiased[0]) if unbiased else 1 if correction is None else correction
     count = product_of(x.shape[dim] for dim in dims)
     if count <= correction:
-        raise Missing("of %d elements, less %s" % (count, correction))
+        raise Missing("the variance of %d elements with correction %s is not defined" % (count, correction))
     result = sc.variance(x, dims) * (count / (count - correction))
     result = sc.sqrt(result) if ".std." in str(importer.node.target) else result
     return sc.reshape(result, importer.shape())
@@ -40,14 +40,17 @@ def var(importer, x, dims=None, *unbiased, correction=1, keepdim=False):
 
 @op("aten.amax.default", "aten.max.dim", "aten.max.default", "aten.amin.default", "aten.min.dim", "aten.min.default")
 def largest(importer, x, dims=None, keepdim=False):
-    """By windows as wide as the tensor, without their gradient: it goes to all that are the largest, in equal parts, as
-    PyTorch has it but for max(dim), of which one has it."""
+    """The maximum or minimum, computed by max_pool with a window as wide as the tensor.
+
+    The gradient goes to all elements that are the largest, in equal parts. So it does in PyTorch, except for max(dim),
+    which gives it to only one of them.
+    """
     name = str(importer.node.target)
     results = importer.node.meta["val"]
     if ".dim" in name and any(user.users and user.args[1] != 0 for user in importer.node.users):
-        raise Missing("the indices; the values are known")
+        raise Missing("the indices of the result are not supported, only its values")
     if is_integer(x):
-        raise Missing("of integers")
+        raise Missing("integers are not supported")
     rank = len(x.shape)
     dims = list(range(rank)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
     dims = [positive(dim, rank) for dim in dims]
@@ -57,7 +60,7 @@ def largest(importer, x, dims=None, keepdim=False):
     values = sc.reshape(transposed(importer, x, kept + dims), (rows, 1, count))
     result = sc.stop_gradient(sc.max_pool(values, [1, count]))
     is_largest = as_type(sc.compare(values, result, "eq"), x.dtype)
-    # What is added is 0, and has the gradient.
+    # The sum that is added is 0; only its gradient matters.
     distance = sc.select(is_largest, values - result, importer.constant(0, x.dtype))
     result = sc.reshape(result, (rows,)) + sc.sum(distance, [1, 2]) / sc.sum(is_largest, [1, 2])
     result = -result if "min" in name else result
@@ -67,7 +70,7 @@ def largest(importer, x, dims=None, keepdim=False):
 
 @op("aten.cumsum.default")
 def cumsum(importer, x, dim, *, dtype=None):
-    """A product with a triangle of ones."""
+    """Cumulative sums as a matrix product with a triangle of ones."""
     dim, rank = positive(dim, len(x.shape)), len(x.shape)
     wanted = importer.element_type(importer.node.meta["val"].dtype)
     order = [each for each in range(rank) if each != dim] + [dim]
@@ -79,7 +82,7 @@ def cumsum(importer, x, dim, *, dtype=None):
 
 
 def _along_last(importer, of, x, dim):
-    """An op that works along the last dimension, along another; in the result's type."""
+    """Applies an op of the last dimension along `dim`, in the result's type."""
     x = as_type(x, importer.element_type(importer.node.meta["val"].dtype))
     rank, dim = len(x.shape), positive(dim, len(x.shape))
     order = [each for each in range(rank) if each != dim] + [dim]
@@ -99,14 +102,14 @@ def log_softmax(importer, x, dim, *ignored, **also_ignored):
 @op("aten.logsumexp.default")
 def logsumexp(importer, x, dims, keepdim=False):
     if len(dims) != 1:
-        raise Missing("over %d dimensions; one is known" % len(dims))
+        raise Missing("logsumexp over %d dimensions is not supported, only over one" % len(dims))
     dim = positive(dims[0], len(x.shape))
     order = [each for each in range(len(x.shape)) if each != dim] + [dim]
     return sc.reshape(sc.log_sum_exp(transposed(importer, x, order)), importer.shape())
 
 
 def _of_rows(of, x, shape, *more):
-    """An op that works along the last dimension, over the last ones taken together."""
+    """Applies an op of the last dimension to the last dimensions, of this shape, taken together."""
     count = len(shape)
     if count == 1:
         return of(x, *more)
@@ -125,7 +128,7 @@ def layer_norm(importer, x, shape, weight=None, bias=None, epsilon=1e-5, *ignore
 @op("aten.rms_norm.default")
 def rms_norm(importer, x, shape, weight=None, epsilon=None):
     dtype = importer.torch_type(x.dtype)
-    if epsilon is None:  # of the type that it is computed in
+    if epsilon is None:  # PyTorch's default: that of the type in which it computes
         epsilon = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
     weight = importer.tensor(torch.ones(shape, dtype=dtype) if weight is None else weight)
     return _of_rows(lambda x, weight: sc.rms_norm(x, weight, epsilon), x, shape, weight)
@@ -146,7 +149,7 @@ def group_norm(importer, x, groups, weight=None, bias=None, epsilon=1e-5, *ignor
 @op("aten.instance_norm.default")
 def instance_norm(importer, x, weight, bias, mean, variance, use_input, momentum, epsilon, *ignored):
     if not use_input or mean is not None:
-        raise Missing("with running statistics; each sample's own are known")
+        raise Missing("running statistics are not supported, only those of each sample")
     weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
     return sc.group_norm(x, weight, bias, x.shape[1], epsilon)
 
@@ -164,14 +167,14 @@ def batch_norm_without_statistics(importer, x, weight, bias, training, momentum,
 
 @op("aten._native_batch_norm_legit_functional.default")
 def functional_batch_norm(importer, x, weight, bias, mean, variance, training, momentum, epsilon):
-    """batch_norm in the form in which it gives the running statistics, too."""
+    """batch_norm in the form that also returns the running statistics."""
     result, running = _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon)
     return [result, None, None] + list(running)
 
 
 @op("aten.batch_norm.default")
 def batch_norm(importer, x, weight, bias, mean, variance, training, momentum, epsilon, *ignored):
-    """In training by the global batch's statistics, whichever rank has which rows; the running ones follow them."""
+    """In training, uses the statistics of the global batch, not of a rank's part, and updates the running ones."""
     result, running = _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon)
     for node, before, after in zip(importer.node.args[3:5], (mean, variance), running):
         if after is not before:
@@ -180,19 +183,19 @@ def batch_norm(importer, x, weight, bias, mean, variance, training, momentum, ep
 
 
 def _batch_normed(importer, x, weight, bias, mean, variance, training, momentum, epsilon):
-    """(the result, (mean, variance) as they run on)."""
+    """(the result, (the running mean, the running variance) after the step)."""
     weight, bias = _weight_and_bias(importer, x, x.shape[1], weight, bias)
     if not training:
         return sc.batch_norm(x, weight, bias, importer.tensor(mean), importer.tensor(variance), epsilon), (mean, variance)
     dims = [dim for dim in range(len(x.shape)) if dim != 1]
     count = product_of(x.shape[dim] for dim in dims)
     if count < 2:
-        raise Missing("of one value per channel, which has no variance")
+        raise Missing("a batch with one value per channel has no variance")
     of_batch = sc.mean(x, dims), sc.variance(x, dims)
     result = sc.batch_norm(x, weight, bias, of_batch[0], of_batch[1], epsilon)
     if mean is None:
         return result, (mean, variance)
     if momentum is None:
-        raise Missing("with momentum None, the mean of all batches")
+        raise Missing("momentum None, the mean of all batches, is not supported")
     return result, tuple(running * (1.0 - momentum) + sc.stop_gradient(batch) * (momentum * factor)
                          for running, batch, factor in zip((mean, variance), of_batch, (1.0, count / (count - 1))))

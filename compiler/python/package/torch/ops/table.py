@@ -1,10 +1,10 @@
-"""What each of ATen's ops is in Splitcast: one function per op, under its name.
+"""The table of functions that map ATen's ops to Splitcast, by the op's name.
 
-A function takes the importer, the node's arguments, and gives the node's value. Arguments are graph tensors
-(splitcast.Tensor), constants (torch.Tensor: what depends on no input and no parameter is computed by PyTorch while the
-graph is imported), numbers and lists. It raises Missing for a case that it has no answer for.
+A function takes the importer and the node's arguments, and returns the node's value. Arguments are graph tensors
+(splitcast.Tensor), constants (torch.Tensor; PyTorch computes what depends on no input or parameter during the import),
+numbers and lists. A function raises Missing for a case that it does not support.
 
-Booleans of PyTorch are f32 here, 0 or 1.
+PyTorch's booleans are f32 here, 0 or 1.
 """
 import functools
 import math
@@ -17,11 +17,11 @@ OPS = {}
 
 
 class Missing(Exception):
-    """A case of an op that has no mapping, and why."""
+    """Raised for a case of an op that is not supported; the text completes the error line that begins with the op."""
 
 
 def op(*names, keeps_constants=False):
-    """keeps_constants: the function looks at constants itself; others get them as graph tensors."""
+    """Registers a function for these ops. keeps_constants: it gets constants as torch.Tensor, not as graph tensors."""
     def add(function):
         function.keeps_constants = keeps_constants
         for name in names:
