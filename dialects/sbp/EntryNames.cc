@@ -11,7 +11,8 @@ namespace {
 
 constexpr StringLiteral kNameAttr = "sbp.name";
 
-/// What tells inputs from results.
+/// What differs between inputs and results: their words, and where their
+/// numbers and names are found.
 struct Side {
   const char *what, *prefix;
   ArrayRef<int64_t> (*numbersOf)(RunOp);
@@ -29,7 +30,8 @@ StringAttr nameOf(func::FuncOp function, unsigned number, int64_t countedAs, con
   return StringAttr::get(function.getContext(), side.prefix + std::to_string(countedAs));
 }
 
-/// Of one function or schedule.
+/// The names of the inputs, or of the results, of one function or schedule. No
+/// two of them may have the same name.
 class Names {
 public:
   Names(Operation *owner, const Side &side) : owner(owner), side(side) {}
@@ -53,7 +55,7 @@ public:
   }
 
 private:
-  using Port = std::pair<StringAttr, unsigned>; ///< of a function
+  using Port = std::pair<StringAttr, unsigned>; ///< a function, and the number of its argument or result
   Operation *owner;
   const Side &side;
   DenseMap<StringAttr, std::pair<int64_t, Port>> numbers;
@@ -70,7 +72,8 @@ LogicalResult verifyFunction(func::FuncOp function) {
   return success();
 }
 
-/// Schedules, and how they count what has no name.
+/// Verifies the names of schedules. An input or result without a name is named
+/// by its number, so it must have one number wherever the function runs.
 class ScheduleNames {
 public:
   explicit ScheduleNames(const SymbolTable &symbols) : symbols(symbols) {}

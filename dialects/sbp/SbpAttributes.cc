@@ -1,4 +1,4 @@
-// Text and verification of the attributes.
+// Parses, prints and verifies the attributes.
 #include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
@@ -92,13 +92,13 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
   for (int64_t rank : ranks)
     if (rank < 0 || !seenRanks.insert(rank).second)
       return emitError() << "placement lists rank " << rank << (rank < 0 ? ", which is negative" : " twice");
-  constexpr int64_t kMostPositions = int64_t{1} << 20; // pieces are told apart by walking over them
+  constexpr int64_t kMostPositions = int64_t{1} << 20; // some computations visit every position
   if (positions > kMostPositions)
     return emitError() << "placement has more than " << kMostPositions << " positions; use fewer ranks";
-  constexpr int64_t kMostAxes = 6; // the ways from one signature to another are a power of them
+  constexpr int64_t kMostAxes = 6; // the search for the steps of a boxing is exponential in it
   if (axesOfSeveral > kMostAxes)
     return emitError() << "placement has " << axesOfSeveral << " axes of more than one rank; at most " << kMostAxes
-                       << " are possible, so make one of two that are used alike";
+                       << " are allowed; merge axes that are used alike";
   return success();
 }
 
@@ -124,7 +124,7 @@ PlacementAttr PlacementAttr::fromAlgebra(MLIRContext *context, const Placement &
 // Slot: <@bucket, 128 of 4096>
 //===----------------------------------------------------------------------===//
 
-/// "to [2, 5]", if it is there.
+/// Parses "to [2, 5]", if it is there.
 static ParseResult parseEnds(AsmParser &parser, SmallVectorImpl<int64_t> &ends) {
   if (failed(parser.parseOptionalKeyword("to")))
     return success();
@@ -143,7 +143,8 @@ static void printEnds(AsmPrinter &printer, ArrayRef<int64_t> ends) {
   printer << "]";
 }
 
-/// The part that a slot and an entry S(@bucket, 128 of 4096) share; null after an error.
+/// Parses the part that a slot and an entry S(@bucket, 128 of 4096) share.
+/// Returns null after an error.
 static SlotAttr parseSlotBody(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   StringAttr bucket;
@@ -224,7 +225,7 @@ void EntryAttr::print(AsmPrinter &printer) const {
   printer << ")";
 }
 
-/// What follows the dimension in S(0), S(0 by 6) and S(0 to [2, 5]).
+/// Parses what follows the dimension in S(0), S(0 by 6) and S(0 to [2, 5]).
 static EntryAttr parseDivision(AsmParser &parser, SMLoc loc, int64_t dim) {
   int64_t unit = 1;
   if (succeeded(parser.parseOptionalKeyword("by"))) {
@@ -263,7 +264,7 @@ static EntryAttr parseSplit(AsmParser &parser) {
   return EntryAttr::get(context, Sbp::Kind::FlatSplit, -1, 1, slot, {});
 }
 
-/// What follows At: (2).
+/// Parses what follows At: (2).
 static EntryAttr parseAt(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t coordinate = -1;
@@ -326,7 +327,7 @@ LogicalResult NdAttr::verify(function_ref<InFlightDiagnostic()> emitError, Place
                        << placement.getNumAxes() << " axes; give one entry per axis";
   int64_t flats = llvm::count_if(entries, [](EntryAttr entry) { return entry.getSlot() != nullptr; });
   if (flats > 1)
-    return emitError() << "signature splits " << flats << " axes by buckets; at most one may be";
+    return emitError() << "signature splits " << flats << " axes by buckets; split at most one axis by a bucket";
   for (auto [entry, name, size] : llvm::zip(entries, placement.getAxisNames(), placement.getAxisSizes()))
     if (entry.getSlot() && entry.getSlot().getEnds().empty() && entry.getSlot().getTotal() % size != 0)
       return emitError() << "bucket '" << entry.getSlot().getBucket().getValue() << "' has "
@@ -347,7 +348,8 @@ static LogicalResult verifyEnds(EntryAttr entry, int64_t length, int64_t ranks,
   return fault.empty() ? success() : emitError() << "signature " << splitcast::sbp::toString(sbp) << " " << fault;
 }
 
-/// Ends fit the length that they divide, and nothing else divides it.
+/// Verifies that ends fit the length that they divide, and that no other axis
+/// splits the same dimension.
 static LogicalResult verifyAllEnds(NdAttr signature, ArrayRef<int64_t> shape,
                                    function_ref<InFlightDiagnostic()> emitError) {
   const NdSbp sbp = signature.toAlgebra();
@@ -360,12 +362,13 @@ static LogicalResult verifyAllEnds(NdAttr signature, ArrayRef<int64_t> shape,
     if (llvm::count_if(sbp, [&, axis = axis](const Sbp &other) { return other.splitsSameDimAs(sbp[axis]); }) > 1)
       return emitError() << "signature " << toString(sbp) << " splits dimension " << sbp[axis].dim
                          << " to ends on axis '" << signature.getPlacement().getAxisNames()[axis].getValue()
-                         << "', and along another one, too; split it along one of these";
+                         << "', and again on another axis; split it on one of them only";
   }
   return success();
 }
 
-/// A unit divides what it splits and makes a difference, so that signatures that mean the same are the same.
+/// Verifies that a unit divides the length that it splits, and that it makes a
+/// difference, so that signatures that mean the same are equal.
 static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Placement &placement,
                                  function_ref<InFlightDiagnostic()> emitError) {
   for (auto [axis, entry] : llvm::enumerate(sbp)) {
@@ -387,7 +390,7 @@ static LogicalResult verifyUnits(const NdSbp &sbp, const Shape &shape, const Pla
 
 LogicalResult NdAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                      function_ref<InFlightDiagnostic()> emitError) const {
-  if (!elementType) // the parser has said so, and goes on
+  if (!elementType) // the parser has reported the element type and goes on
     return failure();
   for (auto [axis, entry] : llvm::enumerate(getEntries()))
     if (entry.getKind() == Sbp::Kind::Split && entry.getDim() >= static_cast<int64_t>(shape.size()))
@@ -440,7 +443,7 @@ NdSbp NdAttr::toAlgebra() const {
 
 NdAttr NdAttr::get(PlacementAttr placement, const NdSbp &sbp) {
   SmallVector<EntryAttr> entries;
-  for (size_t axis = 0; axis < sbp.size(); ++axis) // most axes are as the one before
+  for (size_t axis = 0; axis < sbp.size(); ++axis) // most axes have the same entry as the one before
     entries.push_back(axis > 0 && sbp[axis] == sbp[axis - 1]
                           ? entries.back()
                           : EntryAttr::fromAlgebra(placement.getContext(), sbp[axis]));

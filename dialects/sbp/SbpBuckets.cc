@@ -1,4 +1,5 @@
-// Buckets: which range a member lies in, and what the ops on ranges check.
+// Verifies sbp.bucket and the ops on its ranges, and says in which range a
+// member lies.
 #include "dialects/sbp/Sbp.h"
 
 using namespace mlir;
@@ -51,7 +52,7 @@ LogicalResult BucketOp::verify() {
   NdAttr signature = signatureOf(type);
   if (!signature || signature.getPlacement().toAlgebra().axisIndex(getAxis().str()) < 0)
     return emitOpError() << "has type " << type << " and axis \"" << getAxis()
-                         << "\"; the type has a signature, on a placement with this axis";
+                         << "\"; the type must have a signature, on a placement with this axis";
   int64_t dimensions = 0;
   for (auto [index, entry] : llvm::enumerate(signature.toAlgebra())) {
     bool isOwn = static_cast<int64_t>(index) == getAxisIndex();
@@ -60,13 +61,13 @@ LogicalResult BucketOp::verify() {
     if (!leads && !entry.isBroadcast() && (isOwn || !entry.isAt()))
       return emitOpError() << "is " << toString(entry) << " on axis \""
                            << signature.getPlacement().getAxisNames()[index].getValue()
-                           << "\"; there it is B or, along another axis than its own, splits a leading dimension of "
-                              "its size or is at a coordinate";
+                           << "\"; along its own axis it must be B, and along another one B, at a coordinate, or "
+                              "split along a leading dimension of the axis's size";
     dimensions += leads;
   }
   if (type.getRank() != dimensions + 1)
     return emitOpError() << "has " << type.getRank() << " dimensions, of which its signature splits " << dimensions
-                         << "; it has one more than that";
+                         << "; it must have one dimension more than that";
   int64_t ranks = signature.getPlacement().getAxisSizes()[getAxisIndex()];
   if (!getEnds() && getElements() % ranks != 0)
     return emitOpError() << "has " << getElements() << " elements, which axis \"" << getAxis() << "\" of size " << ranks
@@ -83,7 +84,8 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
-/// What each member says of its own place.
+/// Verifies that the slot and the element type of a member agree with the
+/// bucket, and that it does not overlap the member before it.
 static LogicalResult verifyMember(BucketOp bucket, VariableOp variable, int64_t offset, int64_t end) {
   SlotAttr slot = variable.getSlotAttr();
   if (!slot || !(slot.toAlgebra() == bucket.getSlotAt(offset)))
@@ -95,8 +97,9 @@ static LogicalResult verifyMember(BucketOp bucket, VariableOp variable, int64_t 
     return bucket.emitOpError() << "has elements of " << element << ", but its member @" << variable.getSymName()
                                 << " has " << variable.getTensorType() << "; a bucket has one element type";
   if (offset < end)
-    return bucket.emitOpError() << "holds @" << variable.getSymName() << " at " << offset
-                                << ", where the member before it has not ended; members ascend and do not overlap";
+    return bucket.emitOpError()
+           << "holds @" << variable.getSymName() << " at " << offset
+           << ", where the member before it has not ended; members must ascend and must not overlap";
   return success();
 }
 
@@ -120,15 +123,16 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
       if ((logical[axis].isAt() || whole[axis].isAt()) && logical[axis] != whole[axis])
         return emitOpError() << "is " << toString(whole[axis]) << " on axis \"" << placement.axes[axis].name
                              << "\", where its member " << symbol << " is " << toString(logical[axis])
-                             << "; what lies in a bucket is all at one coordinate";
+                             << "; all members of a bucket must be at one coordinate";
     }
     end = offset + maxBoxElements(shapeOf(variable.getType()), logical, placement);
   }
   for (size_t axis = 0; axis < whole.size(); ++axis)
     if (splits[axis] != whole[axis].isSplit())
-      return emitOpError() << "has " << (splits[axis] ? "no" : "a") << " dimension for axis \""
-                           << placement.axes[axis].name << "\", which splits " << (splits[axis] ? "a" : "no")
-                           << " member; there is one exactly for the axes that do";
+      return emitOpError()
+             << "has " << (splits[axis] ? "no" : "a") << " dimension for axis \"" << placement.axes[axis].name
+             << "\", which splits " << (splits[axis] ? "a" : "no")
+             << " member; a bucket must have one leading dimension for each axis that splits a member, and no other";
   return success();
 }
 
@@ -143,8 +147,10 @@ template <typename OpTy> static BucketOp bucketOf(OpTy op, SymbolTableCollection
   return bucket;
 }
 
-/// A range at rest: whole, or a chunk for each rank. The members' own type is the bucket's; that of a state, and
-/// whether ranges are whole, 'sbp-verify-global' looks at.
+/// Verifies the type of a range that is stored: it is whole, or each rank has a
+/// chunk. The members themselves have the element type of the bucket.
+/// 'sbp-verify-global' verifies the element type of states, and whether ranges
+/// are stored whole.
 template <typename OpTy>
 static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, RankedTensorType type) {
   BucketOp bucket = bucketOf(op, symbols);
@@ -153,7 +159,8 @@ static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, Ranke
   Type element = bucket.getTensorType().getElementType();
   if (op.getRole() == kParameterRole && type.getElementType() != element)
     return op.emitOpError() << "has type " << type << ", but the members of @" << op.getBucket() << " have elements of "
-                            << element << "; read and assign these, and cast behind or before";
+                            << element
+                            << "; read or assign that type, and cast after the read or before the assignment";
   auto whole = bucket.getTensorType();
   NdSbp chunks = signatureOf(whole).toAlgebra();
   chunks[bucket.getAxisIndex()] = bucket.getChunks();
@@ -162,7 +169,7 @@ static LogicalResult verifyAtRest(OpTy op, SymbolTableCollection &symbols, Ranke
   if (type == split || type == withSignature(whole.clone(type.getElementType()), signatureOf(whole)))
     return success();
   return op.emitOpError() << "has type " << type << ", which is no range of @" << op.getBucket()
-                          << "; at rest that is B or S along \"" << bucket.getAxis() << "\"";
+                          << "; a stored range must be B or S along \"" << bucket.getAxis() << "\"";
 }
 
 LogicalResult BucketReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -181,7 +188,8 @@ void BucketAssignOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &
   effects.emplace_back(MemoryEffects::Write::get(), getBucketAttr(), VariableResource::get());
 }
 
-/// Whether `member` lies in a range of type `range`; and how many elements it takes on the rank that has the most.
+/// Verifies that `member` lies in a range of type `range`. Returns how many
+/// elements it takes on the rank that has the most.
 static FailureOr<int64_t> verifyLiesIn(Operation *op, BucketOp bucket, RankedTensorType member,
                                        RankedTensorType range) {
   NdAttr signature = signatureOf(member);
@@ -195,13 +203,13 @@ static FailureOr<int64_t> verifyLiesIn(Operation *op, BucketOp bucket, RankedTen
   return maxBoxElements(shapeOf(member), others, signature.getPlacement().toAlgebra());
 }
 
-/// A member that is a slot is the one at this offset.
+/// Verifies that a member that is a slot is the slot at this offset.
 static LogicalResult verifySlotAt(Operation *op, BucketOp bucket, RankedTensorType member, int64_t offset) {
   std::optional<Slot> slot = signatureOf(member).getFlatSlot();
   if (!slot || *slot == bucket.getSlotAt(offset))
     return success();
   return op->emitOpError() << "is at " << offset << " of @" << bucket.getSymName() << ", but its member is the slot at "
-                           << slot->offset << " of '" << slot->bucket << "'; they are the same";
+                           << slot->offset << " of '" << slot->bucket << "'; they must be the same";
 }
 
 LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -209,7 +217,7 @@ LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!bucket)
     return failure();
   if (getInputs().empty())
-    return emitOpError() << "lays nothing into a range of @" << getBucket() << "; give it the members that lie there";
+    return emitOpError() << "has no operand for a range of @" << getBucket() << "; give it the members that lie there";
   if (getInputs().size() != getOffsets().size())
     return emitOpError() << "has " << getInputs().size() << " operands and " << getOffsets().size()
                          << " offsets; give one for each";
@@ -222,13 +230,13 @@ LogicalResult BucketPackOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (failed(verifySlotAt(*this, bucket, type, offset)))
       return failure();
     if (offset < end)
-      return emitOpError() << "lays an operand at " << offset << ", where the one before it ends at " << end
-                           << "; operands ascend and do not overlap";
+      return emitOpError() << "packs an operand at " << offset << ", where the one before it ends at " << end
+                           << "; operands must ascend and must not overlap";
     end = offset + *elements;
   }
   if (end > bucket.getElements())
     return emitOpError() << "has operands that end at " << end << " in a range of " << bucket.getElements()
-                         << " elements; they lie within it";
+                         << " elements; they must lie within it";
   return success();
 }
 
@@ -243,6 +251,6 @@ LogicalResult BucketMemberOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (offset < 0 || offset > bucket.getElements() - *elements)
     return emitOpError() << "takes " << *elements << " elements from " << offset << " on, of " << bucket.getElements()
-                         << "; they lie within the range";
+                         << "; they must lie within the range";
   return verifySlotAt(*this, bucket, type, offset);
 }

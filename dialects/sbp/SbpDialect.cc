@@ -38,7 +38,8 @@ struct AliasInterface : OpAsmDialectInterface {
     return AliasResult::NoAlias;
   }
 
-  /// Of what passes have completed; what a user said stands where it was said.
+  /// Prints an alias for a policy that passes have completed. A policy that a
+  /// user wrote has none, so that it is printed where it was written.
   static AliasResult printAlias(const Policy &policy, raw_ostream &os) {
     if (!llvm::all_of(decisionInfos(), [&](const DecisionInfo &info) { return policy.get(info.decision); }))
       return AliasResult::NoAlias;
@@ -61,7 +62,8 @@ struct AliasInterface : OpAsmDialectInterface {
   }
 };
 
-/// Everything here may be inlined: values carry all that matters.
+/// Allows inlining of all ops: what they mean depends only on their operands
+/// and attributes.
 struct InlineAnywhere : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }

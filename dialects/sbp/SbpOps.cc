@@ -79,7 +79,8 @@ StringRef VariableOp::getGroupOrPrefix() {
   return prefix;
 }
 
-/// What is split as a slot is so as the variable's own, in which every rank's piece has room.
+/// Verifies that a flat split uses the slot of the variable, and that the slot
+/// has room for the piece of every rank.
 static LogicalResult verifySlot(VariableOp op) {
   SlotAttr slot = op.getSlotAttr();
   RankedTensorType type = op.getTensorType();
@@ -103,7 +104,8 @@ static LogicalResult verifySlot(VariableOp op) {
   return success();
 }
 
-/// An integer of the element type, as nn.constant has it: doubles hold integers up to 2^53 exactly.
+/// Verifies that an integer variable holds the constant exactly. The value is a
+/// double, as in nn.constant, and doubles hold integers up to 2^53 exactly.
 static LogicalResult verifyConstant(VariableOp op, ConstantInitAttr init) {
   const double value = init.getValue().getValueAsDouble();
   Type element = op.getTensorType().getElementType();
@@ -115,7 +117,8 @@ static LogicalResult verifyConstant(VariableOp op, ConstantInitAttr init) {
                           << " to before 2^" << (element.isInteger(32) ? 31 : 53);
 }
 
-/// What is drawn is a float, from a range or a distribution that there is.
+/// Verifies that random elements are floats, from a range or distribution that
+/// exists.
 static LogicalResult verifyDrawn(VariableOp op, Attribute init) {
   auto error = [&] { return op.emitOpError() << "@" << op.getSymName() << " has initializer " << init; };
   Type element = op.getTensorType().getElementType();
@@ -150,7 +153,7 @@ LogicalResult VariableOp::verify() {
   if (getSymName().empty())
     return emitOpError() << "has no name; give it one";
   if (!type.hasStaticShape())
-    return emitOpError() << "has type " << type << "; a variable has a static shape";
+    return emitOpError() << "has type " << type << "; a variable must have a static shape";
   Type element = type.getElementType();
   if (!checkedBytes(shapeOf(type), elementBytes(type)))
     return emitOpError() << "@" << getSymName() << " has type " << type << ", which is more than " << kMostBytesText
@@ -171,8 +174,8 @@ LogicalResult VariableOp::verify() {
       return emitOpError() << what << " is on another placement than the type; put both on one";
     if (signature.hasPartial() && (!isCarriedAlone() || signature != logical))
       return emitOpError() << what << " " << toString(signature.toAlgebra())
-                           << " has P; a variable at rest is S or B, and only the type of one that is carried and no "
-                              "state may be P";
+                           << " has P; a stored variable must be S or B; only the type of a carried variable that is "
+                              "no state may be P";
     if (failed(signature.verifyEncoding(type.getShape(), type.getElementType(),
                                         [&] { return emitOpError() << what << ": "; })))
       return failure();
@@ -185,23 +188,24 @@ LogicalResult VariableOp::verify() {
     return emitOpError() << "@" << getSymName() << " has role \"" << *getRole() << "\" but is no state; say of which "
                          << "variable (state_of), or drop the role";
   if (getRole() && (*getRole() == kParameterRole || getRole()->contains('.')))
-    return emitOpError() << "@" << getSymName() << " has role \"" << *getRole()
-                         << "\", which stands for another storage: a role is not \"parameter\" and has no dot";
+    return emitOpError()
+           << "@" << getSymName() << " has role \"" << *getRole()
+           << "\"; a role must not be \"parameter\", which stands for the variable itself, and must have no dot";
   if (failed(verifySlot(*this)))
     return failure();
   if (getStateOf() && getPolicyAttr())
     return emitOpError() << "@" << getSymName() << " has a policy, but is state of @" << *getStateOf()
-                         << ", whose policy holds; say it there";
+                         << ", whose policy applies to both; set it there";
   if (getCarried() && getInitAttr())
     return emitOpError() << "@" << getSymName()
                          << " is carried from run to run of a schedule, which assigns it first, but "
                          << "has initializer " << getInitAttr() << "; drop one of the two";
   if (getAsMade() && (!isCarriedAlone() || logical))
-    return emitOpError() << "@" << getSymName() << " lies as it is made, but is "
-                         << (logical        ? "given a signature"
-                             : getStateOf() ? "state"
-                                            : "not carried")
-                         << "; drop one of the two";
+    return emitOpError() << "@" << getSymName() << " has 'as_made', but "
+                         << (logical        ? "has a signature"
+                             : getStateOf() ? "is state"
+                                            : "is not carried")
+                         << "; only a carried variable without a signature that is no state may have it";
   return success();
 }
 
@@ -226,7 +230,7 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Reads and assigns agree with their variable.
+/// Verifies that a read or an assign agrees with its variable.
 template <typename OpTy>
 static LogicalResult verifyVariableUse(OpTy op, SymbolTableCollection &symbols, RankedTensorType type) {
   auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, op.getVariableAttr());
@@ -242,7 +246,7 @@ static LogicalResult verifyVariableUse(OpTy op, SymbolTableCollection &symbols, 
   if (signature && !variable.getAsMade() && signature != variable.getLogical() &&
       signature != variable.getStorageOrLogical())
     return op.emitOpError() << "has signature " << toString(signature.toAlgebra()) << ", but @" << op.getVariable()
-                            << " is read and assigned as its logical or its storage signature; box the value";
+                            << " is read and assigned in its logical or its storage signature; box the value";
   return success();
 }
 
@@ -283,7 +287,7 @@ LogicalResult BoxingOp::verify() {
   if (!from)
     return success();
   if (from.getPlacement() != to.getPlacement())
-    return emitOpError() << "leaves its placement; input and output are on one";
+    return emitOpError() << "changes the placement; input and output must be on one";
   if (!isLegalBoxing(from.toAlgebra(), to.toAlgebra()))
     return emitOpError() << "turns " << toString(from.toAlgebra()) << " into " << toString(to.toAlgebra())
                          << "; only an op that sums makes P: keep B or S";
@@ -294,7 +298,8 @@ OpFoldResult BoxingOp::fold(FoldAdaptor) {
   if (getInput().getType() == getOutput().getType())
     return getInput();
   auto inner = getInput().getDefiningOp<BoxingOp>();
-  // There and back again; a reduction is not undone, since its input is addends.
+  // The two boxings cancel out. A reduction is never undone in this way: its
+  // input has addends, and no boxing makes these.
   if (inner && inner.getInput().getType() == getOutput().getType())
     return inner.getInput();
   return {};
@@ -302,8 +307,8 @@ OpFoldResult BoxingOp::fold(FoldAdaptor) {
 
 namespace {
 
-/// Two boxings in a row are one when nothing else uses what is between: what is cheapest from end to end is planned
-/// then.
+/// Merges two boxings in a row if nothing else uses the value between them, so
+/// that the cheapest steps from end to end are planned.
 struct ComposeBoxings : OpRewritePattern<BoxingOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BoxingOp op, PatternRewriter &rewriter) const override {
@@ -332,7 +337,7 @@ LogicalResult ScopeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Of an op that hands on what it takes.
+/// Returns the loop spec of an op whose result is its operand.
 static LoopSpec identitySpec(RankedTensorType type) {
   LoopSpec spec;
   TensorFactors dims;

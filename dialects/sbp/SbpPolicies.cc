@@ -1,4 +1,4 @@
-// What is decided about variables: #sbp.policy and sbp.group.
+// Implements #sbp.policy and sbp.group, the decisions about variables.
 #include "dialects/sbp/Sbp.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -24,7 +24,8 @@ static std::string knownDecisions() {
   return text;
 }
 
-/// A word or a number, as text. What the parser of numbers takes for one, true and false, is a word.
+/// Parses a word or a number, as text. `true` and `false` count as words,
+/// although the parser of numbers accepts them.
 static ParseResult parseChoice(AsmParser &parser, std::string &text) {
   for (const char *word : {"true", "false"})
     if (succeeded(parser.parseOptionalKeyword(word))) {
@@ -101,7 +102,7 @@ LogicalResult splitcast::sbp::GroupPolicies::add(GroupOp group) {
   auto [known, isNew] = groups.try_emplace(group.getName(), Entry{group, false});
   if (isNew)
     return success();
-  return (group.emitOpError() << "\"" << group.getName() << "\" is decided about twice; write one sbp.group")
+  return (group.emitOpError() << "\"" << group.getName() << "\" has two sbp.group ops; write one")
              .attachNote(known->second.group.getLoc())
          << "first here";
 }

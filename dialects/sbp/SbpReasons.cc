@@ -1,4 +1,5 @@
-// Why an op has its signatures, and why a boxing is there: #sbp.row and #sbp.wanted, metadata of locations.
+// Implements #sbp.row and #sbp.wanted: metadata of locations that says why an
+// op has its signatures, and why a boxing exists.
 #include "dialects/sbp/Sbp.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -40,7 +41,7 @@ Location withReason(Location location, Attribute reason) {
 
 static constexpr StringRef kRowKinds[] = {"replicated", "splits", "sums", "linear", "slot", "at"}; ///< as RowAxis::Kind
 
-/// What follows `splits` and `sums`: result 0 at 1 by 6.
+/// Parses what follows `splits` and `sums`: result 0 at 1 by 6.
 static ParseResult parseLoop(AsmParser &parser, RowAxis &row) {
   if (parser.parseKeyword(row.kind == RowAxis::Kind::Splits ? "result" : "operand") ||
       parser.parseInteger(row.tensor) || parser.parseKeyword("at") || parser.parseInteger(row.dim))
@@ -52,7 +53,7 @@ static ParseResult parseLoop(AsmParser &parser, RowAxis &row) {
     return failure();
   if (row.unit < 2)
     return parser.emitError(at) << "a row has unit " << row.unit
-                                << "; a unit is at least 2, and for single iterations not written";
+                                << "; a unit is at least 2, and is left out for single iterations";
   return success();
 }
 
@@ -104,11 +105,11 @@ void RowAttr::print(AsmPrinter &printer) const {
 
 LogicalResult RowAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<RowAxis> axes) {
   if (axes.empty())
-    return emitError() << "a row says nothing of any axis; say how one is, as dp = replicated";
+    return emitError() << "a row names no axis; write at least one, such as dp = replicated";
   llvm::SmallPtrSet<Attribute, 4> named;
   for (const RowAxis &row : axes) {
     if (!named.insert(row.axis).second)
-      return emitError() << "a row says twice how axis '" << row.axis.getValue() << "' is; say it once";
+      return emitError() << "a row names axis '" << row.axis.getValue() << "' twice; name it once";
     if (row.tensor < 0 || row.dim < 0)
       return emitError() << "a row has dimension " << row.dim << " of "
                          << (row.kind == RowAxis::Kind::Splits ? "result " : "operand ") << row.tensor << " on axis '"
@@ -134,7 +135,8 @@ Attribute WantedAttr::parse(AsmParser &parser, Type) {
     return {};
   const auto *kind = llvm::find(kWantedKinds, word);
   if (kind == std::end(kWantedKinds)) {
-    parser.emitError(loc) << "'" << word << "' wants no boxing; write " << llvm::join(ArrayRef(kWantedKinds), ", ");
+    parser.emitError(loc) << "'" << word << "' is no reason for a boxing; write "
+                          << llvm::join(ArrayRef(kWantedKinds), ", ");
     return {};
   }
   Wanted wanted;
@@ -166,9 +168,9 @@ void WantedAttr::print(AsmPrinter &printer) const {
 
 LogicalResult WantedAttr::verify(function_ref<InFlightDiagnostic()> emitError, Wanted wanted) {
   if (!wanted.of || wanted.of.empty())
-    return emitError() << "what wanted a boxing has no name; name an op or a variable";
+    return emitError() << "the use that wants a boxing has no name; name an op or a variable";
   if (wanted.number < 0)
-    return emitError() << "what wanted a boxing is " << kWantedKinds[static_cast<size_t>(wanted.kind)] << " "
-                       << wanted.number << " of '" << wanted.of.getValue() << "'; these count from 0";
+    return emitError() << "the use that wants a boxing is " << kWantedKinds[static_cast<size_t>(wanted.kind)] << " "
+                       << wanted.number << " of '" << wanted.of.getValue() << "'; operands and results count from 0";
   return success();
 }

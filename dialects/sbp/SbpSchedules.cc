@@ -1,4 +1,5 @@
-// What a schedule runs, and what it takes and gives: sbp.schedule and sbp.run.
+// Verifies sbp.schedule and sbp.run: what the runs take and give fits their
+// functions, and together makes the inputs and results of the schedule.
 #include "dialects/sbp/Sbp.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
@@ -11,13 +12,13 @@ namespace {
 
 /// How a run takes an input, or gives a result.
 struct Port {
-  int64_t number = -1; ///< of the schedule
-  int64_t ahead = 0;   ///< of the run's micro-batch
-  int64_t dim = -1;    ///< that micro-batches are parts along; -1: whole
-  Type type;           ///< of the function's
+  int64_t number = -1; ///< of the input or result of the schedule
+  int64_t ahead = 0;   ///< how many micro-batches the part is ahead of that of the run
+  int64_t dim = -1;    ///< the dimension along which micro-batches are parts; -1: the whole tensor
+  Type type;           ///< of the argument or result of the function
 };
 
-/// Checks a schedule run by run, and remembers what they take and give.
+/// Verifies a schedule run by run, and collects what the runs take and give.
 class ScheduleVerifier {
 public:
   ScheduleVerifier(ScheduleOp schedule, SymbolTableCollection &symbols) : schedule(schedule), symbols(symbols) {}
@@ -27,7 +28,7 @@ public:
     if (microBatches() < 1 || microBatches() > kMostMicroBatches || body.empty())
       return schedule.emitOpError() << "@" << schedule.getSymName() << " has " << microBatches()
                                     << " micro-batches and " << llvm::range_size(body)
-                                    << " runs; it has at least one of each, and at most " << kMostMicroBatches
+                                    << " runs; it must have at least one of each, and at most " << kMostMicroBatches
                                     << " micro-batches";
     for (Operation &op : body) {
       auto each = dyn_cast<RunOp>(op);
@@ -52,7 +53,7 @@ private:
     const auto begin = static_cast<int64_t>(op.getBegin()), end = static_cast<int64_t>(op.getEnd());
     if (begin < 0 || begin >= end || end > microBatches())
       return op.emitOpError() << "runs from " << begin << " to " << end << " of " << microBatches()
-                              << " micro-batches; give a part of them that is not empty";
+                              << " micro-batches; give a range of them that is not empty";
     SmallVector<Type> taken = function->inputs;
     if (op.getNumbered() && (taken.empty() || !isNumber(taken.pop_back_val())))
       return op.emitOpError() << "is numbered, but @" << op.getFunction()
@@ -69,11 +70,11 @@ private:
     if (!op.getKept() || (function.inputs.empty() && function.results.empty() && times == 1))
       return success();
     return op.emitOpError() << "is kept, but @" << op.getFunction() << " takes " << function.inputs.size()
-                            << " and gives " << function.results.size() << ", in " << times
-                            << " runs; what is kept takes and gives nothing, and runs once";
+                            << " input(s) and gives " << function.results.size() << " result(s), in " << times
+                            << " run(s); a kept run must take and give nothing, and run once";
   }
 
-  /// Nothing for what is no function.
+  /// Returns nothing if the symbol is no function.
   static std::optional<Signature> signatureOf(Operation *symbol) {
     if (auto function = dyn_cast_or_null<func::FuncOp>(symbol))
       return Signature{llvm::to_vector(function.getArgumentTypes()), llvm::to_vector(function.getResultTypes())};
@@ -91,18 +92,19 @@ private:
                             ArrayRef<int64_t> dims, ArrayRef<int64_t> ahead,
                             std::map<int64_t, SmallVector<std::pair<RunOp, Port>>> &ports) {
     if (numbers.size() != types.size() || dims.size() != types.size())
-      return op.emitOpError() << verb << " " << numbers.size() << " and says how " << dims.size() << " are " << part
-                              << ", but @" << op.getFunction() << " " << verb << " " << types.size()
-                              << "; give a number for each";
+      return op.emitOpError() << verb << " " << numbers.size() << " value(s) and says how " << dims.size() << " are "
+                              << part << ", but @" << op.getFunction() << " " << verb << " " << types.size()
+                              << "; give a number and a dimension for each";
     if (!ahead.empty() && ahead.size() != types.size())
-      return op.emitOpError() << verb << " " << types.size() << " and says of " << ahead.size()
-                              << " how far ahead they are; say it of each, or of none";
+      return op.emitOpError() << verb << " " << types.size() << " value(s) and says of " << ahead.size()
+                              << " how far ahead they are; say it of all, or of none";
     for (auto [index, type, number, dim] : llvm::enumerate(types, numbers, dims)) {
       const int64_t offset = ahead.empty() ? 0 : ahead[index];
       if (offset < 0 || offset > microBatches() - static_cast<int64_t>(op.getEnd()) || (dim < 0 && offset != 0))
-        return op.emitOpError() << verb << " " << number << " as " << part << " " << offset
+        return op.emitOpError() << verb << " " << number << ", " << part << ", " << offset
                                 << " micro-batches ahead of its own, which end before " << op.getEnd() << " of "
-                                << microBatches() << "; stay below these, and at 0 with what is whole";
+                                << microBatches()
+                                << "; the part must be one of these micro-batches, and a whole value must be 0 ahead";
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (dim < -1 || (tensor && dim >= tensor.getRank()) || !tensor)
         return op.emitOpError() << verb << " " << type << " " << part << " along dimension " << dim
@@ -121,25 +123,26 @@ private:
     for (const auto &[number, uses] : ports) {
       if (number != next++)
         return uses.front().first->emitOpError()
-               << "names " << what << " " << number << " of the schedule, but none names " << next - 1
+               << "names " << what << " " << number << " of the schedule, but no run names " << next - 1
                << "; number them from 0 without a gap";
       const Port &first = uses.front().second;
       for (auto [op, port] : uses)
         if (port.type != first.type || port.dim != first.dim)
           return op->emitOpError() << "has " << what << " " << number << " as " << port.type << " along dimension "
                                    << port.dim << ", and another run as " << first.type << " along " << first.dim
-                                   << "; all have it alike";
+                                   << "; all runs must have it in the same way";
     }
     return success();
   }
 
-  /// Each result once, or once for each micro-batch.
+  /// Verifies that each result is given once, or, if it is joined, once for
+  /// each micro-batch.
   LogicalResult verifyGiven() {
     for (auto &[number, uses] : results) {
       if (uses.front().second.dim < 0) {
         if (uses.size() != 1 || uses.front().first.getEnd() - uses.front().first.getBegin() != 1)
           return uses.back().first.emitOpError()
-                 << "gives result " << number << ", which is not joined, more than once";
+                 << "gives result " << number << ", which is not joined, more than once; join it, or give it once";
         continue;
       }
       auto beginOf = [](const std::pair<RunOp, Port> &use) {
@@ -151,7 +154,7 @@ private:
         RunOp op = use.first;
         if (beginOf(use) != next)
           return op.emitOpError() << "gives result " << number << " for micro-batches from " << beginOf(use)
-                                  << " on, where those from " << next << " on are missing; give each once";
+                                  << " on, but the next one without it is " << next << "; give each once";
         next += op.getEnd() - op.getBegin();
       }
       if (next != microBatches())

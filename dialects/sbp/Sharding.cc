@@ -1,4 +1,4 @@
-// Verification of signatures by the ops' loop factors.
+// Verifies the signatures of an op by its loop factors.
 #include "dialects/sbp/Sbp.h"
 
 using namespace mlir;
@@ -18,7 +18,8 @@ std::string describe(const std::vector<Sbp> &operands, const std::vector<Sbp> &r
   return "(" + list(operands) + ") -> (" + list(results) + ")";
 }
 
-/// Notes, from the value on, each op that handed a P on, to the one that made it.
+/// Adds notes that lead from the value back to the op that made the P: one for
+/// each op that passed it on, and one for its maker.
 void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
   for (int hops = 0; hops < 8; ++hops) {
     Operation *producer = value.getDefiningOp();
@@ -41,6 +42,7 @@ void noteOriginOfPartial(InFlightDiagnostic &diag, Value value, int64_t axis) {
   }
 }
 
+/// The signatures of an op along one axis, and the error if they are illegal.
 struct AxisCheck {
   Operation *op;
   const LoopSpec &spec;
@@ -56,7 +58,8 @@ struct AxisCheck {
                              << "\", which it cannot have";
   }
 
-  /// P in an operand that no row takes as P: the commonest mistake, with the way out.
+  /// Reports an operand that is P where no row takes P. This is the most common
+  /// mistake, so its message says what to do.
   bool reportPartialOperand(ArrayRef<OpSignature> rows) const {
     SmallVector<Value> values = tensorOperands(op);
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -96,7 +99,7 @@ LogicalResult splitcast::sbp::verifySharding(Operation *op) {
     if (!signature)
       return success(); // not decided yet, or below the global level
     if (placement && placement != signature.getPlacement())
-      return op->emitOpError() << "has tensors on two placements; box one of them to the other's";
+      return op->emitOpError() << "has tensors on two placements; put all of them on one";
     placement = signature.getPlacement();
     auto type = cast<RankedTensorType>(value.getType());
     if (failed(signature.verifyEncoding(type.getShape(), type.getElementType(), [&] { return op->emitOpError(); })))

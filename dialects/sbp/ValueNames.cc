@@ -6,6 +6,7 @@ namespace splitcast::sbp {
 
 namespace {
 
+/// Names results and block arguments as their locations say.
 struct NamesFromLocations : OpAsmOpInterface::FallbackModel<NamesFromLocations> {
   // MLIR calls these by their names.
   // NOLINTBEGIN(readability-convert-member-functions-to-static)
@@ -56,7 +57,7 @@ StringAttr valueNameOf(Location location) {
     } else if (auto fused = dyn_cast<FusedLoc>(location)) {
       if (auto name = dyn_cast_or_null<StringAttr>(fused.getMetadata()))
         return name;
-      if (fused.getLocations().size() != 1) // several ops are one now, of which none gives it its name
+      if (fused.getLocations().size() != 1) // several ops were merged, and none of them names the value
         return {};
       location = fused.getLocations().front();
     } else {

@@ -68,7 +68,8 @@ bool mayChange(const NdSbp &state, size_t axis, const Sbp &to) {
   return true;
 }
 
-/// Whether another axis splits the dimension, which none may beside ends.
+/// Whether another axis splits the same dimension. A split with ends allows no
+/// such axis.
 bool isSplitElsewhere(const NdSbp &state, size_t axis, const Sbp &entry) {
   for (size_t other = 0; other < state.size(); ++other)
     if (other != axis && state[other].splitsSameDimAs(entry))
@@ -76,8 +77,9 @@ bool isSplitElsewhere(const NdSbp &state, size_t axis, const Sbp &entry) {
   return false;
 }
 
-/// Whether addends along a later axis are still to be summed: those come first, so that a sum over two axes has one
-/// order whatever the result's signature is.
+/// Whether addends along a later axis have to be summed first. Sums go from the
+/// last axis to the first, so that the order of a sum over two axes does not
+/// depend on the signature of the result.
 bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
   for (size_t later = axis + 1; later < state.size(); ++later)
     if (state[axis].isPartial() && state[later].isPartial() && !to[later].isPartial())
@@ -85,8 +87,10 @@ bool mustWait(const NdSbp &state, size_t axis, const NdSbp &to) {
   return false;
 }
 
-/// The axes along which what changes between two states has to be exchanged: those that had pieces, and have others,
-/// since their entries differ or an earlier axis cuts the dimension otherwise.
+/// Returns the axes along which ranks have to exchange pieces between two
+/// signatures. These are the axes that split the tensor before and whose pieces
+/// change, because their entry differs or because an earlier axis cuts the same
+/// dimension in another way.
 std::vector<int64_t> axesOfExchange(const NdSbp &from, const NdSbp &to) {
   std::vector<int64_t> axes;
   for (size_t axis = 0; axis < from.size(); ++axis) {
@@ -100,8 +104,8 @@ std::vector<int64_t> axesOfExchange(const NdSbp &from, const NdSbp &to) {
   return axes;
 }
 
-/// Whether gathers and slices alone, axis by axis, do what an exchange between two states would: transports do these
-/// better.
+/// Whether gathers and slices alone, axis by axis, do the same as an exchange
+/// between two signatures. Transports are faster at these.
 bool isStraight(const NdSbp &from, const NdSbp &to) {
   NdSbp state = from;
   auto move = [&](size_t axis) {
@@ -120,8 +124,10 @@ bool isStraight(const NdSbp &from, const NdSbp &to) {
   return true;
 }
 
-/// Whether the sum along the axis may be made whole. What becomes pieces is not; nor what goes to a bucket, unless
-/// addends along an earlier axis wait for it: a bucket is entered when all else is done.
+/// Whether addends along the axis may be all-reduced. A sum that ends as pieces
+/// is never made whole. Neither is one that ends in a slot, unless addends
+/// along an earlier axis remain to be summed: a slot is entered after all other
+/// axes have changed, and an earlier axis is summed after a later one.
 bool mayReduceWhole(const NdSbp &state, size_t axis, const NdSbp &to) {
   for (size_t earlier = 0; earlier < axis && to[axis].isFlat(); ++earlier)
     if (state[earlier].isPartial() && !to[earlier].isPartial())
@@ -129,11 +135,14 @@ bool mayReduceWhole(const NdSbp &state, size_t axis, const NdSbp &to) {
   return to[axis].isBroadcast();
 }
 
-/// Whether the sum along the axis may become pieces as `entry` has them. What goes to a bucket goes there at once: its
-/// members are reduced in one collective, which pieces on the way would take apart for a few bytes less.
+/// Whether a reduce-scatter along the axis may end with `entry`. A sum that
+/// ends in a slot goes there directly: one collective reduces all members of a
+/// bucket, and other pieces on the way would take that collective apart to save
+/// a few bytes.
 bool mayScatter(const Sbp &entry, size_t axis, const NdSbp &to) { return !to[axis].isFlat() || entry.isFlat(); }
 
-/// A slot has room for the piece that the other axes leave in the end, and for no larger one.
+/// Whether all other axes have their final entries. A slot has room for the
+/// piece that they leave in the end, and for no larger one.
 bool othersAreAt(const NdSbp &state, size_t axis, const NdSbp &to) {
   for (size_t other = 0; other < state.size(); ++other)
     if (other != axis && state[other] != to[other])
@@ -141,8 +150,9 @@ bool othersAreAt(const NdSbp &state, size_t axis, const NdSbp &to) {
   return true;
 }
 
-/// On an axis of size 1 every entry means the same bytes, and B stays true when the other axes change: another axis
-/// need not wait for its split, and a slot need not have room for more than its own piece.
+/// Replaces the entries along axes of size 1 by B. Every entry means the same
+/// bytes there, and B remains legal when other axes change: no other axis has
+/// to wait for a split, and no slot needs room for more than its own piece.
 NdSbp withoutTrivialAxes(NdSbp sbp, const Placement &placement) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (placement.axes[axis].size == 1)
@@ -150,7 +160,8 @@ NdSbp withoutTrivialAxes(NdSbp sbp, const Placement &placement) {
   return sbp;
 }
 
-/// Dijkstra over the signatures between two, on axes of more than one rank.
+/// Dijkstra's algorithm over the signatures between `start` and `goal`. All
+/// axes have more than one rank.
 class PlanSearch {
 public:
   PlanSearch(const Shape &shape, const NdSbp &start, const NdSbp &goal, const Placement &placement,
@@ -176,11 +187,13 @@ public:
   }
 
 private:
-  /// Per axis the number of its entry. Of plans with equal costs that through the smaller keys is found, so that the
-  /// order of the entries decides.
+  /// Per axis, the number of its entry in `entries`. Of plans of equal cost,
+  /// the one through the smaller keys is found, so that the order of the
+  /// entries decides.
   using Key = std::vector<int>;
-  /// Of plans with equal costs the shortest is found, where an exchange counts as the three steps that it may stand
-  /// for, which transports do better.
+  /// Of plans with as many elements, the shortest is found. An exchange counts
+  /// as the three steps that it may stand for, since transports are faster at
+  /// these.
   struct Cost {
     int64_t elements = 0, steps = 0;
     bool operator<(const Cost &other) const {
@@ -190,12 +203,13 @@ private:
   struct Reached {
     Cost cost;
     Key before;
-    std::vector<BoxingStep> steps; ///< from there to here
+    std::vector<BoxingStep> steps; ///< from `before` to this signature
   };
 
-  /// The entries an axis may pass through, in the order of their texts. Where a dimension is split by a unit or to ends
-  /// it is not split otherwise on the way: to cut it into more equal pieces first would send fewer bytes, in one
-  /// collective more.
+  /// Returns the entries that an axis may pass through, in the order of their
+  /// texts. A dimension that is split with a unit or with ends is not split in
+  /// another way on the way: cutting it into more equal pieces first would send
+  /// fewer bytes, but in one collective more.
   std::vector<Sbp> entriesOf(const Sbp &from, const Sbp &to) const {
     std::map<std::string, Sbp> byText = {{toString(from), from}, {toString(to), to}, {"B", Sbp::broadcast()}};
     for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -248,8 +262,10 @@ private:
       visitScatterBelow(key, std::move(step));
   }
 
-  /// A sum whose pieces later axes cut further: each rank sums its part of what these have now, and what is then of the
-  /// one axis within the others is exchanged for what is of the others within the one.
+  /// Reaches the sum of addends along an axis whose pieces later axes cut
+  /// further. Each rank first gets its share of the piece that the later axes
+  /// leave now, so that the pieces of this axis lie within theirs. An exchange
+  /// then reverses the nesting.
   void visitScatterBelow(const Key &key, BoxingStep scatter) {
     const NdSbp to = scatter.to;
     BoxingStep exchange{scatter.axis, Collective::Exchange, to, to};
@@ -264,7 +280,8 @@ private:
     reach(key, std::move(both));
   }
 
-  /// To signatures in which some axes have their last entries.
+  /// Visits the signatures that one exchange reaches: some of the axes that
+  /// still differ from the goal get their final entries.
   void visitExchanges(const Key &key, const NdSbp &state) {
     std::vector<size_t> open;
     for (size_t axis = 0; axis < state.size(); ++axis)
@@ -280,7 +297,7 @@ private:
       if (hasFlat(next) || isStraight(state, next) || !areAllFit(next))
         continue;
       const std::vector<int64_t> axes = axesOfExchange(state, next);
-      if (axes.empty() || (axes.size() == 1 && withEntry(state, axes.front(), next) == next)) // the table has that
+      if (axes.empty() || (axes.size() == 1 && withEntry(state, axes.front(), next) == next)) // visitAlong reaches it
         continue;
       BoxingStep step{axes.front(), Collective::Exchange, state, next};
       step.further.assign(axes.begin() + 1, axes.end());
@@ -303,12 +320,13 @@ private:
     return std::any_of(state.begin(), state.end(), [](const Sbp &entry) { return entry.isFlat(); });
   }
 
-  /// Whether an axis may have its entry beside the others: its unit fits what they leave, and no other axis splits the
-  /// dimension that ends are of.
+  /// Whether the entry of an axis is legal beside the others: its unit divides
+  /// the length that they leave, and, if it has ends, no other axis splits the
+  /// dimension.
   bool mayBe(const NdSbp &state, size_t axis) const {
     const Sbp &entry = state[axis];
     if (entry.unit > 1 && !grainBefore(axis, entry.dim, shape, state, placement).canSplitBy(entry.unit))
-      return false; // once the other axes have changed
+      return false; // may become possible when other axes have changed
     return entry.ends.empty() || !isSplitElsewhere(state, axis, entry);
   }
 
@@ -350,7 +368,8 @@ private:
   }
 
   static constexpr int64_t kStepsOfExchange = 3;
-  /// Along more axes than anybody's mesh has nothing is exchanged at once: there would be too many subsets.
+  /// If more axes than these differ from the goal, no exchange is tried, since
+  /// there would be too many subsets.
   static constexpr size_t kMostAxesAtOnce = 8;
 
   const Shape &shape;
@@ -367,8 +386,10 @@ private:
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
 };
 
-/// The axes along which a plan may have steps. Along one of size 1 there is nothing to move; an axis that stays P can
-/// only stay, since a sum would not come back; and what stays at a coordinate is nowhere else on the way.
+/// Returns the axes along which a plan may have steps. Along an axis of size 1
+/// nothing has to move. An axis that stays P keeps its addends, since nothing
+/// turns a sum back into addends. A tensor that stays at one coordinate is at
+/// no other one on the way.
 std::vector<size_t> axesToSearch(const NdSbp &from, const NdSbp &to, const Placement &placement) {
   std::vector<size_t> axes;
   for (size_t axis = 0; axis < from.size(); ++axis)
@@ -377,13 +398,14 @@ std::vector<size_t> axesToSearch(const NdSbp &from, const NdSbp &to, const Place
   return axes;
 }
 
-/// What has been searched for in this thread. A model has few boxings that differ, which costs of its ops, its
-/// functions and the passes ask for again and again.
+/// The plans that this thread has found. A model has few different boxings, and
+/// its ops, functions and passes ask for their cost again and again.
 class KnownPlans {
 public:
   using Key = std::vector<int64_t>;
 
-  /// All that a plan depends on; empty where one of them is no number.
+  /// Returns everything that a plan depends on. The key is empty if there is a
+  /// flat split, since the name of its bucket is no number.
   static Key keyOf(const Shape &shape, const NdSbp &from, const NdSbp &to, const Placement &placement,
                    int64_t elementsPerCall) {
     Key key = {elementsPerCall, static_cast<int64_t>(shape.size())};

@@ -1,4 +1,5 @@
-// What a step of a boxing sends: of the ranks of a long axis only those are looked at that may send the most.
+// Computes how much the busiest rank sends in a step of a boxing. Of a long
+// axis, only the ranks that may send the most are examined.
 #include "dialects/sbp/algebra/Boxing.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace splitcast::sbp {
 
 namespace {
 
-/// Elements of an all-to-all that the rank keeps.
+/// Returns the number of elements of an all-to-all that the rank at `at` keeps.
 int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
                      const std::vector<int64_t> &at) {
   if (!isHeld(step.from, at) || !isHeld(step.to, at))
@@ -21,7 +22,7 @@ int64_t keptElements(const BoxingStep &step, const Shape &shape, const Placement
   return kept;
 }
 
-/// Elements that the rank at `at` sends.
+/// Returns the number of elements that the rank at `at` sends.
 int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement &placement,
                      const std::vector<int64_t> &at) {
   const int64_t ranks = placement.axes[step.axis].size;
@@ -31,7 +32,7 @@ int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement
     return 0;
   case Collective::AllGather:
     return before * (ranks - 1);
-  case Collective::AllReduce: { // reduces its piece, and sends that to all others
+  case Collective::AllReduce: { // each rank reduces one piece, and sends that to all others
     const int64_t own = pieceOf(before, ranks, at[step.axis]).count;
     return before - own + own * (ranks - 1);
   }
@@ -39,13 +40,14 @@ int64_t sentElements(const BoxingStep &step, const Shape &shape, const Placement
     return before - numElements(localShape(shape, step.to, placement, at, step.toLast));
   case Collective::AllToAll:
     return before - keptElements(step, shape, placement, at);
-  case Collective::Exchange: // ExchangeVolume
+  case Collective::Exchange: // see ExchangeVolume
     break;
   }
   return 0;
 }
 
-/// How many of the ranks have the longer of the two pieces that an entry cuts an extent into.
+/// Returns how many ranks have the longer one of the two piece lengths into
+/// which an entry cuts an extent.
 int64_t numLonger(int64_t extent, const Sbp &entry, int64_t ranks) { return extent / entry.unit % ranks; }
 
 bool hasEnds(const Sbp &entry) { return !entry.ends.empty() || !entry.slot.ends.empty(); }
@@ -56,22 +58,24 @@ std::vector<int64_t> allOf(int64_t ranks) {
   return coordinates;
 }
 
-/// Coordinates along the step's axis, some of which send the most. Pieces of a dimension have two sizes, the longer
-/// ones first, unless ends are given; those of a slot are whole chunks, but for the first and the last.
+/// Returns coordinates along the axis of the step that include one that sends
+/// the most. The pieces of a dimension have two lengths, the longer ones first,
+/// unless ends are given. The pieces of a slot are whole chunks, except for the
+/// first and the last.
 std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, const Placement &placement) {
   const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
   const int64_t ranks = placement.axes[step.axis].size, last = ranks - 1;
   if (hasEnds(from) || hasEnds(to) || from.isAt() || to.isAt())
     return allOf(ranks);
   switch (step.collective) {
-  case Collective::AllGather: { // the longest piece
+  case Collective::AllGather: { // the rank with the longest piece sends the most
     const int64_t chunk = from.isFlat() ? from.slot.total / ranks : 0;
     const int64_t first = chunk > 0 ? std::min(from.slot.offset / chunk, last) : 0;
     return {first, std::min(first + 1, last)};
   }
-  case Collective::ReduceScatter: // all but the shortest piece
+  case Collective::ReduceScatter: // the rank with the shortest piece sends the most
     return {0, last};
-  case Collective::AllToAll: { // where one of the two pieces becomes shorter, too
+  case Collective::AllToAll: { // also the ranks at which one of the two pieces becomes shorter
     NdSbp whole = step.from;
     whole[step.axis] = Sbp::broadcast();
     const Box box = localBox(shape, whole, placement, firstHolder(whole));
@@ -82,9 +86,12 @@ std::vector<int64_t> busiestAlong(const BoxingStep &step, const Shape &shape, co
   }
 }
 
-/// The most elements along a dimension that a rank of the step's axis sends when it is cut otherwise. Between two
-/// coordinates at which neither piece changes its size, the one piece moves past the other: a rank keeps the least of
-/// its own at one of the two. And as the pieces may happen to be equal, a rank with more need not send more.
+/// Returns the most elements along a dimension that any rank of the step's axis
+/// sends when the dimension is cut in another way. Between two coordinates at
+/// which neither the old nor the new piece changes its length, one moves past
+/// the other, and their overlap, which the rank keeps, is smallest at one of
+/// the two. Every extent is tried that the other axes may leave: a rank that
+/// holds more need not send more, since its two pieces may happen to be equal.
 int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &placement) {
   const Sbp &from = step.from[step.axis], &to = step.to[step.axis];
   const int64_t ranks = placement.axes[step.axis].size;
@@ -106,7 +113,8 @@ int64_t mostRecut(const BoxingStep &step, const Shape &shape, const Placement &p
   return most;
 }
 
-/// What ranks send when they exchange along several axes at once.
+/// Computes how much the busiest rank sends when ranks exchange along several
+/// axes at once.
 class ExchangeVolume {
 public:
   ExchangeVolume(const BoxingStep &step, const Shape &shape, const Placement &placement)
@@ -145,7 +153,8 @@ private:
     return all - kept;
   }
 
-  /// Of what is held of a dimension, the sum of what each of the ranks wants that the rank at `at` exchanges with; the
+  /// Returns the sum, over the ranks that the rank at `at` exchanges with, of
+  /// how much each of them wants of the interval `held` of a dimension. The
   /// axes before `axis` have left `piece` to them.
   int64_t wanted(size_t dim, const Interval &held, const Interval &piece, size_t axis,
                  const std::vector<int64_t> &at) const {
@@ -158,21 +167,22 @@ private:
     size_t later = nextOf(dim, axis + 1);
     while (later < step.to.size() && isExchanged[later])
       later = nextOf(dim, later + 1);
-    if (later == step.to.size()) // their parts are all of it, and none twice
+    if (later == step.to.size()) // the parts of these ranks are disjoint and cover all of it
       return common.count;
     const int64_t first = rankOf(piece, axis, common.begin),
                   last = rankOf(piece, axis, common.begin + common.count - 1);
     int64_t sum = 0;
     for (int64_t coordinate = first, alike = 1; coordinate <= last; coordinate += alike) {
       const Interval here = part(piece, axis, coordinate);
-      const bool isInside = coordinate > first && coordinate < last; // and held as a whole
+      const bool isInside = coordinate > first && coordinate < last; // and `here` lies within `held`
       alike = isInside ? numAlike(piece, axis, coordinate, last) : 1;
       sum += alike * wanted(dim, isInside ? here : held, here, axis + 1, at);
     }
     return sum;
   }
 
-  /// How many ranks from a coordinate on, before `end`, have parts of one extent: there are two, unless ends are given.
+  /// Returns how many ranks, from `coordinate` on and before `end`, have parts
+  /// of one length. There are two lengths, unless ends are given.
   int64_t numAlike(const Interval &piece, size_t axis, int64_t coordinate, int64_t end) const {
     if (hasEnds(step.to[axis]))
       return 1;
@@ -180,7 +190,8 @@ private:
     return std::min(end, coordinate < longer ? longer : end) - coordinate;
   }
 
-  /// The first axis from `axis` on that splits the dimension afterwards; behind all if there is none.
+  /// Returns the first axis, from `axis` on, that splits the dimension after
+  /// the step, or the number of axes if there is none.
   size_t nextOf(size_t dim, size_t axis) const {
     while (axis < step.to.size() && !step.to[axis].splitsSameDimAs(Sbp::split(static_cast<int64_t>(dim))))
       ++axis;
@@ -192,7 +203,8 @@ private:
     return {piece.begin + within.begin, within.count};
   }
 
-  /// Whose part of the piece an element of it is.
+  /// Returns the coordinate along the axis whose part of the piece contains the
+  /// element.
   int64_t rankOf(const Interval &piece, size_t axis, int64_t element) const {
     int64_t low = 0, high = placement.axes[axis].size - 1;
     while (low < high) {
@@ -206,7 +218,8 @@ private:
     return low;
   }
 
-  /// Calls `visit` for coordinates among which some send the most, or a piece less, until it returns false.
+  /// Calls `visit` for coordinates, of which some send the most or at most one
+  /// piece less, until it returns false.
   bool forPlaces(std::vector<int64_t> &at, size_t axis, const std::function<bool()> &visit) const {
     if (axis == at.size())
       return visit();
@@ -218,8 +231,10 @@ private:
     return true;
   }
 
-  /// Of an axis that splits nothing one that holds it; of one of few ranks all; of a longer one its ends, and where the
-  /// pieces of the whole tensor become shorter.
+  /// Returns the coordinates to examine along an axis. If the axis splits
+  /// nothing, that is one that holds the tensor; if it has few ranks, all of
+  /// them; else its ends, its middle, and where the pieces of the whole tensor
+  /// become shorter.
   std::vector<int64_t> placesAlong(size_t axis) const {
     constexpr int64_t kFew = 4;
     const Sbp &from = step.from[axis], &to = step.to[axis];
@@ -242,7 +257,7 @@ private:
   const Placement &placement;
   std::vector<bool> isExchanged;            ///< by axis
   std::vector<std::vector<int64_t>> places; ///< by axis, the coordinates to look at
-  int64_t copies = 1;                       ///< of what a rank has, that are there afterwards
+  int64_t copies = 1;                       ///< how many ranks of the exchange have each element afterwards
 };
 
 } // namespace
@@ -252,8 +267,8 @@ int64_t stepVolume(const BoxingStep &step, const Shape &shape, int64_t elementBy
     return 0;
   if (step.collective == Collective::Exchange)
     return ExchangeVolume(step, shape, placement).mostSent() * elementBytes;
-  // Along the other axes coordinate 0 has the longest pieces, but where ends are given; and who holds more sends no
-  // less.
+  // Along the other axes, coordinate 0 has the longest piece unless ends are
+  // given, and a rank that holds more does not send less.
   std::vector<int64_t> at = firstHolder(step.from);
   for (size_t axis = 0; axis < at.size(); ++axis)
     if (!step.from[axis].ends.empty())

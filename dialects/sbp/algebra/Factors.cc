@@ -13,12 +13,13 @@ int LoopSpec::addFactor(int64_t extent, FactorKind kind) {
 
 namespace {
 
-/// How a tensor's dimensions carry a factor.
+/// Where a factor occurs in the dimensions of a tensor: nowhere, as the
+/// outermost loop of a dimension (Leading), or within another loop (Inner).
 struct Carry {
   enum class Kind { No, Leading, Inner } kind = Kind::No;
   int64_t dim = -1;
   int64_t inner = 1;        ///< elements of the dimension per iteration of a leading factor
-  bool innerIsEqual = true; ///< as many on every rank
+  bool innerIsEqual = true; ///< whether `inner` is the same on every rank
 };
 
 Carry carryOf(const LoopSpec &spec, const TensorFactors &tensor, int factor) {
@@ -42,8 +43,8 @@ Carry carryOf(const LoopSpec &spec, const TensorFactors &tensor, int factor) {
 
 std::vector<Sbp> broadcasts(size_t count) { return std::vector<Sbp>(count, Sbp::broadcast()); }
 
-/// The row in which ranks get whole units of the factor's iterations; nothing when there is none, or when it is that of
-/// unit 1.
+/// Returns the row in which each rank gets whole units of the factor's
+/// iterations; nothing if there is none, or if it is the row of unit 1.
 std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t axisSize, int64_t unit) {
   const Factor &split = spec.factors[factor];
   if (split.kind == FactorKind::Whole || !split.grain.canSplitBy(unit))
@@ -58,7 +59,7 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
     Carry carry = carryOf(spec, tensor, factor);
     legal &= carry.kind != Carry::Kind::Inner;
     if (carry.kind == Carry::Kind::Leading) {
-      // Of a dimension without elements all pieces are equal, too.
+      // The pieces of a dimension without elements are equal, too.
       legal &= isEven || carry.innerIsEqual;
       entry = Sbp::split(carry.dim, isEven || carry.inner == 0 ? 1 : unit * carry.inner);
     }
@@ -79,7 +80,8 @@ std::optional<OpSignature> splitFactor(const LoopSpec &spec, int factor, int64_t
   return row;
 }
 
-/// The row in which the pieces of a factor end so; nothing when there is none.
+/// Returns the row in which the pieces of a factor have these ends; nothing if
+/// there is none.
 std::optional<OpSignature> splitFactorTo(const LoopSpec &spec, int factor, const Ends &ends) {
   const Factor &split = spec.factors[factor];
   if (split.kind == FactorKind::Whole || split.grain.elements != split.extent || split.extent != ends.back())
@@ -109,11 +111,13 @@ std::optional<OpSignature> splitFactorTo(const LoopSpec &spec, int factor, const
   return legal ? std::optional(row) : std::nullopt;
 }
 
-/// Factors, each with a unit that it is to be split by, or with ends.
+/// Factors, each with a unit by which, or with ends at which, it is to be
+/// split.
 using FactorUnits = std::set<std::pair<int, int64_t>>;
 using FactorEnds = std::set<std::pair<int, Ends>>;
 
-/// What the tensors' entries split factors by, where that is not evenly. Some entries may be missing.
+/// Adds the units and ends by which the tensors' entries split factors, where
+/// they do not split them evenly. `entries` may be shorter than `tensors`.
 void addUnits(const LoopSpec &spec, const std::vector<TensorFactors> &tensors, const std::vector<Sbp> &entries,
               FactorUnits &units, FactorEnds &ends) {
   for (size_t i = 0; i < std::min(tensors.size(), entries.size()); ++i) {
@@ -130,7 +134,7 @@ void addUnits(const LoopSpec &spec, const std::vector<TensorFactors> &tensors, c
   }
 }
 
-/// The coordinates that entries are at, ascending.
+/// Returns the coordinates of the At entries, ascending.
 std::set<int64_t> coordinatesOf(const std::vector<Sbp> &operands, const std::vector<Sbp> &results) {
   std::set<int64_t> coordinates;
   for (const std::vector<Sbp> *entries : {&operands, &results})
@@ -191,10 +195,11 @@ void splitLoops(LoopSpec &spec, const OpSignature &row, int64_t axisSize) {
   factor.grain = factor.grain.afterSplit(entry, axisSize);
   factor.extent = pieceOf(factor.extent, axisSize, longestPiece(entry.ends), entry).count;
   if (!row.ends.empty())
-    factor.kind = FactorKind::Whole; // ends are of the whole length, and of one axis
+    factor.kind = FactorKind::Whole; // ends belong to the whole length, and to one axis only
 }
 
-/// Whether each element of the one operand is an addend of all results.
+/// Whether the op has one operand, each element of which is an addend of all
+/// results.
 static bool sumsAll(const LoopSpec &spec) {
   if (spec.operands.size() != 1)
     return false;

@@ -30,9 +30,11 @@ std::optional<PipelineSchedule> parsePipelineSchedule(std::string_view text) {
 
 namespace {
 
-/// What each rank does, one after the other, when it has v stages: so many forwards first that backward, alternating
-/// with forward from then on, never waits (Narayanan et al. 2021, section 2.2). Micro-batches go in groups of as many
-/// as there are ranks, each group through all stages of a rank.
+/// Fixes the order of the blocks of each rank where each rank has v stages. A
+/// rank first runs so many forward blocks that backward, which alternates with
+/// forward from then on, never waits (Narayanan et al. 2021, section 2.2).
+/// Micro-batches go in groups of as many as there are ranks, and each group
+/// passes through all stages of a rank before the next one does.
 class Interleaving {
 public:
   Interleaving(const std::vector<PipelineBlock> &blocks, int64_t ranks) : ranks(ranks) {
@@ -48,7 +50,9 @@ public:
                  static_cast<int64_t>(numbers.size()) == microBatches * (lastHop + 1);
   }
 
-  /// By rank; empty where stages do not come in rounds, once each, or ranks do not divide the micro-batches.
+  /// Returns the blocks of each rank in order. Returns nothing unless stages
+  /// are assigned to the ranks in two or more complete rounds and the number of
+  /// ranks divides that of micro-batches.
   std::vector<std::vector<int>> sequences() const {
     std::vector<std::vector<int>> all;
     for (int64_t rank = 0; isRegular && rank < ranks; ++rank) {
@@ -82,7 +86,8 @@ private:
     return sequence;
   }
 
-  /// Of the `number`-th forward or backward of a rank.
+  /// Returns the place of the `number`-th forward, or backward, block of a
+  /// rank.
   Place placeOf(int64_t rank, int64_t number, bool isBackward) const {
     const int64_t group = number / (ranks * rounds), within = number % (ranks * rounds), round = within / ranks;
     const int64_t stage = (isBackward ? rounds - 1 - round : round) * ranks + rank;
@@ -95,7 +100,8 @@ private:
   bool isRegular = true;
 };
 
-/// Simulates ranks that each do one block at a time, and take the next one when they are free.
+/// Simulates ranks that each run one block at a time and take the next one when
+/// they are free.
 class Simulation {
 public:
   Simulation(const std::vector<PipelineBlock> &blocks, int64_t ranks, PipelineSchedule schedule)
@@ -127,7 +133,7 @@ public:
         continue;
       if (!done.empty())
         finishNext();
-      else if (!startAll(/*keepsLimit=*/false)) // whoever waits, waits for what no rank may begin
+      else if (!startAll(/*keepsLimit=*/false)) // all wait for a block that the limit forbids: start one beyond it
         break;
     }
     while (!done.empty())
@@ -136,7 +142,8 @@ public:
   }
 
 private:
-  /// Starts what ranks may do now; whether there was something.
+  /// Starts the blocks that free ranks may run now, and returns whether there
+  /// was one. Without the limit, it starts one block at most.
   bool startAll(bool keepsLimit) {
     bool found = false;
     for (size_t rank = 0; rank < ready.size(); ++rank)
@@ -150,7 +157,7 @@ private:
     return found;
   }
 
-  /// The one to do next, or -1.
+  /// Returns the block that the rank runs next, or -1 if it has to wait.
   int choose(size_t rank, bool keepsLimit) const {
     if (!sequences.empty() && keepsLimit) {
       const std::vector<int> &sequence = sequences[rank];
@@ -161,12 +168,15 @@ private:
     }
     if (ready[rank].empty())
       return -1;
-    // Behind one that may not begin are those that have not begun either.
+    // If the best block may not begin its micro-batch, the blocks behind it may
+    // not either: their micro-batches have not begun.
     const int best = ready[rank].begin()->second;
     return !keepsLimit || mayBegin(best) ? best : -1;
   }
 
-  /// Less is sooner: what is nearest to its end, but in order where it is not to be.
+  /// Returns the priority of a block; the least goes first. 1f1b prefers the
+  /// block that is nearest to the end of its micro-batch, while the other
+  /// schedules have a fixed order.
   std::tuple<int64_t, int64_t> keyOf(int block) const {
     const PipelineBlock &of = blocks[block];
     switch (schedule) {
@@ -196,7 +206,9 @@ private:
     return static_cast<int64_t>(mine.size()) < limitOf(of.rank);
   }
 
-  /// As many as there are when the first of them comes back; where it comes by several times, a round more.
+  /// Returns the most micro-batches that a rank may have begun and not ended:
+  /// as many as it begins before the first of them comes back. Where a
+  /// micro-batch comes to the rank several times, it is one round more.
   int64_t limitOf(int64_t rank) const {
     const auto ranks = static_cast<int64_t>(ready.size());
     return ranks - rank + (hops[rank].size() > 2 ? ranks : 0);
@@ -241,7 +253,8 @@ private:
     return sizes.count(microBatch) > 0 && finished[microBatch] == sizes[microBatch];
   }
 
-  /// What all ranks do is done when it can be: it takes no rank from its own.
+  /// Marks a block as ready. A block that all ranks run is run at once, since
+  /// it keeps no rank from its own blocks.
   void becomeReady(int block) {
     if (blocks[block].rank >= 0) {
       ready[blocks[block].rank].insert({keyOf(block), block});
@@ -253,18 +266,18 @@ private:
 
   const std::vector<PipelineBlock> &blocks;
   const PipelineSchedule schedule;
-  std::vector<std::vector<int>> needed; ///< by block: those that need it
-  std::vector<size_t> missing;          ///< of what a block needs, how many are not done
+  std::vector<std::vector<int>> needed; ///< by block: the blocks that need it
+  std::vector<size_t> missing;          ///< by block: of the blocks that it needs, how many are not done
   using Key = std::tuple<int64_t, int64_t>;
   std::vector<std::set<std::pair<Key, int>>> ready;    ///< by rank
   std::vector<int64_t> freeAt;                         ///< by rank
-  std::vector<std::set<int64_t>> begun;                ///< by rank, micro-batches with blocks done and to do
-  std::map<std::pair<int64_t, int64_t>, int64_t> left; ///< blocks to do, by rank and micro-batch
-  std::map<int64_t, int64_t> sizes, finished;          ///< blocks by micro-batch
-  std::set<std::pair<int64_t, int>> done;              ///< what is under way, by when it ends
-  std::vector<std::set<int64_t>> hops;                 ///< by rank
-  std::vector<std::vector<int>> sequences;             ///< of blocks by rank, where these are fixed; or none
-  std::vector<size_t> next;                            ///< by rank, in its sequence
+  std::vector<std::set<int64_t>> begun;                ///< by rank: the micro-batches that it has begun and not ended
+  std::map<std::pair<int64_t, int64_t>, int64_t> left; ///< by rank and micro-batch: the blocks that are not done
+  std::map<int64_t, int64_t> sizes, finished;          ///< by micro-batch: all blocks, and those that are done
+  std::set<std::pair<int64_t, int>> done;              ///< the blocks under way, each with the time when it ends
+  std::vector<std::set<int64_t>> hops;                 ///< by rank: the hops of its blocks
+  std::vector<std::vector<int>> sequences; ///< by rank: its blocks in a fixed order; empty where none is fixed
+  std::vector<size_t> next;                ///< by rank: its place in its sequence
   int64_t now = 0, current = 0;
   PipelineOrder order;
 };

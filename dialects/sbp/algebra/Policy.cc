@@ -19,52 +19,52 @@ const std::vector<DecisionInfo> &decisionInfos() {
        2},
       {Decision::Strategy,
        "strategy",
-       "how it lies: in one flat range per group, by rows of each tensor, or in such a range that is cut between "
-       "variables, each of which belongs to one rank",
+       "how split variables lie: in one flat range per group, each by rows, or in a flat range that is cut between "
+       "variables, so that each belongs to one rank",
        {"bucket", "tensor", "whole"},
        static_cast<int64_t>(Strategy::Bucket)},
       {Decision::Keep,
        "keep",
        "whether gathered parameters stay between forward and backward; 'last' keeps the group that forward uses last, "
-       "'step' what all micro-batches of a step use",
+       "'step' gathers once for all micro-batches of a step",
        {"never", "last", "always", "step"},
        static_cast<int64_t>(Keep::Last)},
       {Decision::Prefetch,
        "prefetch",
-       "how many groups ahead gathers start; 'auto': as many as are computed while one is gathered",
+       "how many groups ahead of their use gathers start; 'auto': as many as are computed while one is gathered",
        {},
        kAutomatic,
        /*mayBeAutomatic=*/true},
       {Decision::PrefetchBytes,
        "prefetch-bytes",
-       "what gathers ahead of their use take at most; 0: any number of bytes",
+       "the most bytes that gathers ahead of their use take; 0: no limit",
        {},
        0},
       {Decision::BucketBytes,
        "bucket-bytes",
-       "join groups into a bucket until it has so many bytes; 0: a bucket per group",
+       "joins groups into one bucket until it has so many bytes; 0: one bucket per group",
        {},
        0},
       {Decision::Recompute,
        "recompute",
-       "whether what forward makes of a group's variables is made again for backward, and not kept until then; "
-       "'elementwise' only what elementwise ops make of what is kept",
+       "whether backward computes a group's activations again, so that they are not kept until then; 'elementwise': "
+       "only those that elementwise ops compute from kept values",
        {"no", "yes", "elementwise"},
        static_cast<int64_t>(Recompute::No)},
       {Decision::Update,
        "update",
-       "whether variables are updated when backward has ended, or as soon as their gradient is reduced (stages 2 and "
-       "3)",
+       "whether variables are updated when backward has ended, or (stages 2 and 3) as soon as their gradient is "
+       "reduced",
        {"last", "reduced"},
        static_cast<int64_t>(Update::Reduced)},
       {Decision::ComputeType,
        "compute-type",
-       "the type in which the graph reads a variable of a wider one, which is then its master weights",
+       "the type in which the graph reads a variable of a wider type, which then holds the master weights",
        {"own", "bf16", "f16"},
        static_cast<int64_t>(ComputeType::Own)},
       {Decision::WholeBytes,
        "whole-bytes",
-       "variables of at most so many bytes stay whole, as at stage 0, where they say no stage of their own; 0: none",
+       "variables of at most so many bytes stay whole, as at stage 0, unless they have a stage of their own; 0: none",
        {},
        0},
   };
@@ -153,7 +153,8 @@ std::optional<AccumulateOrder> parseAccumulateOrder(std::string_view text) {
 
 namespace {
 
-/// What 'enable-zero' can be told of the module, and not of a variable.
+/// An option of 'enable-zero' that applies to the whole module, so that no
+/// variable has it.
 struct ModuleOption {
   const char *name;
   const char *help;
@@ -165,15 +166,16 @@ struct ModuleOption {
 };
 
 const ModuleOption moduleOptions[] = {
-    {"axis", "the placement's axis to split along; its first when not said", "the name of an axis", true, std::nullopt,
+    {"axis", "the placement's axis along which ZeRO splits; its first axis if none is given", "the name of an axis",
+     true, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        options->axis = text;
        return true;
      },
      [](const ZeroOptions &options) { return options.axis; }},
     {"one-copy",
-     "whether parameters that stage 3 splits lie whole, as at stage 2, for ranks of a machine to have one copy of "
-     "them; 'auto': where the ranks that run find that they can",
+     "whether parameters that stage 3 would split lie whole, as at stage 2, so that the ranks of a machine share one "
+     "copy of them; 'auto': if the ranks that run find that they can share memory",
      "no, yes or auto", true, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        for (OneCopy oneCopy : {OneCopy::No, OneCopy::Yes, OneCopy::Auto})
@@ -185,8 +187,8 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return toString(options.oneCopy); }},
     {"hold-gathers-bytes",
-     "a function that assigns nothing keeps what it gathers between its runs, up to so many bytes", kAnyNumber, false,
-     std::nullopt,
+     "a function that assigns nothing keeps what it gathers between its runs, up to so many bytes; 0: nothing",
+     kAnyNumber, false, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);
        options->holdGathersBytes = value.value_or(options->holdGathersBytes);
@@ -194,9 +196,8 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return std::to_string(options.holdGathersBytes); }},
     {"memory-limit",
-     "bytes that a rank's predicted peak may have, 0 for any: of stage and recompute a program that runs chooses for "
-     "it "
-     "what is left open",
+     "the most bytes that a rank's predicted peak may have; 0: no limit. A program that runs chooses stage and "
+     "recompute for it, where these are left open",
      kAnyNumber, false, std::nullopt,
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);
@@ -204,7 +205,7 @@ const ModuleOption moduleOptions[] = {
        return value.has_value();
      },
      [](const ZeroOptions &options) { return std::to_string(options.memoryLimit); }},
-    {"accumulate", "micro-batches that a step is computed in, one after the other, whose gradients are added up",
+    {"accumulate", "the micro-batches in which a step is computed, one after the other; their gradients are added up",
      kPositiveNumber, false, "K",
      [](std::string_view text, ZeroOptions *options) {
        std::optional<int64_t> value = parseNumber(text);
@@ -214,7 +215,8 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return std::to_string(options.accumulate); }},
     {"accumulate-order",
-     "when ranks add up gradients: those of each micro-batch, or once each rank's own sums, which are whole",
+     "when ranks sum up gradients: after each micro-batch, or once per step, so that each rank keeps whole sums until "
+     "then",
      "per-micro-batch or per-step", false, "ORDER",
      [](std::string_view text, ZeroOptions *options) {
        std::optional<AccumulateOrder> order = parseAccumulateOrder(text);
@@ -223,8 +225,8 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return toString(options.accumulateOrder); }},
     {"pipeline",
-     "in which order stages of a pipeline work on micro-batches: each when the one before is done, forward of all and "
-     "then backward, or one forward, one backward",
+     "the order in which the stages of a pipeline work on micro-batches: one micro-batch after the other, forward of "
+     "all and then backward of all, or alternately forward and backward of one",
      "sequential, gpipe or 1f1b", false, "ORDER",
      [](std::string_view text, ZeroOptions *options) {
        std::optional<PipelineSchedule> schedule = parsePipelineSchedule(text);
@@ -233,8 +235,8 @@ const ModuleOption moduleOptions[] = {
      },
      [](const ZeroOptions &options) { return toString(options.pipeline); }},
     {"reproducible",
-     "sums over the batch are exact, so that as many micro-batches in all give the same bits on every number of ranks, "
-     "in both orders",
+     "whether sums over the batch are exact, so that a step in equally many micro-batches in all has the same bits on "
+     "every number of ranks and with both values of accumulate-order",
      "no or yes", false, "",
      [](std::string_view text, ZeroOptions *options) {
        options->reproducible = text == "yes" || (text != "no" && options->reproducible);
@@ -269,7 +271,8 @@ std::optional<std::string> setDecision(std::string_view name, std::string_view v
   return unknown(name, known);
 }
 
-/// The words of a text that commas or spaces separate. Between two commas there is one, or an empty one.
+/// Returns the words of a text that are separated by commas or spaces. Nothing
+/// between two commas, or after the last one, is an empty word.
 std::vector<std::string_view> wordsOf(std::string_view text) {
   constexpr std::string_view spaces = " \t\n";
   std::vector<std::string_view> words;
@@ -286,7 +289,7 @@ std::vector<std::string_view> wordsOf(std::string_view text) {
   return words;
 }
 
-/// Calls `set` with each name=value of the text.
+/// Calls `set` with each name=value of the text. Returns the first error.
 template <typename Set> std::optional<std::string> parseList(std::string_view text, Set set) {
   std::set<std::string_view> seen;
   for (std::string_view word : wordsOf(text)) {
@@ -360,7 +363,7 @@ std::optional<std::string> parseEnableZero(std::string_view text, ZeroOptions *o
   if (std::optional<std::string> error = parseZeroOptions(text, &parsed))
     return error;
   if (parsed.policy.bucketBytes() > 0 && parsed.policy.strategy() == Strategy::Tensor)
-    return "bucket-bytes is of buckets, which strategy=tensor has none of; leave one of the two out";
+    return "bucket-bytes applies to buckets, but strategy=tensor makes none; leave one of the two out";
   *options = parsed;
   return std::nullopt;
 }

@@ -57,7 +57,7 @@ bool Placement::operator==(const Placement &other) const {
   return deviceKind == other.deviceKind && axes == other.axes && ranks == other.ranks;
 }
 
-/// " to [2, 5]"; empty without ends.
+/// Returns " to [2, 5]", or nothing without ends.
 static std::string endsText(const Ends &ends) {
   if (ends.empty())
     return "";
@@ -131,8 +131,8 @@ std::string faultOfEnds(const Ends &ends, int64_t length, int64_t parts) {
     return "has ends" + endsText(ends).substr(3) + ", which " + (ends.front() < 0 ? "begin below 0" : "descend") +
            "; give them in ascending order";
   if (ends.back() != length)
-    return "ends at " + std::to_string(ends.back()) + " on the last rank, of a length of " + std::to_string(length) +
-           "; it ends there";
+    return "ends at " + std::to_string(ends.back()) + " on the last rank, but its length is " + std::to_string(length) +
+           "; give that as the last end";
   return areEven(ends, length) ? "has the ends of even pieces; leave them out" : "";
 }
 
@@ -224,7 +224,7 @@ Shape extents(const Box &box) {
   return shape;
 }
 
-/// The axis whose entry is a flat split, or -1.
+/// Returns the axis whose entry is a flat split, or -1.
 int64_t flatAxis(const NdSbp &sbp) {
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (sbp[axis].isFlat())
@@ -232,7 +232,7 @@ int64_t flatAxis(const NdSbp &sbp) {
   return -1;
 }
 
-/// The runs of a box: one per row of it, neighbours joined.
+/// Returns the runs of a box: its rows, of which adjacent ones are joined.
 std::vector<Run> boxRuns(const Shape &shape, const Box &box) {
   int64_t elements = numElements(extents(box));
   if (elements == 0)
@@ -297,7 +297,8 @@ Shape localShape(const Shape &shape, const NdSbp &sbp, const Placement &placemen
 }
 
 int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &placement) {
-  // Coordinate 0 holds the longest piece of every dimension, but where ends are given.
+  // Coordinate 0 holds the longest piece of every dimension, unless ends are
+  // given.
   std::vector<int64_t> at(placement.axes.size(), 0);
   for (size_t axis = 0; axis < sbp.size(); ++axis)
     if (sbp[axis].isSplit() && !sbp[axis].ends.empty())
@@ -305,8 +306,9 @@ int64_t maxBoxElements(const Shape &shape, const NdSbp &sbp, const Placement &pl
   return numElements(extents(localBox(shape, sbp, placement, at)));
 }
 
-// Each axis that splits the dimension cuts each extent that the earlier ones left into two. Without units these are two
-// in the end, with them no more than twice as many for each such axis.
+// An axis that splits the dimension cuts each length that the earlier axes left
+// into pieces of at most two lengths. Without units there are at most two
+// lengths in the end; with units, their number may double with each such axis.
 std::set<int64_t> boxExtents(int64_t dim, const Shape &shape, const NdSbp &sbp, const Placement &placement) {
   std::set<int64_t> lengths = {shape[dim]};
   for (size_t axis = 0; axis < sbp.size(); ++axis) {

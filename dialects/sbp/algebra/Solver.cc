@@ -10,11 +10,16 @@ using namespace solver;
 
 namespace {
 
-/// Over all ops, as long as that lowers the score.
+/// The most sweeps over all ops. There are fewer if a sweep does not lower the
+/// score.
 constexpr int kMostSweeps = 4;
-/// Forests in a sweep: each begins with the ops that were in none before.
+/// The most forests in a sweep. Each takes first those ops that have been in
+/// none.
 constexpr int kMostForests = 6;
 
+/// Lowers the score of the assignment that the walk found: repeatedly solves a
+/// forest of ops exactly while all other ops keep their rows, and takes the
+/// result if it is better.
 class Descent {
 public:
   Descent(Tables &tables, const std::vector<RowIds> &walked, SolverStatistics &statistics)
@@ -52,7 +57,7 @@ private:
   }
 
   void runSweep() {
-    std::vector<int> left = open, others; // in no forest yet, and the rest
+    std::vector<int> left = open, others; // ops that have been in no forest yet, and the others
     for (int i = 0; i < kMostForests && !left.empty(); ++i) {
       std::vector<int> order = left;
       order.insert(order.end(), others.begin(), others.end());

@@ -6,9 +6,10 @@ namespace splitcast::sbp::solver {
 
 namespace {
 
-/// Offers that are looked at for a tensor at most; where there are more, not all choices are tried.
+/// The most choices that are tried for one tensor. If there are more, the
+/// result need not be the best.
 constexpr int64_t kMostTried = 1 << 14;
-/// Targets that fit into a set of bits.
+/// The most targets that fit into a set of bits (a uint64_t).
 constexpr size_t kMostTargets = 62;
 
 bool contains(const std::vector<int> &values, int value) {
@@ -63,7 +64,7 @@ void BoxingChoice::listOffers(const std::vector<Chooser> &choosers) {
   }
 }
 
-/// Each its current option: none that is better is looked for.
+/// Gives each chooser its current option, without looking for a better one.
 Score BoxingChoice::keepAll(const std::vector<Chooser> &choosers, std::vector<int> &chosen) {
   exact = false;
   Score score;
@@ -81,8 +82,9 @@ Score BoxingChoice::keepAll(const std::vector<Chooser> &choosers, std::vector<in
   return score;
 }
 
-/// Where each offer needs one target at most, a target gains no more beside others than alone: one that does not gain
-/// what it costs is in no set that is better than all without it.
+/// Leaves out targets that cannot help. If no offer needs more than one target,
+/// a target gains no more beside others than alone: then a target that gains
+/// less than it costs is in no set that is better than the best set without it.
 void BoxingChoice::leaveOutUseless(const std::vector<Chooser> &choosers) {
   for (const std::vector<Offer> &list : offers)
     for (const Offer &offer : list)
@@ -109,7 +111,7 @@ bool BoxingChoice::isUseless(size_t target, const std::vector<Chooser> &choosers
     }
     if (!best) {
       if (served)
-        return false; // without it this one may be left with nothing
+        return false; // without the target, this chooser may have no offer
       continue;
     }
     without = without + *best;
@@ -205,11 +207,13 @@ Score BoxingChoice::trySets(const std::vector<Chooser> &choosers, std::vector<in
     }
     open = (open - useful) & useful; // the next subset
   } while (open != 0);
-  return *best; // with all open, each chooser has all its offers
+  return *best; // if all targets are open, each chooser has all its offers
 }
 
-/// From what is open now, and from everything: opens or closes one at a time for as long as that is better. Each step
-/// lowers a score that is no sum of more than these prices, so that this ends; a set is no better than its last.
+/// Searches locally, once from the targets that are open now and once from all
+/// targets: opens or closes one target at a time as long as that lowers the
+/// score. The result need not be the best set. The search ends, since there are
+/// finitely many sets and each step lowers the score.
 Score BoxingChoice::descend(const std::vector<Chooser> &choosers, std::vector<int> &chosen) {
   exact = false;
   uint64_t current = 0;

@@ -8,18 +8,19 @@ namespace splitcast::sbp::solver {
 
 namespace {
 
-/// Rows of an op with all axes, and those on the way to them, that are kept.
+/// The most rows of an op that are kept after each axis.
 constexpr size_t kMostRows = 96;
 
 bool contains(const std::vector<int> &values, int value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-/// All rows of one op, axis by axis.
+/// Finds the candidate rows of one op, axis by axis.
 class RowSearch {
 public:
-  /// `possible`: per operand, what it may be; nothing for a free one. Rows with more iterations than `mostIterations`
-  /// are left out.
+  /// `possible` has, per operand, the signatures that it may have; none for a
+  /// free operand. Rows with more iterations than `mostIterations` are left
+  /// out.
   RowSearch(Tables &tables, int op, const std::vector<std::vector<int>> &possible, int64_t mostIterations)
       : tables(tables), op(op), each(tables.problem.ops[op]), placement(tables.problem.placement),
         mostIterations(mostIterations) {
@@ -51,15 +52,16 @@ public:
 private:
   /// A row along the axes so far.
   struct Partial {
-    LoopSpec spec; ///< the loops that the next axis finds
+    LoopSpec spec; ///< the loops as the axes so far leave them
     std::vector<NdSbp> operands, results;
     std::vector<AxisReason> axes;
-    int changed; ///< entries of operands that no signature of theirs has
-    int unsplit; ///< entries of results
+    int changed; ///< operand entries that none of the possible signatures has
+    int unsplit; ///< result entries that are no split
   };
 
-  /// Per operand, entries with units or ends or at a coordinate: every one that is brought along is in one of the
-  /// lists.
+  /// Returns lists of one entry per operand, from which rows are derived. Each
+  /// entry with a unit, with ends or at a coordinate that an operand may have
+  /// is in one of the lists.
   std::vector<std::vector<Sbp>> unitLists(size_t axis) const {
     std::vector<std::vector<Sbp>> lists(1, std::vector<Sbp>(possible.size(), Sbp::broadcast()));
     for (size_t i = 0; i < possible.size(); ++i) {
@@ -150,8 +152,9 @@ private:
     return kept;
   }
 
-  /// Whether each operand can be boxed to the row from something that it may be; and whether a slot that the row runs
-  /// on is one that an operand may have, with the other axes as that has them.
+  /// Whether each operand can be boxed to the row from a signature that it may
+  /// have; and, if the row runs on a slot, whether an operand may have that
+  /// slot with the same entries along the other axes.
   bool isPossible(const Partial &row) const {
     bool hasSlot = false, keepsOne = false;
     for (size_t i = 0; i < row.operands.size(); ++i) {
@@ -191,7 +194,8 @@ private:
 
 } // namespace
 
-/// An op's operands that are not free, each tensor once, and the places that it has among the operands.
+/// The tensors among an op's operands that are not free, each once, and the
+/// numbers of the operands that are this tensor.
 struct Candidates::Operands {
   std::vector<int> tensors;
   std::vector<std::vector<int>> places;
@@ -224,7 +228,7 @@ void Candidates::addOp(int op, const RowIds &walked) {
     kinds.push_back(makeKind(op, operands, walked));
   kindNumbers.push_back(number);
 
-  // The ports' tensors, and what the results may be.
+  // List the tensors of the ports and the signatures that the results may have.
   tensors.push_back(operands.tensors);
   size_t port = operands.tensors.size();
   for (size_t i = 0; i < each.results.size(); ++i) {
@@ -258,14 +262,15 @@ Candidates::Operands Candidates::operandsOf(int op, const RowIds &walked) const 
   return result;
 }
 
-/// What an op is to be beside may move yet: where the walk has put the op at a coordinate, it stays.
+/// Whether the op keeps the row of the walk because the walk has put it at a
+/// coordinate, beside another tensor. That tensor may still get another row.
 bool Candidates::staysAt(int op, const RowIds &walked) const {
   return tables.problem.ops[op].beside >= 0 &&
          std::any_of(walked.axes.begin(), walked.axes.end(),
                      [](const AxisReason &axis) { return axis.reason == OpSignature::Reason::At; });
 }
 
-/// All that an op's kind depends on.
+/// Returns everything that an op's kind depends on.
 Key Candidates::keyOf(int op, const Operands &operands, const RowIds &walked) {
   const SignatureOp &each = tables.problem.ops[op];
   Key key = {tables.specOf(op), each.takesPartial, static_cast<int64_t>(each.limit.kind), staysAt(op, walked)};

@@ -1,4 +1,4 @@
-// What the rows that were not chosen would cost.
+// Computes what the rows that were not chosen would cost.
 #include "dialects/sbp/algebra/SolverCandidates.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ public:
   }
 
 private:
-  /// Only the tensors of the op change what they cost.
+  /// Returns the score of the assignment with another row for this op. Only the
+  /// boxings of its own tensors change.
   Score scoreWith(int op, size_t row) {
     const OpKind &kind = candidates.kindOf(op);
     const RowIds kept = rows[op];

@@ -93,7 +93,8 @@ std::pair<int, bool> KeyNumbers::numberOf(Key key) {
   return {at->second, isNew};
 }
 
-/// Few entries have ends: a kind of its own tells them.
+/// Adds the ends of an entry to its key. Few entries have ends: the complement
+/// of the kind marks them, so that keys of the others need no number for it.
 static void addEnds(const Ends &ends, size_t kindAt, Key &key) {
   if (ends.empty())
     return;
@@ -176,7 +177,8 @@ Tables::Tables(const Problem &problem)
     shapes.push_back(shapeNumbers.numberOf(std::move(key)).first);
     source.push_back(tensor);
   }
-  // Each chain is followed once: what it ends at is noted for all on it.
+  // Follow each chain of `sameAs` once, and note its end for every tensor on
+  // it.
   for (size_t tensor = 0; tensor < source.size(); ++tensor) {
     int end = tensor;
     while (source[end] == end && problem.tensors[end].sameAs >= 0)
@@ -205,7 +207,8 @@ void Tables::noteWantedLater() {
     if (later[tensor].empty() && problem.tensors[tensor].shape == problem.tensors[of].shape)
       later[tensor] = later[of];
   };
-  std::vector<std::vector<int>> sameAs(problem.tensors.size()); // behind fences
+  std::vector<std::vector<int>> sameAs(
+      problem.tensors.size()); // by tensor: the tensors that are the same behind a fence
   for (size_t tensor = 0; tensor < problem.tensors.size(); ++tensor)
     if (problem.tensors[tensor].sameAs >= 0)
       sameAs[problem.tensors[tensor].sameAs].push_back(static_cast<int>(tensor));
@@ -219,11 +222,12 @@ void Tables::noteWantedLater() {
     }
 }
 
-/// From a broadcast to what it meets.
+/// The most elementwise ops that are followed from a broadcast to the tensor
+/// that it meets.
 static constexpr int kMostHops = 4;
 
 void Tables::noteMeetings() {
-  std::vector<int> makers(problem.tensors.size(), -1); // the ops
+  std::vector<int> makers(problem.tensors.size(), -1); // by tensor: the op that makes it, or -1
   std::vector<std::vector<int>> behind(problem.tensors.size());
   for (size_t op = 0; op < problem.ops.size(); ++op)
     for (int result : problem.ops[op].results)
@@ -238,13 +242,16 @@ void Tables::noteMeetings() {
     int64_t taken = 0;
     for (int operand : op.operands)
       taken = cappedSum(taken, countOf(operand));
-    // What is made again meets what it met at first: else it might be added up elsewhere, and bits would change.
+    // A recomputed tensor meets what the first tensor of its elements met. Else
+    // it might be summed elsewhere, and bits would change.
     if (const int result = op.results.front(), first = elementsOf(result); countOf(result) > taken)
       met[result] = first == result ? meetingOf(result, makers, behind) : met[first];
   }
 }
 
-/// The tensor, or of what is made of it later, element by element, the first that is there before `op`; else -1.
+/// Returns the tensor, if it exists before `op`; else the tensor from which
+/// elementwise ops compute it and which exists before `op`; -1 if there is
+/// none.
 int Tables::madeBefore(int tensor, int op, const std::vector<int> &makers) const {
   for (int hop = 0; makers[tensor] >= op; ++hop) {
     const SignatureOp &maker = problem.ops[makers[tensor]];
@@ -263,7 +270,7 @@ int Tables::madeBefore(int tensor, int op, const std::vector<int> &makers) const
 int Tables::meetingOf(int tensor, const std::vector<int> &makers, const std::vector<std::vector<int>> &behind) const {
   const int maker = makers[tensor];
   for (int hop = 0; hop < kMostHops; ++hop) {
-    int user = -1; // the first
+    int user = -1; // the first op that uses the tensor
     for (int alias : behind[source[tensor]])
       for (const Use &use : uses[alias])
         user = user < 0 ? use.op : std::min(user, use.op);
@@ -311,7 +318,7 @@ bool Tables::undoesSplit(int tensor, const NdSbp &from, const NdSbp &to) const {
 }
 
 int64_t Tables::costAlong(int64_t axis, int tensor, const NdSbp &from, const NdSbp &to) {
-  if (problem.placement.axes[axis].size == 1) // where all entries are the same bytes
+  if (problem.placement.axes[axis].size == 1) // every entry means the same bytes there
     return 0;
   const TensorInfo &info = problem.tensors[tensor];
   auto [at, isNew] = costs.try_emplace(Change{shapes[tensor], signatures.idOf(from), signatures.idOf(to)});
@@ -375,7 +382,7 @@ Score Tables::score(const std::vector<RowIds> &rows) {
 Score Tables::usesScore(int tensor, int seen, const std::vector<RowIds> &rows) {
   Score score;
   if (seen == kFree) {
-    // It has whatever signature, but for P.
+    // A free tensor may have any signature, except P.
     for (int demand : demands[tensor]) {
       const NdSbp &asked = problem.demands[demand].wanted;
       score.illegal += std::any_of(asked.begin(), asked.end(), [](const Sbp &entry) { return entry.isPartial(); });

@@ -48,7 +48,7 @@ void ForestSolver::listNeighbours() {
 }
 
 std::vector<bool> ForestSolver::forestOf(const std::vector<int> &order) {
-  // Trees as sets of their tensors.
+  // The trees so far, as disjoint sets of tensors (union-find).
   std::vector<int> above(tables.source.size());
   std::iota(above.begin(), above.end(), 0);
   auto rootOf = [&](int tensor) {
@@ -100,7 +100,7 @@ void ForestSolver::solve(const std::vector<bool> &chosenForest, std::vector<int>
   chosenRows = std::move(newRows);
 }
 
-/// From the root on, each node behind its parent.
+/// Lists the nodes of a tree, each behind its parent, and notes their parents.
 void ForestSolver::visitTree(int root, std::vector<Node> &order) {
   parentPort[root] = -1;
   order.push_back({root, false});
@@ -131,7 +131,8 @@ void ForestSolver::visitTree(int root, std::vector<Node> &order) {
 // From the leaves to the root
 //===----------------------------------------------------------------------===//
 
-/// With all that lies behind the op's tensors, but for its parent.
+/// Returns the score of the row together with everything that lies behind the
+/// tensors of the op, except its parent.
 Score ForestSolver::scoreOfRow(int op, size_t row) const {
   const OpKind &kind = candidates.kindOf(op);
   Score score = kind.own[row];
@@ -158,7 +159,9 @@ void ForestSolver::fillOp(int op) {
   }
 }
 
-/// Who may choose beside the tensor's parent, and what all others want.
+/// Fills `choosers` with the users of the tensor below it in the tree, and
+/// `wantedByFixed` with the signatures that all other users want, except its
+/// parent.
 void ForestSolver::prepareTensor(int tensor) {
   childUsers.clear();
   choosers.clear();
@@ -178,7 +181,8 @@ void ForestSolver::prepareTensor(int tensor) {
   }
 }
 
-/// The tensor's boxings and uses when it is seen so and also wanted in `asked`.
+/// Returns the score of the tensor's boxings and of the users below it, if uses
+/// see it in `signature` and the parent wants it in `asked`.
 Score ForestSolver::madeAs(int tensor, int signature, const std::vector<int> &asked, std::vector<int> &chosen) {
   std::vector<int> wanted = wantedByFixed;
   wanted.insert(wanted.end(), asked.begin(), asked.end());
@@ -188,8 +192,9 @@ Score ForestSolver::madeAs(int tensor, int signature, const std::vector<int> &as
   return boxings.choose(tensor, signature, wanted, choosers, chosen);
 }
 
-/// The least score behind the tensor when its parent takes `option`; the option of the maker's port that has it, and
-/// those of the users below.
+/// Returns the least score behind the tensor if its parent takes `option`. Sets
+/// the option of the maker's port that has this score, and the options of the
+/// users below.
 Score ForestSolver::withOption(int tensor, int option, int &madeOption, std::vector<int> &chosen) {
   const PortOfOp &parent = parentOfTensor[tensor], &maker = makers[tensor];
   const std::vector<int> &asked = portOf(parent).options[option];
@@ -221,10 +226,11 @@ void ForestSolver::fillTensor(int tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// And back
+// From the root to the leaves
 //===----------------------------------------------------------------------===//
 
-/// The row of an op whose parent was assigned.
+/// Returns the row of an op whose parent has been assigned, and notes which
+/// options this row takes of its tensors.
 int ForestSolver::assignOp(int op) {
   const OpKind &kind = candidates.kindOf(op);
   const int row = opRows[op][parentPort[op] < 0 ? 0 : askedOfOp[op]];

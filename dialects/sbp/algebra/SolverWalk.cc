@@ -1,4 +1,5 @@
-// The rule of `walk`: each op in turn, the cheapest row for what its operands already are.
+// Implements `walk`: goes from op to op and chooses the cheapest row for the
+// signatures that the operands already have.
 #include "dialects/sbp/algebra/SolverTables.h"
 
 #include <algorithm>
@@ -10,11 +11,11 @@ using namespace solver;
 
 namespace {
 
-/// How much a row asks for along one axis; less is better, field by field.
+/// The cost of a row along one axis. Less is better, field by field.
 struct AxisCost {
-  int64_t undone = 0; ///< operands that keep their splits, and would lose one
+  int64_t undone = 0; ///< operands that keep their splits and would lose one
   int64_t cost = 0;
-  int64_t changed = 0; ///< operands and pinned results
+  int64_t changed = 0; ///< operands and pinned results that have to be boxed
   int64_t unsplitResults = 0;
   bool operator<(const AxisCost &other) const {
     return std::tie(undone, cost, changed, unsplitResults) <
@@ -22,8 +23,9 @@ struct AxisCost {
   }
 };
 
-/// One op's choice. `current` is what its operands are, empty for free ones; `boxed` what each tensor has been boxed
-/// to.
+/// Chooses the row of one op. `current` has the signatures of its operands,
+/// empty for free ones; `boxed` has the signatures that each tensor has been
+/// boxed to.
 class OpWalk {
 public:
   OpWalk(Tables &tables, int op, const std::vector<int> &seen, const std::vector<std::vector<int>> &boxed)
@@ -42,7 +44,7 @@ public:
     results.resize(each.results.size());
   }
 
-  /// The axis along which the op has no row, if there is one.
+  /// Chooses a row. If the op has none along an axis, returns that axis.
   std::optional<int64_t> run(RowIds &chosen) {
     LoopSpec spec = each.spec;
     for (size_t axis = 0; axis < placement.axes.size(); ++axis) {
@@ -66,7 +68,9 @@ public:
 private:
   static Sbp along(size_t axis, const NdSbp &sbp) { return sbp.empty() ? Sbp::broadcast() : sbp[axis]; }
 
-  /// What is made from nothing is made as what it is to be beside.
+  /// Whether the op has no operands that decide its signature and is to be
+  /// beside another tensor. Its result is then made in the signature of that
+  /// tensor.
   bool isMadeBeside() const {
     return !beside.empty() && std::all_of(current.begin(), current.end(), [](const NdSbp &sbp) { return sbp.empty(); });
   }
@@ -124,12 +128,13 @@ private:
     return true;
   }
 
-  /// As keepsSlots for each operand, of the axes up to this one.
+  /// Whether each operand keeps its slots (keepsSlots), as far as the axes up
+  /// to this one say.
   bool keepsSlotsSoFar(const OpSignature &row, size_t axis) const {
     auto isFlat = [](const Sbp &entry) { return entry.isFlat(); };
     for (size_t i = 0; i < current.size(); ++i) {
       const auto end = current[i].empty() ? current[i].begin() : current[i].begin() + axis + 1;
-      if (std::none_of(current[i].begin(), end, isFlat)) // has none to keep
+      if (std::none_of(current[i].begin(), end, isFlat)) // there is no slot to keep
         continue;
       NdSbp from(current[i].begin(), current[i].begin() + axis + 1), to(wanted[i].begin(), wanted[i].begin() + axis);
       to.push_back(row.operands[i]);
@@ -139,13 +144,15 @@ private:
     return true;
   }
 
-  /// Nothing when an operand cannot be boxed to the row.
+  /// Returns the cost of the row along the axis; nothing if an operand or a
+  /// pinned result cannot be boxed to it.
   std::optional<AxisCost> costOf(const OpSignature &row, size_t axis) {
     AxisCost cost;
     for (size_t i = 0; i < current.size(); ++i)
       if (!addOperand(i, row.operands[i], axis, cost))
         return std::nullopt;
-    // Pieces of a result that each rank could have whole are none: they would be gathered again.
+    // A split result that each rank could compute whole counts as unsplit,
+    // since it would be gathered again.
     auto isCut = [](const Sbp &entry) { return entry.isSplit() || entry.isFlat(); };
     const bool isOfPieces = isElementwise(each.spec) || std::any_of(row.operands.begin(), row.operands.end(), isCut);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -169,8 +176,10 @@ private:
     return cost;
   }
 
-  /// What it costs to have a result that is larger than all that it is made of as what it meets. The sum of means over
-  /// a batch, say: before it is broadcast to all samples it is a few numbers.
+  /// Returns what it costs to box a result that is larger than all operands to
+  /// the signature of the tensor that it meets. It is cheaper to split such a
+  /// result when it is made: the means over a batch, for example, are a few
+  /// numbers until they are broadcast to all samples.
   int64_t costOfMeeting(size_t result, const Sbp &entry, size_t axis) {
     const NdSbp &other = met[result];
     if (other.empty() || !other[axis].isSplit() || !tables.pinned(op, result).empty())
@@ -180,7 +189,8 @@ private:
     return isLegalBoxing(made, other) ? tables.costAlong(axis, each.results[result], made, other) : 0;
   }
 
-  /// Whether an op before has had it boxed so, as far as the axes up to this one say.
+  /// Whether an earlier op had this operand boxed to the entry, as far as the
+  /// axes up to this one say.
   bool isBoxedTo(size_t i, const Sbp &entry, size_t axis) const {
     const std::vector<int> &ids = boxed[tables.elementsOf(each.operands[i])];
     return std::any_of(ids.begin(), ids.end(), [&](int id) {
@@ -189,9 +199,10 @@ private:
     });
   }
 
-  /// False when it cannot be boxed to the entry.
+  /// Adds the cost of boxing an operand to the entry. Returns false if there is
+  /// no such boxing.
   bool addOperand(size_t i, const Sbp &entry, size_t axis, AxisCost &cost) {
-    if (current[i].empty()) // free, in whatever signature, but never as addends
+    if (current[i].empty()) // free: it may have any signature, but no addends
       return !entry.isPartial();
     auto hasUnit = [](const Sbp &later) { return later.unit > 1; };
     if (current[i][axis] == entry && std::none_of(current[i].begin() + axis + 1, current[i].end(), hasUnit))
@@ -207,7 +218,8 @@ private:
     NdSbp to = from;
     to[axis] = entry;
     for (size_t later = axis + 1; later < to.size(); ++later)
-      if (to[later].unit > 1 && !unitsFit(shape, to, placement)) // this row takes the unit from a later axis
+      if (to[later].unit > 1 &&
+          !unitsFit(shape, to, placement)) // the new entry leaves a length that the unit does not divide
         to[later] = Sbp::broadcast();
     if (from == to)
       return true;
@@ -224,12 +236,13 @@ private:
   const SignatureOp &each;
   const Placement &placement;
   const std::vector<std::vector<int>> &boxed;
-  NdSbp beside;           ///< empty: it is computed wherever that costs least
-  std::vector<NdSbp> met; ///< per result: what Tables::metBy is, or empty
+  NdSbp beside;           ///< empty: the op may be computed wherever that costs least
+  std::vector<NdSbp> met; ///< the signature of Tables::metBy, or empty
   std::vector<NdSbp> current, wanted, results;
 };
 
-/// All ops, those that are alike once.
+/// Chooses the rows of all ops. Ops for which everything is equal share one
+/// choice.
 class Walk {
 public:
   explicit Walk(Tables &tables) : tables(tables), seen(tables.seen({})), boxed(seen.size()) {}
@@ -261,7 +274,9 @@ public:
   }
 
 private:
-  /// What keeps its splits is used as it lies, whatever it had to be boxed to elsewhere.
+  /// Notes that an op had the tensor boxed to `wanted`, which is then free for
+  /// later ops. Tensors that keep their splits are left out: every op uses them
+  /// as they lie.
   void noteBoxed(int tensor, int wanted) {
     std::vector<int> &known = boxed[tables.elementsOf(tensor)];
     if (seen[tensor] != kFree && wanted != seen[tensor] && !tables.problem.tensors[tensor].keepsSplits &&
@@ -269,14 +284,16 @@ private:
       known.push_back(wanted);
   }
 
-  /// A tensor that has another's signature. A free one becomes B there.
+  /// Gives the tensor the signature of its source, if it has another one as its
+  /// source. Where the source is free, it becomes B.
   void see(int tensor) {
     const int source = tables.source[tensor];
     if (source != tensor)
       seen[tensor] = seen[source] == kFree ? tables.broadcast : seen[source];
   }
 
-  /// Its operands are free, or scalars that are B; so it can be computed wherever its result is used.
+  /// Whether the op can be computed wherever its result is used: its operands
+  /// are free, or scalars that are B.
   bool isFree(int op) const {
     const SignatureOp &each = tables.problem.ops[op];
     if (each.results.size() != 1 || !tables.pinned(op, 0).empty() ||
@@ -321,7 +338,7 @@ private:
     return endsAt[number];
   }
 
-  /// All that the choice depends on.
+  /// Returns everything that the choice depends on.
   Key keyOf(int op) {
     const SignatureOp &each = tables.problem.ops[op];
     Key key = {tables.specOf(op), each.takesPartial, each.limit.kind == RowLimit::Kind::PartialPlaces,
@@ -346,7 +363,7 @@ private:
 
   Tables &tables;
   std::vector<int> seen;               ///< per tensor, once its op was visited
-  std::vector<std::vector<int>> boxed; ///< by Tables::elementsOf: what ops so far have had it boxed to
+  std::vector<std::vector<int>> boxed; ///< the signatures to which ops so far had it boxed
   KeyNumbers kinds;
   std::vector<RowIds> known;
   std::vector<std::optional<int64_t>> endsAt;

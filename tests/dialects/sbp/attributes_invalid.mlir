@@ -37,7 +37,7 @@ func.func private @placement_c3_legal(tensor<4xf32, #sbp.nd<#p, [B]>>)
 // -----
 
 // At most 6 axes of more than one rank: @placement_c4.
-// expected-error @below {{placement has 7 axes of more than one rank; at most 6 are possible, so make one of two that are used alike}}
+// expected-error @below {{placement has 7 axes of more than one rank; at most 6 are allowed; merge axes that are used alike}}
 #p = #sbp.placement<"cpu", [a = 2, b = 2, c = 2, d = 2, e = 2, f = 2, g = 2]>
 
 // -----
@@ -91,7 +91,7 @@ func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [40, 32
 
 // -----
 
-// expected-error @below {{slot of bucket 'b' ends at 60 on the last rank, of a length of 48; it ends there}}
+// expected-error @below {{slot of bucket 'b' ends at 60 on the last rank, but its length is 48; give that as the last end}}
 func.func private @slot_c2() attributes {slot = #sbp.slot<@b, 0 of 48 to [40, 50, 60]>}
 
 // -----
@@ -138,7 +138,7 @@ func.func private @nd_c2_legal(tensor<4x1xf32, #sbp.nd<#p, [S(1)]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
-// expected-error @below {{signature splits 2 axes by buckets; at most one may be}}
+// expected-error @below {{signature splits 2 axes by buckets; split at most one axis by a bucket}}
 func.func private @nd_c3(tensor<4xf32, #sbp.nd<#p, [S(@a, 0 of 64), S(@b, 0 of 64)]>>)
 
 // -----
@@ -289,7 +289,7 @@ func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [8, 4, 12])]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 3]>
-// expected-error @below {{signature S(0 to [0, 4, 11]) ends at 11 on the last rank, of a length of 12; it ends there}}
+// expected-error @below {{signature S(0 to [0, 4, 11]) ends at 11 on the last rank, but its length is 12; give that as the last end}}
 func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [0, 4, 11])]>>)
 
 // -----
@@ -301,7 +301,7 @@ func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0 to [4, 8, 12])]>>)
 // -----
 
 #p = #sbp.placement<"cpu", [dp = 2, tp = 2]>
-// expected-error @below {{signature [S(0), S(0 to [4, 12])] splits dimension 0 to ends on axis 'tp', and along another one, too; split it along one of these}}
+// expected-error @below {{signature [S(0), S(0 to [4, 12])] splits dimension 0 to ends on axis 'tp', and again on another axis; split it on one of them only}}
 func.func private @nd_c8(tensor<12xf32, #sbp.nd<#p, [S(0), S(0 to [4, 12])]>>)
 
 // -----

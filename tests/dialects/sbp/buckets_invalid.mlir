@@ -6,7 +6,7 @@
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op has type 'tensor<64xf32>' and axis "dp"; the type has a signature, on a placement with this axis}}
+// expected-error @below {{'sbp.bucket' op has type 'tensor<64xf32>' and axis "dp"; the type must have a signature, on a placement with this axis}}
 sbp.bucket @l : tensor<64xf32> along "dp" holds [] at []
 
 // -----
@@ -16,7 +16,7 @@ sbp.bucket @l : tensor<64xf32> along "dp" holds [] at []
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{and axis "tp"; the type has a signature, on a placement with this axis}}
+// expected-error @below {{and axis "tp"; the type must have a signature, on a placement with this axis}}
 sbp.bucket @l : tensor<64xf32, #B> along "tp" holds [] at []
 
 // -----
@@ -26,7 +26,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "tp" holds [] at []
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op is S(0) on axis "dp"; there it is B or, along another axis than its own, splits a leading dimension of its size or is at a coordinate}}
+// expected-error @below {{'sbp.bucket' op is S(0) on axis "dp"; along its own axis it must be B, and along another one B, at a coordinate, or split along a leading dimension of the axis's size}}
 sbp.bucket @l : tensor<64xf32, #S0> along "dp" holds [] at []
 
 // -----
@@ -36,21 +36,21 @@ sbp.bucket @l : tensor<64xf32, #S0> along "dp" holds [] at []
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op has 2 dimensions, of which its signature splits 0; it has one more than that}}
+// expected-error @below {{'sbp.bucket' op has 2 dimensions, of which its signature splits 0; it must have one dimension more than that}}
 sbp.bucket @l : tensor<2x64xf32, #B> along "dp" holds [] at []
 
 // -----
 
 // @bucket_c1
 #m = #sbp.placement<"cpu", [dp = 2, tp = 3]>
-// expected-error @below {{'sbp.bucket' op is S(0) on axis "tp"; there it is B or, along another axis than its own, splits a leading dimension of its size or is at a coordinate}}
+// expected-error @below {{'sbp.bucket' op is S(0) on axis "tp"; along its own axis it must be B, and along another one B, at a coordinate, or split along a leading dimension of the axis's size}}
 sbp.bucket @l : tensor<2x64xf32, #sbp.nd<#m, [B, S(0)]>> along "dp" holds [] at []
 
 // -----
 
 // @bucket_c1: along its own axis it is at no coordinate.
 #m = #sbp.placement<"cpu", [dp = 2, pp = 3]>
-// expected-error @below {{'sbp.bucket' op is At(1) on axis "dp"; there it is B or}}
+// expected-error @below {{'sbp.bucket' op is At(1) on axis "dp"; along its own axis it must be B, and}}
 sbp.bucket @l : tensor<64xf32, #sbp.nd<#m, [At(1), B]>> along "dp" holds [] at []
 
 // -----
@@ -60,7 +60,7 @@ sbp.bucket @l : tensor<64xf32, #sbp.nd<#m, [At(1), B]>> along "dp" holds [] at [
 #at1 = #sbp.nd<#m, [B, At(1)]>
 #at2 = #sbp.nd<#m, [B, At(2)]>
 sbp.variable @w : tensor<4xf32, #at2> slot #sbp.slot<@l, 0 of 64>
-// expected-error @below {{'sbp.bucket' op is At(1) on axis "pp", where its member @w is At(2); what lies in a bucket is all at one coordinate}}
+// expected-error @below {{'sbp.bucket' op is At(1) on axis "pp", where its member @w is At(2); all members of a bucket must be at one coordinate}}
 sbp.bucket @l : tensor<64xf32, #at1> along "dp" holds [@w] at [0]
 
 // -----
@@ -76,7 +76,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0] to [32, 64]
 // @bucket_c2
 #p = #sbp.placement<"cpu", [dp = 2]>
 #B = #sbp.nd<#p, [B]>
-// expected-error @below {{'sbp.bucket' op @l ends at 48 on the last rank, of a length of 64; it ends there}}
+// expected-error @below {{'sbp.bucket' op @l ends at 48 on the last rank, but its length is 64; give that as the last end}}
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w] at [0] to [32, 48]
 
 // -----
@@ -108,7 +108,7 @@ sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op holds @l.w at 0, where the member before it has not ended; members ascend and do not overlap}}
+// expected-error @below {{'sbp.bucket' op holds @l.w at 0, where the member before it has not ended; members must ascend and must not overlap}}
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.b, @l.w] at [48, 0]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
@@ -120,7 +120,7 @@ sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 #B = #sbp.nd<#p, [B]>
 #P = #sbp.nd<#p, [P]>
 #S0 = #sbp.nd<#p, [S(0)]>
-// expected-error @below {{'sbp.bucket' op holds @l.b at 33, where the member before it has not ended; members ascend and do not overlap}}
+// expected-error @below {{'sbp.bucket' op holds @l.b at 33, where the member before it has not ended; members must ascend and must not overlap}}
 sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 33]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 33 of 64>
@@ -184,7 +184,7 @@ sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 
 // @bucket_c5
 #m = #sbp.placement<"cpu", [dp = 2, tp = 3]>
-// expected-error @below {{'sbp.bucket' op has no dimension for axis "tp", which splits a member; there is one exactly for the axes that do}}
+// expected-error @below {{'sbp.bucket' op has no dimension for axis "tp", which splits a member; a bucket must have one leading dimension for each axis that splits a member, and no other}}
 sbp.bucket @l : tensor<64xf32, #sbp.nd<#m, [B, B]>> along "dp" holds [@w] at [0]
 sbp.variable @w : tensor<6xf32, #sbp.nd<#m, [B, S(0)]>> slot #sbp.slot<@l, 0 of 64>
 
@@ -192,7 +192,7 @@ sbp.variable @w : tensor<6xf32, #sbp.nd<#m, [B, S(0)]>> slot #sbp.slot<@l, 0 of 
 
 // @bucket_c5
 #m = #sbp.placement<"cpu", [dp = 2, tp = 3]>
-// expected-error @below {{'sbp.bucket' op has a dimension for axis "tp", which splits no member; there is one exactly for the axes that do}}
+// expected-error @below {{'sbp.bucket' op has a dimension for axis "tp", which splits no member; a bucket must have one leading dimension for each axis that splits a member, and no other}}
 sbp.bucket @l : tensor<3x64xf32, #sbp.nd<#m, [B, S(0)]>> along "dp" holds [@w] at [0]
 sbp.variable @w : tensor<6xf32, #sbp.nd<#m, [B, B]>> slot #sbp.slot<@l, 0 of 64>
 
@@ -352,7 +352,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%gb: tensor<6xf32, #Sb>) {
-  // expected-error @below {{'sbp.bucket_pack' op is at 32 of @l, but its member is the slot at 48 of 'l'; they are the same}}
+  // expected-error @below {{'sbp.bucket_pack' op is at 32 of @l, but its member is the slot at 48 of 'l'; they must be the same}}
   %0 = sbp.bucket_pack %gb at [32] of @l : (tensor<6xf32, #Sb>) -> tensor<64xf32, #S0>
   return
 }
@@ -384,7 +384,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%gw: tensor<2x17xf32, #P>, %gb: tensor<6xf32, #P>) {
-  // expected-error @below {{'sbp.bucket_pack' op lays an operand at 33, where the one before it ends at 34; operands ascend and do not overlap}}
+  // expected-error @below {{'sbp.bucket_pack' op packs an operand at 33, where the one before it ends at 34; operands must ascend and must not overlap}}
   %0 = sbp.bucket_pack %gw, %gb at [0, 33] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
   return
 }
@@ -400,7 +400,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%gw: tensor<2x17xf32, #P>, %gb: tensor<6xf32, #P>) {
-  // expected-error @below {{'sbp.bucket_pack' op has operands that end at 65 in a range of 64 elements; they lie within it}}
+  // expected-error @below {{'sbp.bucket_pack' op has operands that end at 65 in a range of 64 elements; they must lie within it}}
   %0 = sbp.bucket_pack %gw, %gb at [0, 59] of @l : (tensor<2x17xf32, #P>, tensor<6xf32, #P>) -> tensor<64xf32, #P>
   return
 }
@@ -448,7 +448,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%r: tensor<64xf32, #B>) {
-  // expected-error @below {{'sbp.bucket_member' op takes 6 elements from 59 on, of 64; they lie within the range}}
+  // expected-error @below {{'sbp.bucket_member' op takes 6 elements from 59 on, of 64; they must lie within the range}}
   %0 = sbp.bucket_member %r at 59 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
   return
 }
@@ -464,7 +464,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%r: tensor<64xf32, #B>) {
-  // expected-error @below {{'sbp.bucket_member' op takes 6 elements from -1 on, of 64; they lie within the range}}
+  // expected-error @below {{'sbp.bucket_member' op takes 6 elements from -1 on, of 64; they must lie within the range}}
   %0 = sbp.bucket_member %r at -1 of @l : tensor<64xf32, #B> -> tensor<6xf32, #B>
   return
 }
@@ -481,7 +481,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f(%r: tensor<64xf32, #S0>) {
-  // expected-error @below {{'sbp.bucket_member' op is at 32 of @l, but its member is the slot at 48 of 'l'; they are the same}}
+  // expected-error @below {{'sbp.bucket_member' op is at 32 of @l, but its member is the slot at 48 of 'l'; they must be the same}}
   %0 = sbp.bucket_member %r at 32 of @l : tensor<64xf32, #S0> -> tensor<6xf32, #Sb>
   return
 }
@@ -539,7 +539,7 @@ sbp.bucket @l : tensor<64xf32, #B> along "dp" holds [@l.w, @l.b] at [0, 48]
 sbp.variable @l.w : tensor<2x17xf32, #B> slot #sbp.slot<@l, 0 of 64>
 sbp.variable @l.b : tensor<6xf32, #B> slot #sbp.slot<@l, 48 of 64>
 func.func @f() {
-  // expected-error @below {{'sbp.bucket_pack' op lays nothing into a range of @l; give it the members that lie there}}
+  // expected-error @below {{'sbp.bucket_pack' op has no operand for a range of @l; give it the members that lie there}}
   %0 = sbp.bucket_pack at [] of @l : () -> tensor<64xf32, #P>
   return
 }

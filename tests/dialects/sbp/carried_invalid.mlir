@@ -19,7 +19,7 @@ sbp.variable @sum : tensor<4xf32, #B> carried
 // @variable_c2: state is an update's, which is computed with values.
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
-// expected-error @below {{'sbp.variable' op type [P] has P; a variable at rest is S or B, and only the type of one that is carried and no state may be P}}
+// expected-error @below {{'sbp.variable' op type [P] has P; a stored variable must be S or B; only the type of a carried variable that is no state may be P}}
 sbp.variable @w.sum : tensor<4xf32, #sbp.nd<#p, [P]>> state_of @w role "sum" carried
 
 // -----
@@ -38,20 +38,20 @@ sbp.variable @sum : tensor<4xf32, #sbp.nd<#p, [P, S(0)]>> carried
 // -----
 
 // @variable_c11
-// expected-error @below {{'sbp.variable' op @sum lies as it is made, but is given a signature; drop one of the two}}
+// expected-error @below {{'sbp.variable' op @sum has 'as_made', but has a signature; only a carried variable without a signature that is no state may have it}}
 sbp.variable @sum : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>> carried as_made
 
 // -----
 
 // @variable_c11
-// expected-error @below {{'sbp.variable' op @sum lies as it is made, but is not carried; drop one of the two}}
+// expected-error @below {{'sbp.variable' op @sum has 'as_made', but is not carried; only a carried variable without a signature that is no state may have it}}
 sbp.variable @sum : tensor<4xf32> as_made
 
 // -----
 
 // @variable_c11
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'sbp.variable' op @w.sum lies as it is made, but is state; drop one of the two}}
+// expected-error @below {{'sbp.variable' op @w.sum has 'as_made', but is state; only a carried variable without a signature that is no state may have it}}
 sbp.variable @w.sum : tensor<4xf32> state_of @w role "sum" carried as_made
 
 // -----

@@ -5,7 +5,7 @@
 module attributes {sbp.placement = #sbp.placement<"cpu", [dp = 2]>} {
   // expected-note @below {{first here}}
   sbp.group "h" #sbp.policy<stage = 3>
-  // expected-error @below {{'sbp.group' op "h" is decided about twice; write one sbp.group}}
+  // expected-error @below {{'sbp.group' op "h" has two sbp.group ops; write one}}
   sbp.group "h" #sbp.policy<keep = never>
   sbp.variable @h.w : tensor<4xf32>
 }

@@ -7,7 +7,7 @@ sbp.variable @"" : tensor<4xf32>
 // -----
 
 // @variable_c1
-// expected-error @below {{'sbp.variable' op has type 'tensor<?x4xf32>'; a variable has a static shape}}
+// expected-error @below {{'sbp.variable' op has type 'tensor<?x4xf32>'; a variable must have a static shape}}
 sbp.variable @dynamic : tensor<?x4xf32>
 
 // -----
@@ -36,14 +36,14 @@ sbp.variable @undecided : tensor<4xf32>
 // -----
 
 // @variable_c2
-// expected-error @below {{'sbp.variable' op type [P] has P; a variable at rest is S or B}}
+// expected-error @below {{'sbp.variable' op type [P] has P; a stored variable must be S or B}}
 sbp.variable @w : tensor<4xf32, #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [P]>>
 
 // -----
 
 // @variable_c2
 #p = #sbp.placement<"cpu", [dp = 2]>
-// expected-error @below {{'sbp.variable' op storage [P] has P; a variable at rest is S or B}}
+// expected-error @below {{'sbp.variable' op storage [P] has P; a stored variable must be S or B}}
 sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [P]>
 
 // -----
@@ -214,7 +214,7 @@ func.func @read_c2_legal() {
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4x2xf32, #sbp.nd<#p, [B]>> storage #sbp.nd<#p, [S(0)]>
 func.func @read_c3() {
-  // expected-error @below {{'sbp.read' op has signature [S(1)], but @w is read and assigned as its logical or its storage signature; box the value}}
+  // expected-error @below {{'sbp.read' op has signature [S(1)], but @w is read and assigned in its logical or its storage signature; box the value}}
   %0 = sbp.read @w : tensor<4x2xf32, #sbp.nd<#p, [S(1)]>>
   return
 }
@@ -268,7 +268,7 @@ func.func @assign_c2_legal(%v: tensor<4xf32>) {
 #p = #sbp.placement<"cpu", [dp = 2]>
 sbp.variable @w : tensor<4xf32, #sbp.nd<#p, [B]>>
 func.func @assign_c3(%v: tensor<4xf32, #sbp.nd<#p, [S(0)]>>) {
-  // expected-error @below {{'sbp.assign' op has signature [S(0)], but @w is read and assigned as its logical or its storage signature; box the value}}
+  // expected-error @below {{'sbp.assign' op has signature [S(0)], but @w is read and assigned in its logical or its storage signature; box the value}}
   sbp.assign @w, %v : tensor<4xf32, #sbp.nd<#p, [S(0)]>>
   return
 }
@@ -340,7 +340,7 @@ func.func @boxing_c2_legal(%v: tensor<4xf32, #sbp.nd<#p, [P, S(0)]>>) {
 #p = #sbp.placement<"cpu", [dp = 2]>
 #q = #sbp.placement<"cpu", [dp = 4]>
 func.func @boxing_c3(%v: tensor<4xf32, #sbp.nd<#p, [B]>>) {
-  // expected-error @below {{'sbp.boxing' op leaves its placement; input and output are on one}}
+  // expected-error @below {{'sbp.boxing' op changes the placement; input and output must be on one}}
   %0 = sbp.boxing %v : tensor<4xf32, #sbp.nd<#p, [B]>> -> tensor<4xf32, #sbp.nd<#q, [B]>>
   return
 }

@@ -50,5 +50,5 @@ sbp.group "h" #sbp.policy<>
 
 // @variable_c9
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{@w.m has a policy, but is state of @w, whose policy holds; say it there}}
+// expected-error @below {{@w.m has a policy, but is state of @w, whose policy applies to both; set it there}}
 sbp.variable @w.m : tensor<4xf32> state_of @w role "m" policy #sbp.policy<stage = 1>

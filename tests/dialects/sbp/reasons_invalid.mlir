@@ -1,13 +1,13 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @row_c1
-// expected-error @below {{a row says nothing of any axis; say how one is, as dp = replicated}}
+// expected-error @below {{a row names no axis; write at least one, such as dp = replicated}}
 func.func private @f() attributes {row = #sbp.row<>}
 
 // -----
 
 // @row_c1
-// expected-error @below {{a row says twice how axis 'dp' is; say it once}}
+// expected-error @below {{a row names axis 'dp' twice; name it once}}
 func.func private @f() attributes {row = #sbp.row<dp = replicated, dp = linear>}
 
 // -----
@@ -30,7 +30,7 @@ func.func private @f() attributes {row = #sbp.row<dp = sums operand -2 at 0>}
 // -----
 
 // @row_c2
-// expected-error @below {{a row has unit 1; a unit is at least 2, and for single iterations not written}}
+// expected-error @below {{a row has unit 1; a unit is at least 2, and is left out for single iterations}}
 func.func private @f() attributes {row = #sbp.row<dp = splits result 0 at 0 by 1>}
 
 // -----
@@ -42,16 +42,16 @@ func.func private @f() attributes {row = #sbp.row<dp = sums result 0 at 0>}
 // -----
 
 // @wanted_c1
-// expected-error @below {{what wanted a boxing has no name; name an op or a variable}}
+// expected-error @below {{the use that wants a boxing has no name; name an op or a variable}}
 func.func private @f() attributes {wanted = #sbp.wanted<operand 0 of "">}
 
 // -----
 
 // @wanted_c2
-// expected-error @below {{what wanted a boxing is result -1 of 'nn.relu'; these count from 0}}
+// expected-error @below {{the use that wants a boxing is result -1 of 'nn.relu'; operands and results count from 0}}
 func.func private @f() attributes {wanted = #sbp.wanted<result -1 of "nn.relu">}
 
 // -----
 
-// expected-error @below {{'read' wants no boxing; write operand, result, forward, backward, update, assign}}
+// expected-error @below {{'read' is no reason for a boxing; write operand, result, forward, backward, update, assign}}
 func.func private @f() attributes {wanted = #sbp.wanted<read of @w>}

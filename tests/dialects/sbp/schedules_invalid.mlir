@@ -5,7 +5,7 @@
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-// expected-error @below {{'sbp.schedule' op @s has 0 micro-batches and 1 runs; it has at least one of each, and at most 1048576 micro-batches}}
+// expected-error @below {{'sbp.schedule' op @s has 0 micro-batches and 1 runs; it must have at least one of each, and at most 1048576 micro-batches}}
 sbp.schedule @s of 0 {
   sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
 }
@@ -16,7 +16,7 @@ sbp.schedule @s of 0 {
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-// expected-error @below {{'sbp.schedule' op @s has 1 micro-batches and 0 runs; it has at least one of each, and at most 1048576 micro-batches}}
+// expected-error @below {{'sbp.schedule' op @s has 1 micro-batches and 0 runs; it must have at least one of each, and at most 1048576 micro-batches}}
 sbp.schedule @s of 1 {
 }
 
@@ -49,7 +49,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op names input 1 of the schedule, but none names 0; number them from 0 without a gap}}
+  // expected-error @below {{'sbp.run' op names input 1 of the schedule, but no run names 0; number them from 0 without a gap}}
   sbp.run @f from 0 to 1 takes [1] cut [-1] gives [0] joined [-1]
 }
 
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op names result 2 of the schedule, but none names 0; number them from 0 without a gap}}
+  // expected-error @below {{'sbp.run' op names result 2 of the schedule, but no run names 0; number them from 0 without a gap}}
   sbp.run @f from 0 to 1 takes [0] cut [-1] gives [2] joined [-1]
 }
 
@@ -89,7 +89,7 @@ func.func @h(%x: tensor<4xf32>) {
 }
 sbp.schedule @s of 1 {
   sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
-  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<2xf32>' along dimension -1, and another run as 'tensor<4xf32>' along -1; all have it alike}}
+  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<2xf32>' along dimension -1, and another run as 'tensor<4xf32>' along -1; all runs must have it in the same way}}
   sbp.run @g from 0 to 1 takes [0] cut [-1]
 }
 
@@ -107,7 +107,7 @@ func.func @h(%x: tensor<4xf32>) {
 }
 sbp.schedule @s of 1 {
   sbp.run @f from 0 to 1 takes [0] cut [-1] gives [0] joined [-1]
-  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<4xf32>' along dimension 0, and another run as 'tensor<4xf32>' along -1; all have it alike}}
+  // expected-error @below {{'sbp.run' op has input 0 as 'tensor<4xf32>' along dimension 0, and another run as 'tensor<4xf32>' along -1; all runs must have it in the same way}}
   sbp.run @h from 0 to 1 takes [0] cut [0]
 }
 
@@ -135,7 +135,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op gives result 0, which is not joined, more than once}}
+  // expected-error @below {{'sbp.run' op gives result 0, which is not joined, more than once; join it, or give it once}}
   sbp.run @f from 0 to 2 takes [0] cut [0] gives [0] joined [-1]
 }
 
@@ -158,7 +158,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 sbp.schedule @s of 2 {
   sbp.run @f from 0 to 2 takes [0] cut [0] gives [0] joined [0]
-  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 1 on, where those from 2 on are missing; give each once}}
+  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 1 on, but the next one without it is 2; give each once}}
   sbp.run @f from 1 to 2 takes [0] cut [0] gives [0] joined [0]
 }
 
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 3 {
-  // expected-error @below {{'sbp.run' op runs from -1 to 1 of 3 micro-batches; give a part of them that is not empty}}
+  // expected-error @below {{'sbp.run' op runs from -1 to 1 of 3 micro-batches; give a range of them that is not empty}}
   sbp.run @f from -1 to 1 takes [0] cut [-1] gives [0] joined [-1]
 }
 
@@ -224,7 +224,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 3 {
-  // expected-error @below {{'sbp.run' op runs from 1 to 1 of 3 micro-batches; give a part of them that is not empty}}
+  // expected-error @below {{'sbp.run' op runs from 1 to 1 of 3 micro-batches; give a range of them that is not empty}}
   sbp.run @f from 1 to 1 takes [0] cut [-1] gives [0] joined [-1]
 }
 
@@ -235,7 +235,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 3 {
-  // expected-error @below {{'sbp.run' op runs from 1 to 4 of 3 micro-batches; give a part of them that is not empty}}
+  // expected-error @below {{'sbp.run' op runs from 1 to 4 of 3 micro-batches; give a range of them that is not empty}}
   sbp.run @f from 1 to 4 takes [0] cut [-1] gives [0] joined [-1]
 }
 
@@ -256,7 +256,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op takes 2 and says how 1 are cut, but @f takes 1; give a number for each}}
+  // expected-error @below {{'sbp.run' op takes 2 value(s) and says how 1 are cut, but @f takes 1; give a number and a dimension for each}}
   sbp.run @f from 0 to 1 takes [0, 1] cut [-1] gives [0] joined [-1]
 }
 
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op gives 0 and says how 0 are joined, but @f gives 1; give a number for each}}
+  // expected-error @below {{'sbp.run' op gives 0 value(s) and says how 0 are joined, but @f gives 1; give a number and a dimension for each}}
   sbp.run @f from 0 to 1 takes [0] cut [-1]
 }
 
@@ -331,7 +331,7 @@ func.func @f(%x: tensor<4xf32>) {
   return
 }
 sbp.schedule @s of 1 {
-  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 and gives 0, in 1 runs; what is kept takes and gives nothing, and runs once}}
+  // expected-error @below {{'sbp.run' op is kept, but @f takes 1 input(s) and gives 0 result(s), in 1 run(s); a kept run must take and give nothing, and run once}}
   sbp.run @f from 0 to 1 takes [0] cut [-1] kept
 }
 
@@ -374,7 +374,7 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) {
   return
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op takes 2 and says of 1 how far ahead they are; say it of each, or of none}}
+  // expected-error @below {{'sbp.run' op takes 2 value(s) and says of 1 how far ahead they are; say it of all, or of none}}
   sbp.run @f from 0 to 1 takes [0, 0] cut [0, 0] {takes_ahead = array<i64: 0>}
 }
 
@@ -385,7 +385,7 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) {
   return
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op takes 0 as cut 2 micro-batches ahead of its own, which end before 1 of 2; stay below these, and at 0 with what is whole}}
+  // expected-error @below {{'sbp.run' op takes 0, cut, 2 micro-batches ahead of its own, which end before 1 of 2; the part must be one of these micro-batches, and a whole value must be 0 ahead}}
   sbp.run @f from 0 to 1 takes [0, 0] cut [0, 0] {takes_ahead = array<i64: 0, 2>}
 }
 
@@ -397,7 +397,7 @@ func.func @f() -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op gives 0 as joined 1 micro-batches ahead of its own, which end before 1 of 2; stay below these, and at 0 with what is whole}}
+  // expected-error @below {{'sbp.run' op gives 0, joined, 1 micro-batches ahead of its own, which end before 1 of 2; the part must be one of these micro-batches, and a whole value must be 0 ahead}}
   sbp.run @f from 0 to 1 takes [] cut [] gives [0] joined [-1] {gives_ahead = array<i64: 1>}
 }
 
@@ -408,7 +408,7 @@ func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %x, %x : tensor<4xf32>, tensor<4xf32>
 }
 sbp.schedule @s of 2 {
-  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 0 on, where those from 1 on are missing; give each once}}
+  // expected-error @below {{'sbp.run' op gives result 0 for micro-batches from 0 on, but the next one without it is 1; give each once}}
   sbp.run @f from 0 to 1 takes [0] cut [0] gives [0, 0] joined [0, 0] {gives_ahead = array<i64: 0, 0>}
 }
 

@@ -4,7 +4,7 @@
 #p = #sbp.placement<"cpu", [dp = 2]>
 #q = #sbp.placement<"cpu", [dp = 4]>
 func.func @sharding_c1(%a: tensor<4xf32, #sbp.nd<#p, [B]>>, %b: tensor<4xf32, #sbp.nd<#q, [B]>>) {
-  // expected-error @below {{'nn.add' op has tensors on two placements; box one of them to the other's}}
+  // expected-error @below {{'nn.add' op has tensors on two placements; put all of them on one}}
   %0 = nn.add %a, %b : (tensor<4xf32, #sbp.nd<#p, [B]>>, tensor<4xf32, #sbp.nd<#q, [B]>>) -> tensor<4xf32, #sbp.nd<#p, [B]>>
   return
 }

@@ -10,14 +10,14 @@ sbp.variable @w : tensor<4xf32>
 
 // @variable_c4
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'sbp.variable' op @w.m has role "parameter", which stands for another storage: a role is not "parameter" and has no dot}}
+// expected-error @below {{'sbp.variable' op @w.m has role "parameter"; a role must not be "parameter", which stands for the variable itself, and must have no dot}}
 sbp.variable @w.m : tensor<4xf32> state_of @w role "parameter"
 
 // -----
 
 // In bucket "a", it would lie where role "y" of bucket "a.x" does: @variable_c4.
 sbp.variable @w : tensor<4xf32>
-// expected-error @below {{'sbp.variable' op @w.m has role "x.y", which stands for another storage: a role is not "parameter" and has no dot}}
+// expected-error @below {{'sbp.variable' op @w.m has role "x.y"; a role must not be "parameter", which stands for the variable itself, and must have no dot}}
 sbp.variable @w.m : tensor<4xf32> state_of @w role "x.y"
 
 // -----

@@ -173,10 +173,10 @@ const Cases kFlags = {
     {"ZeroTwice", {"run", "--enable-zero=stage=2,stage=3"}, {"'stage' twice"}},
     {"Contradiction",
      {"run", "--enable-zero=stage=2,strategy=tensor,bucket-bytes=100"},
-     {"bucket-bytes is of buckets, which strategy=tensor has none of", "leave one of the two out"}},
+     {"bucket-bytes applies to buckets, but strategy=tensor makes none", "leave one of the two out"}},
     {"ExampleContradiction",
      {"examples/classifier/classifier", "--enable-zero=strategy=tensor bucket-bytes=5"},
-     {"bucket-bytes is of buckets, which strategy=tensor has none of"}},
+     {"bucket-bytes applies to buckets, but strategy=tensor makes none"}},
     {"Axis", {"run", "--enable-zero=stage=2,axis=tp"}, {"tp", "dp", "give one of these"}},
     {"Device", {"run", "--device=tpu"}, {"--device is 'tpu'", "it must be cpu or cuda"}},
     // Whether there is no backend, no GPU, or one that the module is not for.
