@@ -21,9 +21,10 @@ template <typename OpT> LogicalResult verifyOperands(OpT op) {
               query.getDimSize(2) == key.getDimSize(2) && query.getDimSize(3) == key.getDimSize(3);
   if (!fits)
     return op.emitOpError() << "takes query " << query << ", key " << key << " and value " << value
-                            << "; they have dimensions samples, positions, heads, width and one element type, key and "
-                               "value one shape, and the query their samples, heads and width";
-  // Of the gradient, which needs more: a function that can be run can be trained.
+                            << "; all must have the dimensions samples, positions, heads, width and one element type, "
+                               "key and value one shape, and the query their samples, heads and width";
+  // Check the extents for the gradient, which needs more memory: a function
+  // that can be run should be trainable, too.
   const exec::AttentionExtents extents{/*isGradient=*/true, op.getMask() != nullptr, query.getDimSize(0),
                                        query.getDimSize(1), key.getDimSize(1),       query.getDimSize(2),
                                        query.getDimSize(3), sbp::elementBytes(query)};
@@ -36,11 +37,12 @@ template <typename OpT> LogicalResult verifyOperands(OpT op) {
   ArrayRef<int64_t> mask = cast<RankedTensorType>(op.getMask().getType()).getShape();
   if (mask != key.getShape().take_front(2))
     return op.emitOpError() << "takes key " << key << " and mask " << undecided(op.getMask().getType())
-                            << "; a mask has the key's samples and keys";
+                            << "; a mask must have the key's first two dimensions, samples and keys";
   return success();
 }
 
-/// Samples and heads are apart; positions too, unless what a position sees depends on its number.
+/// The factors of attention. Samples and heads are parallel loops, and
+/// positions, too, unless the keys that a position sees depend on its number.
 struct Factors {
   sbp::LoopSpec spec;
   sbp::TensorFactors query, key, mask;
@@ -57,7 +59,7 @@ struct Factors {
   }
 };
 
-/// linalg over the loops above.
+/// Builds attention as linalg over the loops above.
 class AttentionBuilder {
 public:
   template <typename OpT>
@@ -67,7 +69,8 @@ public:
         mask(mask) {
     scores = generic({Sample, Position, Head, Key}, {query, key}, {kQuery, kKey},
                      [&](auto &b, Location l, auto x) { return add(b, l, x[2], multiply(b, l, x[0], x[1])); });
-    // What is not seen has the lowest finite score, so that a position that sees nothing is no NaN.
+    // A key that is not seen has a very low but finite score, so that a
+    // position that sees no key gets no NaN.
     double lowest = std::numeric_limits<float>::lowest() / 4;
     Value max = generic(
         {Sample, Position, Head}, {scores, mask}, {kScores, kMask},
@@ -92,8 +95,9 @@ public:
                                       kMask = kMaskLoops;
   using Body = function_ref<Value(OpBuilder &, Location, SmallVector<Value>)>;
 
-  /// A tensor over the loops `result`; what the inputs run over besides is summed up, from `init` on. Inputs that are
-  /// null are left out.
+  /// Builds a tensor over the loops `result`. The other loops of the inputs are
+  /// reduced by `body`, beginning with `init`. Inputs that are null are left
+  /// out.
   Value generic(ArrayRef<unsigned> result, ArrayRef<Value> inputs, ArrayRef<ArrayRef<unsigned>> loops, Body body,
                 double init = 0.0) {
     return build(result, inputs, loops, body, init);
@@ -102,7 +106,8 @@ public:
     return build(result, inputs, loops, body, std::nullopt);
   }
 
-  /// softmax of the scores, 0 where nothing is seen.
+  /// Returns the softmax of the scores, which is 0 where a position sees no
+  /// key.
   Value probabilities() {
     return map({Sample, Position, Head, Key}, {weights, sums}, {kScores, kRows}, [&](auto &b, Location l, auto x) {
       Value one = scalarConstant(b, l, x[1].getType(), 1.0), zero = scalarConstant(b, l, x[1].getType(), 0.0);
@@ -125,7 +130,9 @@ private:
                      : value;
   }
 
-  /// Whether the position sees the key, in a body whose last input is the mask, if there is one; null: always.
+  /// Returns whether the position sees the key; null if it always does. The
+  /// mask, if there is one, is the only integer among `x`, the arguments of a
+  /// body.
   Value isSeen(OpBuilder &b, Location l, ArrayRef<Value> x) {
     Value seen;
     if (isCausal)
@@ -198,7 +205,8 @@ template <typename OpT> std::optional<LibraryCall> libraryCall(OpT op, bool isGr
   return workspace ? std::optional(LibraryCall{call, *workspace}) : std::nullopt;
 }
 
-/// Multiplications and additions of one product over all that is seen.
+/// Returns the multiplications and additions of one product over all pairs of a
+/// position and a key that it sees.
 template <typename OpT> int64_t productFlops(OpT op) {
   int64_t all = 2 * sbp::numElements(sbp::shapeOf(op.getQuery().getType())) * op.getKey().getType().getDimSize(1);
   return op.getCausal() ? all / 2 : all;

@@ -1,4 +1,5 @@
-// Convolutions, and the gradients of their input and weight: three sums of the products of two tensors into a third.
+// Convolutions and the gradients of their input and weight. Each of the three
+// ops sums products of two of the tensors into the third.
 #include "dialects/nn/Windows.h"
 
 using namespace mlir;
@@ -7,10 +8,11 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// Which of the tensors an op makes of the others.
+/// Which tensor an op computes: the output, or the gradient of the input or of
+/// the weight.
 enum class Kind { Forward, Data, Weight };
 
-/// The tensors of a convolution, whichever of them an op makes.
+/// The tensors of a convolution, whichever of them the op computes.
 struct Convolution {
   RankedTensorType input, weight, output;
   ArrayRef<int64_t> strides, padding, dilation;
@@ -19,7 +21,9 @@ struct Convolution {
   explicit Convolution(ConvolutionDataGradOp op) : Convolution(op, op.getResult(), op.getWeight(), op.getGradient()) {}
   explicit Convolution(ConvolutionWeightGradOp op) : Convolution(op, op.getInput(), op.getResult(), op.getGradient()) {}
 
-  int64_t channels() const { return weight.getDimSize(1); } ///< of a group, as all below requires verify()
+  int64_t channels() const {
+    return weight.getDimSize(1);
+  } ///< of a group; like all functions below, it requires verify()
   int64_t groups() const { return channels() == 0 ? 1 : input.getDimSize(1) / channels(); }
   int64_t outputs() const { return groups() == 0 ? 0 : weight.getDimSize(0) / groups(); } ///< of a group
   Windows windows() const { return windowsOf(weight.getShape().take_back(2), strides, padding, dilation); }
@@ -33,17 +37,18 @@ struct Convolution {
 
   LogicalResult verify(Operation *op) const {
     if (input.getRank() != 4 || weight.getRank() != 4 || input.getElementType() != weight.getElementType())
-      return op->emitOpError() << "is of input " << input << " and weight " << weight
-                               << "; they have four dimensions, samples, channels, height and width, and outputs, "
-                                  "channels, rows and columns, and one element type";
+      return op->emitOpError()
+             << "takes input " << input << " and weight " << weight
+             << "; the input must have the dimensions samples, channels, height and width, the weight "
+                "outputs, channels, rows and columns, and both one element type";
     if (failed(verifyWindows(op, input.getShape(), weight.getShape().take_back(2), strides, padding, dilation)))
       return failure();
     const bool hasWholeGroups = channels() == 0 ? input.getDimSize(1) == 0 : input.getDimSize(1) % channels() == 0;
     if (hasWholeGroups && (groups() == 0 ? weight.getDimSize(0) == 0 : weight.getDimSize(0) % groups() == 0))
       return success();
-    return op->emitOpError() << "is of input " << input << " and weight " << weight
-                             << "; the weight's channels divide the input's into groups, whose number divides the "
-                                "outputs";
+    return op->emitOpError() << "takes input " << input << " and weight " << weight
+                             << "; the weight's channels must divide the input's into groups, and the number of groups "
+                                "must divide the outputs";
   }
 
   LogicalResult verifyOutput(Operation *op) const {
@@ -53,7 +58,8 @@ struct Convolution {
                              << " gives " << outputType() << "; change the types";
   }
 
-  /// Multiplications and additions; as many for the output as for either gradient.
+  /// Returns the number of multiplications and additions. It is the same for
+  /// the output and for either gradient.
   int64_t flops() const {
     const double taps =
         static_cast<double>(channels()) * static_cast<double>(weight.getDimSize(2) * weight.getDimSize(3));
@@ -67,7 +73,7 @@ struct Convolution {
       for (int64_t extent : tensor.getShape())
         if (extent < 1 || extent > exec::Window::kMost)
           return std::nullopt;
-    if (type.isF64() || !isCountable()) // which the library does not have
+    if (type.isF64() || !isCountable()) // the library has no such convolution
       return std::nullopt;
     auto array = [&](ArrayRef<int64_t> numbers) { return DenseI64ArrayAttr::get(type.getContext(), numbers); };
     return LibraryCall{exec::ConvolutionAttr::get(type.getContext(), callOf(kind), array(input.getShape()),
@@ -76,8 +82,8 @@ struct Convolution {
   }
 
 private:
-  /// Whether bytes from one row of a window to another, in blocks of 16 channels, are numbers of 32 bits, as oneDNN has
-  /// them; and so are strides.
+  /// Whether oneDNN, which counts with 32 bits, can count the strides and the
+  /// bytes from one row of a window to another, in blocks of 16 channels.
   bool isCountable() const {
     constexpr double kMostElements = 0x1p31 / (16 * 4);
     constexpr int64_t kMostStride = 1 << 15;
@@ -108,8 +114,9 @@ private:
         strides(op.getStrides()), padding(op.getPadding()), dilation(op.getDilation()) {}
 };
 
-/// The loops that the tensors run over. What is summed: of the output channels and taps, of the input outputs and taps,
-/// of the weight samples and windows.
+/// The loops that the tensors run over. An output is a sum over channels and
+/// taps, a gradient of the input one over outputs and taps, and a gradient of
+/// the weight one over samples and windows.
 struct Factors {
   sbp::LoopSpec spec;
   sbp::TensorFactors input, weight, output;
@@ -140,7 +147,8 @@ struct Factors {
   }
 };
 
-/// The three sums as linalg: loops over the result's dimensions, and then over what is summed.
+/// Builds the three sums as linalg, with loops over the result and then over
+/// the three dimensions that are summed.
 class Sums {
 public:
   Sums(OpBuilder &builder, Location loc, const Convolution &of)
@@ -162,7 +170,8 @@ public:
       std::array<Place, 2> place;
       for (unsigned i : {0, 1})
         place[i] = covering(builder, loc, along[i], at[2 + i], at[5 + i], of.output.getDimSize(2 + i));
-      // What no tap reaches has no addend, whatever the weight is.
+      // An element that no tap reaches has no addend, even if the weight is
+      // infinite or a NaN.
       Value product = times(elementAt(builder, loc, gradient, {at[0], output}, place, zero()),
                             element(weight, {output, channel, at[5], at[6]}));
       Value isThere = builder.create<arith::AndIOp>(loc, place[0].isThere, place[1].isThere);
@@ -184,7 +193,8 @@ private:
   using Loops = ArrayRef<Value>;
 
   Value sum(RankedTensorType type, ArrayRef<int64_t> summed, llvm::function_ref<Value(Loops)> addend) {
-    // Extents of loops are those of operands: of what is summed, those of one whose elements nobody needs.
+    // linalg takes the extents of its loops from operands. For the summed loops
+    // this is a tensor whose elements are not used.
     Value extents = builder.create<tensor::EmptyOp>(loc, summed, type.getElementType());
     extents = builder.create<linalg::FillOp>(loc, zero(), extents).getResult(0);
     SmallVector<AffineExpr> dims;
@@ -219,7 +229,8 @@ private:
     return builder.create<arith::MulIOp>(loc, a, builder.create<arith::ConstantIndexOp>(loc, number));
   }
   Value times(Value a, Value b) { return builder.create<arith::MulFOp>(loc, a, b); }
-  /// What is divided by 0 is the number of no channel.
+  /// Divides the number of a channel. If the divisor is 0, there are no
+  /// channels, and the result is not used.
   Value quotient(Value number, int64_t divisor) {
     Value by = builder.create<arith::ConstantIndexOp>(loc, std::max<int64_t>(divisor, 1));
     return builder.create<arith::DivSIOp>(loc, number, by);

@@ -10,8 +10,8 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// The element's class, counted from `first` on, as `type` or, where no class needs more, i32: what vectors and GPUs
-/// compare at once.
+/// Returns the element's class, counted from `first` on, as `type`. If no class
+/// needs more bits, it is an i32, which vectors and GPUs compare at once.
 Value classOf(const RowBuilder &rows, OpBuilder &b, Location l, Type type, int64_t first = 0) {
   const bool staysAsIs =
       type.getIntOrFloatBitWidth() <= 32 || first > std::numeric_limits<int32_t>::max() - rows.rowExtent();
@@ -22,8 +22,9 @@ Value classOf(const RowBuilder &rows, OpBuilder &b, Location l, Type type, int64
   return b.create<arith::AddIOp>(l, place, b.create<arith::ConstantOp>(l, b.getIntegerAttr(place.getType(), first)));
 }
 
-/// Whether the element's class, counted from `first` on, is `label`. One that is no class, but ignored or refused, may
-/// be taken for one.
+/// Returns whether the class of the element, counted from `first` on, is
+/// `label`. A label that is no class may compare equal to one, since it may be
+/// truncated; such a label is ignored or refused.
 Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label, int64_t first = 0) {
   const Value position = classOf(rows, b, l, label.getType(), first);
   if (position.getType() != label.getType())
@@ -31,7 +32,8 @@ Value isLabel(const RowBuilder &rows, OpBuilder &b, Location l, Value label, int
   return b.create<arith::CmpIOp>(l, arith::CmpIPredicate::eq, position, label);
 }
 
-/// 0 where the label is `ignored`, if any is; else `value`.
+/// Returns 0 where the label is `ignored`, if there is such a label; else
+/// `value`.
 Value unlessIgnored(OpBuilder &b, Location l, std::optional<int64_t> ignored, Value label, Value value) {
   if (!ignored)
     return value;
@@ -39,7 +41,7 @@ Value unlessIgnored(OpBuilder &b, Location l, std::optional<int64_t> ignored, Va
   return b.create<arith::SelectOp>(l, isIgnored, scalarConstant(b, l, value.getType(), 0.0), value);
 }
 
-/// Less than any number where elements are padding: exp makes nothing of it.
+/// Replaces the logits of padding by -infinity, whose exponential is 0.
 Value withoutPadding(RowBuilder &rows, Value logits, std::optional<int64_t> classes) {
   if (!classes || *classes == rows.rowExtent())
     return logits;
@@ -56,10 +58,10 @@ LogicalResult verifyRows(Operation *op, Value logits, Value labels, std::optiona
   auto type = cast<RankedTensorType>(logits.getType());
   if (type.getRank() == 0 || type.getShape().drop_back() != cast<RankedTensorType>(labels.getType()).getShape())
     return op->emitOpError() << "has logits " << undecided(type) << " and labels " << undecided(labels.getType())
-                             << "; labels have the logits' dimensions but the last, the classes";
+                             << "; labels must have the logits' dimensions except the last, the classes";
   if (classes && (*classes < 1 || *classes > type.getShape().back()))
     return op->emitOpError() << "has " << *classes << " classes and logits " << undecided(type)
-                             << "; let 'classes' be 1 to the logits' last dimension";
+                             << "; 'classes' must be from 1 to the logits' last dimension";
   return success();
 }
 
@@ -136,7 +138,7 @@ sbp::LoopSpec SoftmaxCrossEntropyGradOp::getLoopSpec() {
   sbp::TensorFactors logits = rowFactors(spec, getLogits().getType().getShape()),
                      rows(logits.begin(), logits.end() - 1);
   spec.operands = {rows, logits, rows};
-  if (getLogSum()) { // each class by itself
+  if (getLogSum()) { // each class is computed by itself
     spec.factors[logits.back().front()].kind = sbp::FactorKind::Parallel;
     spec.operands.push_back(rows);
   }
@@ -150,19 +152,20 @@ LogicalResult SoftmaxCrossEntropyGradOp::inferResultTypes(SmallVectorImpl<Ranked
     return failure();
   if (sbp::shapeOf(getGradient().getType()) != sbp::shapeOf(getLabels().getType()))
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and labels "
-                         << undecided(getLabels().getType()) << "; both have one element per row";
+                         << undecided(getLabels().getType()) << "; both must have one element per row";
   if (getGradient().getType().getElementType() != getLogits().getType().getElementType())
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and logits "
-                         << undecided(getLogits().getType()) << "; both have one element type";
+                         << undecided(getLogits().getType()) << "; both must have one element type";
   if (getLogSum() && undecided(getLogSum().getType()) != undecided(getGradient().getType()))
     return emitOpError() << "has gradient " << undecided(getGradient().getType()) << " and log_sum "
-                         << undecided(getLogSum().getType()) << "; both have one element per row, of one type";
+                         << undecided(getLogSum().getType()) << "; both must have one element per row, of one type";
   if (getLogSum() && getClasses())
     return emitOpError() << "has both a log_sum and " << *getClasses()
                          << " classes; where classes are padded, leave out "
                          << "log_sum";
   if (!getLogSum() && (getFirst() || getPlaces()))
-    return emitOpError() << "has a part of the classes and no log_sum; the sum over all classes is not known there";
+    return emitOpError() << "has a part of the classes and no log_sum; give log_sum, since a part does not give the "
+                            "sum over all classes";
   if (failed(verifyPart(*this, "classes", getLogits().getType().getShape().back(), getFirst(), getPlaces())))
     return failure();
   types.push_back(undecided(getLogits().getType()));
@@ -198,7 +201,8 @@ SmallVector<Value> SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder, 
                      })};
   Value logits = withoutPadding(rows, operands[1], getClasses());
   Value max = rows.rowMax(logits), sum = rows.rowSumExp(logits, max);
-  // A quotient for each row, not for each element, where it takes as long as the exponential.
+  // Divide once per row: a division per element would take as long as the
+  // exponential.
   Value share = rows.mapRows({sum}, [](OpBuilder &b, Location loc, ValueRange x) -> Value {
     return b.create<arith::DivFOp>(loc, scalarConstant(b, loc, x[0].getType(), 1.0), x[0]);
   });

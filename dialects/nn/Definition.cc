@@ -15,12 +15,13 @@ RankedTensorType withElements(Type type, Type element) {
   return RankedTensorType::get(cast<RankedTensorType>(type).getShape(), element);
 }
 
-/// Elements of f32, or the tensor's own where they are not small.
+/// Returns the type with elements of f32 if its elements are small; else the
+/// type itself.
 Type widened(OpBuilder &builder, Type type) {
   return isSmall(type) ? withElements(type, builder.getF32Type()) : undecided(type);
 }
 
-/// `value` with the elements of `type`, each extended or rounded.
+/// Casts `value` to `type`: elements are extended or rounded.
 Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
   if (value.getType() == type)
     return value;

@@ -1,4 +1,4 @@
-// Dropout, from a counter and not from a state.
+// Dropout. Its random numbers depend on a key and a counter, and on no state.
 #include "dialects/nn/Nn.h"
 
 using namespace mlir;
@@ -7,7 +7,7 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// Arithmetic modulo 2^32.
+/// A value with arithmetic modulo 2^32.
 struct Word {
   OpBuilder &builder;
   Location l;
@@ -24,8 +24,10 @@ struct Word {
 
   template <typename OpT> Word make(Value other) const { return {builder, l, builder.create<OpT>(l, value, other)}; }
 
-  /// A permutation of the 32-bit numbers in which each bit of the operand changes each of the result's about half of
-  /// the time (the constants of C. Wellons' "lowbias32", which were found by search; public domain).
+  /// Returns a permutation of the 32-bit numbers in which each bit of the
+  /// operand changes each bit of the result about half of the time. The
+  /// constants are those of C. Wellons' "lowbias32", which were found by search
+  /// (public domain).
   Word mixed() const {
     Word a = (*this ^ (*this >> 16)) * 0x7feb352dU;
     Word b = (a ^ (a >> 15)) * 0x846ca68bU;
@@ -33,7 +35,7 @@ struct Word {
   }
 };
 
-/// The lower and the upper half of an i64.
+/// Returns the lower and the upper half of an i64.
 std::pair<Word, Word> halves(OpBuilder &b, Location l, Value number) {
   Type word = b.getI32Type();
   Value bits = b.create<arith::ConstantOp>(l, b.getI64IntegerAttr(32));
@@ -65,12 +67,12 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &typ
   RankedTensorType type = undecided(getInput().getType()), key = undecided(getKey().getType());
   double rate = getRate().convertToDouble();
   if (!(rate >= 0 && rate < 1))
-    return emitOpError() << "has rate " << rate << "; it is a probability, at least 0 and below 1";
+    return emitOpError() << "has rate " << rate << "; it must be a probability, at least 0 and below 1";
   if (key.getRank() != 0 || !key.getElementType().isInteger(64))
-    return emitOpError() << "has key " << key << "; it is one i64, tensor<i64>";
+    return emitOpError() << "has key " << key << "; it must be one i64, tensor<i64>";
   if (RankedTensorType from = getFrom() ? undecided(getFrom().getType()) : key;
       from.getRank() != 0 || !from.getElementType().isInteger(64))
-    return emitOpError() << "counts from " << from << "; it is one i64, tensor<i64>";
+    return emitOpError() << "counts from " << from << "; it must be one i64, tensor<i64>";
   ArrayRef<int64_t> shape = getGlobalShape().value_or(type.getShape());
   SmallVector<int64_t> zeros(type.getRank(), 0);
   ArrayRef<int64_t> offsets = getOffsets().value_or(zeros);
@@ -85,7 +87,7 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &typ
 }
 
 void DropoutOp::setPlace(ArrayRef<int64_t> offsets, ArrayRef<int64_t> globalShape) {
-  if (getGlobalShape()) { // it was a part of another tensor already
+  if (getGlobalShape()) { // the operand is already a part of another tensor
     SmallVector<int64_t> within(offsets);
     for (auto [dim, offset] : llvm::enumerate(within))
       offset += getOffsets() ? (*getOffsets())[dim] : 0;
@@ -144,7 +146,7 @@ SmallVector<Value> DropoutOp::lowerToLinalg(OpBuilder &builder, ValueRange opera
 int64_t DropoutOp::getFlops() { return sbp::numElements(sbp::shapeOf(getInput().getType())); }
 
 SmallVector<Value> DropoutOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
-  SmallVector<Value> gradients(getNumOperands()); // keys have none
+  SmallVector<Value> gradients(getNumOperands()); // keys have no gradient
   gradients.front() = b.create<DropoutOp>(getLoc(), undecided(getInput().getType()), g[0], getKey(), getFrom(),
                                           getRateAttr(), getOffsetsAttr(), getGlobalShapeAttr());
   return gradients;

@@ -1,4 +1,6 @@
-// One element, and the gradient, of each elementwise op. Shapes, signatures and linalg are common: ElementwiseRules.cc.
+// Defines one element, and the gradient, of each elementwise op.
+// ElementwiseRules.cc has what all of them share: shapes, signatures and
+// linalg.
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
@@ -31,7 +33,8 @@ Scalar operator*(const Scalar &a, const Scalar &b) { return a.binary<arith::MulF
 Scalar operator+(const Scalar &a, double b) { return a + a.constant(b); }
 Scalar operator*(const Scalar &a, double b) { return a * a.constant(b); }
 
-/// The gradient of operand `index`, shaped like it.
+/// Sums a gradient to the shape of operand `index`, which may have been
+/// broadcast.
 Value shaped(Operation *op, OpBuilder &builder, Value gradient, unsigned index) {
   return sumToShape(builder, op->getLoc(), gradient, sbp::shapeOf(op->getOperand(index).getType()));
 }
@@ -94,7 +97,9 @@ Gradients MulOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed
   return result;
 }
 
-/// x / 0 is 0, and x / -1 is 0 - x, which wraps: the two that a CPU traps on and a GPU leaves open.
+/// Divides integers, with results for the two divisions on which a CPU traps
+/// and that a GPU leaves undefined: x / 0 is 0, and x / -1 is 0 - x, which
+/// wraps around.
 static Value divideIntegers(OpBuilder &b, Location loc, const Scalar &x, const Scalar &y) {
   auto equals = [&](double number) -> Value {
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y.value, y.constant(number).value);
@@ -305,7 +310,7 @@ Value SelectOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
 Gradients SelectOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool> needed) {
   Gradients result(3);
   Value zero = splat(b, getLoc(), g[0].getType(), 0.0);
-  if (needed[0]) // wherever there is one
+  if (needed[0]) // the condition's gradient is 0 everywhere
     result[0] = splat(b, getLoc(), undecided(getCondition().getType()), 0.0);
   if (needed[1])
     result[1] = shaped(*this, b, b.create<SelectOp>(getLoc(), getCondition(), g[0], zero), 1);
@@ -331,10 +336,10 @@ Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
       return b.create<arith::ExtFOp>(loc, to, x[0]);
     if (fromFloat.getWidth() > toFloat.getWidth())
       return b.create<arith::TruncFOp>(loc, to, x[0]);
-    // bf16 and f16 have no common part but f32.
+    // Neither of bf16 and f16 contains the other; f32 contains both.
     return b.create<arith::TruncFOp>(loc, to, b.create<arith::ExtFOp>(loc, b.getF32Type(), x[0]));
   }
-  if (toFloat && toFloat.getWidth() < 32) // by way of f64, which rounds no i32, and is rounded once
+  if (toFloat && toFloat.getWidth() < 32) // by way of f64, which holds each i32 exactly, so that it is rounded once
     return b.create<arith::TruncFOp>(loc, to, b.create<arith::SIToFPOp>(loc, b.getF64Type(), x[0]));
   if (toFloat)
     return b.create<arith::SIToFPOp>(loc, to, x[0]);
@@ -346,7 +351,7 @@ Value CastOp::buildScalar(OpBuilder &b, Location loc, ValueRange x) {
 }
 Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   Type from = getInput().getType().getElementType(), to = getResult().getType().getElementType();
-  if (!isa<FloatType>(from) || !isa<FloatType>(to)) // steps have no slope
+  if (!isa<FloatType>(from) || !isa<FloatType>(to)) // the slope of a step is 0
     return {Value()};
   return {b.create<CastOp>(getLoc(), g[0], from)};
 }
@@ -357,10 +362,11 @@ Gradients CastOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
 
 namespace {
 
-constexpr double kExactLimit = 0x1p47;                      ///< of |x|, from which on it is infinite
-constexpr double kExactUnits[] = {0x1p8, 0x1p-32, 0x1p-72}; ///< what the parts are multiples of
+constexpr double kExactLimit = 0x1p47;                      ///< from this |x| on, x becomes infinite
+constexpr double kExactUnits[] = {0x1p8, 0x1p-32, 0x1p-72}; ///< part k is a multiple of kExactUnits[k]
 
-/// x rounded to a multiple of `unit`: beside 1.5 * 2^52 units, an f64 has no smaller bits. Requires |x| < 2^51 units.
+/// Rounds x to a multiple of `unit`: an f64 near 1.5 * 2^52 units has no bits
+/// below the unit. Requires |x| < 2^51 units.
 Value roundedTo(OpBuilder &b, Location loc, Value x, double unit) {
   const double beside = 1.5 * 0x1p52 * unit;
   return (Scalar{b, loc, x} + beside + -beside).value;
@@ -386,8 +392,9 @@ Value ExactPartOp::buildScalar(OpBuilder &b, Location loc, ValueRange args) {
   return b.create<arith::SelectOp>(loc, isLarge, (x * std::numeric_limits<double>::infinity()).value, part);
 }
 
-/// What is lost in part0 + part1, where these are large and cancel, is added again: TwoSum (Knuth 1997, The Art of
-/// Computer Programming 2, 4.2.2).
+/// Adds the error of part0 + part1 to their sum, by TwoSum (Knuth 1997, The Art
+/// of Computer Programming 2, 4.2.2). It matters where the two are large and
+/// cancel.
 Value ExactSumOp::buildScalar(OpBuilder &b, Location loc, ValueRange parts) {
   const Scalar high{b, loc, parts[0]}, middle{b, loc, parts[1]}, low{b, loc, parts[2]};
   const Scalar sum = high + middle, ofMiddle = sum - high;

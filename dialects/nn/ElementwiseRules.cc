@@ -7,7 +7,7 @@ using namespace splitcast::nn;
 
 namespace {
 
-/// The broadcast shape, or nothing when the operands do not fit.
+/// Returns the broadcast shape, or nothing if the operands do not fit.
 std::optional<sbp::Shape> broadcastShape(ValueRange operands) {
   sbp::Shape result;
   for (Value operand : operands) {
@@ -35,7 +35,7 @@ LogicalResult splitcast::nn::inferElementwiseTypes(Operation *op, SmallVectorImp
   std::optional<sbp::Shape> shape = broadcastShape(op->getOperands());
   if (!shape)
     return op->emitOpError() << "operands " << op->getOperandTypes()
-                             << " do not broadcast; aligned at the right, extents are equal or one of them is 1";
+                             << " do not broadcast; aligned at the right, extents must be equal, or one of them 1";
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = result.getElementType();
   if (!op->hasTrait<ConvertsElements>()) {

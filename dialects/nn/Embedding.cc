@@ -1,4 +1,5 @@
-// Rows of a table, and their gradient.
+// Embedding: rows of a table that indices choose, and the gradient of the
+// table.
 #include "dialects/exec/EmbeddingWorkspace.h"
 #include "dialects/nn/Parts.h"
 
@@ -18,7 +19,9 @@ void EmbeddingOp::build(OpBuilder &builder, OperationState &state, Value table, 
         IntegerAttr(), IntegerAttr());
 }
 
-/// Factors of indices, table and rows: the sum is over the table's rows, or over the indices.
+/// Returns the spec of an embedding or of its gradient, and the factors of
+/// indices, table and rows. An embedding sums over the rows of the table, its
+/// gradient over the indices.
 static sbp::LoopSpec embeddingSpec(ArrayRef<int64_t> idsShape, ArrayRef<int64_t> tableShape, sbp::FactorKind indexKind,
                                    sbp::FactorKind rowKind, sbp::TensorFactors &ids, sbp::TensorFactors &table,
                                    sbp::TensorFactors &rows) {
@@ -55,7 +58,7 @@ void EmbeddingOp::setPart(OpBuilder &, Value, int64_t) { llvm_unreachable("canBe
 LogicalResult EmbeddingOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   auto table = cast<RankedTensorType>(getTable().getType());
   if (table.getRank() != 2)
-    return emitOpError() << "looks up rows of " << undecided(table) << "; a table has two dimensions";
+    return emitOpError() << "looks up rows of " << undecided(table) << "; a table must have two dimensions";
   if (failed(verifyPart(*this, "rows of a table", table.getDimSize(0), getFirst(), getPlaces())))
     return failure();
   types.push_back(RankedTensorType::get(rowsShape(getIds(), table.getDimSize(1)), table.getElementType()));
@@ -103,7 +106,7 @@ LogicalResult EmbeddingGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType
   auto gradient = cast<RankedTensorType>(getGradient().getType());
   if (type.getRank() != 2 || gradient.getShape() != ArrayRef<int64_t>(rowsShape(getIds(), type.getDimSize(1))))
     return emitOpError() << "adds " << undecided(gradient) << " at " << undecided(getIds().getType()) << " into "
-                         << type << "; the gradient has the indices' dimensions and then the table's second";
+                         << type << "; the gradient must have the indices' dimensions and then the table's second";
   if (failed(verifyPart(*this, "rows of a table", type.getDimSize(0), getFirst(), getPlaces())))
     return failure();
   types.push_back(RankedTensorType::get(type.getShape(), gradient.getElementType()));
@@ -111,7 +114,8 @@ LogicalResult EmbeddingGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType
 }
 
 SmallVector<Value> EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
-  // Over (row, column, indices...): what belongs to another row counts as 0.
+  // The loops are (row, column, indices...). Gradients of other rows count as
+  // 0.
   RankedTensorType type = undecided(getResult().getType());
   int64_t indices = getIds().getType().getRank(), loops = indices + 2;
   SmallVector<AffineExpr> ids, rows;

@@ -81,7 +81,8 @@ std::optional<std::string> Hyperparameters::wrong() const {
   return std::nullopt;
 }
 
-/// The number that all of the text is; nothing: it is none, or so small that f64 would make 0 of it.
+/// Returns the number that the whole text denotes; nothing if it is none, or so
+/// small that an f64 rounds it to 0.
 static std::optional<double> numberOf(const std::string &text) {
   std::istringstream stream(text);
   double number = 0;

@@ -1,4 +1,5 @@
-// The largest element of each window, and whose gradient its is.
+// Max pooling: the largest element of each window, its position, and the
+// gradient.
 #include "dialects/nn/Windows.h"
 
 #include <limits>
@@ -16,11 +17,12 @@ template <typename OpTy> Windows windowsOfPool(OpTy op) {
 template <typename OpTy> LogicalResult verifyPool(OpTy op) {
   auto input = cast<RankedTensorType>(op.getInput().getType());
   if (input.getRank() < 2)
-    return op.emitOpError() << "takes " << undecided(input) << "; it has windows of the last two dimensions";
+    return op.emitOpError() << "takes " << undecided(input)
+                            << "; it must have two dimensions or more, the last two for the windows";
   return verifyWindows(op, input.getShape(), op.getKernel(), op.getStrides(), op.getPadding(), op.getDilation());
 }
 
-/// Requires verifyPool.
+/// Returns the type of the result. Requires verifyPool.
 template <typename OpTy> RankedTensorType resultType(OpTy op) {
   RankedTensorType type = undecided(op.getInput().getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -29,7 +31,8 @@ template <typename OpTy> RankedTensorType resultType(OpTy op) {
   return type.clone(shape);
 }
 
-/// All dimensions but the last two are apart.
+/// The factors of a pool: all dimensions except the last two are parallel
+/// loops.
 struct Factors {
   sbp::LoopSpec spec;
   sbp::TensorFactors input, result;
@@ -44,7 +47,8 @@ struct Factors {
   }
 };
 
-/// linalg over the dimensions of a result and the taps of a window.
+/// Builds pools as linalg over the dimensions of a result and the taps of a
+/// window.
 class Pools {
 public:
   Pools(OpBuilder &builder, Location loc, const Windows &along, RankedTensorType type)
@@ -57,7 +61,8 @@ public:
     });
   }
 
-  /// Per window, the number of the first tap whose element is the largest; the number of taps, where none is.
+  /// Returns, per window, the number of the first tap whose element is the
+  /// largest one; the number of taps if there is none.
   Value firstOf(Value input, Value largest) {
     auto result = cast<RankedTensorType>(largest.getType()).clone(builder.getI64Type());
     const int64_t taps = along[0].kernel * along[1].kernel;
@@ -93,7 +98,8 @@ private:
   using Combine = llvm::function_ref<Value(Value, ArrayRef<Value>)>;
 
   Value overTaps(RankedTensorType result, double init, Combine combine) {
-    // Extents of loops are those of operands: of the taps, those of one whose elements nobody needs.
+    // linalg takes the extents of its loops from operands. For the taps this is
+    // a tensor whose elements are not used.
     Value taps =
         builder.create<tensor::EmptyOp>(loc, ArrayRef{along[0].kernel, along[1].kernel}, type.getElementType());
     taps = builder.create<linalg::FillOp>(loc, constant(0.0), taps).getResult(0);
@@ -134,7 +140,7 @@ private:
   OpBuilder &builder;
   const Location loc;
   const Windows along;
-  const unsigned rank, inner;  ///< of the tensors; the first of the last two dimensions
+  const unsigned rank, inner;  ///< the rank of the tensors; the first of the last two dimensions
   const RankedTensorType type; ///< of the input
 };
 
@@ -193,7 +199,7 @@ LogicalResult MaxPoolPositionsOp::inferResultTypes(SmallVectorImpl<RankedTensorT
   RankedTensorType expected = resultType(*this);
   if (const RankedTensorType found = undecided(getLargest().getType()); found != expected)
     return emitOpError() << "takes " << found << ", but the windows of " << undecided(getInput().getType()) << " give "
-                         << expected << "; the largest elements have this type";
+                         << expected << "; 'largest' must have this type";
   types.push_back(expected.clone(IntegerType::get(getContext(), 64)));
   return success();
 }
@@ -208,7 +214,8 @@ int64_t MaxPoolPositionsOp::getFlops() { return comparisons(resultType(*this), g
 // Gradient
 //===----------------------------------------------------------------------===//
 
-/// The input's. Requires: two extents, and a gradient of two dimensions or more.
+/// Returns the type of the pool's input. Requires two extents, and a gradient
+/// of two dimensions or more.
 static RankedTensorType inputType(MaxPoolGradOp op) {
   RankedTensorType type = undecided(op.getGradient().getType());
   SmallVector<int64_t> shape(type.getShape().drop_back(2));
@@ -227,18 +234,20 @@ sbp::LoopSpec MaxPoolGradOp::getLoopSpec() {
 LogicalResult MaxPoolGradOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   const RankedTensorType gradient = undecided(getGradient().getType()), positions = undecided(getPositions().getType());
   if (gradient.getRank() < 2)
-    return emitOpError() << "takes " << gradient << "; it has windows of the last two dimensions";
+    return emitOpError() << "takes " << gradient
+                         << "; it must have two dimensions or more, the last two for the windows";
   if (positions.getShape() != gradient.getShape())
-    return emitOpError() << "takes " << positions << " as positions of " << gradient << "; their shapes are the same";
+    return emitOpError() << "takes " << positions << " as positions of " << gradient
+                         << "; their shapes must be the same";
   if (getExtents().size() != 2 || llvm::any_of(getExtents(), [](int64_t extent) { return extent < 0; }))
-    return emitOpError() << "has extents [" << getExtents() << "]; it has two numbers of 0 to " << exec::Window::kMost;
+    return emitOpError() << "has extents [" << getExtents() << "]; give two numbers from 0 to " << exec::Window::kMost;
   const RankedTensorType input = inputType(*this);
   if (failed(verifyWindows(*this, input.getShape(), getKernel(), getStrides(), getPadding(), getDilation())))
     return failure();
   for (auto [found, extent, along] : llvm::zip(gradient.getShape().take_back(2), getExtents(), windowsOfPool(*this)))
     if (found != along.windows(extent))
       return emitOpError() << "takes " << gradient << ", but " << extent << " elements have " << along.windows(extent)
-                           << " windows, not " << found << "; it is the gradient of what nn.max_pool gives";
+                           << " windows, not " << found << "; it must be the gradient of nn.max_pool's result";
   types.push_back(input);
   return success();
 }

@@ -37,7 +37,8 @@ void NnDialect::initialize() {
   addInterfaces<InlineAnywhere>();
 }
 
-/// Before the op's own rules, which count elements.
+/// Verifies that the bytes of each tensor can be counted. This comes before the
+/// rules of the op itself, which count elements.
 static LogicalResult verifySizes(Operation *op) {
   auto isTooLarge = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -60,7 +61,8 @@ LogicalResult splitcast::nn::verifyCompute(Operation *op) {
     return failure();
   for (auto [index, type] : llvm::enumerate(types)) {
     RankedTensorType found = undecided(op->getResult(index).getType());
-    // A flat piece of an elementwise op has one dimension whatever its operands have: the types speak for themselves.
+    // This holds for flat pieces, too: their operands and results have one
+    // dimension each.
     if (found != type)
       return op->emitOpError() << "result " << index << " has type " << found << ", but its operands give " << type
                                << "; change the type";

@@ -1,4 +1,4 @@
-// Softmax and layer norm: what needs a row whole.
+// Softmax, log-sum-exp and layer norm: ops that need whole rows.
 #include "dialects/nn/Rows.h"
 
 #include <limits>
@@ -38,7 +38,7 @@ LogicalResult verifyColumns(Operation *op, Value input, ValueRange perColumn) {
 
 int64_t elementsOf(Value value) { return sbp::numElements(sbp::shapeOf(value.getType())); }
 
-/// Mean of the rows, and 1 / sqrt(variance + epsilon).
+/// The mean of each row, and 1 / sqrt(variance + epsilon).
 struct Moments {
   Value mean, scale;
 
@@ -131,7 +131,8 @@ LogicalResult LogSumExpOp::inferResultTypes(Types &types) {
 
 SmallVector<Value> LogSumExpOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   RowBuilder rows(builder, getLoc(), operands[0]);
-  // Where all are -inf, as the masked classes of one rank may be, so is the result, and not a NaN.
+  // If all elements of a row are -inf, as the masked classes of one rank may
+  // be, so is the result, which would be a NaN otherwise.
   Value max = rows.mapRows(rows.rowMax(operands[0]), [](OpBuilder &b, Location l, ValueRange x) -> Value {
     Value least = scalarConstant(b, l, x[0].getType(), -std::numeric_limits<double>::infinity());
     Value isLeast = b.create<arith::CmpFOp>(l, arith::CmpFPredicate::OEQ, x[0], least);
@@ -144,10 +145,10 @@ SmallVector<Value> LogSumExpOp::lowerToLinalg(OpBuilder &builder, ValueRange ope
 
 int64_t LogSumExpOp::getFlops() { return 4 * elementsOf(getInput()); }
 
-// exp(x - result) is the softmax.
+// The slope is the softmax, which is exp(x - result).
 SmallVector<Value> LogSumExpOp::buildGradient(OpBuilder &b, ValueRange g, ArrayRef<bool>) {
   SmallVector<int64_t> column(undecided(getInput().getType()).getShape());
-  column.back() = 1; // the operand says where the rest is
+  column.back() = 1; // one column, which is broadcast over the row
   auto perElement = [&](Value perRow) -> Value {
     return b.create<ReshapeOp>(getLoc(), undecided(perRow.getType()).clone(column), perRow);
   };

@@ -15,12 +15,13 @@ template <typename OpT> static LogicalResult verifyOptimizer(OpT op) {
   return success();
 }
 
-/// Whether the numbers by which gradients are clipped are such.
+/// Verifies the numbers by which gradients are clipped: there is at most one,
+/// and it is above 0.
 template <typename OpT> static LogicalResult verifyClips(OpT op) {
   if (op.getClipNormAttr() && op.getClipValueAttr())
     return op.emitOpError() << "has clip_norm = " << op.getClipNormAttr().getValueAsDouble()
                             << " and clip_value = " << op.getClipValueAttr().getValueAsDouble()
-                            << "; gradients are clipped by one of them";
+                            << "; gradients can be clipped by one of them only";
   for (auto [name, clip] : {std::pair("clip_norm", op.getClipNormAttr()), {"clip_value", op.getClipValueAttr()}})
     if (clip && !contains(Bounds::Positive, clip.getValueAsDouble()))
       return op.emitOpError() << "has " << name << " = " << clip.getValueAsDouble() << "; it must be "
@@ -28,7 +29,7 @@ template <typename OpT> static LogicalResult verifyClips(OpT op) {
   return success();
 }
 
-/// Whether scales of losses may be of this type.
+/// Whether a loss scale may have this type.
 static bool canScale(RankedTensorType type) {
   return type.getRank() == 0 && (type.getElementType().isF32() || type.getElementType().isF64());
 }
@@ -36,7 +37,7 @@ static bool canScale(RankedTensorType type) {
 static LogicalResult verifyGroupNames(MinimizeOp op) {
   if (!op.getGroupsAttr())
     return success();
-  llvm::DenseSet<StringRef> names; // whatever type their attributes have
+  llvm::DenseSet<StringRef> names; // as text: string attributes may differ in their types
   for (auto group : op.getGroupsAttr().getAsRange<ParametersAttr>())
     if (!names.insert(group.getName().getValue()).second)
       return op.emitOpError() << "has two groups called " << group.getName() << "; give each a name of its own";
@@ -63,7 +64,7 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but @"
                          << getVariable() << " is " << undecided(variable.getType());
   if (getClipNormAttr() && !getClipSetAttr())
-    return emitOpError() << "has clip_norm and no clip_set; updates that share a norm have the same";
+    return emitOpError() << "has clip_norm and no clip_set; give the number that updates with a common norm share";
   if (failed(verifyOptimizer(*this)) || failed(verifyClips(*this)))
     return failure();
   if (getScale() && !canScale(getScale().getType()))
@@ -73,7 +74,7 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << (getScale() ? "a scale and no loss_scale" : "a loss_scale, but is scaled by nothing")
                          << "; both come from nn.minimize, so write both or neither";
   if (getUnless() && getUnless().getType().getRank() != 0)
-    return emitOpError() << "is left out by a " << getUnless().getType() << "; it must be a scalar of f64";
+    return emitOpError() << "has an 'unless' of type " << getUnless().getType() << "; it must be a scalar of f64";
   if (auto refused = cast<OptimizerAttr>(getOptimizer()).model()->refuses(getGradient().getType().getShape()))
     return emitOpError() << "has a gradient of type " << undecided(getGradient().getType()) << ", but " << *refused;
   return success();
@@ -89,6 +90,6 @@ LogicalResult FusionOp::verify() {
     return emitOpError() << "must end in nn.yield of its results' types " << getOutputs().getTypes();
   for (Operation &op : body.without_terminator())
     if (!isa<ComputeOpInterface>(op))
-      return emitOpError() << "holds '" << op.getName() << "', which does not say what it computes";
+      return emitOpError() << "contains '" << op.getName() << "', but only ops with ComputeOpInterface can be fused";
   return success();
 }

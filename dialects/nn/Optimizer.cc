@@ -59,7 +59,9 @@ Expr select(const Expr &condition, const Expr &chosen, const Expr &other) {
 }
 Expr relu(const Expr &x) { return x.make(x.builder->create<ReluOp>(x.loc, x.tensor)); }
 
-/// 1 where x > 0, less 1 where -x > 0: slopes of relu, which are 0 of NaN. relu(1 - relu(x)) is finite of all else.
+/// Returns 1 where x > 0, minus 1 where -x > 0. Both are slopes of relu, which
+/// are 0 for a NaN. So that a NaN stays one, 0 times relu(1 - relu(x)) is
+/// added, which is finite for all other x.
 Expr sign(const Expr &x) {
   Value one = splat(*x.builder, x.loc, x.tensor.getType(), 1.0);
   Expr above = x.make(x.builder->create<ReluGradOp>(x.loc, one, x.tensor));
@@ -72,7 +74,10 @@ Expr norm(const Expr &x) {
   return sqrt(x.make(x.builder->create<TotalOfPartsOp>(x.loc, parts)));
 }
 
-/// No part of a tensor is one of a tensor of other dimensions, so signatures have it whole there.
+/// Reshapes the tensor there and back. A reshape to another number of
+/// dimensions is no elementwise op, so it keeps the row that it has without
+/// ZeRO (solveInPhases), where updates are whole unless the user has split the
+/// variable.
 Expr gathered(const Expr &x) {
   auto type = cast<RankedTensorType>(x.tensor.getType());
   llvm::SmallVector<int64_t> longer = {1};

@@ -1,5 +1,6 @@
-// #nn.NAME<number = 0.5, ...>: optimizers and schedules of the learning rate in the IR. Which names and numbers there
-// are, these say themselves (Hyperparameters.h).
+// Parses, prints and verifies #nn.NAME<number = 0.5, ...>: optimizers,
+// schedules of the learning rate and loss scales. The structs themselves say
+// which names and numbers there are (Hyperparameters.h).
 #include "dialects/nn/Nn.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -21,13 +22,13 @@ void NnDialect::registerAttributes() {
 
 namespace {
 
-/// The number behind `name =`.
+/// Parses the number after `name =`.
 ParseResult parseNumber(DialectAsmParser &parser, const Hyperparameter &of, double &number) {
   Attribute value;
   SMLoc at = parser.getCurrentLocation();
   if (parser.parseAttribute(value))
     return failure();
-  const char *end = parser.getCurrentLocation().getPointer(); // of what comes next
+  const char *end = parser.getCurrentLocation().getPointer(); // where the next token begins
   StringRef text = StringRef(at.getPointer(), end - at.getPointer()).rtrim();
   auto integer = dyn_cast<IntegerAttr>(value);
   if (auto floating = dyn_cast<FloatAttr>(value))
@@ -35,7 +36,7 @@ ParseResult parseNumber(DialectAsmParser &parser, const Hyperparameter &of, doub
   else if (!integer || !integer.getType().isSignlessInteger(64))
     return parser.emitError(at) << of.name << " is " << value << "; it must be " << toString(of.bounds)
                                 << ", written without a type";
-  else if (text.ltrim("- ").starts_with("0x")) // the number, or its bits?
+  else if (text.ltrim("- ").starts_with("0x")) // this may mean the number or its bits
     return parser.emitError(at) << of.name << " is " << text << "; it must be written in decimal, as " << of.name
                                 << " = 1.5 or " << of.name << " = 2";
   else
@@ -43,7 +44,7 @@ ParseResult parseNumber(DialectAsmParser &parser, const Hyperparameter &of, doub
   return success();
 }
 
-/// `name = value, ...` between < and >; the first must be there.
+/// Parses `name = value, ...` between < and >. The first number must be given.
 FailureOr<std::vector<double>> parseNumbers(DialectAsmParser &parser, const Hyperparameters &model) {
   const std::vector<Hyperparameter> known = model.numbers();
   std::vector<double> values = model.values();
@@ -82,8 +83,9 @@ template <typename AttrT> Attribute parseNamed(DialectAsmParser &parser, StringR
                                   DenseF64ArrayAttr::get(parser.getContext(), *values));
 }
 
-/// As MLIR prints it. Of whole numbers of 7 digits and more that is their bits, which would be read as another number:
-/// these have a point.
+/// Returns the text of a number. MLIR prints whole numbers of 7 digits and more
+/// as their bits, which would be read as another number; these are printed in
+/// decimal, with a point.
 std::string textOf(FloatAttr number) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,4 +1,5 @@
-// #nn.parameters: variables that an optimizer of their own updates, found by their names.
+// Implements #nn.parameters: variables with an optimizer of their own, found by
+// their names.
 #include "dialects/nn/Nn.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -16,7 +17,7 @@ bool nn::matchesPattern(StringRef pattern, StringRef text) {
   if (!text.consume_front(pieces.front()))
     return false;
   for (StringRef piece : ArrayRef(pieces).drop_front().drop_back()) {
-    const size_t found = text.find(piece); // where it comes first, what is left is longest
+    const size_t found = text.find(piece); // the first match leaves the most text for the other pieces
     if (found == StringRef::npos)
       return false;
     text = text.drop_front(found + piece.size());
@@ -33,14 +34,15 @@ LogicalResult ParametersAttr::verify(function_ref<InFlightDiagnostic()> emitErro
                                      OptimizerAttr) {
   const auto isOfNames = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   if (name.getValue().empty() || !llvm::all_of(name.getValue(), isOfNames))
-    return emitError() << "parameters are called " << name << "; a name is letters, digits and underscores";
+    return emitError() << "parameters are called " << name
+                       << "; a name must consist of letters, digits and underscores";
   const auto isPattern = [](Attribute attr) {
     auto text = llvm::dyn_cast<StringAttr>(attr);
     return text && !text.getValue().empty();
   };
   if (patterns.empty() || !llvm::all_of(patterns, isPattern))
     return emitError() << "parameters " << name << " are of " << patterns
-                       << "; it must be names, with stars for any characters: [\"*.bias\", \"norm.weight\"]";
+                       << "; give names of variables, with stars for any characters: [\"*.bias\", \"norm.weight\"]";
   return success();
 }
 

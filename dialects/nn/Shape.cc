@@ -14,7 +14,8 @@ using Iterators = SmallVector<utils::IteratorType>;
 
 Iterators parallelLoops(int64_t rank) { return Iterators(rank, utils::IteratorType::parallel); }
 
-/// One factor per dimension of `shape`; dimension `whole` (or none, -1) is never split.
+/// Adds one factor per dimension of `shape`. Dimension `whole` (-1: none) is
+/// never split.
 sbp::TensorFactors addLoops(sbp::LoopSpec &spec, ArrayRef<int64_t> shape, int64_t whole = -1) {
   sbp::TensorFactors dims;
   for (auto [dim, extent] : llvm::enumerate(shape)) {
@@ -24,7 +25,7 @@ sbp::TensorFactors addLoops(sbp::LoopSpec &spec, ArrayRef<int64_t> shape, int64_
   return dims;
 }
 
-/// linalg.index of every loop.
+/// Returns linalg.index of every loop.
 SmallVector<Value> loopIndices(OpBuilder &b, Location loc, int64_t rank) {
   SmallVector<Value> indices;
   for (int64_t dim = 0; dim < rank; ++dim)
@@ -85,7 +86,7 @@ sbp::LoopSpec IotaOp::getLoopSpec() {
   return spec;
 }
 
-/// The largest n such that the type holds all of 0 to n.
+/// Returns the largest n such that the type holds all integers from 0 to n.
 static int64_t largestInteger(Type element) {
   if (auto floating = dyn_cast<FloatType>(element))
     return int64_t{1} << floating.getFPMantissaWidth();
@@ -99,9 +100,9 @@ LogicalResult IotaOp::inferResultTypes(Types &types) {
     return emitOpError() << "counts along dimension " << dim << " of " << type << "; it has " << type.getRank();
   if (RankedTensorType from = getFrom() ? undecided(getFrom().getType()) : RankedTensorType();
       from && (from.getRank() != 0 || !from.getElementType().isInteger(64)))
-    return emitOpError() << "counts from " << from << "; it is one i64, tensor<i64>";
+    return emitOpError() << "counts from " << from << "; it must be one i64, tensor<i64>";
   if (offset < 0)
-    return emitOpError() << "begins at offset " << offset << "; it is not negative";
+    return emitOpError() << "begins at offset " << offset << "; it must not be negative";
   if (type.getDimSize(dim) > 0 && offset > most - (type.getDimSize(dim) - 1))
     return emitOpError() << "counts from " << offset << " over " << type.getDimSize(dim) << " numbers, and "
                          << type.getElementType() << " holds all integers up to " << most
@@ -206,8 +207,10 @@ SmallVector<Value> TransposeOp::buildGradient(OpBuilder &b, ValueRange g, ArrayR
 
 namespace {
 
-/// Matches dimensions of two shapes: walks both, and where the products meet, pairs what was passed. One dimension
-/// against several is made of these, outermost first; several against several are one whole.
+/// Matches the dimensions of two shapes: walks along both and, where the
+/// products of the extents are equal, pairs the dimensions that were passed.
+/// One dimension that is paired with several is made of their loops, outermost
+/// first. If several are paired with several, none of them can be split.
 struct ReshapeFactors {
   sbp::LoopSpec spec;
   sbp::TensorFactors from, to;
@@ -453,7 +456,8 @@ SmallVector<Value> ConcatOp::lowerToLinalg(OpBuilder &builder, ValueRange operan
       int64_t extent = cast<RankedTensorType>(operand.getType()).getDimSize(dim);
       if (extent == 0)
         continue;
-      // Every operand is read at a clamped place, and the one that owns the place is kept.
+      // Read every operand at a clamped place, and keep the element of the
+      // operand that owns the place.
       Value relative =
           b.create<arith::MaxSIOp>(loc, addIndex(b, loc, position, -start), b.create<arith::ConstantIndexOp>(loc, 0));
       at[dim] = b.create<arith::MinSIOp>(loc, relative, b.create<arith::ConstantIndexOp>(loc, extent - 1));

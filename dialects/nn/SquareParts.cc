@@ -1,4 +1,5 @@
-// Sums that are the same in whatever order they are made: see nn.square_parts.
+// Ops whose sums are the same in every order of the addends: see
+// nn.square_parts.
 #include "dialects/nn/Nn.h"
 
 #include <cmath>
@@ -11,10 +12,12 @@ using namespace splitcast::nn;
 namespace {
 
 constexpr double kBesideFirst = 0x1p289; ///< 2^52 units of part 0
-constexpr int64_t kPartBits = 20;        ///< by which each unit is less than the one before
+constexpr int64_t kPartBits = 20;        ///< each unit is smaller than the one before by 2^kPartBits
 
-/// 2^52 units of part `number`, an i64: beside that, an f64 of no sign has no smaller bits than the unit. The number's
-/// binary digits say by which powers of two it is less than that of part 0.
+/// Returns 2^52 units of part `number`, an i64. An f64 that is at least as
+/// large has no bits below the unit, so adding this rounds a number that is not
+/// negative to a multiple of the unit. The binary digits of `number` select the
+/// powers of two by which the unit is smaller than that of part 0.
 Value besideUnit(OpBuilder &b, Location loc, Value number) {
   Value beside = scalarConstant(b, loc, b.getF64Type(), kBesideFirst);
   for (int64_t digit = 1; digit < SquarePartsOp::kNumParts; digit *= 2) {
@@ -27,18 +30,19 @@ Value besideUnit(OpBuilder &b, Location loc, Value number) {
   return beside;
 }
 
-/// A number of no sign, rounded to a multiple of the unit; one of 2^52 units or more is a multiple.
+/// Rounds a number that is not negative to a multiple of the unit. A number of
+/// 2^52 units or more already is one.
 Value roundedBeside(OpBuilder &b, Location loc, Value number, Value beside) {
   Value rounded = b.create<arith::SubFOp>(loc, b.create<arith::AddFOp>(loc, number, beside), beside);
   Value isSmall = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, number, beside);
   return b.create<arith::SelectOp>(loc, isSmall, rounded, number);
 }
 
-/// Of the square of x, part `part`, an i64.
+/// Returns part `part`, an i64, of the square of x.
 Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
   Value wide = x.getType().isF64() ? x : b.create<arith::ExtFOp>(loc, b.getF64Type(), x).getResult();
   Value square = b.create<arith::MulFOp>(loc, wide, wide);
-  if (x.getType().isF64()) { // larger ones, which f32 has none of, would be rounded when they are added up
+  if (x.getType().isF64()) { // sums of larger squares would be rounded; f32 has none
     Value most = scalarConstant(b, loc, b.getF64Type(), 0x1p256);
     Value isLarge = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, square, most);
     Value infinite = scalarConstant(b, loc, b.getF64Type(), std::numeric_limits<double>::infinity());
@@ -50,7 +54,8 @@ Value partOfSquare(OpBuilder &b, Location loc, Value x, Value part) {
   Value isFirst = compareWithNumber(b, loc, arith::CmpIPredicate::eq, part, 0);
   Value taken = b.create<arith::SelectOp>(loc, isFirst, zero, roundedBeside(b, loc, square, besideBefore));
   Value rest = b.create<arith::SubFOp>(loc, roundedBeside(b, loc, square, beside), taken);
-  // An infinite square is taken whole, and leaves no NaN.
+  // An infinite square is in part 0 as a whole. The later parts are 0, since
+  // inf - inf would be a NaN.
   Value isTaken = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, square, taken);
   return b.create<arith::SelectOp>(loc, isTaken, zero, rest);
 }
@@ -195,7 +200,7 @@ sbp::LoopSpec SumPartsOp::getLoopSpec() {
 
 LogicalResult SumPartsOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   if (getParts().empty())
-    return emitOpError() << "has no operand; it adds up at least one";
+    return emitOpError() << "has no operand; give at least one";
   return inferElementwiseTypes(*this, types);
 }
 

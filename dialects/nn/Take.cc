@@ -1,4 +1,4 @@
-// Of each row the element that an index names.
+// Takes the element of each row that an index names.
 #include "dialects/nn/Parts.h"
 
 using namespace mlir;
@@ -12,7 +12,8 @@ void TakeOp::build(OpBuilder &builder, OperationState &state, Value input, Value
         IntegerAttr());
 }
 
-// One addend and zeros: a sum that is not rounded, whoever has the element.
+// If a row is divided among ranks, one of them adds the element and the others
+// zeros, so that the sum is not rounded.
 sbp::LoopSpec TakeOp::getLoopSpec() {
   sbp::LoopSpec spec;
   sbp::TensorFactors rows;
@@ -30,8 +31,8 @@ sbp::LoopSpec TakeOp::getLoopSpec() {
 LogicalResult TakeOp::inferResultTypes(SmallVectorImpl<RankedTensorType> &types) {
   RankedTensorType type = undecided(getInput().getType()), ids = undecided(getIds().getType());
   if (type.getRank() == 0 || type.getShape().drop_back() != ids.getShape())
-    return emitOpError() << "takes of " << type << " at " << ids
-                         << "; the indices have the operand's dimensions but the last";
+    return emitOpError() << "takes elements of " << type << " at " << ids
+                         << "; the indices must have the operand's dimensions except the last";
   if (failed(verifyPart(*this, "elements of a row", type.getShape().back(), getFirst(), getPlaces())))
     return failure();
   types.push_back(RankedTensorType::get(ids.getShape(), type.getElementType()));

@@ -10,7 +10,7 @@ constexpr int64_t kMost = exec::Window::kMost;
 
 Value indexConstant(OpBuilder &b, Location loc, int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
 
-/// x factor + addend
+/// Returns x * factor + addend.
 Value linear(OpBuilder &b, Location loc, Value x, int64_t factor, Value addend) {
   Value product = factor == 1 ? x : b.create<arith::MulIOp>(loc, x, indexConstant(b, loc, factor)).getResult();
   return b.create<arith::AddIOp>(loc, product, addend);
@@ -29,7 +29,7 @@ LogicalResult verifyNumbers(Operation *op, StringRef name, ArrayRef<int64_t> num
       numbers.size() == 2 && llvm::all_of(numbers, [&](int64_t number) { return number >= least && number <= kMost; });
   if (fits)
     return success();
-  return op->emitOpError() << "has " << name << " [" << numbers << "]; it has two numbers of " << least << " to "
+  return op->emitOpError() << "has " << name << " [" << numbers << "]; give two numbers from " << least << " to "
                            << kMost;
 }
 
@@ -62,7 +62,7 @@ LogicalResult verifyWindows(Operation *op, ArrayRef<int64_t> shape, ArrayRef<int
 Place coveredBy(OpBuilder &b, Location loc, const Window &window, Value number, Value tap, int64_t extent) {
   Value begin = linear(b, loc, number, window.stride, indexConstant(b, loc, -window.padding));
   Value at = linear(b, loc, tap, window.dilation, begin);
-  return placeIf(b, loc, at, isBelow(b, loc, at, extent)); // what is below 0 is large as unsigned
+  return placeIf(b, loc, at, isBelow(b, loc, at, extent)); // a negative number is large as an unsigned one
 }
 
 Place covering(OpBuilder &b, Location loc, const Window &window, Value element, Value tap, int64_t windows) {
@@ -72,7 +72,8 @@ Place covering(OpBuilder &b, Location loc, const Window &window, Value element, 
     return placeIf(b, loc, begin, isBelow(b, loc, begin, windows));
   Value stride = indexConstant(b, loc, window.stride);
   Value number = b.create<arith::DivSIOp>(loc, begin, stride);
-  // What is below 0 and no multiple is rounded to 0, perhaps.
+  // The division rounds towards 0, so a negative number that is no multiple of
+  // the stride may become 0.
   Value isMultiple =
       b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, begin, b.create<arith::MulIOp>(loc, number, stride));
   return placeIf(b, loc, number, b.create<arith::AndIOp>(loc, isMultiple, isBelow(b, loc, number, windows)));

@@ -362,7 +362,7 @@ const ErrorCase kErrorCases[] = {
     {"EmbeddingTable", [](Graph &, Tensor x, Tensor ids) { embedding(sum(x, {0}), ids); }, "rows of a table"},
     {"EmbeddingIds", [](Graph &, Tensor x, Tensor) { embedding(x, x); }, "i32 or i64"},
     {"Labels", [](Graph &, Tensor x, Tensor ids) { softmaxCrossEntropy(x, reshape(ids, {4, 2})); },
-     "labels have the logits' dimensions but the last"},
+     "labels must have the logits' dimensions except the last"},
     {"MseShapes", [](Graph &, Tensor x, Tensor) { mse(x, sum(x, {0})); }, "compares tensors of different shapes"},
     {"LinearRank", [](Graph &, Tensor x, Tensor) { linear(sum(x), "fc", 4); }, "linear 'fc'(f32) gives 4 outputs"},
     {"LinearOutputs", [](Graph &, Tensor x, Tensor) { linear(x, "fc", 0); }, "gives 0 outputs"},

@@ -119,7 +119,7 @@ func.func @matmul_c2_legal(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>, %z: tensor<
 // -----
 
 func.func @embedding_c1(%table: tensor<4xf32>, %ids: tensor<2xi64>) {
-  // expected-error @below {{'nn.embedding' op looks up rows of 'tensor<4xf32>'; a table has two dimensions}}
+  // expected-error @below {{'nn.embedding' op looks up rows of 'tensor<4xf32>'; a table must have two dimensions}}
   %0 = nn.embedding %table, %ids : (tensor<4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
   return
 }
@@ -187,7 +187,7 @@ func.func @embedding_grad_c1_legal(%rows: tensor<2x3xf32>, %ids: tensor<2xi64>) 
 // -----
 
 func.func @take_c1(%x: tensor<4x3xf32>, %ids: tensor<3xi64>) {
-  // expected-error @below {{'nn.take' op takes of 'tensor<4x3xf32>' at 'tensor<3xi64>'; the indices have the operand's dimensions but the last}}
+  // expected-error @below {{'nn.take' op takes elements of 'tensor<4x3xf32>' at 'tensor<3xi64>'; the indices must have the operand's dimensions except the last}}
   %0 = nn.take %x, %ids : (tensor<4x3xf32>, tensor<3xi64>) -> tensor<3xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @take_c2_legal(%x: tensor<4x0xf32>, %ids: tensor<4xi64>) {
 // -----
 
 func.func @softmax_cross_entropy_grad_c1(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>, %sum: tensor<3xf32>) {
-  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<4xf32>' and log_sum 'tensor<3xf32>'; both have one element per row, of one type}}
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<4xf32>' and log_sum 'tensor<3xf32>'; both must have one element per row, of one type}}
   %0 = nn.softmax_cross_entropy_grad %g, %x, %ids, %sum : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>, tensor<3xf32>) -> tensor<4x3xf32>
   return
 }
@@ -247,7 +247,7 @@ func.func @softmax_cross_entropy_grad_c2_legal(%g: tensor<4xf32>, %x: tensor<4x3
 // -----
 
 func.func @softmax_cross_entropy_grad_c3(%g: tensor<4xf32>, %x: tensor<4x3xf32>, %ids: tensor<4xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has a part of the classes and no log_sum; the sum over all classes is not known there}}
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has a part of the classes and no log_sum; give log_sum, since a part does not give the sum over all classes}}
   %0 = nn.softmax_cross_entropy_grad %g, %x, %ids {first = 3 : i64, places = 6 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @log_sum_exp_c1_legal(%x: tensor<3x4xf32>, %y: tensor<5xf64>) {
 // -----
 
 func.func @embedding_grad_c1(%rows: tensor<2x3xf32>, %ids: tensor<4xi64>) {
-  // expected-error @below {{'nn.embedding_grad' op adds 'tensor<2x3xf32>' at 'tensor<4xi64>' into 'tensor<8x3xf32>'; the gradient has the indices' dimensions and then the table's second}}
+  // expected-error @below {{'nn.embedding_grad' op adds 'tensor<2x3xf32>' at 'tensor<4xi64>' into 'tensor<8x3xf32>'; the gradient must have the indices' dimensions and then the table's second}}
   %0 = nn.embedding_grad %rows, %ids : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<8x3xf32>
   return
 }
@@ -302,7 +302,7 @@ func.func @embedding_grad_c1(%rows: tensor<2x3xf32>, %ids: tensor<4xi64>) {
 // -----
 
 func.func @softmax_cross_entropy_c1(%logits: tensor<4x3xf32>, %labels: tensor<3xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<4x3xf32>' and labels 'tensor<3xi64>'; labels have the logits' dimensions but the last, the classes}}
+  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<4x3xf32>' and labels 'tensor<3xi64>'; labels must have the logits' dimensions except the last, the classes}}
   %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<4x3xf32>, tensor<3xi64>) -> tensor<4xf32>
   return
 }
@@ -311,7 +311,7 @@ func.func @softmax_cross_entropy_c1(%logits: tensor<4x3xf32>, %labels: tensor<3x
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @softmax_cross_entropy_c1(%logits: tensor<f32, #B>, %labels: tensor<i64, #B>) {
-  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<f32>' and labels 'tensor<i64>'; labels have the logits' dimensions but the last, the classes}}
+  // expected-error @below {{'nn.softmax_cross_entropy' op has logits 'tensor<f32>' and labels 'tensor<i64>'; labels must have the logits' dimensions except the last, the classes}}
   %0 = nn.softmax_cross_entropy %logits, %labels : (tensor<f32, #B>, tensor<i64, #B>) -> tensor<f32, #B>
   return
 }
@@ -328,7 +328,7 @@ func.func @softmax_cross_entropy_c1_legal(%logits: tensor<2x4x3xf32>, %labels: t
 // -----
 
 func.func @softmax_cross_entropy_c2(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy' op has 4 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  // expected-error @below {{'nn.softmax_cross_entropy' op has 4 classes and logits 'tensor<4x3xf32>'; 'classes' must be from 1 to the logits' last dimension}}
   %0 = nn.softmax_cross_entropy %logits, %labels {classes = 4 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
@@ -336,7 +336,7 @@ func.func @softmax_cross_entropy_c2(%logits: tensor<4x3xf32>, %labels: tensor<4x
 // -----
 
 func.func @softmax_cross_entropy_c2(%logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy' op has 0 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  // expected-error @below {{'nn.softmax_cross_entropy' op has 0 classes and logits 'tensor<4x3xf32>'; 'classes' must be from 1 to the logits' last dimension}}
   %0 = nn.softmax_cross_entropy %logits, %labels {classes = 0 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
@@ -353,7 +353,7 @@ func.func @softmax_cross_entropy_c2_legal(%logits: tensor<4x3xf32>, %labels: ten
 // -----
 
 func.func @softmax_cross_entropy_grad_classes(%g: tensor<4xf32>, %logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has 4 classes and logits 'tensor<4x3xf32>'; let 'classes' be 1 to the logits' last dimension}}
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has 4 classes and logits 'tensor<4x3xf32>'; 'classes' must be from 1 to the logits' last dimension}}
   %0 = nn.softmax_cross_entropy_grad %g, %logits, %labels {classes = 4 : i64} : (tensor<4xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
   return
 }
@@ -369,7 +369,7 @@ func.func @softmax_cross_entropy_ignored(%logits: tensor<4x3xf32>, %labels: tens
 // -----
 
 func.func @softmax_cross_entropy_grad(%g: tensor<3xf32>, %logits: tensor<4x3xf32>, %labels: tensor<4xi64>) {
-  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<3xf32>' and labels 'tensor<4xi64>'; both have one element per row}}
+  // expected-error @below {{'nn.softmax_cross_entropy_grad' op has gradient 'tensor<3xf32>' and labels 'tensor<4xi64>'; both must have one element per row}}
   %0 = nn.softmax_cross_entropy_grad %g, %logits, %labels : (tensor<3xf32>, tensor<4x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
   return
 }
@@ -409,7 +409,7 @@ func.func @fusion_c1_legal() {
 // -----
 
 func.func @fusion_c2(%x: tensor<4xf32>) {
-  // expected-error @below {{'nn.fusion' op holds 'ccl.view', which does not say what it computes}}
+  // expected-error @below {{'nn.fusion' op contains 'ccl.view', but only ops with ComputeOpInterface can be fused}}
   %0 = nn.fusion(%x) : (tensor<4xf32>) -> (tensor<2xf32>) {
   ^bb0(%a: tensor<4xf32>):
     %v = ccl.view %a at 0 : tensor<4xf32> -> tensor<2xf32>
@@ -432,7 +432,7 @@ func.func @fusion_c2_legal(%x: tensor<4xf32>) {
 // -----
 
 func.func @elementwise_shapes(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
-  // expected-error @below {{'nn.add' op operands 'tensor<4x3xf32>', 'tensor<4xf32>' do not broadcast; aligned at the right, extents are equal or one of them is 1}}
+  // expected-error @below {{'nn.add' op operands 'tensor<4x3xf32>', 'tensor<4xf32>' do not broadcast; aligned at the right, extents must be equal, or one of them 1}}
   %0 = nn.add %x, %y : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
   return
 }
@@ -472,7 +472,7 @@ func.func @total_of_parts_c1(%x: tensor<23xf64>) {
 // -----
 
 func.func @sum_parts_c1() {
-  // expected-error @below {{'nn.sum_parts' op has no operand; it adds up at least one}}
+  // expected-error @below {{'nn.sum_parts' op has no operand; give at least one}}
   %0 = "nn.sum_parts"() : () -> tensor<24xf64>
   return
 }

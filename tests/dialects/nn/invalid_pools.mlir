@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 func.func @max_pool_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'nn.max_pool' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -10,7 +10,7 @@ func.func @max_pool_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @max_pool_c1(%x: tensor<f32>) {
-  // expected-error @below {{'nn.max_pool' op takes 'tensor<f32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool' op takes 'tensor<f32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<f32>) -> tensor<f32>
   return
 }
@@ -19,7 +19,7 @@ func.func @max_pool_c1(%x: tensor<f32>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @max_pool_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.max_pool' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -37,7 +37,7 @@ func.func @max_pool_c1_legal(%x: tensor<4x4xf32>, %y: tensor<3x4x4xbf16>, %w: te
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has kernel [0, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has kernel [0, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 0, 1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -45,7 +45,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has kernel [1, -1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has kernel [1, -1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 1, -1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -53,7 +53,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has kernel [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has kernel [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2147483648, 1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has kernel [2]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has kernel [2]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has strides [0, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has strides [0, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 0, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -77,7 +77,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has strides [1, 9223372036854775807]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has strides [1, 9223372036854775807]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 9223372036854775807>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has strides []; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has strides []; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -93,7 +93,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has padding [-1, 0]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has padding [-1, 0]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: -1, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has padding [0, 2147483648]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has padding [0, 2147483648]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 2147483648>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -109,7 +109,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has padding [0, 0, 0]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has padding [0, 0, 0]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -117,7 +117,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has dilation [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has dilation [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has dilation [-9223372036854775808, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has dilation [-9223372036854775808, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: -9223372036854775808, 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -133,7 +133,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<4x4xf32>) {
-  // expected-error @below {{'nn.max_pool' op has dilation [1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has dilation [1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @max_pool_c2(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @max_pool_c2(%x: tensor<2147483648x1xf32>) {
-  // expected-error @below {{'nn.max_pool' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool %x {kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2147483648x1xf32>) -> tensor<2147483648x1xf32>
   return
 }
@@ -197,7 +197,7 @@ func.func @max_pool_c3_legal(%x: tensor<5x3xf32>, %y: tensor<0x0xf32>, %w: tenso
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_positions %x, %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi64>
   return
 }
@@ -205,7 +205,7 @@ func.func @max_pool_positions_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<f32>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<f32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<f32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_positions %x, %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<f32>, tensor<f32>) -> tensor<i64>
   return
 }
@@ -214,7 +214,7 @@ func.func @max_pool_positions_c1(%x: tensor<f32>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @max_pool_positions_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_positions %x, %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xi64, #B>
   return
 }
@@ -222,7 +222,7 @@ func.func @max_pool_positions_c1(%x: tensor<4xf32, #B>) {
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<3x3x2xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3x2xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; the largest elements have this type}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3x2xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; 'largest' must have this type}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x4x4xf32>, tensor<3x3x2xf32>) -> tensor<3x3x2xi64>
   return
 }
@@ -230,7 +230,7 @@ func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<3x3x2xf32>) {
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<2x3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<2x3x3xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; the largest elements have this type}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<2x3x3xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; 'largest' must have this type}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x4x4xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xi64>
   return
 }
@@ -238,7 +238,7 @@ func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<2x3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; the largest elements have this type}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3xf32>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; 'largest' must have this type}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x4x4xf32>, tensor<3x3xf32>) -> tensor<3x3xi64>
   return
 }
@@ -246,7 +246,7 @@ func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c1(%x: tensor<3x4x4xf32>, %y: tensor<3x3x3xf16>) {
-  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3x3xf16>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; the largest elements have this type}}
+  // expected-error @below {{'nn.max_pool_positions' op takes 'tensor<3x3x3xf16>', but the windows of 'tensor<3x4x4xf32>' give 'tensor<3x3x3xf32>'; 'largest' must have this type}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x4x4xf32>, tensor<3x3x3xf16>) -> tensor<3x3x3xi64>
   return
 }
@@ -288,7 +288,7 @@ func.func @max_pool_positions_c1_legal(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>,
 // -----
 
 func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op has kernel [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_positions' op has kernel [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 1, 0>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<3x3xf32>) -> tensor<3x3xi64>
   return
 }
@@ -296,7 +296,7 @@ func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op has strides [1, 1, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_positions' op has strides [1, 1, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<3x3xf32>) -> tensor<3x3xi64>
   return
 }
@@ -304,7 +304,7 @@ func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op has padding [0, -1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_positions' op has padding [0, -1]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, -1>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<3x3xf32>) -> tensor<3x3xi64>
   return
 }
@@ -312,7 +312,7 @@ func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op has dilation [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_positions' op has dilation [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_positions %x, %y {kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 2147483648, 1>} : (tensor<4x4xf32>, tensor<3x3xf32>) -> tensor<3x3xi64>
   return
 }
@@ -320,7 +320,7 @@ func.func @max_pool_positions_c2(%x: tensor<4x4xf32>, %y: tensor<3x3xf32>) {
 // -----
 
 func.func @max_pool_positions_c2(%x: tensor<2147483648x1xf32>) {
-  // expected-error @below {{'nn.max_pool_positions' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_positions' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_positions %x, %x {kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2147483648x1xf32>, tensor<2147483648x1xf32>) -> tensor<2147483648x1xi64>
   return
 }
@@ -368,7 +368,7 @@ func.func @max_pool_positions_c3_legal(%x: tensor<5x3xf32>, %y: tensor<1x1xf32>,
 // -----
 
 func.func @max_pool_grad_c1(%x: tensor<4xf32>, %y: tensor<4xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
@@ -376,7 +376,7 @@ func.func @max_pool_grad_c1(%x: tensor<4xf32>, %y: tensor<4xi64>) {
 // -----
 
 func.func @max_pool_grad_c1(%x: tensor<f32>, %y: tensor<i64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<f32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<f32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<f32>, tensor<i64>) -> tensor<f32>
   return
 }
@@ -385,7 +385,7 @@ func.func @max_pool_grad_c1(%x: tensor<f32>, %y: tensor<i64>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @max_pool_grad_c1(%x: tensor<4xf32, #B>, %y: tensor<4xi64, #B>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4xf32>'; it has windows of the last two dimensions}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4xf32>'; it must have two dimensions or more, the last two for the windows}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>, tensor<4xi64, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -393,7 +393,7 @@ func.func @max_pool_grad_c1(%x: tensor<4xf32, #B>, %y: tensor<4xi64, #B>) {
 // -----
 
 func.func @max_pool_grad_c1(%x: tensor<3x3x3xf32>, %y: tensor<3x3x2xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x2xi64>' as positions of 'tensor<3x3x3xf32>'; their shapes are the same}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x2xi64>' as positions of 'tensor<3x3x3xf32>'; their shapes must be the same}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3x3xf32>, tensor<3x3x2xi64>) -> tensor<3x4x4xf32>
   return
 }
@@ -401,7 +401,7 @@ func.func @max_pool_grad_c1(%x: tensor<3x3x3xf32>, %y: tensor<3x3x2xi64>) {
 // -----
 
 func.func @max_pool_grad_c1(%x: tensor<3x3x3xf32>, %y: tensor<2x3x3xi32>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<2x3x3xi32>' as positions of 'tensor<3x3x3xf32>'; their shapes are the same}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<2x3x3xi32>' as positions of 'tensor<3x3x3xf32>'; their shapes must be the same}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3x3xf32>, tensor<2x3x3xi32>) -> tensor<3x4x4xf32>
   return
 }
@@ -409,7 +409,7 @@ func.func @max_pool_grad_c1(%x: tensor<3x3x3xf32>, %y: tensor<2x3x3xi32>) {
 // -----
 
 func.func @max_pool_grad_c1(%x: tensor<3x3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3xi64>' as positions of 'tensor<3x3x3xf32>'; their shapes are the same}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3xi64>' as positions of 'tensor<3x3x3xf32>'; their shapes must be the same}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3x3xf32>, tensor<3x3xi64>) -> tensor<3x4x4xf32>
   return
 }
@@ -452,7 +452,7 @@ func.func @max_pool_grad_c1_legal(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>, %w: 
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has kernel [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has kernel [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 1, 0>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -460,7 +460,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has strides [1, 1, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has strides [1, 1, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -468,7 +468,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has padding [0, -1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has padding [0, -1]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, -1>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -476,7 +476,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has dilation [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has dilation [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 2147483648, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -484,7 +484,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has extents []; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has extents []; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -492,7 +492,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has extents [4]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has extents [4]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -500,7 +500,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has extents [1, 4, 4]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has extents [1, 4, 4]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 1, 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -508,7 +508,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<2147483648x1xf32>, %y: tensor<2147483648x1xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 2147483648, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2147483648x1xf32>, tensor<2147483648x1xi64>) -> tensor<2147483648x1xf32>
   return
 }
@@ -516,7 +516,7 @@ func.func @max_pool_grad_c2(%x: tensor<2147483648x1xf32>, %y: tensor<2147483648x
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has extents [-1, 4]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has extents [-1, 4]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: -1, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -524,7 +524,7 @@ func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c2(%x: tensor<3x3xf32>, %y: tensor<3x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op has extents [4, -9223372036854775808]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.max_pool_grad' op has extents [4, -9223372036854775808]; give two numbers from 0 to 2147483647}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, -9223372036854775808>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3xf32>, tensor<3x3xi64>) -> tensor<4x4xf32>
   return
 }
@@ -562,7 +562,7 @@ func.func @max_pool_grad_c3(%x: tensor<1x2x1xf32>, %y: tensor<1x2x1xi64>) {
 // -----
 
 func.func @max_pool_grad_c3(%x: tensor<3x2x3xf32>, %y: tensor<3x2x3xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x2x3xf32>', but 4 elements have 3 windows, not 2; it is the gradient of what nn.max_pool gives}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x2x3xf32>', but 4 elements have 3 windows, not 2; it must be the gradient of nn.max_pool's result}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x2x3xf32>, tensor<3x2x3xi64>) -> tensor<3x4x4xf32>
   return
 }
@@ -570,7 +570,7 @@ func.func @max_pool_grad_c3(%x: tensor<3x2x3xf32>, %y: tensor<3x2x3xi64>) {
 // -----
 
 func.func @max_pool_grad_c3(%x: tensor<3x3x2xf32>, %y: tensor<3x3x2xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x2xf32>', but 4 elements have 3 windows, not 2; it is the gradient of what nn.max_pool gives}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x2xf32>', but 4 elements have 3 windows, not 2; it must be the gradient of nn.max_pool's result}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3x2xf32>, tensor<3x3x2xi64>) -> tensor<3x4x4xf32>
   return
 }
@@ -578,7 +578,7 @@ func.func @max_pool_grad_c3(%x: tensor<3x3x2xf32>, %y: tensor<3x3x2xi64>) {
 // -----
 
 func.func @max_pool_grad_c3(%x: tensor<3x3x4xf32>, %y: tensor<3x3x4xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x4xf32>', but 4 elements have 3 windows, not 4; it is the gradient of what nn.max_pool gives}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<3x3x4xf32>', but 4 elements have 3 windows, not 4; it must be the gradient of nn.max_pool's result}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 4, 4>, kernel = array<i64: 2, 2>, strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<3x3x4xf32>, tensor<3x3x4xi64>) -> tensor<3x4x4xf32>
   return
 }
@@ -586,7 +586,7 @@ func.func @max_pool_grad_c3(%x: tensor<3x3x4xf32>, %y: tensor<3x3x4xi64>) {
 // -----
 
 func.func @max_pool_grad_c3(%x: tensor<4x4xf32>, %y: tensor<4x4xi64>) {
-  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4x4xf32>', but 7 elements have 3 windows, not 4; it is the gradient of what nn.max_pool gives}}
+  // expected-error @below {{'nn.max_pool_grad' op takes 'tensor<4x4xf32>', but 7 elements have 3 windows, not 4; it must be the gradient of nn.max_pool's result}}
   %0 = nn.max_pool_grad %x, %y {extents = array<i64: 8, 7>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<4x4xi64>) -> tensor<8x7xf32>
   return
 }

@@ -194,7 +194,7 @@ func.func @layer_norm_grad_c1_legal(%x: tensor<2x4x3xbf16>, %w: tensor<3xbf16>) 
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x7x3x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x7x3x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %r, %k, %k {scale = 0.5 : f64} : (tensor<5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>) -> tensor<5x3x4xf32>
   return
 }
@@ -203,7 +203,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %q, %k, %v {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -212,7 +212,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf16>' and value 'tensor<2x7x3x4xf16>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf16>' and value 'tensor<2x7x3x4xf16>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %q, %h, %h {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf16>, tensor<2x7x3x4xf16>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -221,7 +221,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<1x7x3x4xf32>' and value 'tensor<1x7x3x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<1x7x3x4xf32>' and value 'tensor<1x7x3x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %q, %s, %s {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<1x7x3x4xf32>, tensor<1x7x3x4xf32>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -230,7 +230,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x1x4xf32>' and value 'tensor<2x7x1x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x1x4xf32>' and value 'tensor<2x7x1x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %q, %e, %e {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x1x4xf32>, tensor<2x7x1x4xf32>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -239,7 +239,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>, %h: tensor<2x7x3x4xf16>,
                         %s: tensor<1x7x3x4xf32>, %e: tensor<2x7x1x4xf32>, %w: tensor<2x7x3x2xf32>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x2xf32>' and value 'tensor<2x7x3x2xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x2xf32>' and value 'tensor<2x7x3x2xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %q, %w, %w {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x2xf32>, tensor<2x7x3x2xf32>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -248,7 +248,7 @@ func.func @attention_c1(%q: tensor<2x5x3x4xf32>, %r: tensor<5x3x4xf32>, %k: tens
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @attention_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.attention' op takes query 'tensor<4xf32>', key 'tensor<4xf32>' and value 'tensor<4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention' op takes query 'tensor<4xf32>', key 'tensor<4xf32>' and value 'tensor<4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0 = nn.attention %x, %x, %x {scale = 0.5 : f64} : (tensor<4xf32, #B>, tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -274,7 +274,7 @@ func.func @attention_result(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>) {
 // -----
 
 func.func @attention_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: tensor<2x5xi64>, %n: tensor<7xi64>, %f: tensor<2x7xf32>) {
-  // expected-error @below {{'nn.attention' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<2x5xi64>'; a mask has the key's samples and keys}}
+  // expected-error @below {{'nn.attention' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<2x5xi64>'; a mask must have the key's first two dimensions, samples and keys}}
   %0 = nn.attention %q, %k, %k, %m {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x5xi64>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -282,7 +282,7 @@ func.func @attention_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: te
 // -----
 
 func.func @attention_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: tensor<2x5xi64>, %n: tensor<7xi64>, %f: tensor<2x7xf32>) {
-  // expected-error @below {{'nn.attention' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<7xi64>'; a mask has the key's samples and keys}}
+  // expected-error @below {{'nn.attention' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<7xi64>'; a mask must have the key's first two dimensions, samples and keys}}
   %0 = nn.attention %q, %k, %k, %n {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<7xi64>) -> tensor<2x5x3x4xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @attention_c3_legal(%x: tensor<1x1099511627776x1x1xf32>, %k: tensor<1x
 // -----
 
 func.func @attention_grad_c1(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %v: tensor<2x6x3x4xf32>) {
-  // expected-error @below {{'nn.attention_grad' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention_grad' op takes query 'tensor<2x5x3x4xf32>', key 'tensor<2x7x3x4xf32>' and value 'tensor<2x6x3x4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0:3 = nn.attention_grad %q, %q, %k, %v {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -338,7 +338,7 @@ func.func @attention_grad_c1(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @attention_grad_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.attention_grad' op takes query 'tensor<4xf32>', key 'tensor<4xf32>' and value 'tensor<4xf32>'; they have dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
+  // expected-error @below {{'nn.attention_grad' op takes query 'tensor<4xf32>', key 'tensor<4xf32>' and value 'tensor<4xf32>'; all must have the dimensions samples, positions, heads, width and one element type, key and value one shape, and the query their samples, heads and width}}
   %0:3 = nn.attention_grad %x, %x, %x, %x {scale = 0.5 : f64} : (tensor<4xf32, #B>, tensor<4xf32, #B>, tensor<4xf32, #B>, tensor<4xf32, #B>) -> (tensor<4xf32, #B>, tensor<4xf32, #B>, tensor<4xf32, #B>)
   return
 }
@@ -376,7 +376,7 @@ func.func @attention_grad_results(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf3
 // -----
 
 func.func @attention_grad_c2(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf32>, %m: tensor<7x2xi32>) {
-  // expected-error @below {{'nn.attention_grad' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<7x2xi32>'; a mask has the key's samples and keys}}
+  // expected-error @below {{'nn.attention_grad' op takes key 'tensor<2x7x3x4xf32>' and mask 'tensor<7x2xi32>'; a mask must have the key's first two dimensions, samples and keys}}
   %0:3 = nn.attention_grad %q, %q, %k, %k, %m {scale = 0.5 : f64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>, tensor<7x2xi32>) -> (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>, tensor<2x7x3x4xf32>)
   return
 }
@@ -391,7 +391,7 @@ func.func @attention_grad_c2_legal(%q: tensor<2x5x3x4xf32>, %k: tensor<2x7x3x4xf
 // -----
 
 func.func @dropout_c1(%x: tensor<4xf32>, %key: tensor<i64>) {
-  // expected-error @below {{'nn.dropout' op has rate 1.000000e+00; it is a probability, at least 0 and below 1}}
+  // expected-error @below {{'nn.dropout' op has rate 1.000000e+00; it must be a probability, at least 0 and below 1}}
   %0 = nn.dropout %x, %key {rate = 1.0 : f64} : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
   return
 }
@@ -399,7 +399,7 @@ func.func @dropout_c1(%x: tensor<4xf32>, %key: tensor<i64>) {
 // -----
 
 func.func @dropout_c1(%x: tensor<4xf32>, %key: tensor<i64>) {
-  // expected-error @below {{'nn.dropout' op has rate -1.250000e-01; it is a probability, at least 0 and below 1}}
+  // expected-error @below {{'nn.dropout' op has rate -1.250000e-01; it must be a probability, at least 0 and below 1}}
   %0 = nn.dropout %x, %key {rate = -0.125 : f64} : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
   return
 }
@@ -407,7 +407,7 @@ func.func @dropout_c1(%x: tensor<4xf32>, %key: tensor<i64>) {
 // -----
 
 func.func @dropout_c1(%x: tensor<4xf32>, %key: tensor<i64>) {
-  // expected-error @below {{; it is a probability, at least 0 and below 1}}
+  // expected-error @below {{; it must be a probability, at least 0 and below 1}}
   %0 = nn.dropout %x, %key {rate = 0x7FF8000000000000 : f64} : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
   return
 }
@@ -424,7 +424,7 @@ func.func @dropout_c1_legal(%x: tensor<4xf32>, %key: tensor<i64>) {
 // -----
 
 func.func @dropout_c2(%x: tensor<4xf32>, %key: tensor<i32>, %keys: tensor<1xi64>) {
-  // expected-error @below {{'nn.dropout' op has key 'tensor<i32>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.dropout' op has key 'tensor<i32>'; it must be one i64, tensor<i64>}}
   %0 = nn.dropout %x, %key {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i32>) -> tensor<4xf32>
   return
 }
@@ -432,7 +432,7 @@ func.func @dropout_c2(%x: tensor<4xf32>, %key: tensor<i32>, %keys: tensor<1xi64>
 // -----
 
 func.func @dropout_c2(%x: tensor<4xf32>, %key: tensor<i32>, %keys: tensor<1xi64>) {
-  // expected-error @below {{'nn.dropout' op has key 'tensor<1xi64>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.dropout' op has key 'tensor<1xi64>'; it must be one i64, tensor<i64>}}
   %0 = nn.dropout %x, %keys {rate = 0.5 : f64} : (tensor<4xf32>, tensor<1xi64>) -> tensor<4xf32>
   return
 }
@@ -447,7 +447,7 @@ func.func @dropout_c2_legal(%x: tensor<bf16>, %key: tensor<i64>) {
 // -----
 
 func.func @dropout_c3(%x: tensor<4xf32>, %key: tensor<i64>, %from: tensor<i32>) {
-  // expected-error @below {{'nn.dropout' op counts from 'tensor<i32>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.dropout' op counts from 'tensor<i32>'; it must be one i64, tensor<i64>}}
   %0 = nn.dropout %x, %key, %from {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i64>, tensor<i32>) -> tensor<4xf32>
   return
 }
@@ -455,7 +455,7 @@ func.func @dropout_c3(%x: tensor<4xf32>, %key: tensor<i64>, %from: tensor<i32>) 
 // -----
 
 func.func @dropout_c3(%x: tensor<4xf32>, %key: tensor<i64>, %from: tensor<1xi64>) {
-  // expected-error @below {{'nn.dropout' op counts from 'tensor<1xi64>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.dropout' op counts from 'tensor<1xi64>'; it must be one i64, tensor<i64>}}
   %0 = nn.dropout %x, %key, %from {rate = 0.5 : f64} : (tensor<4xf32>, tensor<i64>, tensor<1xi64>) -> tensor<4xf32>
   return
 }

@@ -50,7 +50,7 @@ func.func @iota_c1_legal() {
 // -----
 
 func.func @iota_c2(%from: tensor<1xi64>) {
-  // expected-error @below {{'nn.iota' op counts from 'tensor<1xi64>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.iota' op counts from 'tensor<1xi64>'; it must be one i64, tensor<i64>}}
   %0 = nn.iota %from {dim = 0 : i64} : (tensor<1xi64>) -> tensor<4xi64>
   return
 }
@@ -58,7 +58,7 @@ func.func @iota_c2(%from: tensor<1xi64>) {
 // -----
 
 func.func @iota_c2(%from: tensor<i32>) {
-  // expected-error @below {{'nn.iota' op counts from 'tensor<i32>'; it is one i64, tensor<i64>}}
+  // expected-error @below {{'nn.iota' op counts from 'tensor<i32>'; it must be one i64, tensor<i64>}}
   %0 = nn.iota %from {dim = 0 : i64} : (tensor<i32>) -> tensor<4xi64>
   return
 }
@@ -73,7 +73,7 @@ func.func @iota_c2_legal(%from: tensor<i64>) {
 // -----
 
 func.func @iota_c3() {
-  // expected-error @below {{'nn.iota' op begins at offset -1; it is not negative}}
+  // expected-error @below {{'nn.iota' op begins at offset -1; it must not be negative}}
   %0 = nn.iota {dim = 0 : i64, offset = -1 : i64} : () -> tensor<4xi64>
   return
 }

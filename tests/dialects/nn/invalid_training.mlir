@@ -49,7 +49,7 @@ func.func @minimize_c3(%loss: tensor<f32>) {
 // -----
 
 func.func @minimize_c3(%loss: tensor<f32>) {
-  // expected-error @below {{'nn.minimize' op has clip_norm = 1.000000e+00 and clip_value = 5.000000e-01; gradients are clipped by one of them}}
+  // expected-error @below {{'nn.minimize' op has clip_norm = 1.000000e+00 and clip_value = 5.000000e-01; gradients can be clipped by one of them only}}
   nn.minimize %loss {clip_norm = 1.0, clip_value = 0.5} : tensor<f32> with #nn.sgd<lr = 0.1>
   return
 }
@@ -59,7 +59,7 @@ func.func @minimize_c3(%loss: tensor<f32>) {
 sbp.variable @w : tensor<4xf32>
 func.func @update_c3(%g: tensor<4xf32>) {
   %t = sbp.scope "update" of @w
-  // expected-error @below {{'nn.update' op has clip_norm and no clip_set; updates that share a norm have the same}}
+  // expected-error @below {{'nn.update' op has clip_norm and no clip_set; give the number that updates with a common norm share}}
   nn.update @w, %g in %t {clip_norm = 1.0} : tensor<4xf32> with #nn.sgd<lr = 0.1>
   return
 }
@@ -139,7 +139,7 @@ func.func @update_c4_legal(%g: tensor<4xf32>, %s: tensor<f64>) {
 sbp.variable @w : tensor<4xf32>
 func.func @update_c5(%g: tensor<4xf32>, %n: tensor<2xf64>) {
   %t = sbp.scope "update" of @w
-  // expected-error @below {{'nn.update' op is left out by a 'tensor<2xf64>'; it must be a scalar of f64}}
+  // expected-error @below {{'nn.update' op has an 'unless' of type 'tensor<2xf64>'; it must be a scalar of f64}}
   nn.update @w, %g unless %n : tensor<2xf64> in %t : tensor<4xf32> with #nn.sgd<lr = 0.1>
   return
 }
@@ -346,7 +346,7 @@ func.func @update_c3_legal(%g: tensor<4xf32>) {
 // -----
 
 func.func @Parameters_c1(%loss: tensor<f32>) {
-  // expected-error @below {{parameters are called "no decay"; a name is letters, digits and underscores}}
+  // expected-error @below {{parameters are called "no decay"; a name must consist of letters, digits and underscores}}
   nn.minimize %loss {groups = [#nn.parameters<"no decay" of ["*.bias"] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
   return
 }
@@ -361,7 +361,7 @@ func.func @Parameters_c1_legal(%loss: tensor<f32>) {
 // -----
 
 func.func @Parameters_c2(%loss: tensor<f32>) {
-  // expected-error @below {{parameters "none" are of []; it must be names, with stars for any characters: ["*.bias", "norm.weight"]}}
+  // expected-error @below {{parameters "none" are of []; give names of variables, with stars for any characters: ["*.bias", "norm.weight"]}}
   nn.minimize %loss {groups = [#nn.parameters<"none" of [] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
   return
 }
@@ -369,7 +369,7 @@ func.func @Parameters_c2(%loss: tensor<f32>) {
 // -----
 
 func.func @Parameters_c2(%loss: tensor<f32>) {
-  // expected-error @below {{parameters "number" are of ["a", 1]; it must be names, with stars for any characters: ["*.bias", "norm.weight"]}}
+  // expected-error @below {{parameters "number" are of ["a", 1]; give names of variables, with stars for any characters: ["*.bias", "norm.weight"]}}
   nn.minimize %loss {groups = [#nn.parameters<"number" of ["a", 1] with #nn.sgd<lr = 0.1>>]} : tensor<f32> with #nn.sgd<lr = 0.1>
   return
 }

@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 func.func @convolution_c1(%x: tensor<1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -10,7 +10,7 @@ func.func @convolution_c1(%x: tensor<1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c1(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3x1xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3x1xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3x1xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3x1xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -18,7 +18,7 @@ func.func @convolution_c1(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3x1xf32>) {
 // -----
 
 func.func @convolution_c1(%x: tensor<f32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<f32>' and weight 'tensor<f32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<f32>' and weight 'tensor<f32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }
@@ -26,7 +26,7 @@ func.func @convolution_c1(%x: tensor<f32>) {
 // -----
 
 func.func @convolution_c1(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf16>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf16>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @convolution_c1(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf16>) {
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @convolution_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<4xf32>' and weight 'tensor<4xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<4xf32>' and weight 'tensor<4xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -53,7 +53,7 @@ func.func @convolution_c1_legal(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has strides [0, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has strides [0, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 0, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has strides [1, -1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has strides [1, -1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, -1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has strides [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has strides [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 2147483648, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -77,7 +77,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has strides [1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has strides [1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has padding [-1, 0]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has padding [-1, 0]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: -1, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -93,7 +93,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has padding [0, 9223372036854775807]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has padding [0, 9223372036854775807]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 9223372036854775807>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has padding [0, 0, 0]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has padding [0, 0, 0]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -109,7 +109,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has dilation [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has dilation [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 0>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -117,7 +117,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has dilation [-9223372036854775808, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has dilation [-9223372036854775808, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: -9223372036854775808, 1>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has dilation []; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has dilation []; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64>} : (tensor<2x1x4x4xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x2x2xf32>
   return
 }
@@ -133,7 +133,7 @@ func.func @convolution_c2(%x: tensor<2x1x4x4xf32>, %y: tensor<3x1x3x3xf32>) {
 // -----
 
 func.func @convolution_c2(%x: tensor<1x1x2147483648x1xf32>, %y: tensor<1x1x1x1xf32>) {
-  // expected-error @below {{'nn.convolution' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x2147483648x1xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2147483648x1xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @convolution_c2(%x: tensor<1x1x2147483648x1xf32>, %y: tensor<1x1x1x1xf
 // -----
 
 func.func @convolution_c2(%x: tensor<1x1x2147483648x1xf32>) {
-  // expected-error @below {{'nn.convolution' op has kernel [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has kernel [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x2147483648x1xf32>, tensor<1x1x2147483648x1xf32>) -> tensor<1x1x1x1xf32>
   return
 }
@@ -150,7 +150,7 @@ func.func @convolution_c2(%x: tensor<1x1x2147483648x1xf32>) {
 
 // An image of no sample has a size, too.
 func.func @convolution_c2(%x: tensor<0x1x1x2305843009213693951xf32>, %y: tensor<1x1x1x1xf32>) {
-  // expected-error @below {{'nn.convolution' op has the last two extents [1, 2305843009213693951]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has the last two extents [1, 2305843009213693951]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<0x1x1x2305843009213693951xf32>, tensor<1x1x1x1xf32>) -> tensor<0x1x1x2305843009213693951xf32>
   return
 }
@@ -172,7 +172,7 @@ func.func @convolution_c2_legal(%x: tensor<1x1x4x4xf32>, %y: tensor<1x1x3x3xf32>
 // -----
 
 func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<6x3x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<6x3x3x3xf32>) -> tensor<1x6x2x2xf32>
   return
 }
@@ -180,7 +180,7 @@ func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<6x3x3x3xf32>) {
 // -----
 
 func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<5x2x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<5x2x3x3xf32>) -> tensor<1x5x2x2xf32>
   return
 }
@@ -188,7 +188,7 @@ func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<5x2x3x3xf32>) {
 // -----
 
 func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<4x8x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x8x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x8x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<4x8x3x3xf32>) -> tensor<1x4x2x2xf32>
   return
 }
@@ -196,7 +196,7 @@ func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<4x8x3x3xf32>) {
 // -----
 
 func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<4x0x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<4x0x3x3xf32>) -> tensor<1x4x2x2xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @convolution_c3(%x: tensor<1x4x4x4xf32>, %y: tensor<4x0x3x3xf32>) {
 // -----
 
 func.func @convolution_c3(%x: tensor<1x0x4x4xf32>, %y: tensor<4x2x3x3xf32>) {
-  // expected-error @below {{'nn.convolution' op is of input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution' op takes input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x0x4x4xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x2x2xf32>
   return
 }
@@ -226,7 +226,7 @@ func.func @convolution_c3_legal(%x: tensor<1x4x4x4xf32>, %y: tensor<6x2x3x3xf32>
 // -----
 
 func.func @convolution_c4(%x: tensor<1x1x4x4xf32>, %y: tensor<1x1x0x3xf32>) {
-  // expected-error @below {{'nn.convolution' op has kernel [0, 3]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution' op has kernel [0, 3]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x4x4xf32>, tensor<1x1x0x3xf32>) -> tensor<1x1x5x2xf32>
   return
 }
@@ -269,7 +269,7 @@ func.func @convolution_c4_legal(%x: tensor<1x1x5x3xf32>, %y: tensor<1x1x3x3xf32>
 // -----
 
 func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x1x3x3xf32>) -> tensor<1x4x4xf32>
   return
 }
@@ -277,7 +277,7 @@ func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3x
 // -----
 
 func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x3xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x3xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x3xf32>) -> tensor<2x1x4x4xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<3x3xf32>
 // -----
 
 func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3xf16>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x1x3x3xf16>) -> tensor<2x1x4x4xf32>
   return
 }
@@ -318,7 +318,7 @@ func.func @convolution_data_grad_c1(%x: tensor<2x3x2x2xbf16>, %y: tensor<3x1x3x3
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @convolution_data_grad_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<4xf32>' and weight 'tensor<4xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<4xf32>' and weight 'tensor<4xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_data_grad %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -337,7 +337,7 @@ func.func @convolution_data_grad_c1_legal(%x: tensor<2x3x2x2xf32>, %y: tensor<3x
 // -----
 
 func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has strides [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has strides [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 0>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x1x3x3xf32>) -> tensor<2x1x4x4xf32>
   return
 }
@@ -345,7 +345,7 @@ func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3x
 // -----
 
 func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has padding [0, 2147483648]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has padding [0, 2147483648]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 2147483648>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x1x3x3xf32>) -> tensor<2x1x4x4xf32>
   return
 }
@@ -353,7 +353,7 @@ func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3x
 // -----
 
 func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has dilation [1, 1, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has dilation [1, 1, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1, 1>} : (tensor<2x3x2x2xf32>, tensor<3x1x3x3xf32>) -> tensor<2x1x4x4xf32>
   return
 }
@@ -361,7 +361,7 @@ func.func @convolution_data_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<3x1x3x3x
 // -----
 
 func.func @convolution_data_grad_c2(%x: tensor<1x1x2147483648x1xf32>, %y: tensor<1x1x1x1xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x2147483648x1xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2147483648x1xf32>
   return
 }
@@ -369,7 +369,7 @@ func.func @convolution_data_grad_c2(%x: tensor<1x1x2147483648x1xf32>, %y: tensor
 // -----
 
 func.func @convolution_data_grad_c2(%x: tensor<1x1x1x1xf32>, %y: tensor<1x1x2147483648x1xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has kernel [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has kernel [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x1x1xf32>, tensor<1x1x2147483648x1xf32>) -> tensor<1x1x2147483648x1xf32>
   return
 }
@@ -391,7 +391,7 @@ func.func @convolution_data_grad_c2_legal(%x: tensor<1x1x1x1xf32>, %y: tensor<1x
 // -----
 
 func.func @convolution_data_grad_c3(%x: tensor<1x6x2x2xf32>, %y: tensor<6x3x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x6x2x2xf32>, tensor<6x3x3x3xf32>) -> tensor<1x4x4x4xf32>
   return
 }
@@ -399,7 +399,7 @@ func.func @convolution_data_grad_c3(%x: tensor<1x6x2x2xf32>, %y: tensor<6x3x3x3x
 // -----
 
 func.func @convolution_data_grad_c3(%x: tensor<1x5x2x2xf32>, %y: tensor<5x2x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x5x2x2xf32>, tensor<5x2x3x3xf32>) -> tensor<1x4x4x4xf32>
   return
 }
@@ -407,7 +407,7 @@ func.func @convolution_data_grad_c3(%x: tensor<1x5x2x2xf32>, %y: tensor<5x2x3x3x
 // -----
 
 func.func @convolution_data_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<4x0x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x2x2xf32>, tensor<4x0x3x3xf32>) -> tensor<1x4x4x4xf32>
   return
 }
@@ -415,7 +415,7 @@ func.func @convolution_data_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<4x0x3x3x
 // -----
 
 func.func @convolution_data_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<4x2x3x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op is of input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_data_grad' op takes input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x2x2xf32>, tensor<4x2x3x3xf32>) -> tensor<1x0x4x4xf32>
   return
 }
@@ -437,7 +437,7 @@ func.func @convolution_data_grad_c3_legal(%x: tensor<1x6x2x2xf32>, %y: tensor<6x
 // -----
 
 func.func @convolution_data_grad_c4(%x: tensor<1x1x5x2xf32>, %y: tensor<1x1x0x3xf32>) {
-  // expected-error @below {{'nn.convolution_data_grad' op has kernel [0, 3]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_data_grad' op has kernel [0, 3]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_data_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x5x2xf32>, tensor<1x1x0x3xf32>) -> tensor<1x1x4x4xf32>
   return
 }
@@ -472,7 +472,7 @@ func.func @convolution_data_grad_c4_legal(%x: tensor<1x1x1x1xf32>, %y: tensor<1x
 // -----
 
 func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<1x4x4xf32>' and weight 'tensor<3x1x3x3xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<1x4x4xf32>) -> tensor<3x1x3x3xf32>
   return
 }
@@ -480,7 +480,7 @@ func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<1x4x4x
 // -----
 
 func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x3xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x3xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<2x1x4x4xf32>) -> tensor<3x3xf32>
   return
 }
@@ -488,7 +488,7 @@ func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x
 // -----
 
 func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<2x1x4x4xf32>' and weight 'tensor<3x1x3x3xf16>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<2x1x4x4xf32>) -> tensor<3x1x3x3xf16>
   return
 }
@@ -521,7 +521,7 @@ func.func @convolution_weight_grad_c1(%x: tensor<2x3x2x2xbf16>, %y: tensor<2x1x4
 
 #B = #sbp.nd<#sbp.placement<"cpu", [dp = 2]>, [B]>
 func.func @convolution_weight_grad_c1(%x: tensor<4xf32, #B>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<4xf32>' and weight 'tensor<4xf32>'; they have four dimensions, samples, channels, height and width, and outputs, channels, rows and columns, and one element type}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<4xf32>' and weight 'tensor<4xf32>'; the input must have the dimensions samples, channels, height and width, the weight outputs, channels, rows and columns, and both one element type}}
   %0 = nn.convolution_weight_grad %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4xf32, #B>, tensor<4xf32, #B>) -> tensor<4xf32, #B>
   return
 }
@@ -540,7 +540,7 @@ func.func @convolution_weight_grad_c1_legal(%x: tensor<2x3x2x2xf32>, %y: tensor<
 // -----
 
 func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has strides [1, 0]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has strides [1, 0]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 0>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<2x1x4x4xf32>) -> tensor<3x1x3x3xf32>
   return
 }
@@ -548,7 +548,7 @@ func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x
 // -----
 
 func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has padding [0, 2147483648]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has padding [0, 2147483648]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 2147483648>, dilation = array<i64: 1, 1>} : (tensor<2x3x2x2xf32>, tensor<2x1x4x4xf32>) -> tensor<3x1x3x3xf32>
   return
 }
@@ -556,7 +556,7 @@ func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x
 // -----
 
 func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has dilation [1, 1, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has dilation [1, 1, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1, 1>} : (tensor<2x3x2x2xf32>, tensor<2x1x4x4xf32>) -> tensor<3x1x3x3xf32>
   return
 }
@@ -564,7 +564,7 @@ func.func @convolution_weight_grad_c2(%x: tensor<2x3x2x2xf32>, %y: tensor<2x1x4x
 // -----
 
 func.func @convolution_weight_grad_c2(%x: tensor<1x1x2147483648x1xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has the last two extents [2147483648, 1]; it has two numbers of 0 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has the last two extents [2147483648, 1]; give two numbers from 0 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %x {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x2147483648x1xf32>, tensor<1x1x2147483648x1xf32>) -> tensor<1x1x1x1xf32>
   return
 }
@@ -572,7 +572,7 @@ func.func @convolution_weight_grad_c2(%x: tensor<1x1x2147483648x1xf32>) {
 // -----
 
 func.func @convolution_weight_grad_c2(%x: tensor<1x1x1x1xf32>, %y: tensor<1x1x2147483648x1xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has kernel [2147483648, 1]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has kernel [2147483648, 1]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x1x1xf32>, tensor<1x1x2147483648x1xf32>) -> tensor<1x1x2147483648x1xf32>
   return
 }
@@ -594,7 +594,7 @@ func.func @convolution_weight_grad_c2_legal(%x: tensor<1x1x1x1xf32>, %y: tensor<
 // -----
 
 func.func @convolution_weight_grad_c3(%x: tensor<1x6x2x2xf32>, %y: tensor<1x4x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<6x3x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x6x2x2xf32>, tensor<1x4x4x4xf32>) -> tensor<6x3x3x3xf32>
   return
 }
@@ -602,7 +602,7 @@ func.func @convolution_weight_grad_c3(%x: tensor<1x6x2x2xf32>, %y: tensor<1x4x4x
 // -----
 
 func.func @convolution_weight_grad_c3(%x: tensor<1x5x2x2xf32>, %y: tensor<1x4x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<5x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x5x2x2xf32>, tensor<1x4x4x4xf32>) -> tensor<5x2x3x3xf32>
   return
 }
@@ -610,7 +610,7 @@ func.func @convolution_weight_grad_c3(%x: tensor<1x5x2x2xf32>, %y: tensor<1x4x4x
 // -----
 
 func.func @convolution_weight_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<1x4x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<1x4x4x4xf32>' and weight 'tensor<4x0x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x2x2xf32>, tensor<1x4x4x4xf32>) -> tensor<4x0x3x3xf32>
   return
 }
@@ -618,7 +618,7 @@ func.func @convolution_weight_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<1x4x4x
 // -----
 
 func.func @convolution_weight_grad_c3(%x: tensor<1x4x2x2xf32>, %y: tensor<1x0x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op is of input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels divide the input's into groups, whose number divides the outputs}}
+  // expected-error @below {{'nn.convolution_weight_grad' op takes input 'tensor<1x0x4x4xf32>' and weight 'tensor<4x2x3x3xf32>'; the weight's channels must divide the input's into groups, and the number of groups must divide the outputs}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x4x2x2xf32>, tensor<1x0x4x4xf32>) -> tensor<4x2x3x3xf32>
   return
 }
@@ -640,7 +640,7 @@ func.func @convolution_weight_grad_c3_legal(%x: tensor<1x6x2x2xf32>, %y: tensor<
 // -----
 
 func.func @convolution_weight_grad_c4(%x: tensor<1x1x5x2xf32>, %y: tensor<1x1x4x4xf32>) {
-  // expected-error @below {{'nn.convolution_weight_grad' op has kernel [0, 3]; it has two numbers of 1 to 2147483647}}
+  // expected-error @below {{'nn.convolution_weight_grad' op has kernel [0, 3]; give two numbers from 1 to 2147483647}}
   %0 = nn.convolution_weight_grad %x, %y {strides = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : (tensor<1x1x5x2xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x0x3xf32>
   return
 }
