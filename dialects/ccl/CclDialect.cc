@@ -23,7 +23,7 @@ using namespace splitcast::ccl;
 // Text
 //===----------------------------------------------------------------------===//
 
-/// `[3, 3, 2]`, or `3` where that is every rank's.
+/// Parses `[3, 3, 2]`, or `3` if every rank has such a block.
 static ParseResult parseBlocks(OpAsmParser &parser, DenseI64ArrayAttr &blocks) {
   SmallVector<int64_t> numbers(1);
   OptionalParseResult one = parser.parseOptionalInteger(numbers.front());
@@ -87,7 +87,8 @@ void CclDialect::initialize() {
 // Global types
 //===----------------------------------------------------------------------===//
 
-/// Whether a rank that the module may be for has this piece.
+/// Whether the rank of the module, or any rank if the module names none, has
+/// this piece.
 static bool isPieceOf(RankedTensorType piece, RankedTensorType global, Operation *op) {
   const sbp::Placement placement = sbp::signatureOf(global).getPlacement().toAlgebra();
   auto module = op->getParentOfType<ModuleOp>();
@@ -98,16 +99,17 @@ static bool isPieceOf(RankedTensorType piece, RankedTensorType global, Operation
   });
 }
 
-/// What says which tensor an argument, or result, is a piece of.
+/// Verifies `ccl.global`, the type of the tensor that an argument or result is
+/// a piece of.
 static LogicalResult verifyGlobal(Operation *op, StringRef what, unsigned number, Type type, NamedAttribute attribute) {
   auto value = dyn_cast<TypeAttr>(attribute.getValue());
   auto global = value ? dyn_cast<RankedTensorType>(value.getValue()) : RankedTensorType();
   auto piece = dyn_cast<RankedTensorType>(type);
-  if (attribute.getName() != "ccl.global" || !global || !piece) // what is no tensor, 'exec-lower' refuses
+  if (attribute.getName() != "ccl.global" || !global || !piece) // 'exec-lower' refuses what is no tensor
     return success();
   if (piece.getElementType() != global.getElementType() || piece.getRank() != global.getRank())
     return op->emitOpError() << "has " << what << " " << number << " of " << piece << ", but its ccl.global is "
-                             << global << "; a piece has the elements and as many dimensions of its tensor";
+                             << global << "; a piece must have the element type of its tensor, and as many dimensions";
   if (sbp::signatureOf(global) && global.hasStaticShape() && !isPieceOf(piece, global, op))
     return op->emitOpError() << "has " << what << " " << number << " of " << piece << ", but its ccl.global is "
                              << global << ", of which this rank has another piece; run 'sbp-localize'";
@@ -132,7 +134,7 @@ LogicalResult CclDialect::verifyRegionResultAttribute(Operation *op, unsigned, u
 LogicalResult StorageOp::verify() {
   RankedTensorType type = getTensorType();
   if (!type.hasStaticShape())
-    return emitOpError() << "has type " << type << "; a storage has a static shape";
+    return emitOpError() << "has type " << type << "; a storage must have a static shape";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size()
                          << " offsets; give one per member";
@@ -212,7 +214,7 @@ LogicalResult PackOp::verify() {
     auto from = cast<RankedTensorType>(input.getType());
     if (from.getElementType() != type.getElementType() || offset < end ||
         offset > type.getNumElements() - from.getNumElements())
-      return emitOpError() << "lays " << from << " at element " << offset << " of " << type << ", where " << end
+      return emitOpError() << "packs " << from << " at element " << offset << " of " << type << ", where " << end
                            << " are taken; operands must not overlap and must lie within";
     end = offset + from.getNumElements();
   }
@@ -242,21 +244,23 @@ CollectiveCall splitcast::ccl::callOf(CollectiveOpInterface op) {
 
 WaitOp splitcast::ccl::waitOf(CollectiveOpInterface op) { return cast<WaitOp>(*op.getPending().getUsers().begin()); }
 
-/// C2: blocks of several ranks lie one after the other, unless the result is like the operand.
+/// Verifies C2. A tensor that holds the blocks of several ranks has one
+/// dimension, in which these lie one after the other; the operand and the
+/// result of an all_reduce have one type.
 static LogicalResult verifyTypes(CollectiveOpInterface op, const CollectiveCall &call) {
   RankedTensorType from = op.getInput().getType(), to = op.getPending().getType().getTensor();
   const CollectiveRule &rule = call.rule();
   const bool isAlike = rule.memory == Memory::InBoth;
   if (!isAlike && rule.operand != Part::OwnBlock && from.getRank() != 1)
-    return op.emitOpError() << "takes " << from << "; its operand has one dimension";
+    return op.emitOpError() << "takes " << from << "; its operand must have one dimension";
   if (!isAlike && rule.result != Part::OwnBlock && to.getRank() != 1)
-    return op.emitOpError() << "gives " << to << "; its result has one dimension";
+    return op.emitOpError() << "gives " << to << "; its result must have one dimension";
   const int64_t input = call.elements(rule.operand), result = call.elements(rule.result);
   if (from.getNumElements() != input || to.getNumElements() != result || from.getElementType() != to.getElementType())
     return op.emitOpError() << "turns " << from << " into " << to << ", but its blocks give " << input
                             << " elements and " << result;
   if (isAlike && from != to)
-    return op.emitOpError() << "turns " << from << " into " << to << "; both have one type";
+    return op.emitOpError() << "turns " << from << " into " << to << "; both must have one type";
   return success();
 }
 
@@ -268,7 +272,7 @@ LogicalResult splitcast::ccl::verifyCollective(Operation *collective) {
   if (failed(verifyTypes(op, call)))
     return failure();
   if (Type element = op.getInput().getType().getElementType(); call.rule().adds && !isa<FloatType>(element))
-    return op.emitOpError() << "adds elements of type " << element << "; sums over ranks are of floats";
+    return op.emitOpError() << "adds elements of type " << element << "; ranks can add up floats only";
   return success();
 }
 
@@ -277,6 +281,7 @@ LogicalResult WaitOp::verify() {
     return emitOpError() << "gives " << getResult().getType() << " where " << getPending().getType().getTensor()
                          << " is pending";
   if (!getPending().hasOneUse())
-    return emitOpError() << "waits for a collective that something else uses too; it is waited for once";
+    return emitOpError()
+           << "waits for a collective that something else uses, too; wait for it once, and use the result";
   return success();
 }

@@ -72,8 +72,9 @@ bool isFlashAttention(const AttentionExtents &call) {
          (call.positions > 1 || call.keys > 1);
 }
 
-/// cuDNN's own is, for the gradient, a small float per score (positions rounded up to 64, keys to 128): measured, not
-/// documented.
+/// The workspace of cuDNN itself has, for the gradient, a small float per
+/// score, with positions rounded up to 64 and keys to 128. This was measured;
+/// it is not documented.
 std::optional<FlashAttentionLayout> flashAttentionLayout(const AttentionExtents &call) {
   constexpr int64_t kSmallFloat = 2, kFloat = 4, kBase = int64_t{1} << 16, kPositions = 64, kKeys = 128;
   if (!call.isGradient)

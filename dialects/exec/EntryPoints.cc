@@ -6,7 +6,7 @@ using namespace splitcast::exec;
 
 namespace {
 
-/// What a plan takes, or gives: arrays of equal length.
+/// The inputs, or the outputs, of a plan: arrays of equal length.
 struct PlanTensors {
   ArrayAttr types, names, ranges;
 };
@@ -14,8 +14,8 @@ struct PlanTensors {
 PlanTensors inputsOf(PlanOp plan) { return {plan.getInputTypes(), plan.getInputNames(), plan.getInputs()}; }
 PlanTensors outputsOf(PlanOp plan) { return {plan.getOutputTypes(), plan.getOutputNames(), plan.getOutputs()}; }
 
-/// Puts down what a run says of the entry point's tensors: the plan's number i is `numbers[i]`, in parts along
-/// `dims[i]`.
+/// Notes what a run says of the tensors of an entry point: tensor i of the plan
+/// is number `numbers[i]` of the entry point, in parts along `dims[i]`.
 void note(const PlanTensors &of, ArrayRef<int64_t> numbers, ArrayRef<int64_t> dims, int64_t microBatches,
           std::vector<EntryTensor> &tensors) {
   for (auto [index, number] : llvm::enumerate(numbers)) {

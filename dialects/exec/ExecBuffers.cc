@@ -1,5 +1,6 @@
-// What lies in spaces that are not kept, that nothing is read there after it has gone, and that nothing overwrites what
-// a schedule's runs pass on.
+// Verifies the buffers of plans. No byte of a space that is not kept is read
+// after another buffer has taken its place, and no run of a schedule overwrites
+// a value that is carried from run to run.
 #include "dialects/exec/Exec.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -74,13 +75,13 @@ LogicalResult BufferAttr::verify(function_ref<InFlightDiagnostic()> emitError, R
                                  int64_t first, int64_t last) {
   if (last < first)
     return emitError() << "buffer that is live during ops " << first << " to " << last
-                       << "; it ends no earlier than it begins";
+                       << "; it must not end before it begins";
   return success();
 }
 
 namespace {
 
-/// Goes through a plan with the buffers that are live at each op.
+/// Verifies C4: walks through a plan with the buffers that are live at each op.
 class BufferVerifier {
 public:
   BufferVerifier(PlanOp plan, const Spaces &spaces)
@@ -100,18 +101,19 @@ public:
   }
 
 private:
-  /// Buffers by the ops at which they begin and end.
+  /// Sorts the buffers by the ops at which they begin and end, after verifying
+  /// each by itself.
   LogicalResult sort() {
     for (auto buffer : plan.getBuffersAttr().getAsRange<BufferAttr>()) {
       const RangeAttr range = buffer.getRange();
       if (failed(verifyWithin(spaces, plan, range)))
         return failure();
       if (spaces.keeps(range))
-        return plan.emitOpError() << "has " << buffer << ", but what lies in @" << range.getSpace().getValue()
-                                  << " is kept; buffers lie in spaces of a run";
+        return plan.emitOpError() << "has " << buffer << ", but space @" << range.getSpace().getValue()
+                                  << " is kept; put buffers into spaces that are not";
       if (buffer.getFirst() < -1 || buffer.getLast() > ops)
         return plan.emitOpError() << "has " << buffer << ", but its ops are 0 to " << ops - 1
-                                  << "; buffers live from -1 to " << ops;
+                                  << "; a buffer must live within -1 to " << ops;
       if (range.getBytes() == 0)
         continue;
       begins[buffer.getFirst()].push_back(buffer);
@@ -120,6 +122,8 @@ private:
     return success();
   }
 
+  /// Moves on to op `index`: removes the buffers that have ended, and adds
+  /// those that begin.
   LogicalResult advance(int64_t index) {
     for (BufferAttr buffer : ends[index - 1])
       live[buffer.getRange().getSpace()].erase(buffer.getRange().getOffset());
@@ -137,7 +141,7 @@ private:
     return success();
   }
 
-  /// The live buffer that has all of a range.
+  /// Returns the live buffer that contains the range, or null.
   BufferAttr find(RangeAttr range) const {
     auto known = live.find(range.getSpace());
     if (known == live.end())
@@ -153,12 +157,13 @@ private:
   template <typename Ranges> LogicalResult verifyUses(Operation *op, Ranges &&ranges) const {
     for (RangeAttr range : ranges)
       if (isOfBuffers(range) && !find(range))
-        return op->emitOpError() << "uses " << range
-                                 << ", which lies in no buffer of the plan that is live then; let a buffer live for it";
+        return op->emitOpError()
+               << "uses " << range
+               << ", which lies in no buffer that is live at this op; let one live until then, or add one";
     return success();
   }
 
-  /// A collective works until its wait on the same buffers.
+  /// Verifies that the buffers of a collective are live until its wait.
   LogicalResult follow(Operation *op) {
     if (auto collective = dyn_cast<CollectiveOp>(op)) {
       SmallVector<RangeAttr> ranges;
@@ -192,14 +197,14 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is carried
+// Storages in buffers, and kept runs
 //===----------------------------------------------------------------------===//
 
 namespace {
 
 bool isCarried(Role role) { return role == Role::Gathered || role == Role::Accumulator; }
 
-/// The storage that a buffer is; null: it is something else.
+/// Returns the storage that the buffer is, or null.
 StorageOp storageOf(PlanOp plan, BufferAttr buffer, SymbolTableCollection &symbols) {
   if (!isCarried(buffer.getRole()))
     return {};
@@ -207,22 +212,24 @@ StorageOp storageOf(PlanOp plan, BufferAttr buffer, SymbolTableCollection &symbo
   return storage && storage.getRange() == buffer.getRange() ? storage : StorageOp();
 }
 
-/// C3 of one buffer. What is named after a storage and shares bytes with it is that storage; but the names of inputs
-/// and outputs are anybody's.
+/// Verifies C3 for one buffer. A buffer that has the name of a storage and
+/// shares bytes with it must be that storage. Inputs and outputs are left out,
+/// since users choose their names.
 LogicalResult verifyStorage(PlanOp plan, BufferAttr buffer, int64_t ops, SymbolTableCollection &symbols) {
   if (buffer.getRole() == Role::Input || buffer.getRole() == Role::Output)
     return success();
   if (storageOf(plan, buffer, symbols)) {
     if (buffer.getFirst() != -1 || buffer.getLast() != ops)
-      return plan.emitOpError() << "has " << buffer << ", a storage, during some of its ops; it lives from -1 to "
-                                << ops;
+      return plan.emitOpError() << "has " << buffer
+                                << ", a storage, during some of its ops; a storage must be live from -1 to " << ops;
     return success();
   }
   auto storage = symbols.lookupNearestSymbolFrom<StorageOp>(plan, buffer.getOwner());
   if (storage && storage.getRange().overlaps(buffer.getRange()))
     return plan.emitOpError() << "has " << buffer << ", but " << buffer.getOwner() << " is a storage, in "
-                              << storage.getRange() << "; its buffer is of role gathered or accumulator, and has that "
-                              << "range: give it these, or another owner";
+                              << storage.getRange()
+                              << "; its buffer must have the role gathered or accumulator, and that "
+                              << "range: change these, or the owner";
   return success();
 }
 
@@ -236,7 +243,8 @@ LogicalResult verifyStorages(PlanOp plan, SymbolTableCollection &symbols) {
   return success();
 }
 
-/// What the runs of each schedule of a module owe each other.
+/// Verifies C3 and C5 where they concern several plans: what the plans of a
+/// schedule require of each other.
 class ScheduleVerifier {
 public:
   ScheduleVerifier(ModuleOp module, SymbolTableCollection &symbols) : module(module), symbols(symbols), spaces(module) {
@@ -272,7 +280,8 @@ private:
     return plans;
   }
 
-  /// C3: what one plan of a schedule carries, each has.
+  /// Verifies C3: if one plan of a schedule has the buffer of a storage, all
+  /// its plans have it.
   LogicalResult verifyCarried(const Plans &plans) {
     llvm::MapVector<StringAttr, std::pair<PlanOp, BufferAttr>> known; // by owner
     DenseSet<std::pair<Operation *, Attribute>> has;
@@ -280,8 +289,8 @@ private:
       auto plan = cast<PlanOp>(op);
       if (!plan.getBuffersAttr() && plans.size() > 1 && hasStoragesOfRuns) {
         auto other = cast<PlanOp>(plans[plans[0] == op ? 1 : 0]);
-        return plan.emitOpError() << "says nothing of its buffers, but runs with @" << other.getSymName()
-                                  << " in a schedule, and storages lie in a space that is not kept; give it buffers";
+        return plan.emitOpError() << "lists no buffers, but runs with @" << other.getSymName()
+                                  << " in a schedule, and storages lie in a space that is not kept; list its buffers";
       }
       if (!plan.getBuffersAttr())
         continue;
@@ -294,13 +303,14 @@ private:
     for (Operation *op : plans)
       for (auto &[owner, first] : known)
         if (!has.contains({op, owner}))
-          return op->emitOpError() << "has no buffer of " << owner << " in " << first.second.getRange() << ", which @"
+          return op->emitOpError() << "has no buffer of " << owner << " in " << first.second.getRange() << ", but @"
                                    << first.first.getSymName()
-                                   << " has, of the same schedule; give it one, so that nothing else lies there";
+                                   << " of the same schedule has one; add it, so that nothing else lies there";
     return success();
   }
 
-  /// C5.
+  /// Verifies C5: a kept run writes into no kept space, except within storages
+  /// of carried variables.
   LogicalResult verifyKept(sbp::ScheduleOp schedule) {
     for (auto run : schedule.getBody().front().getOps<sbp::RunOp>()) {
       PlanOp plan = run.getKept() ? planOf(run) : PlanOp();
@@ -311,14 +321,15 @@ private:
         rangesOf(&op, reads, writes);
         for (RangeAttr range : writes)
           if (spaces.keeps(range) && !isOfCarried(range))
-            return op.emitOpError() << "writes " << range << " in a kept run of @" << schedule.getSymName()
-                                    << ", which may be left out; write where it is carried";
+            return op.emitOpError()
+                   << "writes " << range << " in a kept run of @" << schedule.getSymName()
+                   << ", which may be left out; a kept run may write only carried variables in kept spaces";
       }
     }
     return success();
   }
 
-  /// Whether each byte is of what is carried.
+  /// Whether the range lies within a storage of carried variables.
   bool isOfCarried(RangeAttr range) const {
     return range.getBytes() == 0 || llvm::any_of(ofCarried, [&](RangeAttr of) { return of.contains(range); });
   }
@@ -326,8 +337,8 @@ private:
   ModuleOp module;
   SymbolTableCollection &symbols;
   const Spaces spaces;
-  SmallVector<RangeAttr> ofCarried; ///< of storages that have nothing else
-  bool hasStoragesOfRuns = false;   ///< in spaces that are not kept
+  SmallVector<RangeAttr> ofCarried; ///< of storages that hold carried variables only
+  bool hasStoragesOfRuns = false;   ///< whether storages lie in spaces that are not kept
 };
 
 bool isFirst(PlanOp plan) {
@@ -350,6 +361,6 @@ LogicalResult splitcast::exec::verifyCarried(PlanOp plan, SymbolTableCollection 
     return failure();
   auto module = dyn_cast_or_null<ModuleOp>(plan->getParentOp());
   if (!module || !isFirst(plan) || module.getOps<sbp::ScheduleOp>().empty())
-    return success(); // a module has as many plans as it has functions: schedules are looked at once, with the first
+    return success(); // verify the schedules once, with the first plan of the module
   return ScheduleVerifier(module, symbols).run();
 }

@@ -1,4 +1,4 @@
-// What library calls are made of, and what is wrong with them.
+// Defines the operands of library calls, and verifies the attributes.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Window.h"
 #include "dialects/sbp/algebra/Sizes.h"
@@ -21,7 +21,8 @@ std::vector<int64_t> bytesOf(const std::vector<Operand> &operands) {
   return bytes;
 }
 
-/// The conditions of all calls, each named as in the attribute's text.
+/// Verifies the conditions that calls have in common. Each parameter is named
+/// as in the text of the attribute, and only the first fault is reported.
 class CallVerifier {
 public:
   CallVerifier(function_ref<InFlightDiagnostic()> emitError, StringRef call) : emitError(emitError), call(call) {}
@@ -29,49 +30,49 @@ public:
   CallVerifier &sizes(ArrayRef<std::pair<const char *, int64_t>> named) {
     for (auto [name, size] : named)
       if (isGood() && size < 0)
-        fail() << name << " = " << size << "; it is at least 0";
+        fail() << name << " = " << size << "; it must be at least 0";
     return *this;
   }
 
   CallVerifier &floats(const char *name, Type type) {
     if (isGood() && !(type.isF16() || type.isBF16() || type.isF32() || type.isF64()))
-      fail() << name << " = " << type << "; it is f16, bf16, f32 or f64";
+      fail() << name << " = " << type << "; it must be f16, bf16, f32 or f64";
     return *this;
   }
 
   CallVerifier &real(const char *name, FloatAttr value) {
     if (isGood() && !value.getType().isF64())
-      fail() << name << " = " << value << "; it is an f64";
+      fail() << name << " = " << value << "; it must be an f64";
     return *this;
   }
 
   CallVerifier &indices(const char *name, Type type) {
     if (isGood() && !(type.isSignlessInteger(32) || type.isSignlessInteger(64)))
-      fail() << name << " = " << type << "; it is i32 or i64";
+      fail() << name << " = " << type << "; it must be i32 or i64";
     return *this;
   }
 
   CallVerifier &isOneOf(const char *name, StringRef value, ArrayRef<StringRef> allowed) {
     if (isGood() && !llvm::is_contained(allowed, value)) {
-      InFlightDiagnostic error = fail() << name << " = \"" << value << "\"; it is one of ";
+      InFlightDiagnostic error = fail() << name << " = \"" << value << "\"; it must be one of ";
       llvm::interleaveComma(allowed, error);
     }
     return *this;
   }
 
-  /// Numbers from `least` to Window::kMost, as many as `count`.
+  /// Verifies that there are `count` numbers, from `least` to Window::kMost.
   CallVerifier &numbers(const char *name, DenseI64ArrayAttr found, size_t count, int64_t least) {
     const bool fits = isGood() && static_cast<size_t>(found.size()) == count &&
                       llvm::all_of(found.asArrayRef(), [&](int64_t n) { return n >= least && n <= Window::kMost; });
     if (isGood() && !fits)
-      fail() << name << " = [" << found.asArrayRef() << "]; it has " << count << " numbers of " << least << " to "
+      fail() << name << " = [" << found.asArrayRef() << "]; give " << count << " numbers from " << least << " to "
              << Window::kMost;
     return *this;
   }
 
   CallVerifier &atMostF32(const char *name, Type type) {
     if (isGood() && type.isF64())
-      fail() << name << " = " << type << "; it is f16, bf16 or f32";
+      fail() << name << " = " << type << "; it must be f16, bf16 or f32";
     return *this;
   }
 
@@ -206,8 +207,9 @@ AttentionAttr AttentionAttr::withType(Type type) const {
              getCausal(), type, getMaskType(), std::nullopt);
 }
 
-/// Of its products: scores and output; for the gradient scores again, and the gradients of scores, query, key and
-/// value. Causal scores of as many positions as keys are half of all.
+/// Counts the products of scores and output; for the gradient, those of scores
+/// and of the gradients of scores, query, key and value. If there are as many
+/// positions as keys, half of the scores are causal.
 double AttentionAttr::getFlops() const {
   const double scores = static_cast<double>(getSamples()) * static_cast<double>(getHeads()) *
                         static_cast<double>(getPositions()) * static_cast<double>(getKeys());
@@ -219,7 +221,8 @@ double AttentionAttr::getFlops() const {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// What a convolution of these gives; requires that the numbers are in range.
+/// Returns the shape of the output of a convolution. Requires numbers that are
+/// in range.
 static std::vector<int64_t> outputOf(ArrayRef<int64_t> input, ArrayRef<int64_t> weight, ArrayRef<int64_t> strides,
                                      ArrayRef<int64_t> padding, ArrayRef<int64_t> dilation) {
   std::vector<int64_t> output = {input[0], weight[0]};
@@ -256,12 +259,13 @@ LogicalResult ConvolutionAttr::verify(function_ref<InFlightDiagnostic()> emitErr
     return failure();
   const std::vector<int64_t> expected = outputOf(input, weight, strides, padding, dilation);
   if (output.asArrayRef() != ArrayRef(expected))
-    return emitError() << "call of 'convolution' has output = [" << output.asArrayRef() << "]; it is ["
+    return emitError() << "call of 'convolution' has output = [" << output.asArrayRef() << "]; it must be ["
                        << ArrayRef(expected) << "]";
   if (input[1] % weight[1] == 0 && weight[0] % (input[1] / weight[1]) == 0)
     return success();
-  return emitError() << "call of 'convolution' has weight = [" << weight.asArrayRef() << "] for " << input[1]
-                     << " channels; its channels divide these into groups, whose number divides the outputs";
+  return emitError()
+         << "call of 'convolution' has weight = [" << weight.asArrayRef() << "] for " << input[1]
+         << " channels; its channels must divide these into groups, and the number of groups must divide the outputs";
 }
 
 StringRef ConvolutionAttr::getCallName() const { return getCall(); }
@@ -270,7 +274,8 @@ std::vector<int64_t> ConvolutionAttr::getOperandBytes() const {
   return bytesOf(operandsOfConvolution(getCall(), getInput(), getWeight(), getOutput(), getType()));
 }
 
-/// For each element of the output one of each of the weight's taps and channels; as many for either gradient.
+/// Each element of the output takes one multiplication and one addition per tap
+/// and channel of the weight. Either gradient takes as many in all.
 double ConvolutionAttr::getFlops() const {
   double flops = 2.0;
   for (int64_t extent : getOutput().asArrayRef())

@@ -123,7 +123,7 @@ LogicalResult StorageOp::verify() {
     return emitOpError() << "puts " << getType() << " in " << getRange() << "; the range must be as large";
   if (const int64_t bytes = sbp::elementBytes(type); getRange().getOffset() % bytes != 0)
     return emitOpError() << "puts " << getType() << " in " << getRange() << "; let it begin at a multiple of " << bytes
-                         << " bytes, as its elements have";
+                         << " bytes, the size of an element";
   if (getMembers().size() != getOffsets().size())
     return emitOpError() << "has " << getMembers().size() << " members and " << getOffsets().size() << " offsets";
   DenseSet<Attribute> known;
@@ -133,11 +133,11 @@ LogicalResult StorageOp::verify() {
   const int64_t elements = sbp::numElements(sbp::shapeOf(type));
   for (int64_t offset : getOffsets())
     if (offset < 0 || offset > elements)
-      return emitOpError() << "has a member at element " << offset << " of " << type << "; members lie within";
+      return emitOpError() << "has a member at element " << offset << " of " << type << "; members must lie within it";
   return success();
 }
 
-/// A written range overlaps no other range of the op.
+/// Verifies that a written range overlaps no other range of the op.
 static LogicalResult verifyDistinct(Operation *op) {
   SmallVector<RangeAttr> reads, writes;
   rangesOf(op, reads, writes);
@@ -158,8 +158,8 @@ LogicalResult LaunchOp::verify() {
   int64_t previous = -1;
   for (int64_t number : getInPlace()) {
     if (number <= previous || number >= static_cast<int64_t>(getWrites().size()))
-      return emitOpError() << "has in_place = [" << getInPlace() << "]; these are numbers of its " << getWrites().size()
-                           << " written ranges, ascending";
+      return emitOpError() << "has in_place = [" << getInPlace() << "]; these must be numbers of its "
+                           << getWrites().size() << " written ranges, ascending";
     previous = number;
   }
   return success();
@@ -202,7 +202,7 @@ LogicalResult LibraryOp::verify() {
 LogicalResult CopyOp::verify() {
   if (getFrom().getBytes() != getTo().getBytes() || getFrom().overlaps(getTo()))
     return emitOpError() << "copies " << getFrom() << " to " << getTo()
-                         << "; both have as many bytes and do not overlap";
+                         << "; both must have the same number of bytes, and must not overlap";
   return success();
 }
 
@@ -238,10 +238,11 @@ static bool hasOutput(const ccl::CollectiveRule &rule) {
 LogicalResult CollectiveOp::verify() {
   const ccl::CollectiveRule &rule = getRule();
   if (hasOutput(rule) != getOutput().has_value() || getReceived().has_value() != (rule.result == ccl::Part::Received))
-    return emitOpError() << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
-                         << "received blocks; reduce_scatter has an output, all_to_all both, others none";
+    return emitOpError()
+           << "has " << (getOutput() ? "an" : "no") << " output and " << (getReceived() ? "" : "no ")
+           << "received blocks; reduce_scatter must have an output, all_to_all both, and other kinds neither";
   if (rule.adds && !isa<FloatType>(getType()))
-    return emitOpError() << "adds elements of type " << getType() << "; sums over ranks are of floats";
+    return emitOpError() << "adds elements of type " << getType() << "; ranks can add up floats only";
   return verifyDistinct(*this);
 }
 

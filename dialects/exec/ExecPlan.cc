@@ -1,4 +1,5 @@
-// What a plan may do with its ranges.
+// Verifies that the ranges of a plan fit its inputs, outputs and spaces, and
+// that its collectives are waited for.
 #include "dialects/exec/Exec.h"
 #include "dialects/sbp/algebra/Sizes.h"
 
@@ -10,7 +11,8 @@ using namespace splitcast::exec;
 
 namespace {
 
-/// How many ranges there are on each byte of the spaces: where a count begins to hold, up to the next.
+/// Counts how many ranges cover each byte of the spaces. Per space, a map has
+/// the bytes at which the count changes, with the count from there on.
 class ByteCounts {
 public:
   void add(RangeAttr range, int64_t count) {
@@ -47,7 +49,8 @@ private:
   DenseMap<StringAttr, Counts> counts;
 };
 
-/// Follows the collectives under way through a plan.
+/// Verifies C1 and C2: walks through a plan and keeps track of the collectives
+/// that are under way.
 class PlanVerifier {
 public:
   PlanVerifier(PlanOp plan, const Spaces &spaces) : plan(plan), spaces(spaces) {}
@@ -71,7 +74,7 @@ private:
                                 << names.size() << " names of them; give one of each";
     for (Type type : types.getAsValueRange<TypeAttr>())
       if (!isa<RankedTensorType>(type))
-        return plan.emitOpError() << "has " << type << " among its " << what << "; they are ranked tensors";
+        return plan.emitOpError() << "has " << type << " among its " << what << "; they must be ranked tensors";
     for (auto [type, range, name] : llvm::zip(types.getAsValueRange<TypeAttr>(), ranges.getAsRange<RangeAttr>(), names))
       if (RankedTensorType piece = pieceOf(plan, cast<RankedTensorType>(type)))
         if (sbp::checkedBytes(sbp::shapeOf(piece), sbp::elementBytes(piece)) != range.getBytes())
@@ -112,12 +115,14 @@ private:
   LogicalResult follow(Operation *op) {
     if (auto collective = dyn_cast<CollectiveOp>(op)) {
       if (!underWay.try_emplace(collective.getTicket(), collective).second)
-        return op->emitOpError() << "takes ticket " << collective.getTicket() << ", which is under way";
+        return op->emitOpError() << "takes ticket " << collective.getTicket()
+                                 << ", which is under way; wait for it first, or take another ticket";
       count(collective, 1);
     } else if (auto wait = dyn_cast<WaitOp>(op)) {
       auto ended = underWay.find(wait.getTicket());
       if (ended == underWay.end())
-        return op->emitOpError() << "waits for ticket " << wait.getTicket() << ", which is not under way";
+        return op->emitOpError() << "waits for ticket " << wait.getTicket()
+                                 << ", which is not under way; start a collective with it first";
       count(ended->second, -1);
       underWay.erase(ended);
     }
@@ -136,7 +141,7 @@ private:
   PlanOp plan;
   const Spaces &spaces;
   std::map<int64_t, CollectiveOp> underWay;
-  ByteCounts busyReads, busyWrites; ///< of what is under way
+  ByteCounts busyReads, busyWrites; ///< of collectives that are under way
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Where ranges lie: the spaces that a module declares.
+// Verifies that ranges lie within the spaces that a module declares.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/SharedStorages.h"
 #include "dialects/sbp/StorageMembers.h"
@@ -14,7 +14,7 @@ Spaces::Spaces(ModuleOp module) {
       byName[space.getSymNameAttr()] = space;
 }
 
-/// All that a plan names.
+/// Returns all ranges that a plan names.
 static SmallVector<RangeAttr> allRangesOf(PlanOp plan) {
   SmallVector<RangeAttr> ranges;
   for (ArrayAttr ofPlan : {plan.getInputs(), plan.getOutputs()})
@@ -78,10 +78,10 @@ int64_t splitcast::exec::bytesOfRun(PlanOp plan, const Spaces &spaces) {
 LogicalResult SpaceOp::verify() {
   if (static_cast<int64_t>(getBytes()) < 0)
     return emitOpError() << "@" << getSymName() << " has " << static_cast<int64_t>(getBytes())
-                         << " bytes; no space has fewer than 0";
+                         << " bytes; a space must have at least 0";
   if (getGroup() && !getKept())
     return emitOpError() << "@" << getSymName() << " is shared by @" << *getGroup()
-                         << ", but not kept; only what is kept can be shared";
+                         << ", but not kept; only a kept space can be shared";
   return success();
 }
 
@@ -95,7 +95,7 @@ LogicalResult SpaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return module ? verifySharedSpace(*this, module) : success();
 }
 
-/// C4: each member's piece has room of its own.
+/// Verifies C4: each member's piece has elements of its own in the storage.
 static LogicalResult verifyRoomOf(StorageOp op, SymbolTableCollection &symbols) {
   auto type = cast<RankedTensorType>(op.getType());
   const int64_t elements = sbp::numElements(sbp::shapeOf(type));
@@ -109,7 +109,7 @@ static LogicalResult verifyRoomOf(StorageOp op, SymbolTableCollection &symbols) 
     if (piece.getElementType() != type.getElementType() || count > elements - offset)
       return op.emitOpError() << "@" << op.getSymName() << " of " << type << " has " << member << " from element "
                               << offset << " on, of which this rank's piece is " << piece
-                              << "; a storage has room for the pieces of its members, and their elements";
+                              << "; a storage must have room for the pieces of its members, and their element type";
     if (count > 0)
       rooms.push_back({{offset, count}, member.getAttr()});
   }

@@ -12,18 +12,20 @@ using namespace splitcast::exec;
 
 namespace {
 
-/// A collective of a group in which all ranks meet.
+/// A collective of a group in which all ranks meet: none ends it before all
+/// have started it.
 struct Meeting {
   int64_t start;
-  int64_t wait;    ///< -1: it is under way
-  int64_t ordinal; ///< among the group's collectives in the plan
+  int64_t wait;    ///< the op that waits for it; -1: none has yet
+  int64_t ordinal; ///< its number among the group's collectives in the plan
 };
 
 struct GroupState {
   int64_t collectives = 0;
   std::vector<Meeting> meetings; ///< by start
 
-  /// The first that starts behind the op; null: none has yet.
+  /// Returns the first meeting that starts after op `op`; null if none has
+  /// started yet.
   const Meeting *firstBehind(int64_t op) const {
     auto found = llvm::partition_point(meetings, [&](const Meeting &meeting) { return meeting.start <= op; });
     return found == meetings.end() ? nullptr : &*found;
@@ -32,12 +34,13 @@ struct GroupState {
 
 /// What a plan has done with a storage so far.
 struct StorageState {
-  int64_t lastRead = -1;       ///< of other ranks' blocks, or the end of a gather; -1: none in this plan
-  Operation *writer = nullptr; ///< the first since then
+  int64_t lastRead = -1;       ///< the last op that read other ranks' blocks or ended a gather; -1: none in this plan
+  Operation *writer = nullptr; ///< the first op that has written since then
   bool isWritten() const { return writer != nullptr; }
 };
 
-/// Whether no rank can have ended it before all have started it.
+/// Whether no rank can end the collective before all have started it: each
+/// needs a block of every other rank.
 bool isMeeting(const ccl::CollectiveCall &call) {
   return call.fault().empty() && call.rule().result != ccl::Part::Received &&
          llvm::all_of(call.blocks, [](int64_t block) { return block > 0; });
@@ -49,7 +52,8 @@ std::string textOf(RangeAttr range) {
   return text;
 }
 
-/// Goes through one plan.
+/// Walks through one plan, and notes for each storage the first op that
+/// prevents one copy of it.
 class PlanWalk {
 public:
   using ByOffset = std::map<int64_t, size_t>;
@@ -61,7 +65,7 @@ public:
   void run() {
     for (RangeAttr range : plan.getInputs().getAsRange<RangeAttr>())
       forEachIn(range, [&](size_t i) {
-        blame(i, plan, "has an input in " + textOf(range), "a caller writes only what ranks do not share");
+        blame(i, plan, "has an input in " + textOf(range), "let callers write into other bytes");
       });
     for (Operation &op : plan.getBody().front()) {
       visit(&op);
@@ -71,7 +75,7 @@ public:
       read(plan, range);
     for (auto &[i, state] : states)
       if (state.isWritten())
-        blame(i, state.writer, "writes this rank's block", "the plan gathers it behind that");
+        blame(i, state.writer, "writes this rank's block and does not gather it", "gather it after that");
   }
 
 private:
@@ -111,33 +115,34 @@ private:
   void read(Operation *op, RangeAttr range) {
     forEachIn(range, [&](size_t i) {
       if (storages[i].own.contains(range))
-        return; // nobody else writes it
+        return; // no other rank writes it
       if (states[i].isWritten())
-        blame(i, op, "reads " + textOf(range) + " where blocks were written and have not been gathered",
-              "until then only this rank's, " + textOf(storages[i].own) + ", may be read");
+        blame(i, op, "reads " + textOf(range) + " between the write of a block and its gather",
+              "read only this rank's block, " + textOf(storages[i].own) + ", until then");
       states[i].lastRead = index;
     });
   }
 
   void write(Operation *op, RangeAttr range, size_t i) {
     if (!storages[i].own.contains(range))
-      return blame(i, op, "writes " + textOf(range), "this rank's block is " + textOf(storages[i].own));
+      return blame(i, op, "writes " + textOf(range), "write only this rank's block, " + textOf(storages[i].own));
     if (states[i].isWritten())
       return;
     states[i].writer = op;
     requireMeeting(op, i);
   }
 
-  /// The meeting behind the last read is over.
+  /// Requires that the first meeting after the last read has ended. Returns it;
+  /// null if there is none.
   const Meeting *requireMeeting(Operation *op, size_t i) {
     const Meeting *met = groups[storages[i].group.getSymNameAttr()].firstBehind(states[i].lastRead);
     if (!met || met->wait < 0)
       blame(i, op,
-            met ? "overwrites what other ranks may read until the collective is over in which ranks meet behind the "
-                  "last read"
-                : "overwrites what other ranks may still read: they meet in no collective behind the last read",
+            met ? "overwrites bytes that other ranks may read until the collective has ended in which ranks meet "
+                  "after the last read"
+                : "overwrites bytes that other ranks may still read: ranks meet in no collective after the last read",
             "wait for a collective of @" + storages[i].group.getSymName().str() +
-                " in which each rank has elements, and which starts behind that read");
+                " in which each rank has a block that is not empty, and which starts after that read");
     return met;
   }
 
@@ -155,7 +160,7 @@ private:
           gather(op, i);
         else
           blame(i, op, "works on " + textOf(range),
-                "no collective does but all-gathers of all of it with the blocks of the first");
+                "use it only in all-gathers of all of it, with the blocks of the first one");
       });
     GroupState &state = groups[op.getGroupAttr().getAttr()];
     if (GroupOp group = groupOf(op, symbols); group && isMeeting(callOf(op, group))) {
@@ -166,7 +171,7 @@ private:
   }
 
   void gather(CollectiveOp op, size_t i) {
-    const Meeting *met = requireMeeting(op, i); // of all ranks, also of those that wrote nothing
+    const Meeting *met = requireMeeting(op, i); // ranks that wrote nothing must meet, too
     storages[i].meetings +=
         (Twine(plan.getSymName()) + " " + Twine(groups[storages[i].group.getSymNameAttr()].collectives) + " " +
          Twine(met ? met->ordinal : -1) + ";")
@@ -192,7 +197,7 @@ private:
   std::vector<SharedStorage> &storages;
   const DenseMap<StringAttr, ByOffset> &places;
   SymbolTableCollection &symbols;
-  std::map<size_t, StorageState> states; ///< of what the plan uses
+  std::map<size_t, StorageState> states; ///< of the storages that the plan uses
   DenseMap<StringAttr, GroupState> groups;
   std::map<int64_t, std::pair<StringAttr, size_t>> metBy; ///< meetings under way, by ticket
   std::map<int64_t, std::vector<size_t>> filledBy;        ///< storages whose gather is under way, by ticket
@@ -201,7 +206,8 @@ private:
 
 } // namespace
 
-/// The storages that some all-gather fills, with nothing said yet of what keeps ranks from sharing them.
+/// Returns the kept storages that some all-gather fills. Faults are not looked
+/// for yet.
 static std::vector<SharedStorage> filledStoragesOf(ModuleOp module, SymbolTableCollection &symbols) {
   const Spaces spaces(module);
   llvm::MapVector<RangeAttr, SharedStorage> known;
@@ -245,7 +251,8 @@ std::vector<SharedStorage> splitcast::exec::sharedStoragesOf(ModuleOp module) {
   return storages;
 }
 
-/// Each byte that is written there is of a storage.
+/// Verifies that each write into a shared space lies within one of its
+/// storages.
 static LogicalResult verifyWritesWithin(SpaceOp space, ModuleOp module) {
   std::map<int64_t, int64_t> ends; // of storages, by where they begin
   for (auto storage : module.getOps<StorageOp>())
@@ -261,7 +268,7 @@ static LogicalResult verifyWritesWithin(SpaceOp space, ModuleOp module) {
             (behind == ends.begin() || std::prev(behind)->second < range.getEnd()))
           return op.emitOpError() << "writes " << range
                                   << ", which lies in no storage of that space, which ranks share; "
-                                  << "write into a space that they do not";
+                                  << "write into a space that they do not share";
       }
     }
   return success();
@@ -281,7 +288,8 @@ std::string splitcast::exec::lineOf(const SharedStorage &storage) {
   return line;
 }
 
-/// C3 to C6 of one storage of a shared space, whose storages are gathered on `stream`.
+/// Verifies C3 to C6 for one storage of a shared space, whose storages are
+/// gathered on `stream`.
 static LogicalResult verifyShared(const SharedStorage &shared, SpaceOp space, StringRef stream) {
   StorageOp storage = shared.storage;
   GroupOp group = shared.group;
@@ -295,9 +303,9 @@ static LogicalResult verifyShared(const SharedStorage &shared, SpaceOp space, St
                                 << "', but others of @" << space.getSymName()
                                 << ", which ranks share, are gathered on '" << stream << "'; put it into another space";
   if (shared.faulty)
-    return shared.faulty->emitOpError() << shared.fault << ", of @" << storage.getSymName() << " in @"
+    return shared.faulty->emitOpError() << shared.fault << ", in storage @" << storage.getSymName() << " of @"
                                         << space.getSymName() << ", which ranks share; " << shared.remedy
-                                        << ", or the storage lies in a space that they do not share";
+                                        << ", or put the storage into a space that they do not share";
   return success();
 }
 

@@ -9,7 +9,7 @@ namespace splitcast::ccl {
 
 namespace {
 
-/// Of the blocks of the first `ranks` ranks.
+/// Returns the sum of the blocks of the first `ranks` ranks.
 int64_t sum(const Blocks &blocks, int64_t ranks) {
   return blocks.size() == 1 ? blocks.front() * ranks
                             : std::accumulate(blocks.begin(), blocks.begin() + ranks, int64_t{0});
@@ -21,7 +21,7 @@ std::vector<int64_t> byRank(const Blocks &blocks, int64_t ranks) {
 
 int64_t none(const CollectiveCall &) { return 0; }
 
-/// By CollectiveKind.
+/// Indexed by CollectiveKind.
 constexpr CollectiveRule kRules[kNumCollectiveKinds] = {
     {"all_gather", Part::OwnBlock, Part::AllBlocks, Memory::InResult, /*adds=*/false,
      [](const CollectiveCall &call) { return allGatherTraffic(call.blockBytes(), call.index); }, none},
@@ -91,19 +91,20 @@ Blocks asBlocks(const std::vector<int64_t> &byRank) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is wrong
+// Faults
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// `verb` is what the rank does with them: "has" or "receives".
+/// Returns what is wrong with the blocks, or nothing. `verb` is what the rank
+/// does with them: "has" or "receives".
 std::string faultOfBlocks(const std::string &verb, const Blocks &blocks, int64_t ranks, int64_t elementBytes) {
   if (blocks.size() != 1 && static_cast<int64_t>(blocks.size()) != ranks)
     return verb + " " + std::to_string(blocks.size()) + " blocks among " + std::to_string(ranks) +
            " ranks; give one per rank, or one number that is every rank's";
   for (int64_t block : blocks)
     if (block < 0)
-      return verb + " a block of " + std::to_string(block) + " elements; it is at least 0";
+      return verb + " a block of " + std::to_string(block) + " elements; it must be at least 0";
   std::optional<int64_t> elements = blocks.size() == 1 ? sbp::checkedProduct(blocks.front(), ranks) : 0;
   for (size_t i = 0; elements && blocks.size() != 1 && i < blocks.size(); ++i)
     elements = sbp::checkedSum(*elements, blocks[i]);

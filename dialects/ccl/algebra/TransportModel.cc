@@ -9,7 +9,7 @@ namespace splitcast::ccl {
 
 TransportModel TransportModel::of(std::string_view device) {
   TransportModel model;
-  if (device == "cuda") { // 50 TFLOP/s, 200 GB/s, 20 us
+  if (device == "cuda") { // assumed: 50 TFLOP/s, 200 GB/s, and 20 us per collective
     model.flopsPerByte = 250;
     model.flopsPerCollective = 1e9;
   }
@@ -20,8 +20,8 @@ int64_t TransportModel::stepBytes(const sbp::BoxingStep &step, const sbp::Shape 
                                   const sbp::Placement &placement) const {
   if (step.collective != sbp::Collective::AllReduce)
     return sbp::stepVolume(step, shape, elementBytes, placement);
-  // A small all-reduce may send more than a larger one, so that ranks with any number of elements may be those that
-  // send the most.
+  // A small all-reduce may send more bytes than a larger one, so pieces of any
+  // size may be those of the busiest rank.
   const int64_t ranks = placement.axes[step.axis].size;
   int64_t most = 0;
   for (int64_t elements : sbp::boxSizes(shape, step.from, placement))

@@ -335,8 +335,8 @@ TEST(CorruptedPlans, AreNoticed) {
   const CorruptedPlan table[] = {
       {"moveOffset",
        {moveOffset},
-       "^'exec.library' op uses #exec.range<arena, [0-9]+, [0-9]+>, which lies in no buffer of the plan that is live "
-       "then; let a buffer live for it\n$"},
+       "^'exec.library' op uses #exec.range<arena, [0-9]+, [0-9]+>, which lies in no buffer that is live at this "
+       "op; let one live until then, or add one\n$"},
       {"changeCount",
        {changeCount},
        "^'exec.collective' op works on #exec.range<arena, [0-9]+, 1728>, but its blocks have 1724 bytes\n$"},

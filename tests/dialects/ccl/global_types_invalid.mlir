@@ -2,7 +2,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @ccl_c1
-// expected-error @below {{'func.func' op has argument 0 of 'tensor<4xf32>', but its ccl.global is 'tensor<9xf64>'; a piece has the elements and as many dimensions of its tensor}}
+// expected-error @below {{'func.func' op has argument 0 of 'tensor<4xf32>', but its ccl.global is 'tensor<9xf64>'; a piece must have the element type of its tensor, and as many dimensions}}
 func.func @f(%x: tensor<4xf32> {ccl.global = tensor<9xf64>}) {
   return
 }
@@ -10,7 +10,7 @@ func.func @f(%x: tensor<4xf32> {ccl.global = tensor<9xf64>}) {
 // -----
 
 // @ccl_c1
-// expected-error @below {{'func.func' op has result 0 of 'tensor<4xf32>', but its ccl.global is 'tensor<2x2xf32>'; a piece has the elements and as many dimensions of its tensor}}
+// expected-error @below {{'func.func' op has result 0 of 'tensor<4xf32>', but its ccl.global is 'tensor<2x2xf32>'; a piece must have the element type of its tensor, and as many dimensions}}
 func.func private @f() -> (tensor<4xf32> {ccl.global = tensor<2x2xf32>})
 
 // -----

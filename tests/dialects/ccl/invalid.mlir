@@ -15,7 +15,7 @@ ccl.storage @s : tensor<4xf32> holds [@w] at [5]
 // -----
 
 // @storage_c1
-// expected-error @below {{'ccl.storage' op has type 'tensor<?xf32>'; a storage has a static shape}}
+// expected-error @below {{'ccl.storage' op has type 'tensor<?xf32>'; a storage must have a static shape}}
 ccl.storage @s : tensor<?xf32> holds [] at []
 
 // -----
@@ -187,7 +187,7 @@ func.func @pack_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @pack_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 0 of 'tensor<4xf64>', where 0 are taken; operands must not overlap and must lie within}}
+  // expected-error @below {{'ccl.pack' op packs 'tensor<4xf32>' at element 0 of 'tensor<4xf64>', where 0 are taken; operands must not overlap and must lie within}}
   %0 = ccl.pack %x at [0] : (tensor<4xf32>) -> tensor<4xf64>
   return
 }
@@ -210,7 +210,7 @@ func.func @pack_c2(%x: tensor<4xf32>) {
 // -----
 
 func.func @pack_c2(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 3 of 'tensor<8xf32>', where 4 are taken; operands must not overlap and must lie within}}
+  // expected-error @below {{'ccl.pack' op packs 'tensor<4xf32>' at element 3 of 'tensor<8xf32>', where 4 are taken; operands must not overlap and must lie within}}
   %0 = ccl.pack %x, %x at [0, 3] : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return
 }
@@ -218,7 +218,7 @@ func.func @pack_c2(%x: tensor<4xf32>) {
 // -----
 
 func.func @pack_c2(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.pack' op lays 'tensor<4xf32>' at element 5 of 'tensor<8xf32>', where 0 are taken; operands must not overlap and must lie within}}
+  // expected-error @below {{'ccl.pack' op packs 'tensor<4xf32>' at element 5 of 'tensor<8xf32>', where 0 are taken; operands must not overlap and must lie within}}
   %0 = ccl.pack %x at [5] : (tensor<4xf32>) -> tensor<8xf32>
   return
 }
@@ -270,7 +270,7 @@ func.func @all_gather_c1(%x: tensor<4xf32>) {
 // -----
 
 func.func @all_gather_c1(%x: tensor<4xf32>) {
-  // expected-error @below {{'ccl.all_gather' op has a block of -2 elements; it is at least 0}}
+  // expected-error @below {{'ccl.all_gather' op has a block of -2 elements; it must be at least 0}}
   %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, -2] : tensor<4xf32> -> !ccl.pending<tensor<2xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<2xf32>> -> tensor<2xf32>
   return
@@ -376,7 +376,7 @@ func.func @all_reduce_c2(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_reduce_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_reduce' op has a block of -8 elements; it is at least 0}}
+  // expected-error @below {{'ccl.all_reduce' op has a block of -8 elements; it must be at least 0}}
   %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks -8 : tensor<8xf32> -> !ccl.pending<tensor<8xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
@@ -428,7 +428,7 @@ func.func @all_to_all_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @all_to_all_c1(%x: tensor<8xf32>) {
-  // expected-error @below {{'ccl.all_to_all' op receives a block of -4 elements; it is at least 0}}
+  // expected-error @below {{'ccl.all_to_all' op receives a block of -4 elements; it must be at least 0}}
   %0 = ccl.all_to_all "w" %x in <"g", [0, 1], index 0> blocks [4, 4] received [8, -4] : tensor<8xf32> -> !ccl.pending<tensor<4xf32>>
   %1 = ccl.wait %0 : !ccl.pending<tensor<4xf32>> -> tensor<4xf32>
   return
@@ -491,7 +491,7 @@ func.func @wait_c1_legal(%x: tensor<4xf32>) {
 
 func.func @wait_c2(%x: tensor<4xf32>) {
   %0 = ccl.all_gather "w" %x in <"g", [0, 1], index 0> blocks [4, 4] : tensor<4xf32> -> !ccl.pending<tensor<8xf32>>
-  // expected-error @below {{'ccl.wait' op waits for a collective that something else uses too; it is waited for once}}
+  // expected-error @below {{'ccl.wait' op waits for a collective that something else uses, too; wait for it once, and use the result}}
   %1 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   %2 = ccl.wait %0 : !ccl.pending<tensor<8xf32>> -> tensor<8xf32>
   return
@@ -543,7 +543,7 @@ func.func @too_large(%x: tensor<4xf32>) {
 // -----
 
 func.func @reduce_scatter_c3(%x: tensor<8xi64>) {
-  // expected-error @below {{'ccl.reduce_scatter' op adds elements of type 'i64'; sums over ranks are of floats}}
+  // expected-error @below {{'ccl.reduce_scatter' op adds elements of type 'i64'; ranks can add up floats only}}
   %0 = ccl.reduce_scatter "w" %x in <"g", [0, 1], index 0> blocks 4 : tensor<8xi64> -> <tensor<4xi64>>
   %1 = ccl.wait %0 : <tensor<4xi64>> -> tensor<4xi64>
   return
@@ -552,7 +552,7 @@ func.func @reduce_scatter_c3(%x: tensor<8xi64>) {
 // -----
 
 func.func @all_reduce_c3(%x: tensor<8xi32>) {
-  // expected-error @below {{'ccl.all_reduce' op adds elements of type 'i32'; sums over ranks are of floats}}
+  // expected-error @below {{'ccl.all_reduce' op adds elements of type 'i32'; ranks can add up floats only}}
   %0 = ccl.all_reduce "w" %x in <"g", [0, 1], index 0> blocks 8 : tensor<8xi32> -> <tensor<8xi32>>
   %1 = ccl.wait %0 : <tensor<8xi32>> -> tensor<8xi32>
   return

@@ -17,7 +17,7 @@ exec.space @arena 128 bytes
 exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<activation "x", arena, 0, 16, during 0 to 0>, #exec.buffer<activation "x", arena, 64, 16, during 0 to 1>]} {
   exec.copy <arena, 0, 16> to <arena, 64, 16>
-  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+  // expected-error @below {{'exec.copy' op uses #exec.range<arena, 0, 16>, which lies in no buffer that is live at this op; let one live until then, or add one}}
   exec.copy <arena, 64, 16> to <arena, 0, 16>
 }
 
@@ -27,7 +27,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
 exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<activation "x", arena, 0, 16, during 0 to 0>]} {
-  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 8, 12>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+  // expected-error @below {{'exec.clear' op uses #exec.range<arena, 8, 12>, which lies in no buffer that is live at this op; let one live until then, or add one}}
   exec.clear <arena, 8, 12>
 }
 
@@ -35,7 +35,7 @@ exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], 
 
 exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
-// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer that is live at this op; let one live until then, or add one}}
 exec.plan @plan_c4 attributes {input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<input "x", arena, 0, 16, during 0 to 0>]} {
   exec.clear <arena, 0, 16>
@@ -45,7 +45,7 @@ exec.plan @plan_c4 attributes {input_types = [tensor<4xf32>], input_names = ["x"
 
 exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
-// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer of the plan that is live then; let a buffer live for it}}
+// expected-error @below {{'exec.plan' op uses #exec.range<arena, 0, 16>, which lies in no buffer that is live at this op; let one live until then, or add one}}
 exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], output_types = [tensor<4xf32>], output_names = ["y"], outputs = [#exec.range<arena, 0, 16>],
   buffers = [#exec.buffer<output "x", arena, 0, 16, during 0 to 0>]} {
   exec.clear <arena, 0, 16>
@@ -84,7 +84,7 @@ exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], 
 // -----
 
 exec.space @persistent 64 bytes kept
-// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "x", persistent, 0, 64, during 0 to 0>, but what lies in @persistent is kept; buffers lie in spaces of a run}}
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "x", persistent, 0, 64, during 0 to 0>, but space @persistent is kept; put buffers into spaces that are not}}
 exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<gathered "x", persistent, 0, 64, during 0 to 0>]} {
   exec.clear <persistent, 0, 16>
@@ -104,7 +104,7 @@ exec.plan @plan_c4_legal attributes {input_types = [], input_names = [], inputs 
 
 exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
-// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "x", arena, 64, 64, during 0 to 2>, but its ops are 0 to 0; buffers live from -1 to 1}}
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "x", arena, 64, 64, during 0 to 2>, but its ops are 0 to 0; a buffer must live within -1 to 1}}
 exec.plan @plan_c4 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<gathered "x", arena, 64, 64, during 0 to 2>]} {
   exec.clear <persistent, 0, 16>
@@ -132,7 +132,7 @@ module attributes {b = #exec.buffer<weight "x", arena, 0, 16, during 0 to 0>} {
 // -----
 
 // @buffer_c1
-// expected-error @below {{buffer that is live during ops 1 to 0; it ends no earlier than it begins}}
+// expected-error @below {{buffer that is live during ops 1 to 0; it must not end before it begins}}
 module attributes {b = #exec.buffer<gathered "x", arena, 0, 16, during 1 to 0>} {
 }
 

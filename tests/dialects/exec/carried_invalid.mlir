@@ -7,7 +7,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
 sbp.variable @c : tensor<4xf32, #B> carried
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
-// expected-error @below {{'exec.plan' op has #exec.buffer<activation "s", arena, 0, 16, during 0 to 0>, but "s" is a storage, in #exec.range<arena, 0, 16>; its buffer is of role gathered or accumulator, and has that range: give it these, or another owner}}
+// expected-error @below {{'exec.plan' op has #exec.buffer<activation "s", arena, 0, 16, during 0 to 0>, but "s" is a storage, in #exec.range<arena, 0, 16>; its buffer must have the role gathered or accumulator, and that range: change these, or the owner}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<activation "s", arena, 0, 16, during 0 to 0>]} {
   exec.clear <arena, 0, 16>
@@ -29,7 +29,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
 sbp.variable @c : tensor<4xf32, #B> carried
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
-// expected-error @below {{'exec.plan' op has #exec.buffer<accumulator "s", arena, 0, 8, during -1 to 1>, but "s" is a storage, in #exec.range<arena, 0, 16>; its buffer is of role gathered or accumulator, and has that range: give it these, or another owner}}
+// expected-error @below {{'exec.plan' op has #exec.buffer<accumulator "s", arena, 0, 8, during -1 to 1>, but "s" is a storage, in #exec.range<arena, 0, 16>; its buffer must have the role gathered or accumulator, and that range: change these, or the owner}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [],
   buffers = [#exec.buffer<accumulator "s", arena, 0, 8, during -1 to 1>]} {
   exec.clear <arena, 0, 8>
@@ -62,7 +62,7 @@ exec.plan @first attributes {input_types = [], input_names = [], inputs = [], ou
   buffers = [#exec.buffer<accumulator "s", arena, 0, 16, during -1 to 1>]} {
   exec.clear <arena, 0, 16>
 }
-// expected-error @below {{'exec.plan' op has no buffer of "s" in #exec.range<arena, 0, 16>, which @first has, of the same schedule; give it one, so that nothing else lies there}}
+// expected-error @below {{'exec.plan' op has no buffer of "s" in #exec.range<arena, 0, 16>, but @first of the same schedule has one; add it, so that nothing else lies there}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = []} {
 }
 sbp.schedule @one of 1 {
@@ -84,7 +84,7 @@ sbp.variable @w : tensor<4xf32, #B>
 exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@c] at [0]
 exec.storage @t : tensor<4xf32> in <persistent, 16, 16> holds [@w] at [0]
 exec.plan @plan_c5 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.clear' op writes #exec.range<persistent, 0, 32> in a kept run of @f, which may be left out; write where it is carried}}
+  // expected-error @below {{'exec.clear' op writes #exec.range<persistent, 0, 32> in a kept run of @f, which may be left out; a kept run may write only carried variables in kept spaces}}
   exec.clear <persistent, 0, 32>
 }
 sbp.schedule @f of 1 {

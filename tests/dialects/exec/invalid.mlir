@@ -1,7 +1,7 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @space_c1
-// expected-error @below {{'exec.space' op @arena has -1 bytes; no space has fewer than 0}}
+// expected-error @below {{'exec.space' op @arena has -1 bytes; a space must have at least 0}}
 exec.space @arena -1 bytes
 
 // -----
@@ -146,7 +146,7 @@ exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], 
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.wait' op waits for ticket 1, which is not under way}}
+  // expected-error @below {{'exec.wait' op waits for ticket 1, which is not under way; start a collective with it first}}
   exec.wait 1
 }
 
@@ -158,7 +158,7 @@ exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
-  // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way}}
+  // expected-error @below {{'exec.wait' op waits for ticket 0, which is not under way; start a collective with it first}}
   exec.wait 0
 }
 
@@ -169,7 +169,7 @@ exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @plan_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
-  // expected-error @below {{'exec.collective' op takes ticket 0, which is under way}}
+  // expected-error @below {{'exec.collective' op takes ticket 0, which is under way; wait for it first, or take another ticket}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 32, 32>, type = f32}
 }
 
@@ -231,7 +231,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 128 bytes
 sbp.variable @c : tensor<4xf32, #B> carried
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
-// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "s", arena, 0, 16, during 0 to 1>, a storage, during some of its ops; it lives from -1 to 1}}
+// expected-error @below {{'exec.plan' op has #exec.buffer<gathered "s", arena, 0, 16, during 0 to 1>, a storage, during some of its ops; a storage must be live from -1 to 1}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during 0 to 1>]} {
   exec.copy <persistent, 0, 16> to <arena, 0, 16>
 }
@@ -247,7 +247,7 @@ exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
 exec.plan @first attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
   exec.copy <persistent, 0, 16> to <arena, 0, 16>
 }
-// expected-error @below {{'exec.plan' op has no buffer of "s" in #exec.range<arena, 0, 16>, which @first has, of the same schedule; give it one, so that nothing else lies there}}
+// expected-error @below {{'exec.plan' op has no buffer of "s" in #exec.range<arena, 0, 16>, but @first of the same schedule has one; add it, so that nothing else lies there}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<activation "x", arena, 0, 16, during 0 to 0>]} {
   exec.clear <arena, 0, 16>
 }
@@ -267,7 +267,7 @@ exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
 exec.plan @first attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
   exec.copy <persistent, 0, 16> to <arena, 0, 16>
 }
-// expected-error @below {{'exec.plan' op says nothing of its buffers, but runs with @first in a schedule, and storages lie in a space that is not kept; give it buffers}}
+// expected-error @below {{'exec.plan' op lists no buffers, but runs with @first in a schedule, and storages lie in a space that is not kept; list its buffers}}
 exec.plan @plan_c3 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.clear <arena, 0, 16>
 }
@@ -306,7 +306,7 @@ exec.space @arena 128 bytes
 sbp.variable @c : tensor<4xf32, #B> carried
 exec.storage @s : tensor<4xf32> in <arena, 0, 16> holds [@c] at [0]
 exec.plan @plan_c5 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = [], buffers = [#exec.buffer<gathered "s", arena, 0, 16, during -1 to 1>]} {
-  // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 16, 16> in a kept run of @all, which may be left out; write where it is carried}}
+  // expected-error @below {{'exec.copy' op writes #exec.range<persistent, 16, 16> in a kept run of @all, which may be left out; a kept run may write only carried variables in kept spaces}}
   exec.copy <arena, 0, 16> to <persistent, 16, 16>
 }
 sbp.schedule @all of 1 {
@@ -350,7 +350,7 @@ exec.plan @launch_c1 attributes {input_types = [], input_names = [], inputs = []
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @launch_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.launch' op has in_place = [0, 1]; these are numbers of its 1 written ranges, ascending}}
+  // expected-error @below {{'exec.launch' op has in_place = [0, 1]; these must be numbers of its 1 written ranges, ascending}}
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>] {in_place = array<i64: 0, 1>}
 }
 
@@ -359,7 +359,7 @@ exec.plan @launch_c2 attributes {input_types = [], input_names = [], inputs = []
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @launch_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.launch' op has in_place = [1, 0]; these are numbers of its 2 written ranges, ascending}}
+  // expected-error @below {{'exec.launch' op has in_place = [1, 0]; these must be numbers of its 2 written ranges, ascending}}
   exec.launch @k::@k0 reads [] writes [#exec.range<arena, 0, 16>, #exec.range<arena, 16, 16>] {in_place = array<i64: 1, 0>}
 }
 
@@ -476,7 +476,7 @@ exec.plan @library_c2_legal attributes {input_types = [], input_names = [], inpu
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @copy_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 16, 12>; both have as many bytes and do not overlap}}
+  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 16, 12>; both must have the same number of bytes, and must not overlap}}
   exec.copy <arena, 0, 16> to <arena, 16, 12>
 }
 
@@ -485,7 +485,7 @@ exec.plan @copy_c1 attributes {input_types = [], input_names = [], inputs = [], 
 exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.plan @copy_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 12, 16>; both have as many bytes and do not overlap}}
+  // expected-error @below {{'exec.copy' op copies #exec.range<arena, 0, 16> to #exec.range<arena, 12, 16>; both must have the same number of bytes, and must not overlap}}
   exec.copy <arena, 0, 16> to <arena, 12, 16>
 }
 
@@ -623,7 +623,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  // expected-error @below {{'exec.collective' op has an output and no received blocks; reduce_scatter must have an output, all_to_all both, and other kinds neither}}
   exec.collective all_gather "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32, output = #exec.range<arena, 32, 32>}
   exec.wait 0
 }
@@ -634,7 +634,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  // expected-error @below {{'exec.collective' op has no output and received blocks; reduce_scatter must have an output, all_to_all both, and other kinds neither}}
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 8>, data = #exec.range<arena, 0, 32>, type = f32, received = array<i64: 4, 4>}
   exec.wait 0
 }
@@ -645,7 +645,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter has an output, all_to_all both, others none}}
+  // expected-error @below {{'exec.collective' op has no output and no received blocks; reduce_scatter must have an output, all_to_all both, and other kinds neither}}
   exec.collective reduce_scatter "w" in @g ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
@@ -690,7 +690,7 @@ exec.plan @collective_c3_legal attributes {input_types = [], input_names = [], i
 exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c1 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op adds elements of type 'i32'; sums over ranks are of floats}}
+  // expected-error @below {{'exec.collective' op adds elements of type 'i32'; ranks can add up floats only}}
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: 4>, data = #exec.range<arena, 0, 16>, type = i32}
   exec.wait 0
 }

@@ -2,19 +2,19 @@
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
 // @matmul_c1
-// expected-error @below {{call of 'matmul' has m = -2; it is at least 0}}
+// expected-error @below {{call of 'matmul' has m = -2; it must be at least 0}}
 func.func private @f() attributes {call = #exec.matmul<m = -2, n = 2, k = 2, type = f32>}
 
 // -----
 
 // @matmul_c1
-// expected-error @below {{call of 'matmul' has products = -1; it is at least 0}}
+// expected-error @below {{call of 'matmul' has products = -1; it must be at least 0}}
 func.func private @f() attributes {call = #exec.matmul<products = -1, m = 2, n = 2, k = 2, type = f32>}
 
 // -----
 
 // @matmul_c1
-// expected-error @below {{call of 'matmul' has type = 'i32'; it is f16, bf16, f32 or f64}}
+// expected-error @below {{call of 'matmul' has type = 'i32'; it must be f16, bf16, f32 or f64}}
 func.func private @f() attributes {call = #exec.matmul<m = 2, n = 2, k = 2, type = i32>}
 
 // -----
@@ -46,31 +46,31 @@ func.func private @matmul_c1_legal() attributes {call0 = #exec.matmul<m = 0, n =
 // -----
 
 // @attention_c1
-// expected-error @below {{call of 'attention' has keys = -1; it is at least 0}}
+// expected-error @below {{call of 'attention' has keys = -1; it must be at least 0}}
 func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = -1, heads = 4, width = 5, scale = 0.5, type = f32>}
 
 // -----
 
 // @attention_c1
-// expected-error @below {{call of 'attention' has scale = 5.000000e-01 : f32; it is an f64}}
+// expected-error @below {{call of 'attention' has scale = 5.000000e-01 : f32; it must be an f64}}
 func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5 : f32, type = f32>}
 
 // -----
 
 // @attention_c1
-// expected-error @below {{call of 'attention' has workspace = -64; it is at least 0}}
+// expected-error @below {{call of 'attention' has workspace = -64; it must be at least 0}}
 func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32, workspace = -64>}
 
 // -----
 
 // @attention_c1
-// expected-error @below {{call of 'attention_grad' has type = 'i64'; it is f16, bf16, f32 or f64}}
+// expected-error @below {{call of 'attention_grad' has type = 'i64'; it must be f16, bf16, f32 or f64}}
 func.func private @f() attributes {call = #exec.attention<gradient = true, samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = i64>}
 
 // -----
 
 // @attention_c1
-// expected-error @below {{call of 'attention' has mask_type = 'f32'; it is i32 or i64}}
+// expected-error @below {{call of 'attention' has mask_type = 'f32'; it must be i32 or i64}}
 func.func private @f() attributes {call = #exec.attention<samples = 1, positions = 2, keys = 3, heads = 4, width = 5, scale = 0.5, type = f32, mask_type = f32>}
 
 // -----
@@ -124,25 +124,25 @@ func.func private @attention_c2_legal() attributes {call = #exec.attention<sampl
 // -----
 
 // @convolution_c1
-// expected-error @below {{call of 'convolution' has call = "convolution_grad"; it is one of convolution, convolution_data_grad, convolution_weight_grad}}
+// expected-error @below {{call of 'convolution' has call = "convolution_grad"; it must be one of convolution, convolution_data_grad, convolution_weight_grad}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution_grad", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c1
-// expected-error @below {{call of 'convolution' has call = ""; it is one of convolution, convolution_data_grad, convolution_weight_grad}}
+// expected-error @below {{call of 'convolution' has call = ""; it must be one of convolution, convolution_data_grad, convolution_weight_grad}}
 func.func private @f() attributes {call = #exec.convolution<call = "", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c1
-// expected-error @below {{call of 'convolution' has type = 'i32'; it is f16, bf16, f32 or f64}}
+// expected-error @below {{call of 'convolution' has type = 'i32'; it must be f16, bf16, f32 or f64}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = i32>}
 
 // -----
 
 // @convolution_c1
-// expected-error @below {{call of 'convolution' has type = 'f64'; it is f16, bf16 or f32}}
+// expected-error @below {{call of 'convolution' has type = 'f64'; it must be f16, bf16 or f32}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f64>}
 
 // -----
@@ -152,61 +152,61 @@ func.func private @convolution_c1_legal() attributes {call0 = #exec.convolution<
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has input = [8, 9, 9]; it has 4 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has input = [8, 9, 9]; give 4 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has weight = [16, 8, 3, 0]; it has 4 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has weight = [16, 8, 3, 0]; give 4 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 0], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has output = [4, 16, -5, 5]; it has 4 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has output = [4, 16, -5, 5]; give 4 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, -5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has input = [2147483648, 8, 9, 9]; it has 4 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has input = [2147483648, 8, 9, 9]; give 4 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [2147483648, 8, 9, 9], weight = [16, 8, 3, 3], output = [2147483648, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has strides = [2, 0]; it has 2 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has strides = [2, 0]; give 2 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 0], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has strides = [2]; it has 2 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has strides = [2]; give 2 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has padding = [-1, 1]; it has 2 numbers of 0 to 2147483647}}
+// expected-error @below {{call of 'convolution' has padding = [-1, 1]; give 2 numbers from 0 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [-1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has padding = [1, 9223372036854775807]; it has 2 numbers of 0 to 2147483647}}
+// expected-error @below {{call of 'convolution' has padding = [1, 9223372036854775807]; give 2 numbers from 0 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 9223372036854775807], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has dilation = [1, 1, 1]; it has 2 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has dilation = [1, 1, 1]; give 2 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1, 1], type = f32>}
 
 // -----
 
 // @convolution_c2
-// expected-error @below {{call of 'convolution' has dilation = [0, 1]; it has 2 numbers of 1 to 2147483647}}
+// expected-error @below {{call of 'convolution' has dilation = [0, 1]; give 2 numbers from 1 to 2147483647}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [0, 1], type = f32>}
 
 // -----
@@ -229,43 +229,43 @@ func.func private @convolution_c2_legal() attributes {call0 = #exec.convolution<
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has output = [3, 16, 5, 5]; it is [4, 16, 5, 5]}}
+// expected-error @below {{call of 'convolution' has output = [3, 16, 5, 5]; it must be [4, 16, 5, 5]}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [3, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has output = [4, 8, 5, 5]; it is [4, 16, 5, 5]}}
+// expected-error @below {{call of 'convolution' has output = [4, 8, 5, 5]; it must be [4, 16, 5, 5]}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 8, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has output = [4, 16, 5, 6]; it is [4, 16, 5, 5]}}
+// expected-error @below {{call of 'convolution' has output = [4, 16, 5, 6]; it must be [4, 16, 5, 5]}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 8, 3, 3], output = [4, 16, 5, 6], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has output = [4, 16, 1, 5]; it is [4, 16, 0, 5]}}
+// expected-error @below {{call of 'convolution' has output = [4, 16, 1, 5]; it must be [4, 16, 0, 5]}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution_data_grad", input = [4, 8, 2, 9], weight = [16, 8, 5, 3], output = [4, 16, 1, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has weight = [16, 3, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+// expected-error @below {{call of 'convolution' has weight = [16, 3, 3, 3] for 8 channels; its channels must divide these into groups, and the number of groups must divide the outputs}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [16, 3, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has weight = [16, 16, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+// expected-error @below {{call of 'convolution' has weight = [16, 16, 3, 3] for 8 channels; its channels must divide these into groups, and the number of groups must divide the outputs}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution_weight_grad", input = [4, 8, 9, 9], weight = [16, 16, 3, 3], output = [4, 16, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
 
 // @convolution_c3
-// expected-error @below {{call of 'convolution' has weight = [18, 2, 3, 3] for 8 channels; its channels divide these into groups, whose number divides the outputs}}
+// expected-error @below {{call of 'convolution' has weight = [18, 2, 3, 3] for 8 channels; its channels must divide these into groups, and the number of groups must divide the outputs}}
 func.func private @f() attributes {call = #exec.convolution<call = "convolution", input = [4, 8, 9, 9], weight = [18, 2, 3, 3], output = [4, 18, 5, 5], strides = [2, 2], padding = [1, 1], dilation = [1, 1], type = f32>}
 
 // -----
@@ -275,19 +275,19 @@ func.func private @convolution_c3_legal() attributes {call0 = #exec.convolution<
 // -----
 
 // @embedding_grad_c1
-// expected-error @below {{call of 'embedding_grad' has rows = -2; it is at least 0}}
+// expected-error @below {{call of 'embedding_grad' has rows = -2; it must be at least 0}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = -2, vocabulary = 3, width = 4, type = f32, index_type = i64>}
 
 // -----
 
 // @embedding_grad_c1
-// expected-error @below {{call of 'embedding_grad' has index_type = 'f32'; it is i32 or i64}}
+// expected-error @below {{call of 'embedding_grad' has index_type = 'f32'; it must be i32 or i64}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = f32>}
 
 // -----
 
 // @embedding_grad_c1
-// expected-error @below {{call of 'embedding_grad' has type = 'i32'; it is f16, bf16, f32 or f64}}
+// expected-error @below {{call of 'embedding_grad' has type = 'i32'; it must be f16, bf16, f32 or f64}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = i32, index_type = i32>}
 
 // -----
@@ -299,7 +299,7 @@ func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabul
 // -----
 
 // @embedding_grad_c1
-// expected-error @below {{call of 'embedding_grad' has first = -1; it is at least 0}}
+// expected-error @below {{call of 'embedding_grad' has first = -1; it must be at least 0}}
 func.func private @f() attributes {call = #exec.embedding_grad<rows = 2, vocabulary = 3, width = 4, type = f32, index_type = i64, first = -1>}
 
 // -----
@@ -309,13 +309,13 @@ func.func private @embedding_grad_c1_legal() attributes {call2 = #exec.embedding
 // -----
 
 // @check_indices_c1
-// expected-error @below {{call of 'check_indices' has places = -1; it is at least 0}}
+// expected-error @below {{call of 'check_indices' has places = -1; it must be at least 0}}
 func.func private @f() attributes {call = #exec.check_indices<count = 4, places = -1, type = i64, what = "nn.embedding">}
 
 // -----
 
 // @check_indices_c1
-// expected-error @below {{call of 'check_indices' has type = 'f32'; it is i32 or i64}}
+// expected-error @below {{call of 'check_indices' has type = 'f32'; it must be i32 or i64}}
 func.func private @f() attributes {call = #exec.check_indices<count = 4, places = 5, type = f32, what = "nn.embedding">}
 
 // -----

@@ -65,7 +65,7 @@ exec.space @persistent 64 bytes kept
 exec.space @arena 64 bytes
 exec.group @g ranks [0, 1] index 0
 exec.plan @collective_c2 attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op has a block of -4 elements; it is at least 0}}
+  // expected-error @below {{'exec.collective' op has a block of -4 elements; it must be at least 0}}
   exec.collective all_reduce "w" in @g ticket 0 {blocks = array<i64: -4>, data = #exec.range<arena, 0, 32>, type = f32}
   exec.wait 0
 }
@@ -89,7 +89,7 @@ exec.storage @storage.w : tensor<4x4611686018427387904xf32> in <persistent, 0, 0
 
 // @plan_c1
 exec.space @arena 64 bytes
-// expected-error @below {{'exec.plan' op has 'index' among its inputs; they are ranked tensors}}
+// expected-error @below {{'exec.plan' op has 'index' among its inputs; they must be ranked tensors}}
 exec.plan @plan attributes {input_types = [index], input_names = ["x"], inputs = [#exec.range<arena, 0, 16>], output_types = [], output_names = [], outputs = []} {
 }
 
@@ -105,7 +105,7 @@ exec.plan @plan attributes {input_types = [tensor<4xf32>], input_names = [3], in
 
 // @storage_c2
 exec.space @persistent 16 bytes kept
-// expected-error @below {{'exec.storage' op has a member at element 5 of 'tensor<4xf32>'; members lie within}}
+// expected-error @below {{'exec.storage' op has a member at element 5 of 'tensor<4xf32>'; members must lie within it}}
 exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [5]
 
 // -----
@@ -150,7 +150,7 @@ module attributes {ccl.rank = 1 : i64} {
 
 // @storage_c1
 exec.space @persistent 64 bytes kept
-// expected-error @below {{'exec.storage' op puts 'tensor<4xf64>' in #exec.range<persistent, 4, 32>; let it begin at a multiple of 8 bytes, as its elements have}}
+// expected-error @below {{'exec.storage' op puts 'tensor<4xf64>' in #exec.range<persistent, 4, 32>; let it begin at a multiple of 8 bytes, the size of an element}}
 exec.storage @s : tensor<4xf64> in <persistent, 4, 32> holds [] at []
 
 // -----
@@ -167,7 +167,7 @@ exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w, @w] at [0, 2]
 module attributes {ccl.rank = 0 : i64} {
   exec.space @persistent 64 bytes kept
   sbp.variable @w : tensor<4xf32, #B>
-  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 1 on, of which this rank's piece is 'tensor<4xf32>'; a storage has room for the pieces of its members, and their elements}}
+  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 1 on, of which this rank's piece is 'tensor<4xf32>'; a storage must have room for the pieces of its members, and their element type}}
   exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [1]
 }
 
@@ -178,7 +178,7 @@ module attributes {ccl.rank = 0 : i64} {
 module attributes {ccl.rank = 0 : i64} {
   exec.space @persistent 64 bytes kept
   sbp.variable @w : tensor<2xf64, #B>
-  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 0 on, of which this rank's piece is 'tensor<2xf64>'; a storage has room for the pieces of its members, and their elements}}
+  // expected-error @below {{'exec.storage' op @s of 'tensor<4xf32>' has @w from element 0 on, of which this rank's piece is 'tensor<2xf64>'; a storage must have room for the pieces of its members, and their element type}}
   exec.storage @s : tensor<4xf32> in <persistent, 0, 16> holds [@w] at [0]
 }
 

@@ -1,7 +1,7 @@
 // Spaces that ranks share: C2 to C6 of exec.space.
 // RUN: splitcast-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{'exec.space' op @space_c2 is shared by @dp, but not kept; only what is kept can be shared}}
+// expected-error @below {{'exec.space' op @space_c2 is shared by @dp, but not kept; only a kept space can be shared}}
 exec.space @space_c2 128 bytes shared by @dp
 exec.group @dp ranks [0, 1] index 0
 
@@ -67,7 +67,7 @@ exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output
   exec.wait 9
   exec.collective all_gather "w" in @dp ticket 0 {blocks = array<i64: 4>, data = #exec.range<space_c3, 0, 32>, type = f32}
   exec.wait 0
-  // expected-error @below {{'exec.collective' op works on #exec.range<space_c3, 0, 32>, of @w in @space_c3, which ranks share; no collective does but all-gathers of all of it with the blocks of the first, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.collective' op works on #exec.range<space_c3, 0, 32>, in storage @w of @space_c3, which ranks share; use it only in all-gathers of all of it, with the blocks of the first one, or put the storage into a space that they do not share}}
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 3, 5>, data = #exec.range<space_c3, 0, 32>, type = f32}
   exec.wait 1
 }
@@ -82,7 +82,7 @@ exec.storage @w : tensor<8xf32> in <space_c4, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_reduce "met" in @dp ticket 0 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 0
-  // expected-error @below {{'exec.clear' op writes #exec.range<space_c4, 12, 8>, of @w in @space_c4, which ranks share; this rank's block is #exec.range<space_c4, 0, 16>, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op writes #exec.range<space_c4, 12, 8>, in storage @w of @space_c4, which ranks share; write only this rank's block, #exec.range<space_c4, 0, 16>, or put the storage into a space that they do not share}}
   exec.clear <space_c4, 12, 8>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c4, 0, 32>, type = f32}
   exec.wait 1
@@ -98,7 +98,7 @@ exec.storage @w : tensor<8xf32> in <space_c4, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_reduce "met" in @dp ticket 9 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 9
-  // expected-error @below {{'exec.clear' op writes #exec.range<space_c4, 64, 8>, which lies in no storage of that space, which ranks share; write into a space that they do not}}
+  // expected-error @below {{'exec.clear' op writes #exec.range<space_c4, 64, 8>, which lies in no storage of that space, which ranks share; write into a space that they do not share}}
   exec.clear <space_c4, 64, 8>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c4, 0, 32>, type = f32}
   exec.wait 1
@@ -113,7 +113,7 @@ exec.group @dp ranks [0, 1] index 0
 exec.storage @w : tensor<8xf32> in <space_c6, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_reduce "met" in @dp ticket 0 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
-  // expected-error @below {{'exec.clear' op overwrites what other ranks may read until the collective is over in which ranks meet behind the last read, of @w in @space_c6, which ranks share; wait for a collective of @dp in which each rank has elements, and which starts behind that read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op overwrites bytes that other ranks may read until the collective has ended in which ranks meet after the last read, in storage @w of @space_c6, which ranks share; wait for a collective of @dp in which each rank has a block that is not empty, and which starts after that read, or put the storage into a space that they do not share}}
   exec.clear <space_c6, 0, 16>
   exec.wait 0
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
@@ -131,7 +131,7 @@ exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output
   exec.collective all_reduce "met" in @dp ticket 0 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.copy <space_c6, 16, 16> to <arena, 0, 16>
   exec.wait 0
-  // expected-error @below {{'exec.clear' op overwrites what other ranks may still read: they meet in no collective behind the last read, of @w in @space_c6, which ranks share; wait for a collective of @dp in which each rank has elements, and which starts behind that read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op overwrites bytes that other ranks may still read: ranks meet in no collective after the last read, in storage @w of @space_c6, which ranks share; wait for a collective of @dp in which each rank has a block that is not empty, and which starts after that read, or put the storage into a space that they do not share}}
   exec.clear <space_c6, 0, 16>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
   exec.wait 1
@@ -147,7 +147,7 @@ exec.storage @w : tensor<8xf32> in <space_c6, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective reduce_scatter "g" in @dp ticket 0 {blocks = array<i64: 0, 8>, data = #exec.range<arena, 64, 32>, output = #exec.range<arena, 64, 0>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 0
-  // expected-error @below {{'exec.clear' op overwrites what other ranks may still read: they meet in no collective behind the last read, of @w in @space_c6, which ranks share; wait for a collective of @dp in which each rank has elements, and which starts behind that read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op overwrites bytes that other ranks may still read: ranks meet in no collective after the last read, in storage @w of @space_c6, which ranks share; wait for a collective of @dp in which each rank has a block that is not empty, and which starts after that read, or put the storage into a space that they do not share}}
   exec.clear <space_c6, 0, 16>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
   exec.wait 1
@@ -166,7 +166,7 @@ exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output
   exec.clear <space_c6, 0, 16>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
   exec.wait 1
-  // expected-error @below {{'exec.clear' op overwrites what other ranks may still read: they meet in no collective behind the last read, of @w in @space_c6, which ranks share; wait for a collective of @dp in which each rank has elements, and which starts behind that read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op overwrites bytes that other ranks may still read: ranks meet in no collective after the last read, in storage @w of @space_c6, which ranks share; wait for a collective of @dp in which each rank has a block that is not empty, and which starts after that read, or put the storage into a space that they do not share}}
   exec.clear <space_c6, 0, 16>
   exec.collective all_gather "w" in @dp ticket 2 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
   exec.wait 2
@@ -183,7 +183,7 @@ exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output
   exec.collective all_reduce "met" in @dp ticket 0 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 0
   exec.clear <space_c5, 0, 16>
-  // expected-error @below {{'exec.copy' op reads #exec.range<space_c5, 8, 16> where blocks were written and have not been gathered, of @w in @space_c5, which ranks share; until then only this rank's, #exec.range<space_c5, 0, 16>, may be read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.copy' op reads #exec.range<space_c5, 8, 16> between the write of a block and its gather, in storage @w of @space_c5, which ranks share; read only this rank's block, #exec.range<space_c5, 0, 16>, until then, or put the storage into a space that they do not share}}
   exec.copy <space_c5, 8, 16> to <arena, 0, 16>
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c5, 0, 32>, type = f32}
   exec.wait 1
@@ -199,7 +199,7 @@ exec.storage @w : tensor<8xf32> in <space_c4, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
   exec.collective all_reduce "met" in @dp ticket 0 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 0
-  // expected-error @below {{'exec.clear' op writes this rank's block, of @w in @space_c4, which ranks share; the plan gathers it behind that, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.clear' op writes this rank's block and does not gather it, in storage @w of @space_c4, which ranks share; gather it after that, or put the storage into a space that they do not share}}
   exec.clear <space_c4, 0, 16>
 }
 exec.plan @q attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
@@ -213,7 +213,7 @@ exec.plan @q attributes {input_types = [], input_names = [], inputs = [], output
 exec.space @space_c4 128 bytes kept shared by @dp
 exec.group @dp ranks [0, 1] index 0
 exec.storage @w : tensor<8xf32> in <space_c4, 0, 32> holds [] at []
-// expected-error @below {{'exec.plan' op has an input in #exec.range<space_c4, 0, 16>, of @w in @space_c4, which ranks share; a caller writes only what ranks do not share, or the storage lies in a space that they do not share}}
+// expected-error @below {{'exec.plan' op has an input in #exec.range<space_c4, 0, 16>, in storage @w of @space_c4, which ranks share; let callers write into other bytes, or put the storage into a space that they do not share}}
 exec.plan @p attributes {input_types = [tensor<4xf32>], input_names = ["x"], inputs = [#exec.range<space_c4, 0, 16>], output_types = [], output_names = [], outputs = []} {
   exec.collective all_gather "w" in @dp ticket 1 {blocks = array<i64: 4>, data = #exec.range<space_c4, 0, 32>, type = f32}
   exec.wait 1
@@ -245,7 +245,7 @@ exec.space @arena 1024 bytes
 exec.group @dp ranks [0, 1] index 0
 exec.storage @w : tensor<8xf32> in <space_c3, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op works on #exec.range<space_c3, 0, 32>, of @w in @space_c3, which ranks share; no collective does but all-gathers of all of it with the blocks of the first, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.collective' op works on #exec.range<space_c3, 0, 32>, in storage @w of @space_c3, which ranks share; use it only in all-gathers of all of it, with the blocks of the first one, or put the storage into a space that they do not share}}
   exec.collective all_to_all "w" in @dp ticket 0 {blocks = array<i64: 4, 4>, data = #exec.range<space_c3, 0, 32>, output = #exec.range<arena, 0, 32>, received = array<i64: 4, 4>, type = f32}
   exec.collective all_reduce "met" in @dp ticket 1 {blocks = array<i64: 1>, data = #exec.range<arena, 64, 4>, type = f32, workspace = #exec.range<arena, 128, 64>}
   exec.wait 0
@@ -261,7 +261,7 @@ exec.space @space_c6 128 bytes kept shared by @dp
 exec.group @dp ranks [0, 1] index 0
 exec.storage @w : tensor<8xf32> in <space_c6, 0, 32> holds [] at []
 exec.plan @p attributes {input_types = [], input_names = [], inputs = [], output_types = [], output_names = [], outputs = []} {
-  // expected-error @below {{'exec.collective' op overwrites what other ranks may still read: they meet in no collective behind the last read, of @w in @space_c6, which ranks share; wait for a collective of @dp in which each rank has elements, and which starts behind that read, or the storage lies in a space that they do not share}}
+  // expected-error @below {{'exec.collective' op overwrites bytes that other ranks may still read: ranks meet in no collective after the last read, in storage @w of @space_c6, which ranks share; wait for a collective of @dp in which each rank has a block that is not empty, and which starts after that read, or put the storage into a space that they do not share}}
   exec.collective all_gather "w" in @dp ticket 2 {blocks = array<i64: 4>, data = #exec.range<space_c6, 0, 32>, type = f32}
   exec.wait 2
 }
